@@ -1,0 +1,76 @@
+"""A small tree of errors. Each message says what happened, to what, and what to do next; the same words everywhere.
+
+`code` is for programs, `exit` is the CLI's exit code: 1 refused or failed, 2 wrong usage, 3 the daemon is out of reach.
+"""
+
+from __future__ import annotations
+
+
+class ClewError(Exception):
+    code = "error"
+    exit = 1
+    status = 500  # the HTTP status
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+class Refused(ClewError):
+    """What was asked cannot be done in the state that things are in."""
+
+    code = "refused"
+    status = 409
+
+
+class NotFound(Refused):
+    code = "not_found"
+    status = 404
+
+
+class BadInput(ClewError):
+    """What was asked is malformed."""
+
+    code = "bad_input"
+    exit = 2
+    status = 422
+
+
+class ConfigError(ClewError):
+    """The config file cannot be used as it is; the message names the line."""
+
+    code = "config"
+
+
+class OutOfReach(ClewError):
+    """No daemon answers."""
+
+    code = "out_of_reach"
+    exit = 3
+    status = 503
+
+
+class StoreError(ClewError):
+    """The database cannot be used: corrupt, newer than the program, read-only, full, held by another daemon."""
+
+    code = "store"
+    status = 503
+
+
+class StoreHeld(StoreError):
+    """Another daemon holds the store."""
+
+    code = "store_held"
+
+
+class RuntimeTrouble(ClewError):
+    """A runtime cannot work: missing, too old, not logged in, exits at start."""
+
+    code = "runtime"
+    status = 503
+
+
+class RuntimeLost(RuntimeTrouble):
+    """The connection to a runtime is gone. It decides nothing: the runtime's own record is asked."""
+
+    code = "runtime_lost"

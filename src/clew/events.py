@@ -1,0 +1,119 @@
+"""What a runtime says while it works a turn: one closed union, small enough to remember.
+
+Text may be cut and begun again by a runtime (retry, steer). The final text is the one in `TurnEnded`, never the sum of
+the deltas.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from clew.model import Problem, TurnState
+from clew.model import Usage as Tokens
+
+
+class ActivityKind(StrEnum):
+    COMMAND = "command"
+    CHANGE = "change"  # files
+    TOOL = "tool"
+    SEARCH = "search"
+    THOUGHT = "thought"
+    PLAN = "plan"
+    OTHER = "other"  # kept by its own name in `title`
+
+
+class Phase(StrEnum):
+    STARTED = "started"
+    UPDATED = "updated"
+    DONE = "done"
+
+
+class Outcome(StrEnum):
+    OK = "ok"
+    FAILED = "failed"
+    DECLINED = "declined"
+
+
+class NoticeKind(StrEnum):
+    RETRYING = "retrying"  # no sign of life
+    COMPACTED = "compacted"
+    DECLINED = "declined"  # a request that nobody could be asked about
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStarted:
+    """The runtime has begun the turn, under this id of its own."""
+
+    runtime_turn: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    item: str
+    offset: int  # in characters, from the beginning of the item
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextDone:
+    """An item's text is whole (or `cut`: it was given up, and what was shown of it counts for nothing)."""
+
+    item: str
+    text: str
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    item: str
+    kind: ActivityKind
+    phase: Phase
+    title: str  # the command, the path, the tool
+    detail: str = ""  # output, diff, thought; whole when done
+    outcome: Outcome | None = None
+    exit_code: int | None = None
+    folder: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GateOpened:
+    ref: str  # the runtime's own reference, unique within its process
+    kind: str
+    title: str
+    detail: str = ""
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GateClosed:
+    ref: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the whole turn has used so far."""
+
+    tokens: Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    kind: NoticeKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnded:
+    """The last event of a turn. `messages` are the ids of people's messages that the runtime's record contains."""
+
+    state: TurnState
+    text: str = ""
+    problem: Problem | None = None
+    messages: frozenset[str] = field(default_factory=frozenset)
+
+
+Event = (
+    TurnStarted | TextDelta | TextDone | Activity | GateOpened | GateClosed | Usage | Notice | TurnEnded
+)

@@ -1,0 +1,250 @@
+"""The nouns of clew and their states. Frozen, no I/O: a change is a new value and a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class ThreadKind(StrEnum):
+    CHAT = "chat"  # idle after each turn
+    TASK = "task"  # one errand; completed when its turn completes
+    WORKFLOW = "workflow"  # walks a graph of roles; completed at its end
+
+
+class ThreadStatus(StrEnum):
+    """What is stored. `running` is never stored: it is derived from a turn's live lease."""
+
+    IDLE = "idle"
+    SUSPENDED = "suspended"  # waits outside a turn, for a person or for a time
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"  # never runs again; can be forked
+
+
+class TurnState(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"  # stands at a gate
+    COMPLETED = "completed"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+
+
+ENDED = frozenset({TurnState.COMPLETED, TurnState.FAILED, TurnState.INTERRUPTED})
+
+
+class Origin(StrEnum):
+    """Why a turn exists."""
+
+    MESSAGE = "message"  # somebody said something
+    RESUME = "resume"  # a finished or suspended thread was picked up again
+    CONTINUATION = "continuation"  # an earlier turn was cut off
+
+
+class Fate(StrEnum):
+    """What became of an inbound message. Each has exactly one."""
+
+    TURN = "turn"
+    STEER = "steer"
+    ANSWER = "answer"
+    COMMAND = "command"
+    REFUSED = "refused"
+
+
+class SteerState(StrEnum):
+    OFFERED = "offered"  # accepted, not yet given to the runtime
+    SENT = "sent"  # the runtime said yes; its record decides at the turn's end
+    TAKEN = "taken"  # it is in the runtime's record
+    QUEUED = "queued"  # refused or lost: it became a turn of its own
+
+
+class DeliveryState(StrEnum):
+    PENDING = "pending"
+    SENDING = "sending"
+    SENT = "sent"
+    FAILED = "failed"
+    NO_TARGET = "no_target"
+    SUPERSEDED = "superseded"
+
+
+class DeliveryKind(StrEnum):
+    FINAL = "final"  # the answer of a turn
+    ASK = "ask"  # a question to the person that has to be acted on
+    NOTICE = "notice"  # one line about what became of a message
+    PLACEHOLDER = "placeholder"  # "working on it", where the surface can edit
+
+
+class SuspendedBy(StrEnum):
+    CUT = "cut"  # a turn was cut off and may have done things: continue or stop?
+    BACKLOG = "backlog"  # messages waited too long while clew was away
+    FAILURE = "failure"  # a task's turn failed
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """An opaque address that a surface gives for one place to talk. Only that surface reads `address`."""
+
+    surface: str
+    address: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Conversation:
+        """What a person types: `SURFACE` or `SURFACE:ADDRESS`."""
+        surface, _, address = text.partition(":")
+        return cls(surface, address)
+
+    def __str__(self) -> str:
+        return f"{self.surface}:{self.address}" if self.address else self.surface
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file or an image that hangs on a message, kept in clew's own folder."""
+
+    name: str
+    path: str
+    media_type: str
+
+    @property
+    def is_image(self) -> bool:
+        return self.media_type.startswith("image/")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message of a person, as it is given to a runtime. `id` is chosen by whoever sent it."""
+
+    id: str
+    author: str
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    total_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.cached_input_tokens + other.cached_input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.total_tokens + other.total_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a turn failed, in words for a person: what happened and what to do next."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    id: str
+    kind: ThreadKind
+    status: ThreadStatus
+    title: str
+    runtime: str
+    workspace: str
+    created_at: int
+    model: str | None = None
+    effort: str | None = None
+    head: str | None = None  # hash of the newest node
+    completed_at: int | None = None
+    suspended_by: SuspendedBy | None = None
+    suspend_message: str | None = None
+    notify_target: str | None = None
+    forked_from: str | None = None
+    last_turn: str | None = None  # the newest ended turn
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    id: str
+    thread: str
+    seq: int
+    state: TurnState
+    origin: Origin
+    request: tuple[Said, ...]
+    conversation: Conversation | None  # where it was asked, and so where the answer goes
+    queued_at: int
+    owner: str | None = None  # the daemon incarnation that holds its lease
+    generation: int = 0  # fencing: a late writer of an older generation changes nothing
+    attempts: int = 0
+    continues: str | None = None
+    stop_asked: bool = False
+    runtime: str | None = None
+    runtime_turn: str | None = None  # the runtime's own id for it
+    request_node: str | None = None  # hash of the node that holds its request
+    node: str | None = None  # hash of the node that holds its outcome
+    started_at: int | None = None
+    ended_at: int | None = None
+    problem: Problem | None = None
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Steer:
+    """A message for a turn that already runs."""
+
+    message: Said
+    turn: str
+    thread: str
+    conversation: Conversation | None
+    state: SteerState
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A message that is owed to a conversation. Its id is chosen, not drawn."""
+
+    id: str
+    kind: DeliveryKind
+    thread: str
+    turn: str | None
+    conversation: Conversation | None
+    body: str
+    state: DeliveryState
+    created_at: int
+    attempts: int = 0
+    due_at: int = 0
+    generation: int = 0
+    in_doubt: bool = False  # an earlier process died between sending it and recording that
+    first_sent_at: int | None = None  # when the platform's idempotency window began
+    message_id: str | None = None  # the platform's id of it: the receipt
+    sent_at: int | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """A message as a surface received it, before anything is decided about it."""
+
+    conversation: Conversation
+    message_id: str
+    sender: str
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+    sent_at: int | None = None  # by the platform's clock, where it tells
+    thread: str | None = None  # named by the client; else the conversation's binding decides
+    queue: bool = False  # never steer
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What became of an inbound message, for the surface to tell its sender."""
+
+    fate: Fate
+    thread: str | None
+    turn: str | None
+    state: str | None = None  # the turn's state now
+    words: str = ""  # what the sender is told; empty where the answer itself is enough
+    repeated: bool = False  # seen before: this is what became of the first one

@@ -1,0 +1,137 @@
+"""The seam between the engine and an agent program.
+
+A runtime makes sessions and owns its child processes. A session is one thread on one runtime. Past this edge there is
+no vendor: the engine sees events, records and continuity, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from clew.events import Activity, Event
+from clew.model import Problem, Said, Usage
+
+
+class HealthState(StrEnum):
+    HEALTHY = "healthy"
+    DEGRADED = "degraded"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    state: HealthState
+    reason: str = ""  # why it is not healthy, and what to do
+    pid: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeCan:
+    """What a runtime can do: declared data, not type checks."""
+
+    steer: bool = False
+    interrupt: bool = False
+    record: bool = False  # keeps a record of its own that can be asked after a crash
+    fork: bool = False
+    images: bool = False
+    questions: bool = False
+    outlives: bool = False  # goes on working when the daemon dies
+
+
+@dataclass(frozen=True, slots=True)
+class Continuity:
+    """What to store so that a runtime can come back to a thread. Only the runtime reads `data`."""
+
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForkPoint:
+    """A thread that begins from another one: after which of the runtime's own turns."""
+
+    continuity: Continuity
+    runtime_turn: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """Where a session sits: the thread, its folder, and what the runtime needs to come back to it."""
+
+    thread: str
+    workspace: str
+    continuity: Continuity | None = None
+    fork: ForkPoint | None = None  # only where there is no continuity yet
+    model: str | None = None
+    effort: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequest:
+    turn: str  # our turn id; the runtime's record must be searchable by it
+    messages: tuple[Said, ...]
+
+
+class RecordState(StrEnum):
+    ALIVE = "alive"  # the runtime still works on it
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CUT = "cut"  # it was begun and has no end of its own
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """What a runtime's own record says about a turn. No record at all: it never ran."""
+
+    state: RecordState
+    runtime_turn: str
+    text: str = ""  # the final text; empty where there is none
+    problem: Problem | None = None
+    usage: Usage | None = None
+    activities: tuple[Activity, ...] = ()  # the recorded ones
+    messages: frozenset[str] = field(default_factory=frozenset)  # ids of people's messages in it
+
+
+class Session(Protocol):
+    """One thread on one runtime."""
+
+    def run(self, request: TurnRequest) -> AsyncIterator[Event]:
+        """Work one turn. `TurnEnded` is last. Raises RuntimeLost where the outcome is in doubt."""
+
+    def attach(self, turn: str) -> AsyncIterator[Event]:
+        """Follow a turn whose record is `alive`, from now on, to its end."""
+
+    async def steer(self, message: Said) -> bool:
+        """Give a message to the running turn. False: not taken, and it never will be."""
+
+    async def interrupt(self) -> None:
+        """Ask the running turn to end; its `TurnEnded` follows."""
+
+    async def record(self, turn: str) -> TurnRecord | None:
+        """The truth about a turn. Raises RuntimeTrouble where it cannot be had now."""
+
+    def continuity(self) -> Continuity | None:
+        """What to store now, to come back later."""
+
+    async def close(self) -> None:
+        """Let go of the thread; the runtime may free what it holds for it."""
+
+
+class Runtime(Protocol):
+    """Makes sessions; owns its child processes."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def can(self) -> RuntimeCan: ...
+
+    async def open(self, seat: Seat) -> Session:
+        """Raises RuntimeTrouble with what is wrong and what to do."""
+
+    async def health(self) -> Health: ...
+
+    async def close(self) -> None:
+        """End every child and descendant; sessions still open raise RuntimeLost."""

@@ -1,0 +1,1 @@
+"""Places where people, or machines for them, are."""

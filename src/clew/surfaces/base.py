@@ -1,0 +1,106 @@
+"""The seam between the engine and a place where people are.
+
+A surface receives, sends, and names its conversations; it decides nothing. It tells its platform "received" only after
+`Inbox.accept` has returned, because by then the message and its fate are committed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from clew.model import Accepted, Conversation, DeliveryKind, Inbound
+
+
+class Backlog(StrEnum):
+    """What becomes of messages that are sent while clew is down."""
+
+    PLATFORM = "platform"  # the platform keeps them
+    HISTORY = "history"  # we read each bound conversation from the last stored id
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceCan:
+    """What a surface can do: declared data, not type checks."""
+
+    send: bool = True  # can bring an answer to a conversation by itself
+    edit: bool = False
+    read_back: bool = False  # `find` can look for a message that may have been sent
+    max_length: int | None = None
+    idempotency_window: float = 0  # seconds in which a repeated delivery id is one message there
+    backlog: Backlog = Backlog.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A delivery on its way out."""
+
+    id: str  # the idempotency key
+    kind: DeliveryKind
+    conversation: Conversation
+    thread: str
+    turn: str | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    conversation: Conversation
+    message_id: str  # the platform's own id of the message
+
+
+class NotSent(Exception):
+    """The platform did not take it. `retry_after` in seconds where it said so."""
+
+    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+class TryAgain(NotSent):
+    """It was not taken this time; it is in order to try later."""
+
+
+class InDoubt(NotSent):
+    """It may have been taken: the answer was lost. Settled by promise 5."""
+
+
+class Down(NotSent):
+    """The surface is out of reach; this costs no attempt."""
+
+
+class Never(NotSent):
+    """The platform refused it for good; the reason is for a person."""
+
+
+class Inbox(Protocol):
+    async def accept(self, inbound: Inbound) -> Accepted:
+        """Committed when this returns. Same (conversation, message id): the first one's fate again."""
+
+
+class Surface(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def can(self) -> SurfaceCan: ...
+
+    def resolve(self, address: str) -> Conversation:
+        """The conversation that a person's `SURFACE:ADDRESS` means. Raises BadInput where there is none."""
+
+    async def run(self, inbox: Inbox) -> None:
+        """Receive until cancelled; commit, then acknowledge."""
+
+    async def send(self, outgoing: Outgoing) -> Receipt:
+        """Raises one of NotSent."""
+
+    async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
+        """Replace an earlier message. Raises one of NotSent."""
+
+    async def find(self, outgoing: Outgoing) -> Receipt | None:
+        """Look in the conversation for a delivery that may have arrived (`can.read_back`)."""
+
+    async def close(self) -> None: ...
