@@ -1,0 +1,101 @@
+"""What a transaction body sees, and the store that runs bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+Row = Mapping[str, Any]
+Body = Callable[["Tx"], T]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the event log: what happened to which thread. Small; content is looked up."""
+
+    seq: int
+    thread: str
+    turn: str | None
+    kind: str
+    at: int
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Connection(Protocol):
+    """What a dialect has to offer: `?` for parameters, rows by column name."""
+
+    def run(self, sql: str, params: Sequence[Any]) -> int: ...
+
+    def all(self, sql: str, params: Sequence[Any]) -> list[Row]: ...
+
+
+class Tx:
+    """A transaction. What it logs is told to listeners once it has committed, never before."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.entries: list[Entry] = []
+
+    def run(self, sql: str, *params: Any) -> int:
+        """How many rows it changed."""
+        return self._connection.run(sql, params)
+
+    def all(self, sql: str, *params: Any) -> list[Row]:
+        return self._connection.all(sql, params)
+
+    def one(self, sql: str, *params: Any) -> Row | None:
+        rows = self._connection.all(sql, params)
+        return rows[0] if rows else None
+
+    def log(self, thread: str, turn: str | None, kind: str, at: int, **data: Any) -> None:
+        """Write down that something happened."""
+        row = self.one(
+            "INSERT INTO log (thread, turn, kind, data, at) VALUES (?, ?, ?, ?, ?) RETURNING seq",
+            thread,
+            turn,
+            kind,
+            msgspec.json.encode(data).decode(),
+            at,
+        )
+        assert row is not None
+        self.entries.append(Entry(row["seq"], thread, turn, kind, at, data))
+
+
+class Executor(Protocol):
+    """Runs bodies: in a writer thread with group commit, or inline in a simulation."""
+
+    async def write(self, body: Body[T], committed: Callable[[list[Entry]], None]) -> T: ...
+
+    async def read(self, body: Body[T]) -> T: ...
+
+    def close(self) -> None: ...
+
+
+class Store:
+    """The one writer's door to the rows."""
+
+    def __init__(self, executor: Executor, store_id: str) -> None:
+        self._executor = executor
+        self._listeners: list[Callable[[Sequence[Entry]], None]] = []
+        self.id = store_id
+
+    def listen(self, listener: Callable[[Sequence[Entry]], None]) -> None:
+        """Called on the event loop with what each commit logged, in the order of the commits."""
+        self._listeners.append(listener)
+
+    async def write(self, body: Body[T]) -> T:
+        return await self._executor.write(body, self._committed)
+
+    async def read(self, body: Body[T]) -> T:
+        return await self._executor.read(body)
+
+    def close(self) -> None:
+        self._executor.close()
+
+    def _committed(self, entries: list[Entry]) -> None:
+        for listener in self._listeners:
+            listener(entries)

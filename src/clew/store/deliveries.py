@@ -1,0 +1,177 @@
+"""Rows of what is owed to conversations. An id is chosen, not drawn, so owing twice is owing once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clew.model import Conversation, Delivery, DeliveryKind, DeliveryState
+from clew.store.base import Row, Tx
+
+_COLUMNS = (
+    "id, kind, thread, turn, surface, address, body, state, attempts, due_at, generation, in_doubt, first_sent_at,"
+    " message_id, sent_at, error, created_at"
+)
+
+
+def owe(tx: Tx, delivery: Delivery) -> bool:
+    """False where it was owed already."""
+    where = delivery.conversation
+    changed = tx.run(
+        "INSERT INTO deliveries (id, kind, thread, turn, surface, address, body, state, due_at, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        delivery.id,
+        delivery.kind,
+        delivery.thread,
+        delivery.turn,
+        where.surface if where else None,
+        where.address if where else None,
+        delivery.body,
+        delivery.state,
+        delivery.due_at,
+        delivery.created_at,
+    )
+    return changed == 1
+
+
+def get(tx: Tx, delivery: str) -> Delivery | None:
+    row = tx.one(f"SELECT {_COLUMNS} FROM deliveries WHERE id = ?", delivery)
+    return _delivery(row) if row else None
+
+
+def of_thread(tx: Tx, thread: str, limit: int = 200) -> list[Delivery]:
+    sql = f"SELECT {_COLUMNS} FROM deliveries WHERE thread = ? ORDER BY created_at DESC, id DESC LIMIT ?"
+    return [_delivery(row) for row in reversed(tx.all(sql, thread, limit))]
+
+
+def claim_due(tx: Tx, surface: str, owner: str, now: int, limit: int) -> list[Delivery]:
+    """A batch of what is due on a surface. A conversation whose earlier delivery is not settled yet stays in order."""
+    rows = tx.all(
+        "UPDATE deliveries SET state = 'sending', owner = ?, generation = generation + 1, attempts = attempts + 1"
+        " WHERE id IN (SELECT id FROM deliveries WHERE state = 'pending' AND surface = ? AND due_at <= ?"
+        " ORDER BY due_at, created_at, id LIMIT ?) AND state = 'pending'"
+        f" RETURNING {_COLUMNS}",
+        owner,
+        surface,
+        now,
+        limit,
+    )
+    return sorted((_delivery(row) for row in rows), key=lambda d: (d.due_at, d.created_at, d.id))
+
+
+def claim(tx: Tx, delivery: Delivery, owner: str) -> Delivery | None:
+    """One delivery by name, pending or failed: for a pass that a person asked for."""
+    row = tx.one(
+        "UPDATE deliveries SET state = 'sending', owner = ?, generation = generation + 1, attempts = attempts + 1"
+        f" WHERE id = ? AND generation = ? AND state IN ('pending', 'failed') RETURNING {_COLUMNS}",
+        owner,
+        delivery.id,
+        delivery.generation,
+    )
+    return _delivery(row) if row else None
+
+
+def next_due(tx: Tx, surface: str) -> int | None:
+    row = tx.one("SELECT min(due_at) AS due FROM deliveries WHERE state = 'pending' AND surface = ?", surface)
+    return row["due"] if row else None
+
+
+def surfaces_pending(tx: Tx) -> list[str]:
+    rows = tx.all("SELECT DISTINCT surface FROM deliveries WHERE state = 'pending' ORDER BY surface")
+    return [row["surface"] for row in rows]
+
+
+def undelivered_finals(tx: Tx, *, failed: bool, after: str, limit: int) -> list[Delivery]:
+    """Answers of ended turns that have not arrived, by id."""
+    states = "('pending', 'failed')" if failed else "('pending')"
+    sql = f"SELECT {_COLUMNS} FROM deliveries WHERE state IN {states} AND kind = 'final' AND id > ? ORDER BY id LIMIT ?"
+    return [_delivery(row) for row in tx.all(sql, after, limit)]
+
+
+def first_sent(tx: Tx, delivery: Delivery, at: int) -> bool:
+    """Just before it leaves for the first time: from here on a death leaves it in doubt."""
+    return _fenced(tx, delivery, "first_sent_at = coalesce(first_sent_at, ?)", at)
+
+
+def sent(tx: Tx, delivery: Delivery, message_id: str, at: int, conversation: Conversation) -> bool:
+    return _fenced(
+        tx,
+        delivery,
+        "state = 'sent', owner = NULL, message_id = ?, sent_at = ?, error = NULL, in_doubt = 0,"
+        " surface = ?, address = ?",
+        message_id,
+        at,
+        conversation.surface,
+        conversation.address,
+    )
+
+
+def later(tx: Tx, delivery: Delivery, due_at: int, error: str, *, in_doubt: bool, uncounted: bool = False) -> bool:
+    return _fenced(
+        tx,
+        delivery,
+        "state = 'pending', owner = NULL, due_at = ?, error = ?, in_doubt = ?, attempts = attempts - ?",
+        due_at,
+        error,
+        int(in_doubt),
+        int(uncounted),
+    )
+
+
+def failed(tx: Tx, delivery: Delivery, error: str) -> bool:
+    return _fenced(tx, delivery, "state = 'failed', owner = NULL, error = ?", error)
+
+
+def supersede(tx: Tx, delivery: str) -> bool:
+    """What has not left yet and is no longer worth saying."""
+    return tx.run("UPDATE deliveries SET state = 'superseded' WHERE id = ? AND state = 'pending'", delivery) == 1
+
+
+def release_sending(tx: Tx, now: int) -> list[str]:
+    """What a dead process was sending. Where it had begun to leave, it may have arrived: in doubt."""
+    rows = tx.all(
+        "UPDATE deliveries SET state = 'pending', owner = NULL, generation = generation + 1, due_at = ?,"
+        " in_doubt = CASE WHEN first_sent_at IS NULL THEN in_doubt ELSE 1 END"
+        " WHERE state = 'sending' RETURNING id",
+        now,
+    )
+    return [row["id"] for row in rows]
+
+
+def counts(tx: Tx) -> dict[str, int]:
+    """What is open; by partial indices, so that it costs what is open and not what ever was."""
+    found = {}
+    for state in ("pending", "sending", "failed"):
+        row = tx.one(f"SELECT count(*) AS n FROM deliveries WHERE state = '{state}'")
+        found[state] = int(row["n"]) if row else 0
+    return found
+
+
+def _fenced(tx: Tx, delivery: Delivery, assignment: str, *params: Any) -> bool:
+    changed = tx.run(
+        f"UPDATE deliveries SET {assignment} WHERE id = ? AND generation = ? AND state = 'sending'",
+        *params,
+        delivery.id,
+        delivery.generation,
+    )
+    return changed == 1
+
+
+def _delivery(row: Row) -> Delivery:
+    return Delivery(
+        id=row["id"],
+        kind=DeliveryKind(row["kind"]),
+        thread=row["thread"],
+        turn=row["turn"],
+        conversation=Conversation(row["surface"], row["address"]) if row["surface"] else None,
+        body=row["body"],
+        state=DeliveryState(row["state"]),
+        created_at=row["created_at"],
+        attempts=row["attempts"],
+        due_at=row["due_at"],
+        generation=row["generation"],
+        in_doubt=bool(row["in_doubt"]),
+        first_sent_at=row["first_sent_at"],
+        message_id=row["message_id"],
+        sent_at=row["sent_at"],
+        error=row["error"],
+    )

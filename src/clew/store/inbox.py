@@ -1,0 +1,129 @@
+"""Rows of what arrived, its fate, and the steers among it. A (conversation, message id) is accepted once, for good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from clew.model import Conversation, Fate, Inbound, Said, Steer, SteerState
+from clew.store.base import Row, Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    fate: Fate
+    thread: str | None
+    turn: str | None
+    words: str
+
+
+def find(tx: Tx, where: Conversation, message_id: str) -> Arrival | None:
+    row = tx.one(
+        "SELECT fate, thread, turn, words FROM inbox WHERE surface = ? AND address = ? AND message_id = ?",
+        where.surface,
+        where.address,
+        message_id,
+    )
+    return Arrival(Fate(row["fate"]), row["thread"], row["turn"], row["words"]) if row else None
+
+
+def record(tx: Tx, inbound: Inbound, arrival: Arrival, at: int) -> None:
+    tx.run(
+        "INSERT INTO inbox (surface, address, message_id, sender, fate, thread, turn, words, received_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        inbound.conversation.surface,
+        inbound.conversation.address,
+        inbound.message_id,
+        inbound.sender,
+        arrival.fate,
+        arrival.thread,
+        arrival.turn,
+        arrival.words,
+        at,
+    )
+    _count(tx, arrival.fate, 1)
+
+
+def change_fate(tx: Tx, steer: Steer, turn: str) -> None:
+    """A steer that became a turn of its own: still one fate."""
+    assert steer.conversation is not None
+    tx.run(
+        "UPDATE inbox SET fate = 'turn', turn = ? WHERE surface = ? AND address = ? AND message_id = ?",
+        turn,
+        steer.conversation.surface,
+        steer.conversation.address,
+        steer.message.id,
+    )
+    _count(tx, Fate.STEER, -1)
+    _count(tx, Fate.TURN, 1)
+
+
+def fates(tx: Tx) -> dict[str, int]:
+    """How many messages had which fate, since the store was made. Kept as it happens, so that asking costs nothing."""
+    counted = {row["name"]: row["value"] for row in tx.all("SELECT name, value FROM counters WHERE name LIKE 'fate.%'")}
+    return {str(fate): int(counted.get(f"fate.{fate}", 0)) for fate in Fate}
+
+
+def count_rows(tx: Tx) -> dict[str, int]:
+    """The same, counted over all rows: what the counters must add up to."""
+    rows = tx.all("SELECT fate, count(*) AS n FROM inbox GROUP BY fate")
+    found = {row["fate"]: int(row["n"]) for row in rows}
+    return {str(fate): found.get(str(fate), 0) for fate in Fate}
+
+
+def offer_steer(tx: Tx, steer: Steer) -> None:
+    assert steer.conversation is not None
+    tx.run(
+        "INSERT INTO steers (surface, address, message_id, turn, thread, message, state) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        steer.conversation.surface,
+        steer.conversation.address,
+        steer.message.id,
+        steer.turn,
+        steer.thread,
+        msgspec.json.encode(steer.message).decode(),
+        SteerState.OFFERED,
+    )
+
+
+def open_steers(tx: Tx, turn: str) -> list[Steer]:
+    """Those of a turn whose end is not yet known, in the order they came."""
+    rows = tx.all(
+        "SELECT s.surface, s.address, s.turn, s.thread, s.message, s.state FROM steers s"
+        " JOIN inbox i ON i.surface = s.surface AND i.address = s.address AND i.message_id = s.message_id"
+        " WHERE s.turn = ? AND s.state IN ('offered', 'sent') ORDER BY i.received_at, i.message_id",
+        turn,
+    )
+    return [_steer(row) for row in rows]
+
+
+def move_steer(tx: Tx, steer: Steer, state: SteerState) -> bool:
+    assert steer.conversation is not None
+    changed = tx.run(
+        "UPDATE steers SET state = ? WHERE surface = ? AND address = ? AND message_id = ? AND state = ?",
+        state,
+        steer.conversation.surface,
+        steer.conversation.address,
+        steer.message.id,
+        steer.state,
+    )
+    return changed == 1
+
+
+def _count(tx: Tx, fate: Fate, by: int) -> None:
+    tx.run(
+        "INSERT INTO counters (name, value) VALUES (?, ?)"
+        " ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value",
+        f"fate.{fate}",
+        by,
+    )
+
+
+def _steer(row: Row) -> Steer:
+    return Steer(
+        message=msgspec.json.decode(row["message"], type=Said),
+        turn=row["turn"],
+        thread=row["thread"],
+        conversation=Conversation(row["surface"], row["address"]),
+        state=SteerState(row["state"]),
+    )

@@ -1,0 +1,66 @@
+"""Rows of what an open turn has said and done so far: one per item, rewritten as it grows, gone at the turn's end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clew.store.base import Row, Tx
+
+TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    item: str
+    kind: str  # `text`, or the kind of an activity
+    phase: str
+    title: str = ""
+    body: str = ""
+    outcome: str | None = None
+    exit_code: int | None = None
+    folder: str | None = None
+
+
+def put(tx: Tx, turn: str, item: Item, at: int) -> None:
+    tx.run(
+        "INSERT INTO items (turn, item, kind, phase, title, body, outcome, exit_code, folder, at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (turn, item) DO UPDATE SET phase = excluded.phase, title = excluded.title, body = excluded.body,"
+        " outcome = excluded.outcome, exit_code = excluded.exit_code, folder = excluded.folder",
+        turn,
+        item.item,
+        item.kind,
+        item.phase,
+        item.title,
+        item.body,
+        item.outcome,
+        item.exit_code,
+        item.folder,
+        at,
+    )
+
+
+def of_turn(tx: Tx, turn: str) -> list[Item]:
+    """In the order in which they began."""
+    rows = tx.all(
+        "SELECT item, kind, phase, title, body, outcome, exit_code, folder FROM items WHERE turn = ? ORDER BY at, item",
+        turn,
+    )
+    return [_item(row) for row in rows]
+
+
+def clear(tx: Tx, turn: str) -> None:
+    tx.run("DELETE FROM items WHERE turn = ?", turn)
+
+
+def _item(row: Row) -> Item:
+    return Item(
+        row["item"],
+        row["kind"],
+        row["phase"],
+        row["title"],
+        row["body"],
+        row["outcome"],
+        row["exit_code"],
+        row["folder"],
+    )

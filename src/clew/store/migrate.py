@@ -1,0 +1,102 @@
+"""Opening a store: numbered SQL files, a version table, one transaction, and a copy of the file first."""
+
+from __future__ import annotations
+
+import sqlite3
+from importlib import resources
+from pathlib import Path
+
+from clew import crash
+from clew.clock import Clock
+from clew.errors import StoreError
+from clew.store.base import Store
+from clew.store.sqlite import SqliteConnection, WriterThread, connect, explain
+
+
+def open_store(path: Path, clock: Clock) -> Store:
+    """Bring the file at `path` up to date (or make it) and open it. Raises StoreError, and then has changed nothing."""
+    try:
+        store_id = _prepare(path, clock)
+        return Store(WriterThread(path), store_id)
+    except sqlite3.Error as error:
+        raise explain(error, path) from error
+
+
+def migrations() -> list[tuple[int, str]]:
+    """(number, SQL) of every migration, in order."""
+    folder = resources.files("clew.store") / "migrations"
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    return [(int(name[:4]), (folder / name).read_text(encoding="utf-8")) for name in names]
+
+
+def migrate(connection: SqliteConnection, clock: Clock) -> str:
+    """All that is missing, in one transaction. Returns the store's id."""
+    raw = connection.raw
+    raw.execute("BEGIN IMMEDIATE")
+    try:
+        raw.execute(
+            "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT PRIMARY KEY, applied_at BIGINT NOT NULL)"
+        )
+        done = version(connection)
+        for number, sql in migrations():
+            if number > done:
+                connection.script(sql.replace("$SERIAL", connection.serial))
+                raw.execute("INSERT INTO schema_version (version, applied_at) VALUES (?, ?)", (number, clock.now()))
+                crash.point("store.migrated-not-committed")
+        raw.execute("INSERT INTO meta (name, value) VALUES ('store', ?) ON CONFLICT DO NOTHING", (clock.token()[:12],))
+        row = raw.execute("SELECT value FROM meta WHERE name = 'store'").fetchone()
+        raw.execute("COMMIT")
+    except BaseException:
+        if raw.in_transaction:
+            raw.execute("ROLLBACK")
+        raise
+    return str(row["value"])
+
+
+def version(connection: SqliteConnection) -> int:
+    """0 for a file that has no table of ours yet."""
+    known = connection.all("SELECT 1 FROM sqlite_master WHERE name = 'schema_version'", ())
+    if not known:
+        return 0
+    return int(connection.all("SELECT coalesce(max(version), 0) AS version FROM schema_version", ())[0]["version"])
+
+
+def _prepare(path: Path, clock: Clock) -> str:
+    existed = path.exists() and path.stat().st_size > 0
+    done = _inspect(path) if existed else 0
+    newest = migrations()[-1][0]
+    if done > newest:
+        raise StoreError(
+            f"{path} was written by a newer clew (schema {done}, this program knows {newest}): update clew;"
+            " the file was left as it is"
+        )
+    connection = connect(path)
+    try:
+        if existed and done < newest:
+            _copy(connection, path.with_name(f"{path.name}.before-{newest:04}"))
+        path.chmod(0o600)
+        return migrate(connection, clock)
+    finally:
+        connection.raw.close()
+
+
+def _inspect(path: Path) -> int:
+    """The version of an existing file, read without writing to it."""
+    raw = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    try:
+        connection = SqliteConnection(raw)
+        done = version(connection)
+        if done == 0 and connection.all("SELECT 1 FROM sqlite_master LIMIT 1", ()):
+            raise StoreError(f"{path} is a database of another program: it was left as it is; move it away")
+        return done
+    finally:
+        raw.close()
+
+
+def _copy(connection: SqliteConnection, target: Path) -> None:
+    copy = sqlite3.connect(target)
+    try:
+        connection.raw.backup(copy)
+    finally:
+        copy.close()
+    target.chmod(0o600)

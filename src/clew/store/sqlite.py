@@ -1,0 +1,261 @@
+"""SQLite: opening the file, its dialect, and the two executors. The only file with SQLite-only words in it."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from clew import crash
+from clew.errors import ClewError, StoreError
+from clew.store.base import Body, Entry, Row, Tx
+
+T = TypeVar("T")
+SERIAL = "INTEGER PRIMARY KEY AUTOINCREMENT"
+_BATCH = 256
+_READERS = 2
+
+
+class SqliteConnection:
+    """The dialect: what `Tx` needs, over one sqlite3 connection."""
+
+    serial = SERIAL
+
+    def __init__(self, raw: sqlite3.Connection) -> None:
+        self.raw = raw
+        raw.row_factory = sqlite3.Row
+
+    def run(self, sql: str, params: Sequence[Any]) -> int:
+        return self.raw.execute(sql, params).rowcount
+
+    def all(self, sql: str, params: Sequence[Any]) -> list[Row]:
+        return self.raw.execute(sql, params).fetchall()
+
+    def script(self, sql: str) -> None:
+        """Several statements, inside the transaction that is open."""
+        for statement in _statements(sql):
+            self.raw.execute(statement)
+
+
+def connect(path: Path | str, *, read_only: bool = False) -> SqliteConnection:
+    """Durable by default: WAL, and an fsync at every commit."""
+    raw = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10.0)
+    raw.execute("PRAGMA busy_timeout = 10000")
+    raw.execute("PRAGMA synchronous = FULL")
+    if read_only:
+        raw.execute("PRAGMA query_only = 1")
+    else:
+        raw.execute("PRAGMA journal_mode = WAL")
+    raw.execute("PRAGMA cache_size = -16000")
+    raw.execute("PRAGMA temp_store = MEMORY")
+    return SqliteConnection(raw)
+
+
+def explain(error: sqlite3.Error, path: Path | str) -> StoreError:
+    """SQLite's words as ours: what is wrong with the file, and what to do."""
+    words = str(error)
+    if "full" in words:
+        return StoreError(f"no room left for {path}: free some disk space; nothing that was accepted is lost")
+    if "readonly" in words or "unable to open" in words:
+        return StoreError(f"cannot write {path}: check the permissions of the file and its folder")
+    if "not a database" in words or "malformed" in words:
+        return StoreError(
+            f"{path} is damaged ({words}): it was left as it is; put a copy back (`clew.db.before-*` beside it, or your"
+            " own backup) or move it away to begin anew"
+        )
+    if "locked" in words:
+        return StoreError(f"{path} is locked by another program: close what has it open, then try again")
+    return StoreError(f"{path}: {words}")
+
+
+@dataclass(slots=True)
+class _Job:
+    body: Body[Any]
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    committed: Callable[[list[Entry]], None]
+    result: Any = None
+    error: BaseException | None = None
+    entries: list[Entry] | None = None
+
+
+class WriterThread:
+    """One thread writes, with group commit: every body that waits goes into one transaction, each in a savepoint of its
+    own, and is answered after the COMMIT. A failed COMMIT fails them all. Readers work beside it on snapshots."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._connection = connect(path)
+        self._local = threading.local()
+        self._opened: list[SqliteConnection] = []
+        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="clew-reader")
+        self._thread = threading.Thread(target=self._work, name="clew-writer", daemon=True)
+        self._thread.start()
+
+    async def write(self, body: Body[T], committed: Callable[[list[Entry]], None]) -> T:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._jobs.put(_Job(body, loop, future, committed))
+        return await future
+
+    async def read(self, body: Body[T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, body)
+
+    def close(self) -> None:
+        self._jobs.put(None)
+        self._thread.join()
+        self._readers.shutdown()
+        for connection in [self._connection, *self._opened]:
+            connection.raw.close()
+
+    def _read(self, body: Body[T]) -> T:
+        connection: SqliteConnection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = connect(self._path, read_only=True)
+            self._opened.append(connection)
+        try:
+            return _snapshot(connection, body)
+        except sqlite3.Error as error:
+            raise explain(error, self._path) from error
+
+    def _work(self) -> None:
+        while (first := self._jobs.get()) is not None:
+            batch = self._batch(first)
+            self._commit(batch)
+            _answer(batch)
+
+    def _batch(self, first: _Job) -> list[_Job]:
+        batch = [first]
+        while len(batch) < _BATCH:
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                break
+            if job is None:
+                self._jobs.put(None)
+                break
+            batch.append(job)
+        return batch
+
+    def _commit(self, batch: list[_Job]) -> None:
+        try:
+            self._connection.raw.execute("BEGIN IMMEDIATE")
+            for job in batch:
+                _run_in_savepoint(self._connection, job)
+            crash.point("store.written-not-committed")
+            self._connection.raw.execute("COMMIT")
+        except sqlite3.Error as error:
+            _roll_back(self._connection)
+            trouble = explain(error, self._path)
+            for job in batch:
+                job.error = trouble
+
+
+def _run_in_savepoint(connection: SqliteConnection, job: _Job) -> None:
+    tx = Tx(connection)
+    connection.raw.execute("SAVEPOINT body")
+    try:
+        job.result = job.body(tx)
+        job.entries = tx.entries
+    except sqlite3.OperationalError:
+        raise  # the disk or the file: no body of this batch can be trusted to be whole
+    except BaseException as error:  # a body's own failure belongs to its caller, whatever it is
+        connection.raw.execute("ROLLBACK TO body")
+        job.error = error
+    connection.raw.execute("RELEASE body")
+
+
+def _roll_back(connection: SqliteConnection) -> None:
+    if connection.raw.in_transaction:
+        connection.raw.execute("ROLLBACK")
+
+
+def _answer(batch: list[_Job]) -> None:
+    """One wake-up of each loop for the whole batch."""
+    for loop in {job.loop for job in batch}:
+        mine = [job for job in batch if job.loop is loop]
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_settle, mine)
+
+
+def _settle(batch: list[_Job]) -> None:
+    for job in batch:
+        if job.error is None and job.entries:
+            job.committed(job.entries)
+        if job.future.done():
+            continue
+        if job.error is not None:
+            job.future.set_exception(job.error)
+        else:
+            job.future.set_result(job.result)
+
+
+def _snapshot(connection: SqliteConnection, body: Body[T]) -> T:
+    connection.raw.execute("BEGIN")
+    try:
+        return body(Tx(connection))
+    finally:
+        _roll_back(connection)
+
+
+class Inline:
+    """Runs each body at once, on the caller's turn of the loop: for simulations, where a thread would be chance."""
+
+    def __init__(self, connection: SqliteConnection) -> None:
+        self._connection = connection
+        self.alive = True
+
+    async def write(self, body: Body[T], committed: Callable[[list[Entry]], None]) -> T:
+        await asyncio.sleep(0)
+        tx = self._transact(body)
+        committed(tx[1])
+        await asyncio.sleep(0)
+        return tx[0]
+
+    async def read(self, body: Body[T]) -> T:
+        await asyncio.sleep(0)
+        self._check()
+        return _snapshot(self._connection, body)
+
+    def close(self) -> None:
+        self.alive = False
+
+    def _check(self) -> None:
+        if not self.alive:
+            raise StoreError("this process is dead")
+
+    def _transact(self, body: Body[T]) -> tuple[T, list[Entry]]:
+        self._check()
+        tx = Tx(self._connection)
+        self._connection.raw.execute("BEGIN IMMEDIATE")
+        try:
+            result = body(tx)
+            self._connection.raw.execute("COMMIT")
+        except BaseException:
+            _roll_back(self._connection)
+            raise
+        return result, tx.entries
+
+
+def _statements(sql: str) -> list[str]:
+    lines = [line for line in sql.splitlines() if not line.lstrip().startswith("--")]
+    return [part.strip() for part in "\n".join(lines).split(";") if part.strip()]
+
+
+def check_integrity(connection: SqliteConnection, path: Path) -> None:
+    """Cheap signs of a damaged file, before anything is written to it."""
+    try:
+        connection.raw.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.Error as error:
+        raise explain(error, path) from error
+
+
+def translate(error: BaseException, path: Path) -> ClewError | None:
+    return explain(error, path) if isinstance(error, sqlite3.Error) else None

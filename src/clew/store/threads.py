@@ -1,0 +1,169 @@
+"""Rows of threads. Every change of status is a compare-and-set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clew.model import SuspendedBy, Thread, ThreadKind, ThreadStatus
+from clew.store.base import Row, Tx
+
+_COLUMNS = (
+    "id, kind, status, title, runtime, workspace, model, effort, head, created_at, completed_at, suspended_by,"
+    " suspend_message, notify_target, forked_from, last_turn"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A row that cannot be read. It is listed as what it is, and hides no other."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    history: bool = False
+    status: ThreadStatus | None = None
+    text: str | None = None
+    workspace: str | None = None
+    before: str | None = None  # the id that the last page ended with
+    limit: int = 50
+
+
+def insert(tx: Tx, thread: Thread) -> None:
+    tx.run(
+        f"INSERT INTO threads ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        thread.id,
+        thread.kind,
+        thread.status,
+        thread.title,
+        thread.runtime,
+        thread.workspace,
+        thread.model,
+        thread.effort,
+        thread.head,
+        thread.created_at,
+        thread.completed_at,
+        thread.suspended_by,
+        thread.suspend_message,
+        thread.notify_target,
+        thread.forked_from,
+        thread.last_turn,
+    )
+
+
+def get(tx: Tx, thread: str) -> Thread | None:
+    row = tx.one(f"SELECT {_COLUMNS} FROM threads WHERE id = ?", thread)
+    return _thread(row) if row else None
+
+
+def matching(tx: Tx, prefix: str) -> list[str]:
+    """Ids that begin with `prefix`, at most two: enough to know whether it is unique."""
+    rows = tx.all("SELECT id FROM threads WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", prefix, prefix + "~")
+    return [row["id"] for row in rows]
+
+
+def page(tx: Tx, wanted: Filter) -> list[Thread | Damaged]:
+    """One page, newest first. Active and finished threads are two views of one table."""
+    if wanted.status is not None:
+        where, params = ["status = ?"], [str(wanted.status)]
+    else:
+        both = "('completed', 'cancelled')" if wanted.history else "('idle', 'suspended')"
+        where, params = [f"status IN {both}"], []
+    for column, value in (("workspace = ?", wanted.workspace), ("id < ?", wanted.before)):
+        if value is not None:
+            where.append(column)
+            params.append(value)
+    if wanted.text:
+        where.append("lower(title) LIKE ? ESCAPE '!'")
+        params.append(f"%{_literal(wanted.text.lower())}%")
+    sql = f"SELECT {_COLUMNS} FROM threads WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT ?"
+    return [_thread_or_damaged(row) for row in tx.all(sql, *params, wanted.limit)]
+
+
+def next_seq(tx: Tx, thread: str) -> int:
+    row = tx.one("UPDATE threads SET next_seq = next_seq + 1 WHERE id = ? RETURNING next_seq - 1 AS seq", thread)
+    assert row is not None, thread
+    return int(row["seq"])
+
+
+def move_head(tx: Tx, thread: str, old: str | None, new: str) -> bool:
+    if old is None:
+        return tx.run("UPDATE threads SET head = ? WHERE id = ? AND head IS NULL", new, thread) == 1
+    return tx.run("UPDATE threads SET head = ? WHERE id = ? AND head = ?", new, thread, old) == 1
+
+
+def reopen(tx: Tx, thread: str, was: ThreadStatus) -> bool:
+    """Back to idle from `was`, with nothing left of why it had ended or waited."""
+    changed = tx.run(
+        "UPDATE threads SET status = 'idle', completed_at = NULL, suspended_by = NULL, suspend_message = NULL"
+        " WHERE id = ? AND status = ?",
+        thread,
+        was,
+    )
+    return changed == 1
+
+
+def finish(tx: Tx, thread: str, was: ThreadStatus, status: ThreadStatus, at: int) -> bool:
+    """Completed or cancelled. Its time is set once."""
+    changed = tx.run(
+        "UPDATE threads SET status = ?, completed_at = ?, suspended_by = NULL, suspend_message = NULL"
+        " WHERE id = ? AND status = ?",
+        status,
+        at,
+        thread,
+        was,
+    )
+    return changed == 1
+
+
+def suspend(tx: Tx, thread: str, by: SuspendedBy, message: str) -> bool:
+    changed = tx.run(
+        "UPDATE threads SET status = 'suspended', suspended_by = ?, suspend_message = ?"
+        " WHERE id = ? AND status = 'idle'",
+        by,
+        message,
+        thread,
+    )
+    return changed == 1
+
+
+def set_title(tx: Tx, thread: str, title: str) -> None:
+    tx.run("UPDATE threads SET title = ? WHERE id = ?", title, thread)
+
+
+def set_last_turn(tx: Tx, thread: str, turn: str) -> None:
+    tx.run("UPDATE threads SET last_turn = ? WHERE id = ?", turn, thread)
+
+
+def _thread(row: Row) -> Thread:
+    return Thread(
+        id=row["id"],
+        kind=ThreadKind(row["kind"]),
+        status=ThreadStatus(row["status"]),
+        title=row["title"],
+        runtime=row["runtime"],
+        workspace=row["workspace"],
+        created_at=row["created_at"],
+        model=row["model"],
+        effort=row["effort"],
+        head=row["head"],
+        completed_at=row["completed_at"],
+        suspended_by=SuspendedBy(row["suspended_by"]) if row["suspended_by"] else None,
+        suspend_message=row["suspend_message"],
+        notify_target=row["notify_target"],
+        forked_from=row["forked_from"],
+        last_turn=row["last_turn"],
+    )
+
+
+def _thread_or_damaged(row: Row) -> Thread | Damaged:
+    try:
+        return _thread(row)
+    except ValueError as error:
+        return Damaged(row["id"], str(error))
+
+
+def _literal(text: str) -> str:
+    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")

@@ -1,0 +1,191 @@
+"""Rows of turns. A turn's lease is its owner and generation: a writer of an older generation changes nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from clew.model import Conversation, Origin, Problem, Said, Turn, TurnState, Usage
+from clew.store.base import Row, Tx
+
+_COLUMNS = (
+    "id, thread, seq, state, origin, request, surface, address, owner, generation, attempts, continues, stop_asked,"
+    " runtime, runtime_turn, request_node, node, queued_at, started_at, ended_at, problem_code, problem_message, usage"
+)
+
+
+def insert(tx: Tx, turn: Turn) -> None:
+    """A new turn, queued."""
+    where = turn.conversation
+    tx.run(
+        "INSERT INTO turns (id, thread, seq, state, origin, request, surface, address, continues, queued_at)"
+        " VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?)",
+        turn.id,
+        turn.thread,
+        turn.seq,
+        turn.origin,
+        msgspec.json.encode(turn.request).decode(),
+        where.surface if where else None,
+        where.address if where else None,
+        turn.continues,
+        turn.queued_at,
+    )
+
+
+def get(tx: Tx, turn: str) -> Turn | None:
+    return _maybe(tx.one(f"SELECT {_COLUMNS} FROM turns WHERE id = ?", turn))
+
+
+def live(tx: Tx, thread: str) -> Turn | None:
+    """The turn that runs or waits now."""
+    return _maybe(tx.one(f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND state IN ('running', 'waiting')", thread))
+
+
+def all_live(tx: Tx) -> list[Turn]:
+    """By the partial index, so that it costs what is live, not what ever was."""
+    sql = f"SELECT {_COLUMNS} FROM turns WHERE state IN ('running', 'waiting') ORDER BY id"
+    return [_turn(row) for row in tx.all(sql)]
+
+
+def queued(tx: Tx, thread: str) -> list[Turn]:
+    sql = f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND state = 'queued' ORDER BY seq"
+    return [_turn(row) for row in tx.all(sql, thread)]
+
+
+def count_queued(tx: Tx, thread: str) -> int:
+    row = tx.one("SELECT count(*) AS n FROM turns WHERE thread = ? AND state = 'queued'", thread)
+    return int(row["n"]) if row else 0
+
+
+def threads_with_queued(tx: Tx) -> list[str]:
+    return [row["thread"] for row in tx.all("SELECT DISTINCT thread FROM turns WHERE state = 'queued' ORDER BY thread")]
+
+
+def newest(tx: Tx, thread: str) -> Turn | None:
+    return _maybe(tx.one(f"SELECT {_COLUMNS} FROM turns WHERE thread = ? ORDER BY seq DESC LIMIT 1", thread))
+
+
+def claim(tx: Tx, thread: str, owner: str, at: int) -> Turn | None:
+    """The first queued turn of an idle thread, if none runs. Of two claimers one gets it."""
+    row = tx.one(
+        "UPDATE turns SET state = 'running', owner = ?, generation = generation + 1, attempts = attempts + 1,"
+        " started_at = coalesce(started_at, ?)"
+        " WHERE id = (SELECT id FROM turns WHERE thread = ? AND state = 'queued' ORDER BY seq LIMIT 1)"
+        " AND state = 'queued'"
+        " AND NOT EXISTS (SELECT 1 FROM turns o WHERE o.thread = turns.thread AND o.state IN ('running', 'waiting'))"
+        " AND EXISTS (SELECT 1 FROM threads t WHERE t.id = turns.thread AND t.status = 'idle')"
+        f" RETURNING {_COLUMNS}",
+        owner,
+        at,
+        thread,
+    )
+    return _maybe(row)
+
+
+def adopt(tx: Tx, turn: Turn, owner: str) -> Turn | None:
+    """Take over the lease of a dead owner."""
+    row = tx.one(
+        "UPDATE turns SET owner = ?, generation = generation + 1"
+        f" WHERE id = ? AND generation = ? AND state IN ('running', 'waiting') RETURNING {_COLUMNS}",
+        owner,
+        turn.id,
+        turn.generation,
+    )
+    return _maybe(row)
+
+
+def requeue(tx: Tx, turn: Turn) -> bool:
+    """It never ran: back to the queue, in its old place."""
+    return _fenced(tx, turn, "state = 'queued', owner = NULL, runtime_turn = NULL")
+
+
+def begun(tx: Tx, turn: Turn, runtime: str, runtime_turn: str) -> bool:
+    return _fenced(tx, turn, "runtime = ?, runtime_turn = ?", runtime, runtime_turn)
+
+
+def set_request_node(tx: Tx, turn: str, node: str) -> None:
+    tx.run("UPDATE turns SET request_node = ? WHERE id = ?", node, turn)
+
+
+def set_request(tx: Tx, turn: str, request: tuple[Said, ...]) -> None:
+    """A queued turn's words; only before it was ever given to a runtime."""
+    encoded = msgspec.json.encode(request).decode()
+    tx.run("UPDATE turns SET request = ? WHERE id = ? AND state = 'queued' AND request_node IS NULL", encoded, turn)
+
+
+def end(tx: Tx, turn: Turn, state: TurnState, at: int, node: str, problem: Problem | None, usage: Usage | None) -> bool:
+    return _fenced(
+        tx,
+        turn,
+        "state = ?, owner = NULL, ended_at = ?, node = ?, problem_code = ?, problem_message = ?, usage = ?",
+        state,
+        at,
+        node,
+        problem.code if problem else None,
+        problem.message if problem else None,
+        msgspec.json.encode(usage).decode() if usage else None,
+    )
+
+
+def drop_queued(tx: Tx, turn: str, at: int) -> bool:
+    """A queued turn that will never run: the thread was cancelled or the person skipped it."""
+    changed = tx.run(
+        "UPDATE turns SET state = 'interrupted', ended_at = ?, stop_asked = 1 WHERE id = ? AND state = 'queued'",
+        at,
+        turn,
+    )
+    return changed == 1
+
+
+def ask_stop(tx: Tx, turn: str) -> bool:
+    """A person wants it to end. Only this row knows it; a runtime's record never does."""
+    changed = tx.run(
+        "UPDATE turns SET stop_asked = 1 WHERE id = ? AND state IN ('running', 'waiting') AND stop_asked = 0", turn
+    )
+    return changed == 1
+
+
+def is_stopping(tx: Tx, turn: str) -> bool:
+    row = tx.one("SELECT stop_asked FROM turns WHERE id = ?", turn)
+    return bool(row and row["stop_asked"])
+
+
+def _fenced(tx: Tx, turn: Turn, assignment: str, *params: Any) -> bool:
+    changed = tx.run(
+        f"UPDATE turns SET {assignment} WHERE id = ? AND generation = ? AND state IN ('running', 'waiting')",
+        *params,
+        turn.id,
+        turn.generation,
+    )
+    return changed == 1
+
+
+def _maybe(row: Row | None) -> Turn | None:
+    return _turn(row) if row else None
+
+
+def _turn(row: Row) -> Turn:
+    return Turn(
+        id=row["id"],
+        thread=row["thread"],
+        seq=row["seq"],
+        state=TurnState(row["state"]),
+        origin=Origin(row["origin"]),
+        request=msgspec.json.decode(row["request"], type=tuple[Said, ...]),
+        conversation=Conversation(row["surface"], row["address"]) if row["surface"] else None,
+        queued_at=row["queued_at"],
+        owner=row["owner"],
+        generation=row["generation"],
+        attempts=row["attempts"],
+        continues=row["continues"],
+        stop_asked=bool(row["stop_asked"]),
+        runtime=row["runtime"],
+        runtime_turn=row["runtime_turn"],
+        request_node=row["request_node"],
+        node=row["node"],
+        started_at=row["started_at"],
+        ended_at=row["ended_at"],
+        problem=Problem(row["problem_code"], row["problem_message"]) if row["problem_code"] else None,
+        usage=msgspec.json.decode(row["usage"], type=Usage) if row["usage"] else None,
+    )

@@ -1,0 +1,148 @@
+"""What the outside sees: the shapes of the API and of `--json`. Names here are a promise to scripts; see docs/cli.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clew.model import Attachment, ThreadKind, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class NewThread:
+    """What it takes to start a thread with its first message."""
+
+    message_id: str
+    text: str
+    workspace: str | None = None
+    kind: ThreadKind = ThreadKind.CHAT
+    title: str | None = None
+    runtime: str | None = None
+    model: str | None = None
+    effort: str | None = None
+    notify: str | None = None  # SURFACE or SURFACE:ADDRESS
+    sender: str = "you"
+    attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadView:
+    id: str
+    status: str  # `running` while a turn holds a live lease, else as stored; `damaged` where the row cannot be read
+    kind: str
+    title: str
+    runtime: str
+    workspace: str
+    head: str | None
+    created_at: int
+    completed_at: int | None
+    suspended_by: str | None
+    suspend_message: str | None
+    notify_target: str | None
+    notification_status: str | None
+    notified_at: int | None
+    notification_error: str | None
+    model: str | None = None
+    effort: str | None = None
+    forked_from: str | None = None
+    turn: str | None = None  # the live one, else the newest ended one
+    queued: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    threads: tuple[ThreadView, ...]
+    next: str | None  # give it as `before` to get the next page
+
+
+@dataclass(frozen=True, slots=True)
+class ItemView:
+    """Something a turn said or did on its way: `kind` is `text` or the kind of an activity."""
+
+    item: str
+    kind: str
+    phase: str
+    title: str
+    body: str
+    outcome: str | None = None
+    exit_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    id: str
+    thread: str
+    state: str
+    origin: str
+    request: str  # what was asked, as text
+    text: str  # the answer; empty until it has ended
+    error: str | None
+    usage: Usage | None
+    queued_at: int
+    started_at: int | None
+    ended_at: int | None
+    continues: str | None = None
+    continued_by: str | None = None
+    items: tuple[ItemView, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One piece of a transcript. `role` is person, agent or clew."""
+
+    role: str
+    author: str
+    text: str
+    at: int
+    turn: str | None
+    state: str | None = None
+    items: tuple[ItemView, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WhereRow:
+    """The receipt of one delivery."""
+
+    delivery: str
+    kind: str
+    conversation: str | None
+    state: str
+    attempts: int
+    message_id: str | None
+    sent_at: int | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    thread: str
+    sound: bool
+    nodes: int
+    bad_node: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Notified:
+    """What one pass of `clew notify` did, or would do, with one answer."""
+
+    delivery: str
+    thread: str
+    target: str | None
+    state: str  # `would send`, `sent`, `pending`, `failed`
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeView:
+    name: str
+    health: str
+    reason: str
+    pid: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceView:
+    name: str
+    state: str  # `up` or `down`
+    reason: str
+    pending: int
