@@ -1,59 +1,155 @@
-"""Typed settings from `$CLEW_HOME/config.toml`. An error names the file, the line, and what would be right."""
+"""Typed settings from `$CLEW_HOME/config.toml`. An error names the file, the line, and what would be right.
+
+The dataclasses are the whole truth: their type hints drive the loader, and `docs/config.md` is tested against them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from math import isfinite
+from pathlib import Path
+from types import MappingProxyType, NoneType
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
+from urllib.parse import urlsplit
+
+from clew.errors import ConfigError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
+
+
+class Rule(Protocol):
+    """What a value must be beyond its type."""
+
+    words: str
+
+    def holds(self, value: Any) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    least: float
+    most: float = float("inf")
+
+    @property
+    def words(self) -> str:
+        return f"at least {self.least:g}" if self.most == float("inf") else f"from {self.least:g} to {self.most:g}"
+
+    def holds(self, value: float) -> bool:
+        return self.least <= value <= self.most
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    choices: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        return "one of " + ", ".join(self.choices)
+
+    def holds(self, value: str) -> bool:
+        return value in self.choices
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A text that matches a pattern as a whole."""
+
+    pattern: str
+    words: str
+
+    def holds(self, value: str) -> bool:
+        return re.fullmatch(self.pattern, value) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class WebAddress:
+    words: str = "an address such as https://example.org/hook"
+
+    def holds(self, value: str) -> bool:
+        try:
+            parts = urlsplit(value)
+            return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """A path, in which a leading `~` is the person's own folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A secret: never shown in an error, redacted in the log."""
+
+
+Place = Annotated[str, Expanded()]
+Secret = Annotated[str, Hidden()]
+Address = Annotated[str, WebAddress()]
+Port = Annotated[int, Between(0, 65535)]
+Count = Annotated[int, Between(0)]
+AtLeastOne = Annotated[int, Between(1)]
+Seconds = Annotated[float, Between(0)]
+Timeout = Annotated[float, Between(0.1)]
+Name = Annotated[str, Shape(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _")]
+Level = Annotated[str, OneOf(("debug", "info", "warning", "error"))]
+Sandbox = Annotated[str, OneOf(("read-only", "workspace-write", "danger-full-access"))]
+ApprovalPolicy = Annotated[str, OneOf(("untrusted", "on-request", "never"))]
 
 
 @dataclass(frozen=True, slots=True)
 class HttpConfig:
     host: str = "127.0.0.1"
-    port: int | None = None  # no port: no TCP listener at all; 0: any free one, shown by `clew status`
+    port: Port | None = None  # no port: no TCP listener at all; 0: any free one, shown by `clew status`
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadsConfig:
     runtime: str = "codex"
-    workspace: str | None = None  # for threads that begin where there is no folder, as in a chat
+    workspace: Place | None = None  # for threads that begin where there is no folder, as in a chat
 
 
 @dataclass(frozen=True, slots=True)
 class TurnsConfig:
-    parallel: int = 16
-    silence: float = 600.0  # seconds of waiting for the model without a sign of life; 0: for ever
+    parallel: AtLeastOne = 16
+    silence: Seconds = 600.0  # seconds of waiting for the model without a sign of life; 0: for ever
 
 
 @dataclass(frozen=True, slots=True)
 class InboxConfig:
-    stale_after: float = 900.0  # seconds
+    stale_after: Seconds = 900.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
 class LogConfig:
-    level: str = "info"
-    max_bytes: int = 10_000_000
-    keep: int = 5
+    level: Level = "info"
+    max_bytes: Annotated[int, Between(10_000)] = 10_000_000
+    keep: AtLeastOne = 5
 
 
 @dataclass(frozen=True, slots=True)
 class CodexConfig:
-    command: str | None = None  # the binary; else PATH, else the bundled one
-    home: str | None = None  # CODEX_HOME; else the person's own
-    approval_policy: str = "on-request"
-    sandbox: str = "workspace-write"
+    command: Place | None = None  # the binary; else PATH, else the bundled one
+    home: Place | None = None  # CODEX_HOME; else the person's own
+    approval_policy: ApprovalPolicy = "on-request"
+    sandbox: Sandbox = "workspace-write"
     model: str | None = None
     effort: str | None = None
-    start_timeout: float = 30.0
-    request_timeout: float = 60.0
-    interrupt_timeout: float = 10.0
-    idle_stop: float = 1800.0  # seconds without a turn after which the app-server is stopped
+    start_timeout: Timeout = 30.0
+    request_timeout: Timeout = 60.0
+    interrupt_timeout: Timeout = 10.0
+    idle_stop: Seconds = 1800.0  # seconds without a turn after which the app-server is stopped
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedConfig:
-    folder: str | None = None  # where its record lives; else $CLEW_HOME/scripted
+    folder: Place | None = None  # where its record lives; else $CLEW_HOME/scripted
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +160,16 @@ class RuntimesConfig:
 
 @dataclass(frozen=True, slots=True)
 class WebhookConfig:
-    secret: str
-    url: str | None = None  # without one it only receives
+    secret: Secret
+    url: Address | None = None  # without one it only receives
     runtime: str | None = None
-    workspace: str | None = None
-    timeout: float = 30.0
+    workspace: Place | None = None
+    timeout: Timeout = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class SurfacesConfig:
-    webhook: Mapping[str, WebhookConfig] = field(default_factory=lambda: MappingProxyType({}))
+    webhook: Mapping[Name, WebhookConfig] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +181,169 @@ class Config:
     log: LogConfig = field(default_factory=LogConfig)
     runtimes: RuntimesConfig = field(default_factory=RuntimesConfig)
     surfaces: SurfacesConfig = field(default_factory=SurfacesConfig)
+
+    def secrets(self) -> frozenset[str]:
+        """Every secret value in it, so that the log can redact them."""
+        return frozenset(_secrets(self))
+
+
+def load(path: Path) -> Config:
+    """The settings in a file; all defaults where there is none."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Config()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}. Check its permissions.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8 text. Save it as UTF-8.") from error
+    return parse(text, str(path))
+
+
+def parse(text: str, name: str) -> Config:
+    """The settings in a text; `name` is what errors call it."""
+    try:
+        return _table(Config, tomllib.loads(text), ())
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{name}: not valid TOML: {error}") from error
+    except _Wrong as wrong:
+        line = _line(text, wrong.key)
+        raise ConfigError(f"{name}, line {line}: {'.'.join(wrong.key)} {wrong.words}") from None
+
+
+class _Wrong(Exception):
+    def __init__(self, key: tuple[str, ...], words: str) -> None:
+        super().__init__(words)
+        self.key = key
+        self.words = words
+
+
+def _table(kind: type[T], data: object, at: tuple[str, ...]) -> T:
+    if not isinstance(data, dict):
+        raise _Wrong(at, f"must be a table, not {_called(data)}")
+    known = {each.name: each for each in fields(kind)}
+    for key in data:
+        if key not in known:
+            raise _Wrong((*at, key), f"is not a setting{_hint(key, known)}")
+    for key, each in known.items():
+        if key not in data and each.default is MISSING and each.default_factory is MISSING:
+            raise _Wrong(at, f"needs `{key}`")
+    hints = get_type_hints(kind, include_extras=True)
+    return kind(**{key: _value(hints[key], value, (*at, key)) for key, value in data.items()})
+
+
+def _value(hint: Any, value: object, at: tuple[str, ...]) -> Any:
+    hint = _present(hint)
+    if isinstance(hint, type) and is_dataclass(hint):
+        return _table(hint, value, at)
+    if get_origin(hint) is Mapping:
+        return _named_tables(hint, value, at)
+    kind, rules = _split(hint)
+    return _ruled(_plain(kind, value, at), rules, at)
+
+
+def _named_tables(hint: Any, value: object, at: tuple[str, ...]) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise _Wrong(at, f"must be a table of names, such as [{'.'.join(at)}.NAME], not {_called(value)}")
+    name, kind = get_args(hint)
+    for key in value:
+        _ruled(key, _split(name)[1], (*at, key))
+    return MappingProxyType({key: _value(kind, each, (*at, key)) for key, each in value.items()})
+
+
+def _plain(kind: type, value: object, at: tuple[str, ...]) -> Any:
+    """A value of a plain type. A whole number is also a number, but true is not one."""
+    if kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not kind:
+        raise _Wrong(at, f"must be {_KINDS[kind]}, not {_called(value)}")
+    if isinstance(value, float) and not isfinite(value):
+        raise _Wrong(at, "must be a finite number")
+    if isinstance(value, str) and not value.strip():
+        raise _Wrong(at, "must not be empty")
+    return value
+
+
+def _ruled(value: Any, rules: Iterable[Any], at: tuple[str, ...]) -> Any:
+    for rule in rules:
+        if isinstance(rule, Expanded):
+            value = _expanded(value, at)
+        elif not isinstance(rule, Hidden) and not rule.holds(value):
+            raise _Wrong(at, f"is {value!r}: it must be {rule.words}")
+    return value
+
+
+def _expanded(value: str, at: tuple[str, ...]) -> str:
+    """Only what begins with `~` is changed: `./codex` is not the same as `codex`, which is looked for on the PATH."""
+    try:
+        return str(Path(value).expanduser()) if value.startswith("~") else value
+    except RuntimeError:
+        raise _Wrong(at, f"is {value!r}: it must be a path; there is no such person here") from None
+
+
+def _present(hint: Any) -> Any:
+    """The hint without its `None`: TOML has no null, so what is there is never None."""
+    return next(each for each in get_args(hint) if each is not NoneType) if NoneType in get_args(hint) else hint
+
+
+def _split(hint: Any) -> tuple[type, tuple[Any, ...]]:
+    return (get_args(hint)[0], get_args(hint)[1:]) if get_origin(hint) is Annotated else (hint, ())
+
+
+_KINDS: Mapping[type, str] = {
+    str: "text in quotes",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    dict: "a table",
+    list: "a list",
+}
+
+
+def _called(value: object) -> str:
+    """A value's kind in words; never the value itself, which may be a secret in the wrong place."""
+    return _KINDS.get(type(value), f"a {type(value).__name__}")
+
+
+def _hint(key: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches  # only an error needs it
+
+    close = get_close_matches(key, known := list(known), n=1)
+    return f": did you mean `{close[0]}`?" if close else f"; there are {', '.join(known)}"
+
+
+def _line(text: str, key: tuple[str, ...]) -> int:
+    """The line where the statement begins that first brings `key` in.
+
+    tomllib tells no positions, so the text is parsed again, each time one line longer; what does not parse yet is the
+    middle of a statement of several lines.
+    """
+    lines = text.splitlines(keepends=True)
+    begins = 1
+    for end in range(1, len(lines) + 1):
+        try:
+            data = tomllib.loads("".join(lines[:end]))
+        except tomllib.TOMLDecodeError:
+            continue
+        if _has(data, key):
+            return begins
+        begins = end + 1
+    return 1
+
+
+def _has(data: object, key: tuple[str, ...]) -> bool:
+    if not key:
+        return True
+    return isinstance(data, dict) and key[0] in data and _has(data[key[0]], key[1:])
+
+
+def _secrets(table: Any) -> Iterator[str]:
+    for name, hint in get_type_hints(type(table), include_extras=True).items():
+        value = getattr(table, name)
+        if is_dataclass(value):
+            yield from _secrets(value)
+        elif isinstance(value, Mapping):
+            for each in value.values():
+                yield from _secrets(each)
+        elif value is not None and any(isinstance(rule, Hidden) for rule in _split(_present(hint))[1]):
+            yield value

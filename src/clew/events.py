@@ -114,6 +114,4 @@ class TurnEnded:
     messages: frozenset[str] = field(default_factory=frozenset)
 
 
-Event = (
-    TurnStarted | TextDelta | TextDone | Activity | GateOpened | GateClosed | Usage | Notice | TurnEnded
-)
+Event = TurnStarted | TextDelta | TextDone | Activity | GateOpened | GateClosed | Usage | Notice | TurnEnded

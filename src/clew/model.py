@@ -222,6 +222,7 @@ class Delivery:
     message_id: str | None = None  # the platform's id of it: the receipt
     sent_at: int | None = None
     error: str | None = None
+    note: str = ""  # small print beside the body, such as "continued after a restart"
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +237,8 @@ class Inbound:
     sent_at: int | None = None  # by the platform's clock, where it tells
     thread: str | None = None  # named by the client; else the conversation's binding decides
     queue: bool = False  # never steer
+    runtime: str | None = None  # for a thread that this message begins, where the surface's config says so
+    workspace: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from clew.store.base import Row, Tx
 
 _COLUMNS = (
     "id, kind, thread, turn, surface, address, body, state, attempts, due_at, generation, in_doubt, first_sent_at,"
-    " message_id, sent_at, error, created_at"
+    " message_id, sent_at, error, created_at, note"
 )
 
 
@@ -17,8 +17,8 @@ def owe(tx: Tx, delivery: Delivery) -> bool:
     """False where it was owed already."""
     where = delivery.conversation
     changed = tx.run(
-        "INSERT INTO deliveries (id, kind, thread, turn, surface, address, body, state, due_at, created_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        "INSERT INTO deliveries (id, kind, thread, turn, surface, address, body, note, state, due_at, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         delivery.id,
         delivery.kind,
         delivery.thread,
@@ -26,6 +26,7 @@ def owe(tx: Tx, delivery: Delivery) -> bool:
         where.surface if where else None,
         where.address if where else None,
         delivery.body,
+        delivery.note,
         delivery.state,
         delivery.due_at,
         delivery.created_at,
@@ -43,14 +44,24 @@ def of_thread(tx: Tx, thread: str, limit: int = 200) -> list[Delivery]:
     return [_delivery(row) for row in reversed(tx.all(sql, thread, limit))]
 
 
-def claim_due(tx: Tx, surface: str, owner: str, now: int, limit: int) -> list[Delivery]:
-    """A batch of what is due on a surface. A conversation whose earlier delivery is not settled yet stays in order."""
+# What a thread owes to one conversation leaves in order, one by one.
+_FREE = (
+    "NOT EXISTS (SELECT 1 FROM deliveries e WHERE e.thread = d.thread AND e.surface = d.surface"
+    " AND e.address = d.address AND e.state IN ('pending', 'sending')"
+    " AND (e.created_at < d.created_at OR (e.created_at = d.created_at AND e.id < d.id)))"
+)
+
+
+def claim_due(tx: Tx, surface: str, owner: str, now: int, limit: int, leaving: int | None) -> list[Delivery]:
+    """A batch of what is due on a surface and free to go. `leaving`: count it as on its way from now on."""
     rows = tx.all(
-        "UPDATE deliveries SET state = 'sending', owner = ?, generation = generation + 1, attempts = attempts + 1"
-        " WHERE id IN (SELECT id FROM deliveries WHERE state = 'pending' AND surface = ? AND due_at <= ?"
-        " ORDER BY due_at, created_at, id LIMIT ?) AND state = 'pending'"
+        "UPDATE deliveries SET state = 'sending', owner = ?, generation = generation + 1, attempts = attempts + 1,"
+        " first_sent_at = coalesce(first_sent_at, ?)"
+        " WHERE id IN (SELECT id FROM deliveries d WHERE d.state = 'pending' AND d.surface = ? AND d.due_at <= ?"
+        f" AND {_FREE} ORDER BY d.due_at, d.created_at, d.id LIMIT ?) AND state = 'pending'"
         f" RETURNING {_COLUMNS}",
         owner,
+        leaving,
         surface,
         now,
         limit,
@@ -71,8 +82,13 @@ def claim(tx: Tx, delivery: Delivery, owner: str) -> Delivery | None:
 
 
 def next_due(tx: Tx, surface: str) -> int | None:
-    row = tx.one("SELECT min(due_at) AS due FROM deliveries WHERE state = 'pending' AND surface = ?", surface)
-    return row["due"] if row else None
+    """When the next one that is free to go is due."""
+    row = tx.one(
+        f"SELECT d.due_at FROM deliveries d WHERE d.state = 'pending' AND d.surface = ? AND {_FREE}"
+        " ORDER BY d.due_at LIMIT 1",
+        surface,
+    )
+    return row["due_at"] if row else None
 
 
 def surfaces_pending(tx: Tx) -> list[str]:
@@ -121,6 +137,10 @@ def failed(tx: Tx, delivery: Delivery, error: str) -> bool:
     return _fenced(tx, delivery, "state = 'failed', owner = NULL, error = ?", error)
 
 
+def fail_all(tx: Tx, surface: str, error: str) -> None:
+    tx.run("UPDATE deliveries SET state = 'failed', error = ? WHERE state = 'pending' AND surface = ?", error, surface)
+
+
 def supersede(tx: Tx, delivery: str) -> bool:
     """What has not left yet and is no longer worth saying."""
     return tx.run("UPDATE deliveries SET state = 'superseded' WHERE id = ? AND state = 'pending'", delivery) == 1
@@ -137,13 +157,10 @@ def release_sending(tx: Tx, now: int) -> list[str]:
     return [row["id"] for row in rows]
 
 
-def counts(tx: Tx) -> dict[str, int]:
-    """What is open; by partial indices, so that it costs what is open and not what ever was."""
-    found = {}
-    for state in ("pending", "sending", "failed"):
-        row = tx.one(f"SELECT count(*) AS n FROM deliveries WHERE state = '{state}'")
-        found[state] = int(row["n"]) if row else 0
-    return found
+def pending_by_surface(tx: Tx) -> dict[str, int]:
+    """What is open; by a partial index, so that it costs what is open and not what ever was."""
+    rows = tx.all("SELECT surface, count(*) AS n FROM deliveries WHERE state = 'pending' GROUP BY surface")
+    return {row["surface"]: int(row["n"]) for row in rows}
 
 
 def _fenced(tx: Tx, delivery: Delivery, assignment: str, *params: Any) -> bool:
@@ -174,4 +191,5 @@ def _delivery(row: Row) -> Delivery:
         message_id=row["message_id"],
         sent_at=row["sent_at"],
         error=row["error"],
+        note=row["note"],
     )

@@ -58,6 +58,12 @@ def get(tx: Tx, thread: str) -> Thread | None:
     return _thread(row) if row else None
 
 
+def head(tx: Tx, thread: str) -> str | None:
+    """Also of a row that cannot be read otherwise."""
+    row = tx.one("SELECT head FROM threads WHERE id = ?", thread)
+    return row["head"] if row else None
+
+
 def matching(tx: Tx, prefix: str) -> list[str]:
     """Ids that begin with `prefix`, at most two: enough to know whether it is unique."""
     rows = tx.all("SELECT id FROM threads WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", prefix, prefix + "~")
@@ -83,7 +89,8 @@ def page(tx: Tx, wanted: Filter) -> list[Thread | Damaged]:
 
 
 def next_seq(tx: Tx, thread: str) -> int:
-    row = tx.one("UPDATE threads SET next_seq = next_seq + 1 WHERE id = ? RETURNING next_seq - 1 AS seq", thread)
+    """Where a new turn stands in its thread. Gaps are left: a continuation comes right after what it continues."""
+    row = tx.one("UPDATE threads SET next_seq = next_seq + 1024 WHERE id = ? RETURNING next_seq - 1024 AS seq", thread)
     assert row is not None, thread
     return int(row["seq"])
 

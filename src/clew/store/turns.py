@@ -66,6 +66,23 @@ def newest(tx: Tx, thread: str) -> Turn | None:
     return _maybe(tx.one(f"SELECT {_COLUMNS} FROM turns WHERE thread = ? ORDER BY seq DESC LIMIT 1", thread))
 
 
+def last_with_runtime(tx: Tx, thread: str, seq: int) -> Turn | None:
+    """The newest turn up to `seq` that its runtime has seen."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND seq <= ? AND runtime_turn IS NOT NULL"
+        " ORDER BY seq DESC LIMIT 1"
+    )
+    return _maybe(tx.one(sql, thread, seq))
+
+
+def continuation_of(tx: Tx, turn: Turn) -> str | None:
+    """The turn that continues this one: it stands right behind it."""
+    row = tx.one(
+        "SELECT id FROM turns WHERE thread = ? AND seq = ? AND continues = ?", turn.thread, turn.seq + 1, turn.id
+    )
+    return row["id"] if row else None
+
+
 def claim(tx: Tx, thread: str, owner: str, at: int) -> Turn | None:
     """The first queued turn of an idle thread, if none runs. Of two claimers one gets it."""
     row = tx.one(

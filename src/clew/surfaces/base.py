@@ -43,6 +43,7 @@ class Outgoing:
     thread: str
     turn: str | None
     text: str
+    note: str = ""  # small print beside the text; empty almost always
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,10 @@ class Surface(Protocol):
     def can(self) -> SurfaceCan: ...
 
     def resolve(self, address: str) -> Conversation:
-        """The conversation that a person's `SURFACE:ADDRESS` means. Raises BadInput where there is none."""
+        """The conversation that a person's `SURFACE:ADDRESS` means, or that this surface gave itself.
+
+        Raises BadInput where there is none, or where nothing can be sent to it.
+        """
 
     async def run(self, inbox: Inbox) -> None:
         """Receive until cancelled; commit, then acknowledge."""

@@ -23,7 +23,7 @@ CREATE TABLE threads (
     notify_target TEXT,
     forked_from TEXT,
     last_turn TEXT,
-    next_seq BIGINT NOT NULL DEFAULT 1
+    next_seq BIGINT NOT NULL DEFAULT 1024
 );
 CREATE INDEX threads_active ON threads (id) WHERE status IN ('idle', 'suspended');
 CREATE INDEX threads_history ON threads (id) WHERE status IN ('completed', 'cancelled');
@@ -116,6 +116,7 @@ CREATE TABLE deliveries (
     surface TEXT,
     address TEXT,
     body TEXT NOT NULL,
+    note TEXT NOT NULL,
     state TEXT NOT NULL,
     attempts BIGINT NOT NULL DEFAULT 0,
     due_at BIGINT NOT NULL,
@@ -130,6 +131,7 @@ CREATE TABLE deliveries (
 );
 CREATE INDEX deliveries_by_thread ON deliveries (thread, created_at);
 CREATE INDEX deliveries_due ON deliveries (surface, due_at) WHERE state = 'pending';
+CREATE INDEX deliveries_open ON deliveries (thread, surface, address) WHERE state IN ('pending', 'sending');
 CREATE INDEX deliveries_sending ON deliveries (id) WHERE state = 'sending';
 CREATE INDEX deliveries_failed ON deliveries (id) WHERE state = 'failed';
 

@@ -1,0 +1,76 @@
+"""Changing threads: resume, stop, done, cancel, fork, title."""
+
+from __future__ import annotations
+
+import click
+
+from clew.cli.out import Out, json_option, prompt_text
+
+
+@click.command("resume", short_help="Pick up a finished or suspended thread with new information.")
+@click.argument("thread")
+@click.option("--supplement", required=True, metavar="TEXT", help="What is new, or the answer; - is stdin.")
+@json_option
+@click.pass_obj
+def resume_command(out: Out, thread: str, supplement: str) -> None:
+    """Pick up a completed thread with new information, or answer what a suspended one waits for."""
+    from clew.client import new_message_id
+
+    body = {"message_id": new_message_id(), "supplement": prompt_text(supplement)}
+    accepted = out.client().post("threads", thread, "resume", body=body)
+    out.result(accepted, accepted["words"] or f"turn {accepted['turn']}")
+    out.hint(f"clew watch {accepted['thread']} looks on")
+
+
+@click.command("stop", short_help="Stop the running turn of a thread.")
+@click.argument("thread")
+@json_option
+@click.pass_obj
+def stop_command(out: Out, thread: str) -> None:
+    """Stop the running turn of a thread. What is queued behind it goes on."""
+    turn = out.client().post("threads", thread, "stop")
+    out.result(turn, f"stopping turn {turn['id']}")
+
+
+@click.command("done", short_help="Mark a thread as completed.")
+@click.argument("thread")
+@json_option
+@click.pass_obj
+def done_command(out: Out, thread: str) -> None:
+    """Mark a thread as completed. `clew resume` picks it up again."""
+    view = out.client().post("threads", thread, "done")
+    out.result(view, f"{view['id']} is {view['status']}")
+
+
+@click.command("cancel", short_help="Cancel a thread for good.")
+@click.argument("thread")
+@json_option
+@click.pass_obj
+def cancel_command(out: Out, thread: str) -> None:
+    """Cancel a thread for good: what runs is stopped, what is queued is dropped. It can still be forked."""
+    view = out.client().post("threads", thread, "cancel")
+    out.result(view, f"{view['id']} is cancelled")
+
+
+@click.command("fork", short_help="Begin a new thread from another one.")
+@click.argument("thread")
+@click.option("--turn", metavar="TURN", help="After this turn; else after the newest that has ended.")
+@click.option("--title", help="Else the old one, marked as a fork.")
+@json_option
+@click.pass_obj
+def fork_command(out: Out, thread: str, turn: str | None, title: str | None) -> None:
+    """Begin a new thread from another one, with its history. Prints the new id."""
+    view = out.client().post("threads", thread, "fork", body={"turn": turn, "title": title})
+    out.result(view, view["id"])
+    out.hint(f"clew send {view['id']} '…' goes on there")
+
+
+@click.command("title", short_help="Give a thread another title.")
+@click.argument("thread")
+@click.argument("title")
+@json_option
+@click.pass_obj
+def title_command(out: Out, thread: str, title: str) -> None:
+    """Give a thread another title."""
+    view = out.client().patch("threads", thread, body={"title": prompt_text(title)})
+    out.result(view, f"{view['id']}: {view['title']}")

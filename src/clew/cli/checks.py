@@ -1,0 +1,175 @@
+"""The single checks of `clew doctor`. Each looks at one thing and never raises."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import shutil
+import socket
+import sqlite3
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from clew import config, launch, lock, plugins, processes
+from clew.cli.doctor import Finding
+from clew.client import Client
+from clew.clock import SystemClock
+from clew.errors import ClewError
+from clew.home import Home
+from clew.store.migrate import migrations, version
+from clew.store.sqlite import check_integrity, connect, explain
+
+LITTLE = 200 << 20  # bytes of free disk space
+
+Check = Callable[[Home, config.Config], Finding]
+
+
+def all_checks(home: Home) -> Iterator[Finding]:
+    yield _python()
+    yield _folder(home)
+    settings = config.Config()
+    try:
+        settings = config.load(home.config)
+        yield Finding("config", True, str(home.config) if home.config.exists() else "none: all defaults")
+    except ClewError as error:
+        yield Finding("config", False, error.message, f"mend {home.config}; the checks below go by the defaults")
+    checks: tuple[Check, ...] = (_store, _disk, _socket, _port, _codex, _children, _plugins, _surfaces)
+    for check in checks:
+        try:
+            yield check(home, settings)
+        except Exception as error:  # a check that breaks is a finding too
+            yield Finding(check.__name__.strip("_"), False, f"could not be checked: {type(error).__name__}: {error}")
+
+
+def _python() -> Finding:
+    return Finding("python", sys.version_info >= (3, 11), f"{platform.python_version()}, {sys.executable}")
+
+
+def _folder(home: Home) -> Finding:
+    if not home.root.exists():
+        return Finding("home", True, f"{home.root} is made at first use")
+    found = home.root.stat()
+    if not os.access(home.root, os.W_OK | os.X_OK):
+        return Finding("home", False, f"{home.root} cannot be written", "make it yours, or set CLEW_HOME")
+    if found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) & 0o022:
+        return Finding("home", False, f"{home.root} can be written by others", f"chmod 700 {home.root}")
+    return Finding("home", True, str(home.root))
+
+
+def _store(home: Home, settings: config.Config) -> Finding:
+    if not home.database.exists():
+        return Finding("store", True, "none yet: it is made at first use")
+    newest = migrations()[-1][0]
+    try:
+        connection = connect(home.database, read_only=True)
+        try:
+            check_integrity(connection, home.database)
+            found = version(connection)
+        finally:
+            connection.raw.close()
+    except ClewError as error:
+        return Finding("store", False, error.message)
+    except sqlite3.Error as error:
+        return Finding("store", False, explain(error, home.database).message)
+    if found > newest:
+        return Finding("store", False, f"{home.database} has schema {found}, this clew knows {newest}", "update clew")
+    older = "" if found == newest else f"; it is brought to {newest} at the next start, after a copy"
+    return Finding("store", True, f"{home.database}, schema {found}{older}")
+
+
+def _disk(home: Home, settings: config.Config) -> Finding:
+    folder = next(each for each in (home.root, *home.root.parents) if each.exists())
+    free = shutil.disk_usage(folder).free
+    todo = None if free > LITTLE else "free some space"
+    return Finding("disk", free > LITTLE, f"{free >> 20:,} MiB free at {folder}", todo)
+
+
+def _socket(home: Home, settings: config.Config) -> Finding:
+    try:
+        path = home.socket
+    except ClewError as error:
+        return Finding("socket", False, error.message)
+    if launch.answers(home):
+        return Finding("socket", True, f"a daemon answers at {path}")
+    if not lock.is_free(home.lock):
+        return Finding("socket", False, f"no daemon answers, but {lock.words(home.lock)}", "clew down")
+    return Finding("socket", True, f"no daemon runs; {path} is free")
+
+
+def _port(home: Home, settings: config.Config) -> Finding:
+    host, port = settings.http.host, settings.http.port
+    if not port:
+        return Finding("port", True, "no TCP listener is wanted" if port is None else "any free one")
+    if (ours := _own_address(home)) and ours.endswith(f":{port}"):
+        return Finding("port", True, f"{port} is ours: {ours}")
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((host, port))
+        except OSError as error:
+            return Finding("port", False, f"{host}:{port}: {error.strerror}", "set another `port` under [http]")
+    return Finding("port", True, f"{host}:{port} is free")
+
+
+def _own_address(home: Home) -> str | None:
+    try:
+        status: Any = Client(home, start=False).get("status")
+        address: str | None = status["daemon"]["http"]
+        return address
+    except ClewError:
+        return None
+
+
+def _codex(home: Home, settings: config.Config) -> Finding:
+    """The whole way to a runtime that is logged in, but no turn: that is `clew ping codex`."""
+    try:
+        return Finding("codex", True, asyncio.run(_try_codex(settings.runtimes.codex)))
+    except ClewError as error:
+        needed = settings.threads.runtime == "codex"
+        todo = None if needed else "it is not your default runtime, so this may be as you want it"
+        return Finding("codex", not needed, error.message, todo)
+
+
+async def _try_codex(settings: config.CodexConfig) -> str:
+    from clew.runtimes.codex.binary import find
+    from clew.runtimes.codex.connection import connect as start
+
+    clock = SystemClock()
+    marks = processes.Marks(f"doctor-{clock.token()[:12]}", "doctor")
+    found = await find(settings, clock, marks)
+    connection = await start(settings, clock, marks, found)
+    await connection.close()
+    return f"{found.version}, {found.path}, starts and is logged in"
+
+
+def _children(home: Home, settings: config.Config) -> Finding:
+    """What carries our mark while no daemon runs has lost its purpose."""
+    holder = lock.read(home.lock)
+    found = processes.children(holder.store) if holder and holder.store else []
+    if found and lock.is_free(home.lock):
+        pids = ", ".join(f"{process.pid} {process.command}" for process in found)
+        return Finding("children", False, f"left by a daemon that is gone: {pids}", "clew down ends them")
+    return Finding("children", True, f"{len(found)} at work" if found else "none left behind")
+
+
+def _plugins(home: Home, settings: config.Config) -> Finding:
+    names, troubles = [], []
+    for group in (plugins.RUNTIMES, plugins.SURFACES):
+        factories, wrong = plugins.load(group)
+        names += sorted(factories)
+        troubles += [str(trouble) for trouble in wrong]
+    if troubles:
+        return Finding("plugins", False, "; ".join(troubles), "update or remove the package that brings it")
+    return Finding("plugins", True, ", ".join(names))
+
+
+def _surfaces(home: Home, settings: config.Config) -> Finding:
+    hooks = sorted(settings.surfaces.webhook)
+    detail = ", ".join(["local", *(f"webhook:{name}" for name in hooks)])
+    todo = None
+    if hooks and settings.http.port is None:
+        todo = "webhooks can only send: set `port` under [http] so that they can receive"
+    return Finding("surfaces", True, detail, todo)

@@ -1,0 +1,131 @@
+"""The daemon from outside: up, down, restart, status, logs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from clew.cli.out import Out, json_option, moment, table
+from clew.errors import OutOfReach
+from clew.home import Home
+
+GRACE = 10.0
+
+
+@click.command("up", short_help="Start the daemon.")
+@click.option("--foreground", is_flag=True, help="Stay in front, for a service manager; ends by a signal.")
+@json_option
+@click.pass_obj
+def up_command(out: Out, foreground: bool) -> None:
+    """Start the daemon, and wait until it is ready. When it is up, that is fine too."""
+    if foreground:
+        _run_here(out)
+        return
+    from clew.launch import ensure_daemon
+
+    started = ensure_daemon(Home.find(), out.say)
+    daemon = out.client().get("status")["daemon"]
+    words = "up" if started else "up already"
+    out.result({"daemon": daemon, "started": started}, f"{words}: pid {daemon['pid']}, home {daemon['home']}")
+    out.hint("clew run 'say hello' tries it; clew status shows how it is")
+
+
+def _run_here(out: Out) -> None:
+    from clew.daemon import run
+
+    run(Home.find(), lambda: out.say("ready; Ctrl-C stops it"))
+
+
+@click.command("down", short_help="Stop the daemon and all that it started.")
+@click.option("--grace", type=click.FloatRange(0, 86_400), default=GRACE, show_default=True, metavar="SECONDS")
+@json_option
+@click.pass_obj
+def down_command(out: Out, grace: float) -> None:
+    """Stop the daemon and all that it started.
+
+    Running turns get a grace; what is cut off is continued at the next start.
+    """
+    from clew.launch import stop_daemon
+
+    stopped = stop_daemon(Home.find(), grace, out.say)
+    out.result({"stopped": stopped}, "stopped" if stopped else "not running")
+
+
+@click.command("restart", short_help="Stop the daemon and start it again.")
+@click.option("--grace", type=click.FloatRange(0, 86_400), default=GRACE, show_default=True, metavar="SECONDS")
+@json_option
+@click.pass_obj
+def restart_command(out: Out, grace: float) -> None:
+    """Stop the daemon and start it again. Those who watch go on by themselves."""
+    from clew import launch
+
+    home = Home.find()
+    home.prepare()
+    with launch.starting(home, out.say):
+        launch.stop_daemon(home, grace, out.say, restart=True)
+        launch.start(home, out.say)
+    daemon = out.client().get("status")["daemon"]
+    out.result({"daemon": daemon, "started": True}, f"up: pid {daemon['pid']}, home {daemon['home']}")
+
+
+@click.command("status", short_help="How the daemon, its runtimes and its surfaces are.")
+@json_option
+@click.pass_obj
+def status_command(out: Out) -> None:
+    """How the daemon, its runtimes and its surfaces are. Starts nothing: exit 3 when no daemon runs."""
+    try:
+        status = out.client(start=False).get("status")
+    except OutOfReach as error:
+        if out.as_json:
+            out.json({"daemon": None, "runtimes": [], "surfaces": [], "fates": {}})
+        out.say(f"clew: {error.message}")
+        raise click.exceptions.Exit(error.exit) from error
+    if out.as_json:
+        out.json(status)
+        return
+    for line in _status_lines(status):
+        out.line(line)
+
+
+def _status_lines(status: Any) -> list[str]:
+    daemon = status["daemon"]
+    fates = ", ".join(f"{count} {fate}" for fate, count in status["fates"].items()) or "none yet"
+    parts = [("runtime", each["name"], each["health"], each["reason"]) for each in status["runtimes"]]
+    parts += [("surface", each["name"], each["state"], each["reason"]) for each in status["surfaces"]]
+    return [
+        f"clew {daemon['version']} is up: pid {daemon['pid']}, since {moment(daemon['since'])}, home {daemon['home']}",
+        f"http      {daemon['http'] or 'only the Unix socket; set `port` under [http] for webhooks'}",
+        *table(parts),
+        f"messages  {fates}",
+    ]
+
+
+@click.command("logs", short_help="The daemon's log.")
+@click.option("-f", "--follow", is_flag=True, help="Go on as it grows.")
+@click.option("-n", "--lines", type=click.IntRange(0), default=100, show_default=True)
+@json_option
+@click.pass_obj
+def logs_command(out: Out, follow: bool, lines: int) -> None:
+    """The daemon's log. With --json the lines as they are: one JSON object each."""
+    from clew import logs
+
+    path = Home.find().log
+    for line in logs.tail(path, lines):
+        out.line(line if out.as_json else _log_line(line))
+    if not follow:
+        return
+    out.say(f"following {path}; Ctrl-C ends")
+    for line in logs.follow(path):
+        out.line(line if out.as_json else _log_line(line))
+
+
+def _log_line(line: str) -> str:
+    import json
+
+    try:
+        entry = json.loads(line)
+        trace = f"\n{entry['traceback']}" if "traceback" in entry else ""
+        return f"{entry['at']}  {entry['level']:<8} {entry['logger']}: {entry['message']}{trace}"
+    except (ValueError, KeyError, TypeError):
+        return line

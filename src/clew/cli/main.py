@@ -1,0 +1,111 @@
+"""`clew`: the group of commands. Only click is imported before a command is known, so that help is quick."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+
+import click
+
+from clew import __version__
+from clew.cli.out import Out, json_option
+from clew.errors import ClewError
+
+# Each command: the module that holds it, and its line of help. A test keeps the lines equal to the commands' own.
+SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "Work": {
+        "run": ("work", "One turn in the foreground: stream it, print the answer."),
+        "start": ("work", "A task in the background; prints its id."),
+        "send": ("work", "Say something in a thread."),
+        "watch": ("work", "Look on, live."),
+    },
+    "Threads": {
+        "threads": ("look", "List threads, newest first."),
+        "show": ("look", "One thread."),
+        "read": ("look", "What was said and done in a thread."),
+        "where": ("look", "Where the answers of a thread went: the receipts."),
+        "resume": ("change", "Pick up a finished or suspended thread with new information."),
+        "stop": ("change", "Stop the running turn of a thread."),
+        "done": ("change", "Mark a thread as completed."),
+        "cancel": ("change", "Cancel a thread for good."),
+        "fork": ("change", "Begin a new thread from another one."),
+        "title": ("change", "Give a thread another title."),
+    },
+    "Daemon": {
+        "up": ("daemon", "Start the daemon."),
+        "down": ("daemon", "Stop the daemon and all that it started."),
+        "restart": ("daemon", "Stop the daemon and start it again."),
+        "status": ("daemon", "How the daemon, its runtimes and its surfaces are."),
+        "logs": ("daemon", "The daemon's log."),
+        "doctor": ("doctor", "Check everything, and say what to do."),
+        "ping": ("upkeep", "Try a runtime: one tiny turn, with the time of each step."),
+        "verify": ("upkeep", "Check the history of a thread, or of all."),
+        "notify": ("upkeep", "One pass over the answers that are still owed."),
+    },
+}
+COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
+
+
+class LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"clew.cli.{COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, commands in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, line) for name, (_, line) in commands.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, message="clew %(version)s")
+@json_option
+def cli() -> None:
+    """Never lose the thread: a durable home for the work of coding agents.
+
+    THREAD is an id or any unique beginning of one. A command that needs the daemon starts it.
+    """
+
+
+def main() -> int:
+    _make_output_safe()
+    out = Out("--json" in sys.argv[1:])
+    try:
+        return cli.main(prog_name="clew", standalone_mode=False, obj=out) or 0
+    except click.ClickException as error:
+        return _usage(out, error)
+    except ClewError as error:
+        out.error(error.code, error.message)
+        return error.exit
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except BrokenPipeError:
+        # Who read our output has gone. What is still buffered must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _usage(out: Out, error: click.ClickException) -> int:
+    if isinstance(error, click.UsageError) and error.ctx:
+        out.say(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help'.")
+    out.error("usage", error.format_message())
+    return 2
+
+
+def _make_output_safe() -> None:
+    """A terminal whose encoding lacks a character gets an escape, not a crash."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

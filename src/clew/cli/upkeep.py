@@ -1,0 +1,116 @@
+"""Upkeep: verify, notify, ping."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from clew.cli.out import Out, json_option, table
+from clew.errors import OutOfReach
+from clew.home import Home
+
+
+@click.command("verify", short_help="Check the history of a thread, or of all.")
+@click.argument("thread", required=False)
+@json_option
+@click.pass_obj
+def verify_command(out: Out, thread: str | None) -> None:
+    """Check the history of a thread, or of all: each node against its hash. Exit 1 if one is bad."""
+    verdicts = []
+    for verdict in out.client().lines("verify", body={"thread": thread}):
+        verdicts.append(verdict)
+        if not out.as_json and (thread or not verdict["sound"]):
+            out.line(_verdict(verdict))
+    bad = sum(not verdict["sound"] for verdict in verdicts)
+    if out.as_json:
+        out.json(verdicts)
+    elif not thread:
+        out.line(f"{len(verdicts)} threads, {bad} damaged")
+    if bad:
+        raise click.exceptions.Exit(1)
+
+
+def _verdict(verdict: Any) -> str:
+    if verdict["sound"]:
+        return f"{verdict['thread']}  sound, {verdict['nodes']} nodes"
+    return f"{verdict['thread']}  DAMAGED at node {verdict['bad_node']}: {verdict['reason']}"
+
+
+@click.command("notify", short_help="One pass over the answers that are still owed.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be sent.")
+@click.option("--retry-failed", is_flag=True, help="Also those that failed for good.")
+@json_option
+@click.pass_obj
+def notify_command(out: Out, dry_run: bool, retry_failed: bool) -> None:
+    """One pass over the answers that are still owed, without waiting for their next try. Never starts the daemon."""
+    wanted = {"dry_run": dry_run, "retry_failed": retry_failed}
+    try:
+        done = out.client(start=False).post("notify", body=wanted)
+    except OutOfReach:
+        done = _notify_here(**wanted)
+    if out.as_json:
+        out.json(done)
+    elif done:
+        for line in table([_notified(each) for each in done]):
+            out.line(line)
+    else:
+        out.line("nothing is owed")
+    if any(each["state"] == "failed" for each in done) and not dry_run:
+        raise click.exceptions.Exit(1)
+
+
+def _notified(each: Any) -> tuple[str, ...]:
+    return each["delivery"], each["target"] or "-", each["state"], each["error"] or ""
+
+
+def _notify_here(**wanted: bool) -> Any:
+    """No daemon runs: the same pass in this process, under the store's lock."""
+    import asyncio
+    from dataclasses import asdict
+
+    from clew.daemon import notify_once
+
+    home = Home.find()
+    done = asyncio.run(notify_once(home, **wanted)) if home.database.exists() else []
+    return [asdict(each) for each in done]
+
+
+@click.command("ping", short_help="Try a runtime: one tiny turn, with the time of each step.")
+@click.argument("runtime")
+@json_option
+@click.pass_obj
+def ping_command(out: Out, runtime: str) -> None:
+    """Try a runtime: start it, make one tiny turn, stop it, with the time of each step. Needs no daemon."""
+    import asyncio
+
+    from clew import plugins
+
+    if runtime == "scripted":
+        out.result([{"step": "find", "seconds": 0.0, "detail": _NO_PROGRAM}], _NO_PROGRAM)
+    elif runtime == "codex":
+        asyncio.run(_ping_codex(out))
+    else:
+        known = ", ".join(plugins.names(plugins.RUNTIMES))
+        raise click.UsageError(f"there is no runtime {runtime!r} that can be tried; known: {known}")
+
+
+_NO_PROGRAM = "scripted needs no program and is fine"
+
+
+async def _ping_codex(out: Out) -> None:
+    from clew import config
+    from clew.clock import SystemClock
+    from clew.processes import Marks
+    from clew.runtimes.codex.ping import ping
+
+    clock = SystemClock()
+    steps = []
+    settings = config.load(Home.find().config)
+    out.say("trying codex; this makes one tiny turn…")
+    async for step in ping(settings.runtimes.codex, clock, Marks(f"ping-{clock.token()[:12]}", "ping")):
+        steps.append({"step": step.name, "seconds": round(step.seconds, 3), "detail": step.detail})
+        if not out.as_json:
+            out.line(f"{step.name:<6} {step.seconds:7.3f} s  {step.detail}")
+    if out.as_json:
+        out.json(steps)

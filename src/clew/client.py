@@ -1,0 +1,217 @@
+"""A thin, synchronous client of the daemon's API over its Unix socket.
+
+Only `http.client` and `json` are imported here, because every command pays for it. A request that carries a message id
+is sent again after a lost connection: the daemon accepts an id once.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from clew.errors import ClewError, OutOfReach
+from clew.home import Home
+
+Json = Any  # what came over the wire, decoded; its shapes are in `clew.views` and docs/cli.md
+
+PATIENCE = 120.0  # seconds for an answer
+SILENCE = 45.0  # seconds without even a heartbeat, after which a stream counts as lost
+TRIES = 5  # of a request that may be repeated
+
+_LOST = (ConnectionError, TimeoutError, http.client.HTTPException)
+
+
+class Stopped(OutOfReach):
+    """The daemon was stopped on purpose, so it is not started again behind the back of who did it."""
+
+    code = "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    kind: str
+    seq: int | None  # None for what is only live
+    data: Json
+
+
+def new_message_id() -> str:
+    """Made before the first try, so that a second one is known as the same message."""
+    return os.urandom(16).hex()
+
+
+class Client:
+    """`say` gets a line at every wait. Without `start` a missing daemon is an error, else it is started."""
+
+    def __init__(self, home: Home, *, start: bool = True, say: Callable[[str], None] = lambda line: None) -> None:
+        self._home = home
+        self._start = start
+        self._say = say
+
+    def get(self, *path: str, **query: object) -> Json:
+        return self._ask("GET", address(*path, **query), None, tries=TRIES)
+
+    def post(self, *path: str, body: Json = None) -> Json:
+        body = {} if body is None else body
+        return self._ask("POST", address(*path), body, tries=TRIES if "message_id" in body else 1)
+
+    def patch(self, *path: str, body: Json) -> Json:
+        return self._ask("PATCH", address(*path), body, tries=TRIES)
+
+    def lines(self, *path: str, body: Json) -> Iterator[Json]:
+        """An answer that comes as lines of JSON."""
+        self.reach()
+        connection, response = self._open("POST", address(*path), body)
+        try:
+            for line in response:
+                yield _raise_error(json.loads(line))
+        except _LOST as error:
+            raise OutOfReach("the daemon went away before its answer was complete; try again") from error
+        finally:
+            connection.close()
+
+    def events(self, thread: str | None, after: int | None = None) -> Iterator[Event]:
+        """What happens, without a gap or a double, through restarts of the daemon. Raises Stopped at its end."""
+        while True:
+            try:
+                for event in self._stream(thread, after):
+                    after = after if event.seq is None else event.seq
+                    if event.kind == "bye":
+                        self._end(event.data["reason"])
+                        break
+                    if event.kind not in ("hello", "cut"):
+                        yield event
+            except _LOST:
+                pass
+            self._say("the connection was lost; coming back…")
+            self.reach()
+
+    def reach(self) -> None:
+        """Make sure that a daemon answers."""
+        if self._start:
+            from clew.launch import ensure_daemon
+
+            ensure_daemon(self._home, self._say)
+
+    def _end(self, reason: str) -> None:
+        if reason != "restarting":
+            raise Stopped("the daemon was stopped; `clew up` starts it again, and open work goes on then")
+
+    def _ask(self, method: str, path: str, body: Json, tries: int) -> Json:
+        self.reach()
+        while True:
+            tries -= 1
+            try:
+                return self._once(method, path, body)
+            except _LOST as error:
+                if not tries:
+                    raise OutOfReach("the daemon went away before it answered; `clew logs` tells more") from error
+            self._say("the connection was lost; trying again…")
+            self.reach()
+
+    def _once(self, method: str, path: str, body: Json) -> Json:
+        connection, response = self._open(method, path, body)
+        try:
+            return json.loads(response.read())
+        finally:
+            connection.close()
+
+    def _open(
+        self, method: str, path: str, body: Json, timeout: float = PATIENCE
+    ) -> tuple[_Connection, http.client.HTTPResponse]:
+        connection = _Connection(str(self._home.socket), timeout)
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        try:
+            connection.request(method, path, None if body is None else json.dumps(body).encode(), headers)
+            response = connection.getresponse()
+            if response.status >= 400:
+                raise _error(response)
+        except BaseException:
+            connection.close()
+            raise
+        return connection, response
+
+    def _stream(self, thread: str | None, after: int | None) -> Iterator[Event]:
+        path = ("threads", thread, "events") if thread else ("events",)
+        connection, response = self._open("GET", address(*path, after=after), None, SILENCE)
+        try:
+            yield from parse(iter(lambda: response.read1(1 << 16), b""))
+        finally:
+            connection.close()
+
+
+def address(*path: str, **query: object) -> str:
+    """`/api/…`, with what is None left out."""
+    given = {name: _word(value) for name, value in query.items() if value is not None}
+    return "/".join(["/api", *(quote(part, safe="") for part in path)]) + (f"?{urlencode(given)}" if given else "")
+
+
+def parse(chunks: Iterator[bytes]) -> Iterator[Event]:
+    """Server-sent events, out of pieces of any size; half of one at the end counts for nothing."""
+    rest = b""
+    for chunk in chunks:
+        *whole, rest = (rest + chunk).split(b"\n\n")
+        for block in whole:
+            if event := _event(block):
+                yield event
+
+
+def _event(block: bytes) -> Event | None:
+    fields = dict(line.split(b": ", 1) for line in block.split(b"\n") if not line.startswith(b":"))
+    if b"data" not in fields:
+        return None
+    seq = int(fields[b"id"]) if b"id" in fields else None
+    return Event(fields[b"event"].decode(), seq, json.loads(fields[b"data"]))
+
+
+class _Connection(http.client.HTTPConnection):
+    def __init__(self, path: str, timeout: float) -> None:
+        super().__init__("clew", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        try:
+            self.sock.connect(self._path)
+        except (FileNotFoundError, ConnectionRefusedError) as error:
+            raise OutOfReach("the daemon does not run; `clew up` starts it") from error
+        except PermissionError as error:
+            raise OutOfReach(f"{self._path} is not yours to open; CLEW_HOME is somebody else's") from error
+
+
+def _word(value: object) -> str:
+    return ("false", "true")[value] if isinstance(value, bool) else str(value)
+
+
+def _error(response: http.client.HTTPResponse) -> ClewError:
+    try:
+        problem = json.loads(response.read())
+        return known(problem["code"], problem["detail"])
+    except (ValueError, KeyError, TypeError):
+        return ClewError(f"the daemon answered with HTTP status {response.status}; `clew logs` tells more")
+
+
+def _raise_error(line: Json) -> Json:
+    if "error" in line and isinstance(line["error"], dict):
+        raise known(line["error"]["code"], line["error"]["message"])
+    return line
+
+
+def known(code: str, message: str) -> ClewError:
+    """The error of that code, with its exit code; also where the code is one we do not know."""
+    kinds = {kind.code: kind for kind in _kinds(ClewError)}
+    error = kinds.get(code, ClewError)(message)
+    error.code = code
+    return error
+
+
+def _kinds(base: type[ClewError]) -> Iterator[type[ClewError]]:
+    yield base
+    for kind in base.__subclasses__():
+        yield from _kinds(kind)

@@ -1,0 +1,271 @@
+"""The one place where all is put together: one tree of tasks.
+
+Everything that runs is a branch of it: the engine, and the two HTTP servers. A branch that fails brings the whole down,
+loudly; a signal or `clew down` ends it in order: no new connections, time for running turns, end of the streams, the
+runtimes and their children, the store. The process that holds the home's lock is the daemon; there is no other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import faulthandler
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from clew import __version__, config, lock, logs, processes
+from clew.clock import Clock, SystemClock
+from clew.engine import Engine
+from clew.engine.live import Live
+from clew.errors import ClewError
+from clew.home import Home
+from clew.http import listen
+from clew.http.door import Door
+from clew.http.shapes import DaemonView
+from clew.parts import Parts, assemble, close_all
+from clew.store import Store
+from clew.store.migrate import open_store
+from clew.views import Notified
+
+log = logging.getLogger("clew.daemon")
+
+GRACE = 10.0  # seconds that running turns get at a signal
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+@dataclass(slots=True)
+class Stop:
+    """Asked once; asked again it does not wait for running turns any more."""
+
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    hurry: asyncio.Event = field(default_factory=asyncio.Event)
+    grace: float = GRACE
+    reason: str = "stopping"
+
+    def ask(self, grace: float = GRACE, reason: str = "stopping") -> None:
+        if self.asked.is_set():
+            self.hurry.set()
+            return
+        self.grace, self.reason = grace, reason
+        self.asked.set()
+
+
+@dataclass(slots=True)
+class Teller:
+    """Tells whoever started the daemon that it is ready, or why it is not: one line of JSON in a pipe."""
+
+    pipe: int | None = None
+
+    def ready(self) -> None:
+        self._tell({"ready": True, "pid": os.getpid()})
+
+    def failed(self, code: str, message: str) -> None:
+        self._tell({"error": {"code": code, "message": message}})
+
+    def _tell(self, news: object) -> None:
+        if self.pipe is None:
+            return
+        with suppress(OSError):  # who started it has gone
+            os.write(self.pipe, json.dumps(news).encode() + b"\n")
+        os.close(self.pipe)
+        self.pipe = None
+
+
+async def serve(home: Home, ready: Callable[[], None]) -> None:
+    """Run until a signal or `clew down`."""
+    clock = SystemClock()
+    stop = Stop()
+    home.prepare()
+    with _held(home, clock, "daemon") as held, _signals(stop):
+        settings = config.load(home.config)
+        with _logging(home, settings):
+            log.info("clew %s begins, pid %d", __version__, os.getpid())
+            async with _store(home, clock, held) as store:
+                await _serve(home, clock, settings, store, held.holder, stop, ready)
+            log.info("clew ends")
+
+
+async def _serve(
+    home: Home,
+    clock: Clock,
+    settings: config.Config,
+    store: Store,
+    holder: lock.Holder,
+    stop: Stop,
+    ready: Callable[[], None],
+) -> None:
+    incarnation = f"{socket.gethostname()}.{holder.pid}.{holder.started}.{clock.token()[:8]}"
+    await processes.sweep(store.id, clock, keep=incarnation)
+    async with AsyncExitStack() as stack:
+        live = Live()
+        parts = assemble(settings, clock, home, processes.Marks(store.id, incarnation), live.announce)
+        stack.push_async_callback(processes.sweep, store.id, clock)
+        stack.push_async_callback(close_all, parts)
+        engine = build_engine(home, clock, settings, store, parts, incarnation, live)
+        tcp = stack.enter_context(listen.tcp(settings.http.host, settings.http.port))
+        unix = stack.enter_context(listen.unix(home.socket))
+        about = DaemonView(holder.pid, holder.since, __version__, str(home.root), listen.address(tcp), False)
+        door = Door(engine, store, home, about, stop.ask)
+        servers = listen.servers(door, unix, tcp, parts.routers() if tcp else ())
+        await _tree(engine, door, servers, stop, ready)
+
+
+def build_engine(
+    home: Home, clock: Clock, settings: config.Config, store: Store, parts: Parts, incarnation: str, live: Live
+) -> Engine:
+    return Engine(
+        store=store,
+        clock=clock,
+        config=settings,
+        incarnation=incarnation,
+        runtimes=parts.runtimes,
+        surfaces=parts.surfaces,
+        workspace=settings.threads.workspace or _own_workspace(home),
+        live=live,
+    )
+
+
+async def notify_once(home: Home, *, dry_run: bool, retry_failed: bool) -> list[Notified]:
+    """One pass of `clew notify` where no daemon runs: the same engine, without its tree, under the same lock."""
+    clock = SystemClock()
+    home.prepare()
+    with _held(home, clock, "notify") as held:
+        settings = config.load(home.config)
+        async with _store(home, clock, held) as store:
+            incarnation = f"notify.{held.holder.pid}.{held.holder.started}"
+            live = Live()
+            parts = assemble(settings, clock, home, processes.Marks(store.id, incarnation), live.announce)
+            try:
+                engine = build_engine(home, clock, settings, store, parts, incarnation, live)
+                return await engine.notify(dry_run=dry_run, retry_failed=retry_failed)
+            finally:
+                await close_all(parts)
+
+
+def _own_workspace(home: Home) -> str:
+    """For threads that begin where there is no folder: not the person's own files, until they say so."""
+    folder = home.root / "workspace"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return str(folder)
+
+
+async def _tree(
+    engine: Engine, door: Door, servers: list[listen.Server], stop: Stop, ready: Callable[[], None]
+) -> None:
+    recovered = asyncio.Event()
+    async with asyncio.TaskGroup() as tree:
+        working = tree.create_task(engine.run(recovered.set), name="engine")
+        for server in servers:
+            tree.create_task(server.run(), name="http")
+        await _any(recovered.wait(), stop.asked.wait())
+        for server in servers:
+            await server.listening.wait()
+        log.info("ready")
+        ready()
+        await stop.asked.wait()
+        log.info("%s; running turns get %g s", stop.reason, stop.grace)
+        for server in servers:
+            server.refuse()
+        await _any(engine.settle(stop.grace), stop.hurry.wait())
+        door.why_over = stop.reason
+        engine.live.close()
+        for server in servers:
+            server.end()
+        working.cancel()
+
+
+async def _any(*waits: Coroutine[Any, Any, object]) -> None:
+    """Until the first of them is over; the others are given up."""
+    tasks = [asyncio.create_task(wait) for wait in waits]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
+
+
+@contextmanager
+def _held(home: Home, clock: Clock, what: str) -> Iterator[lock.Held]:
+    me = processes.look(os.getpid())
+    with lock.hold(home.lock, lock.Holder(os.getpid(), me.started if me else "", clock.now(), what)) as held:
+        yield held
+
+
+@contextmanager
+def _logging(home: Home, settings: config.Config) -> Iterator[None]:
+    handler = logs.start(home.log, settings.log, settings.secrets())
+    logging.captureWarnings(True)
+    try:
+        yield
+    except Exception as error:
+        log.critical("clew ends: %s", error, exc_info=not isinstance(error, ClewError))
+        raise
+    finally:
+        logs.stop(handler)
+
+
+@asynccontextmanager
+async def _store(home: Home, clock: Clock, held: lock.Held) -> AsyncIterator[Store]:
+    store = open_store(home.database, clock)
+    try:
+        held.note_store(store.id)
+        yield store
+    finally:
+        await asyncio.to_thread(store.close)
+
+
+@contextmanager
+def _signals(stop: Stop) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, stop.ask)
+    try:
+        yield
+    finally:
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
+
+
+def run(home: Home, ready: Callable[[], None]) -> None:
+    """Blocks until it ends. Raises the one error that ended it, out of the groups that tasks wrap around it."""
+    try:
+        asyncio.run(serve(home, ready))
+    except BaseExceptionGroup as group:
+        raise _first(group) from group
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    error = group.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(prog="clew.daemon")
+    options.add_argument("--ready-fd", type=int, default=None, help="where the word that it is ready is written")
+    told = Teller(options.parse_args().ready_fd)
+    faulthandler.enable()
+    try:
+        run(Home.find(), told.ready)
+    except ClewError as error:
+        told.failed(error.code, error.message)
+        print(f"clew: {error.message}", file=sys.stderr)
+        return error.exit
+    except Exception as error:
+        told.failed("error", f"the daemon cannot start: {type(error).__name__}: {error}; `clew logs` tells more")
+        raise
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

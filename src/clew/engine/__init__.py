@@ -1,0 +1,242 @@
+"""The engine: rooms of policy around one store. This is the door that the daemon, the HTTP routes and tests use.
+
+inbox (admission) → turns (ordering) → runner (one turn) → ending (what is owed) → outbox (delivery); recovery wakes up;
+life, suspended, reading and notify are what people ask for. No room knows Telegram, none knows Codex.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+
+from clew.clock import Clock
+from clew.config import Config
+from clew.engine import life, reading
+from clew.engine.core import Core
+from clew.engine.ending import queue_turn
+from clew.engine.inbox import Admission, repeated, resume_completed, said, write_fate
+from clew.engine.live import Live
+from clew.engine.notify import notify
+from clew.engine.outbox import Outbox
+from clew.engine.recovery import Recovery
+from clew.engine.runner import Runner
+from clew.engine.sessions import Sessions
+from clew.engine.suspended import answer_suspended
+from clew.engine.turns import Turns
+from clew.engine.words import cannot_resume
+from clew.errors import BadInput, Refused
+from clew.model import Accepted, Conversation, Delivery, Fate, Inbound, Origin, Thread, ThreadStatus
+from clew.runtimes.base import Runtime
+from clew.store import Store, Tx, deliveries, inbox, turns
+from clew.store.inbox import Arrival
+from clew.store.threads import Filter, set_title
+from clew.surfaces.base import Surface
+from clew.text import clean
+from clew.views import (
+    NewThread,
+    Notified,
+    Page,
+    Passage,
+    RuntimeView,
+    SurfaceView,
+    ThreadView,
+    TurnView,
+    Verdict,
+    WhereRow,
+)
+
+_log = logging.getLogger(__name__)
+
+DESK = Conversation("cli")
+"""Where messages come from that a client of the API sends: it fetches its answer itself."""
+
+
+class Engine:
+    def __init__(
+        self,
+        *,
+        store: Store,
+        clock: Clock,
+        config: Config,
+        incarnation: str,
+        runtimes: Mapping[str, Runtime],
+        surfaces: Mapping[str, Surface],
+        workspace: str,
+        live: Live | None = None,
+    ) -> None:
+        self.live = live or Live()
+        self._core = Core(store, clock, config, incarnation, runtimes, surfaces, self.live, workspace)
+        sessions = Sessions(self._core)
+        self._runner = Runner(self._core, sessions)
+        self._turns = Turns(self._core, self._runner)
+        self._recovery = Recovery(self._core, sessions, self._runner, self._turns)
+        self._outbox = Outbox(self._core)
+        self.inbox = Admission(self._core)
+        self._surface_trouble: dict[str, str] = {}
+        for listener in (self.live.committed, self._turns.committed, self._outbox.committed):
+            store.listen(listener)
+
+    # The tree of tasks
+
+    async def run(self, ready: Callable[[], None] = lambda: None) -> None:
+        """Wake up, then serve until cancelled. Surfaces are open at once; a thread waits until it is recovered."""
+        async with asyncio.TaskGroup() as group:
+            recovered = group.create_task(self._recovery.run())
+            await self._recovery.taken_over.wait()
+            group.create_task(self._turns.run())
+            group.create_task(self._outbox.run())
+            for surface in self._core.surfaces.values():
+                group.create_task(self._receive(surface))
+            ready()
+            await recovered
+
+    async def settle(self, grace: float) -> None:
+        """Start nothing more, and give what runs some time to end."""
+        await self._turns.settle(grace)
+
+    async def _receive(self, surface: Surface) -> None:
+        """One surface must not take the others down: it comes back by itself, and says why it was away."""
+        wait = 1.0
+        while True:
+            try:
+                self._surface_trouble.pop(surface.name, None)
+                await surface.run(self.inbox)
+                return
+            except Exception as error:
+                _log.exception("surface %s broke", surface.name)
+                self._surface_trouble[surface.name] = f"it broke ({error}) and is started again"
+            await self._core.clock.sleep(wait)
+            wait = min(wait * 2, 60.0)
+
+    # What people do
+
+    async def start(self, new: NewThread) -> Accepted:
+        """A new thread with its first message. The same message id again: the first one's thread."""
+        opening = life.Opening.of_request(self._core, new)
+        inbound = Inbound(DESK, _message_id(new.message_id), new.sender, new.text, new.attachments)
+        if not new.text.strip() and not new.attachments:
+            raise BadInput("The first message is empty; say what there is to do.")
+
+        def body(tx: Tx) -> Accepted:
+            seen = repeated(tx, inbound)
+            if seen is not None:
+                return seen
+            thread = life.open_thread(tx, self._core, opening)
+            turn = queue_turn(tx, self._core.clock, thread.id, Origin.MESSAGE, (said(inbound),), DESK)
+            return write_fate(tx, self._core, inbound, Arrival(Fate.TURN, thread.id, turn, ""))
+
+        return await self._core.store.write(body)
+
+    async def say(self, inbound: Inbound) -> Accepted:
+        return await self.inbox.accept(inbound)
+
+    async def resume(self, thread: str, supplement: str, message_id: str, sender: str) -> Accepted:
+        """Pick up a completed or suspended thread. Of two at once one runs; the other is refused, with words."""
+        inbound = Inbound(DESK, _message_id(message_id), sender, supplement, thread=thread)
+        accepted = await self._core.store.write(lambda tx: self._resume(tx, inbound))
+        if accepted.fate is Fate.REFUSED:
+            raise Refused(accepted.words)
+        return accepted
+
+    def _resume(self, tx: Tx, inbound: Inbound) -> Accepted:
+        seen = repeated(tx, inbound)
+        if seen is not None:
+            return seen
+        thread = reading.known(tx, inbound.thread or "")
+        return write_fate(tx, self._core, inbound, self._resumed(tx, thread, inbound))
+
+    def _resumed(self, tx: Tx, thread: Thread, inbound: Inbound) -> Arrival:
+        if thread.status is ThreadStatus.SUSPENDED:
+            return answer_suspended(tx, self._core, thread, said(inbound), inbound.conversation)
+        if thread.status is ThreadStatus.COMPLETED:
+            if not inbound.text.strip():
+                raise BadInput(f"Thread {thread.id} is completed; say with --supplement what to do with it now.")
+            return resume_completed(tx, self._core, thread, said(inbound), inbound)
+        status = "running" if turns.live(tx, thread.id) else str(thread.status)
+        return Arrival(Fate.REFUSED, thread.id, None, cannot_resume(thread.id, status))
+
+    async def stop(self, thread: str) -> TurnView:
+        turn = await self._core.store.write(lambda tx: life.ask_stop(tx, self._core, reading.known(tx, thread)))
+        return await self.turn(turn.id)
+
+    async def done(self, thread: str) -> ThreadView:
+        await self._core.store.write(lambda tx: life.finish(tx, self._core, reading.known(tx, thread)))
+        return await self.thread(thread)
+
+    async def cancel(self, thread: str) -> ThreadView:
+        await self._core.store.write(lambda tx: life.cancel(tx, self._core, reading.known(tx, thread)))
+        return await self.thread(thread)
+
+    async def fork(self, thread: str, turn: str | None, title: str | None) -> ThreadView:
+        named = clean(title).strip() if title else None
+        new = await self._core.store.write(lambda tx: life.fork(tx, self._core, reading.known(tx, thread), turn, named))
+        return await self.thread(new)
+
+    async def retitle(self, thread: str, title: str) -> ThreadView:
+        named = clean(title).strip()
+        if not named:
+            raise BadInput("A title needs at least one visible character.")
+
+        def body(tx: Tx) -> None:
+            set_title(tx, reading.known(tx, thread).id, named)
+            tx.log(thread, None, "thread.title", self._core.clock.now(), title=named)
+
+        await self._core.store.write(body)
+        return await self.thread(thread)
+
+    async def notify(self, *, dry_run: bool = False, retry_failed: bool = False) -> list[Notified]:
+        return await notify(self._core, self._bring, dry_run=dry_run, retry_failed=retry_failed)
+
+    async def _bring(self, delivery: Delivery) -> None:
+        name = delivery.conversation.surface if delivery.conversation else ""
+        surface = self._core.surfaces.get(name)
+        if surface is None:
+            reason = f"there is no surface {name!r}; add it to config.toml"
+            await self._core.store.write(lambda tx: deliveries.failed(tx, delivery, reason))
+            return
+        await self._outbox.deliver(delivery, surface)
+
+    # What people look at
+
+    async def find(self, prefix: str) -> str:
+        return await reading.find(self._core, prefix)
+
+    async def threads(self, wanted: Filter) -> Page:
+        return await reading.page(self._core, wanted)
+
+    async def thread(self, thread: str) -> ThreadView:
+        return await reading.thread(self._core, thread)
+
+    async def turn(self, turn: str) -> TurnView:
+        return await reading.turn(self._core, turn)
+
+    async def transcript(self, thread: str, limit: int) -> list[Passage]:
+        return await reading.transcript(self._core, thread, limit)
+
+    async def where(self, thread: str) -> list[WhereRow]:
+        return await reading.where(self._core, thread)
+
+    def verify(self, thread: str | None) -> AsyncIterator[Verdict]:
+        return reading.verify(self._core, thread)
+
+    async def fates(self) -> dict[str, int]:
+        return await self._core.store.read(inbox.fates)
+
+    async def runtimes(self) -> list[RuntimeView]:
+        healths = [(name, await runtime.health()) for name, runtime in sorted(self._core.runtimes.items())]
+        return [RuntimeView(name, health.state, health.reason, health.pid) for name, health in healths]
+
+    async def surfaces(self) -> list[SurfaceView]:
+        pending = await self._core.store.read(deliveries.pending_by_surface)
+        return [self._surface(name, pending.get(name, 0)) for name in sorted(self._core.surfaces)]
+
+    def _surface(self, name: str, pending: int) -> SurfaceView:
+        reason = self._surface_trouble.get(name) or self._outbox.down.get(name) or ""
+        return SurfaceView(name, "down" if reason else "up", reason, pending)
+
+
+def _message_id(given: str) -> str:
+    if not given or len(given) > 256:
+        raise BadInput("A message needs an id of 1 to 256 characters, chosen by whoever sends it.")
+    return given

@@ -1,0 +1,249 @@
+"""The end of a turn and all that follows from it, written in one transaction: history, the thread's status, what became
+of the messages that were steered into it, and what is owed for it. It never sends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from clew import chain
+from clew.chain import Deed
+from clew.clock import Clock
+from clew.engine import words
+from clew.engine.core import Core
+from clew.events import ActivityKind
+from clew.model import (
+    Conversation,
+    Delivery,
+    DeliveryKind,
+    DeliveryState,
+    Origin,
+    Problem,
+    Said,
+    Steer,
+    SteerState,
+    SuspendedBy,
+    Thread,
+    ThreadKind,
+    ThreadStatus,
+    Turn,
+    TurnState,
+    Usage,
+)
+from clew.store import Tx, deliveries, inbox, items, nodes, threads, turns
+from clew.store.items import TEXT, Item
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a turn ended, as the runtime's record says it."""
+
+    state: TurnState
+    text: str = ""
+    problem: Problem | None = None
+    usage: Usage | None = None
+    messages: frozenset[str] = frozenset()
+
+
+def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
+    """False: somebody else holds the turn by now, and nothing was changed."""
+    thread = _close(tx, core.clock, turn, end)
+    if thread is None:
+        return False
+    owe_final(tx, core, thread, turn, end)
+    _move_thread(tx, core.clock, thread, turn, end)
+    return True
+
+
+def end_and_continue(tx: Tx, core: Core, turn: Turn, end: End, request: tuple[Said, ...]) -> bool:
+    """It was cut off, and goes on by itself in a new turn. The answer comes from that one."""
+    thread = _close(tx, core.clock, turn, end)
+    if thread is None:
+        return False
+    answer = _delivery(core.clock, turn, DeliveryKind.FINAL, owed_to(core, thread, turn), "")
+    deliveries.owe(tx, replace(answer, state=DeliveryState.SUPERSEDED))
+    queue_continuation(tx, core.clock, turn, request, Origin.CONTINUATION)
+    return True
+
+
+def end_and_ask(tx: Tx, core: Core, turn: Turn, end: End, by: SuspendedBy, question: str) -> bool:
+    """It was cut off, and a person has to say whether it goes on."""
+    thread = _close(tx, core.clock, turn, end)
+    if thread is None:
+        return False
+    where = owed_to(core, thread, turn)
+    deliveries.owe(tx, _delivery(core.clock, turn, DeliveryKind.ASK, where, question))
+    _log_owed(tx, core.clock, turn, where)
+    threads.suspend(tx, thread.id, by, question)
+    _log_status(tx, core.clock, thread.id, ThreadStatus.SUSPENDED)
+    return True
+
+
+def queue_continuation(tx: Tx, clock: Clock, cut: Turn, request: tuple[Said, ...], origin: Origin) -> str:
+    """A turn right behind the one it continues, before anything else that waits."""
+    turn = Turn(
+        id=clock.ulid(),
+        thread=cut.thread,
+        seq=cut.seq + 1,
+        state=TurnState.QUEUED,
+        origin=origin,
+        request=request,
+        conversation=cut.conversation,
+        queued_at=clock.now(),
+        continues=cut.id,
+    )
+    turns.insert(tx, turn)
+    tx.log(turn.thread, turn.id, "turn.queued", turn.queued_at, origin=origin, continues=cut.id)
+    return turn.id
+
+
+def owed_to(core: Core, thread: Thread, turn: Turn) -> Conversation | None:
+    """Where the answer goes: to where it was asked; where nothing can be sent, to where the thread notifies."""
+    if core.reaches(turn.conversation):
+        return turn.conversation
+    return Conversation.parse(thread.notify_target) if thread.notify_target else None
+
+
+def owe_final(tx: Tx, core: Core, thread: Thread, turn: Turn, end: End) -> None:
+    where = owed_to(core, thread, turn)
+    body = words.final(end.state, end.text, end.problem)
+    note = words.CONTINUED if turn.origin is Origin.CONTINUATION else ""
+    deliveries.owe(tx, replace(_delivery(core.clock, turn, DeliveryKind.FINAL, where, body), note=note))
+    deliveries.supersede(tx, f"{turn.id}:{DeliveryKind.PLACEHOLDER}")
+    _log_owed(tx, core.clock, turn, where)
+
+
+def _close(tx: Tx, clock: Clock, turn: Turn, end: End) -> Thread | None:
+    """Fold the turn into history and end its row, if the lease is still ours."""
+    held = turns.get(tx, turn.id)
+    thread = threads.get(tx, turn.thread)
+    if held is None or thread is None or held.generation != turn.generation or held.owner != turn.owner:
+        return None
+    now = clock.now()
+    head = _settle_steers(tx, clock, thread, turn, end)
+    outcome = chain.Outcome(
+        turn=turn.id,
+        at=now,
+        state=end.state,
+        runtime=thread.runtime,
+        text=end.text,
+        deeds=_deeds(items.of_turn(tx, turn.id), end.text),
+        problem=end.problem,
+        usage=end.usage,
+    )
+    node = nodes.append(tx, thread.id, head, outcome)
+    if not turns.end(tx, turn, end.state, now, node, end.problem, end.usage):
+        raise AssertionError(f"turn {turn.id} changed hands within a transaction")
+    items.clear(tx, turn.id)
+    threads.set_last_turn(tx, thread.id, turn.id)
+    tx.log(thread.id, turn.id, "turn.ended", now, state=end.state, error=end.problem.message if end.problem else None)
+    return thread
+
+
+def _deeds(done: list[Item], answer: str) -> tuple[Deed, ...]:
+    """Everything on the way; the answer itself is not repeated."""
+    kept = [item for item in done if item.body or item.kind != TEXT]
+    if kept and kept[-1].kind == TEXT and kept[-1].body == answer:
+        kept.pop()
+    return tuple(
+        Deed(item.kind, item.title, item.body, item.outcome, item.exit_code, item.folder)
+        for item in kept
+        if item.kind != ActivityKind.THOUGHT or item.body
+    )
+
+
+def _settle_steers(tx: Tx, clock: Clock, thread: Thread, turn: Turn, end: End) -> str | None:
+    """What the runtime's record contains is history; what it does not contain becomes a turn of its own."""
+    head = thread.head
+    for steer in inbox.open_steers(tx, turn.id):
+        if steer.message.id not in end.messages:
+            requeue_steer(tx, clock, steer)
+            continue
+        said = steer.message
+        node = chain.Spoken(turn.id, clock.now(), said.id, said.author, said.text, said.attachments, steer=True)
+        head = nodes.append(tx, thread.id, head, node)
+        inbox.move_steer(tx, steer, SteerState.TAKEN)
+    return head
+
+
+def requeue_steer(tx: Tx, clock: Clock, steer: Steer) -> None:
+    """It was not taken: it runs as a turn of its own, and its sender is told."""
+    if not inbox.move_steer(tx, steer, SteerState.QUEUED):
+        return
+    turn = queue_turn(tx, clock, steer.thread, Origin.MESSAGE, (steer.message,), steer.conversation)
+    inbox.change_fate(tx, steer, turn)
+    tx.log(steer.thread, turn, "steer.queued", clock.now(), message=steer.message.id)
+    notice = Delivery(
+        id=f"{turn}:{DeliveryKind.NOTICE}",
+        kind=DeliveryKind.NOTICE,
+        thread=steer.thread,
+        turn=turn,
+        conversation=steer.conversation,
+        body=words.steer_queued(),
+        state=DeliveryState.PENDING,
+        created_at=clock.now(),
+        due_at=clock.now(),
+    )
+    if steer.conversation is not None:
+        deliveries.owe(tx, notice)
+        tx.log(steer.thread, turn, "delivery.owed", clock.now(), surface=steer.conversation.surface)
+
+
+def queue_turn(
+    tx: Tx,
+    clock: Clock,
+    thread: str,
+    origin: Origin,
+    request: tuple[Said, ...],
+    where: Conversation | None,
+    continues: str | None = None,
+) -> str:
+    """A turn at the end of its thread's queue."""
+    turn = Turn(
+        id=clock.ulid(),
+        thread=thread,
+        seq=threads.next_seq(tx, thread),
+        state=TurnState.QUEUED,
+        origin=origin,
+        request=request,
+        conversation=where,
+        queued_at=clock.now(),
+        continues=continues,
+    )
+    turns.insert(tx, turn)
+    tx.log(thread, turn.id, "turn.queued", turn.queued_at, origin=origin)
+    return turn.id
+
+
+def _move_thread(tx: Tx, clock: Clock, thread: Thread, turn: Turn, end: End) -> None:
+    """A task is over when its turn is; one that failed waits for a person."""
+    if thread.kind is not ThreadKind.TASK or thread.status is not ThreadStatus.IDLE:
+        return
+    if end.state is TurnState.COMPLETED and not turns.count_queued(tx, thread.id):
+        threads.finish(tx, thread.id, ThreadStatus.IDLE, ThreadStatus.COMPLETED, clock.now())
+        _log_status(tx, clock, thread.id, ThreadStatus.COMPLETED)
+    elif end.state is TurnState.FAILED:
+        threads.suspend(tx, thread.id, SuspendedBy.FAILURE, words.task_failed(end.problem))
+        _log_status(tx, clock, thread.id, ThreadStatus.SUSPENDED)
+
+
+def _delivery(clock: Clock, turn: Turn, kind: DeliveryKind, where: Conversation | None, body: str) -> Delivery:
+    return Delivery(
+        id=f"{turn.id}:{kind}",
+        kind=kind,
+        thread=turn.thread,
+        turn=turn.id,
+        conversation=where,
+        body=body,
+        state=DeliveryState.PENDING if where else DeliveryState.NO_TARGET,
+        created_at=clock.now(),
+        due_at=clock.now(),
+    )
+
+
+def _log_owed(tx: Tx, clock: Clock, turn: Turn, where: Conversation | None) -> None:
+    if where is not None:
+        tx.log(turn.thread, turn.id, "delivery.owed", clock.now(), surface=where.surface)
+
+
+def _log_status(tx: Tx, clock: Clock, thread: str, status: ThreadStatus) -> None:
+    tx.log(thread, None, "thread.status", clock.now(), status=status)

@@ -1,0 +1,113 @@
+"""Admission: every message gets exactly one fate, written down in one transaction, before its platform is told that it
+was received. It starts nothing by itself: the commit wakes who has to act."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clew import crash
+from clew.engine import words
+from clew.engine.core import Core
+from clew.engine.ending import queue_turn
+from clew.engine.life import Opening, open_thread
+from clew.engine.recovery import hold_backlog
+from clew.engine.suspended import answer_suspended
+from clew.model import (
+    Accepted,
+    Fate,
+    Inbound,
+    Origin,
+    Said,
+    Steer,
+    SteerState,
+    Thread,
+    ThreadStatus,
+)
+from clew.store import Tx, bindings, inbox, threads, turns
+from clew.store.inbox import Arrival
+from clew.text import clean
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The inbox that surfaces see."""
+
+    core: Core
+
+    async def accept(self, inbound: Inbound) -> Accepted:
+        """Committed when this returns; the same message again gets the first one's fate."""
+        accepted = await self.core.store.write(lambda tx: self._decide(tx, inbound))
+        crash.point("inbox.accepted-not-acknowledged")
+        return accepted
+
+    def _decide(self, tx: Tx, inbound: Inbound) -> Accepted:
+        seen = repeated(tx, inbound)
+        if seen is not None:
+            return seen
+        arrival = self._fate(tx, inbound)
+        return write_fate(tx, self.core, inbound, arrival)
+
+    def _fate(self, tx: Tx, inbound: Inbound) -> Arrival:
+        if not inbound.text.strip() and not inbound.attachments:
+            return Arrival(Fate.REFUSED, None, None, words.EMPTY)
+        name = inbound.thread or bindings.bound(tx, inbound.conversation)
+        thread = threads.get(tx, name) if name else open_thread(tx, self.core, Opening.of_message(inbound))
+        if thread is None:
+            return Arrival(Fate.REFUSED, None, None, f"There is no thread {name}; `clew threads` lists them.")
+        return self._for_thread(tx, inbound, thread)
+
+    def _for_thread(self, tx: Tx, inbound: Inbound, thread: Thread) -> Arrival:
+        message = said(inbound)
+        if thread.status is ThreadStatus.CANCELLED:
+            return Arrival(Fate.REFUSED, thread.id, None, words.cancelled(thread.id))
+        if thread.status is ThreadStatus.SUSPENDED:
+            return answer_suspended(tx, self.core, thread, message, inbound.conversation)
+        if thread.status is ThreadStatus.COMPLETED:
+            return resume_completed(tx, self.core, thread, message, inbound)
+        return self._for_idle(tx, inbound, thread, message)
+
+    def _for_idle(self, tx: Tx, inbound: Inbound, thread: Thread, message: Said) -> Arrival:
+        running = turns.live(tx, thread.id)
+        if running and not inbound.queue and not running.stop_asked and self.core.can_steer(thread.runtime):
+            inbox.offer_steer(tx, Steer(message, running.id, thread.id, inbound.conversation, SteerState.OFFERED))
+            tx.log(thread.id, running.id, "steer.offered", self.core.clock.now(), message=message.id)
+            return Arrival(Fate.STEER, thread.id, running.id, words.STEERED)
+        ahead = turns.count_queued(tx, thread.id)
+        turn = queue_turn(tx, self.core.clock, thread.id, Origin.MESSAGE, (message,), inbound.conversation)
+        if self._is_stale(inbound):
+            hold_backlog(tx, self.core, thread.id, self.core.clock.now())
+        return Arrival(Fate.TURN, thread.id, turn, words.queued(ahead) if running or ahead else "")
+
+    def _is_stale(self, inbound: Inbound) -> bool:
+        limit = self.core.config.inbox.stale_after * 1000
+        return inbound.sent_at is not None and self.core.clock.now() - inbound.sent_at > limit
+
+
+def repeated(tx: Tx, inbound: Inbound) -> Accepted | None:
+    """What became of this message the first time, if there was one."""
+    first = inbox.find(tx, inbound.conversation, inbound.message_id)
+    if first is None:
+        return None
+    turn = turns.get(tx, first.turn) if first.turn else None
+    return Accepted(first.fate, first.thread, first.turn, turn.state if turn else None, first.words, repeated=True)
+
+
+def write_fate(tx: Tx, core: Core, inbound: Inbound, arrival: Arrival) -> Accepted:
+    inbox.record(tx, inbound, arrival, core.clock.now())
+    if arrival.thread is not None:
+        tx.log(arrival.thread, arrival.turn, "message.accepted", core.clock.now(), fate=arrival.fate)
+    turn = turns.get(tx, arrival.turn) if arrival.turn else None
+    return Accepted(arrival.fate, arrival.thread, arrival.turn, turn.state if turn else None, arrival.words)
+
+
+def resume_completed(tx: Tx, core: Core, thread: Thread, message: Said, inbound: Inbound) -> Arrival:
+    """Picked up again: back to idle, one new turn on the old head. Of two at once, one does it."""
+    if not threads.reopen(tx, thread.id, ThreadStatus.COMPLETED):
+        return Arrival(Fate.REFUSED, thread.id, None, words.cannot_resume(thread.id, thread.status))
+    tx.log(thread.id, None, "thread.status", core.clock.now(), status=ThreadStatus.IDLE)
+    turn = queue_turn(tx, core.clock, thread.id, Origin.RESUME, (message,), inbound.conversation)
+    return Arrival(Fate.TURN, thread.id, turn, "")
+
+
+def said(inbound: Inbound) -> Said:
+    return Said(inbound.message_id, clean(inbound.sender), clean(inbound.text), inbound.attachments)

@@ -1,0 +1,200 @@
+"""The life of threads: how one begins, ends, is cancelled, forked and renamed. Each change is a compare-and-set, and is
+refused with words where the thread is in another state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from clew import chain
+from clew.engine.core import Core
+from clew.engine.suspended import drop
+from clew.errors import BadInput, NotFound, Refused
+from clew.model import ENDED, Conversation, Inbound, Thread, ThreadKind, ThreadStatus, Turn
+from clew.runtimes.base import ForkPoint
+from clew.store import Tx, bindings, nodes, threads, turns
+from clew.text import clean
+from clew.views import NewThread
+
+TITLE = 60  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What a new thread begins with."""
+
+    title: str
+    kind: ThreadKind = ThreadKind.CHAT
+    runtime: str | None = None
+    workspace: str | None = None
+    model: str | None = None
+    effort: str | None = None
+    notify: Conversation | None = None
+    bind: Conversation | None = None
+
+    @classmethod
+    def of_message(cls, inbound: Inbound) -> Opening:
+        """A conversation that speaks for the first time: a chat, bound to it."""
+        return cls(
+            title_of(inbound.text), runtime=inbound.runtime, workspace=inbound.workspace, bind=inbound.conversation
+        )
+
+    @classmethod
+    def of_request(cls, core: Core, new: NewThread) -> Opening:
+        """A thread that a client asks for. Raises BadInput for what could never work."""
+        return cls(
+            clean(new.title).strip() if new.title else title_of(new.text),
+            new.kind,
+            _known_runtime(core, new.runtime),
+            _real_folder(new.workspace) if new.workspace else None,
+            new.model,
+            new.effort,
+            _resolved(core, new.notify) if new.notify else None,
+        )
+
+
+def open_thread(tx: Tx, core: Core, opening: Opening) -> Thread:
+    now = core.clock.now()
+    thread = Thread(
+        id=core.clock.ulid(),
+        kind=opening.kind,
+        status=ThreadStatus.IDLE,
+        title=opening.title,
+        runtime=opening.runtime or core.config.threads.runtime,
+        workspace=opening.workspace or core.workspace,
+        created_at=now,
+        model=opening.model,
+        effort=opening.effort,
+        notify_target=str(opening.notify) if opening.notify else None,
+    )
+    threads.insert(tx, thread)
+    start = chain.Started(thread.id, now, thread.kind, thread.runtime, thread.workspace)
+    nodes.append(tx, thread.id, None, start)
+    if opening.bind is not None:
+        bindings.bind(tx, opening.bind, thread.id, now)
+    tx.log(thread.id, None, "thread.created", now, thread_kind=thread.kind, title=thread.title)
+    return thread
+
+
+def ask_stop(tx: Tx, core: Core, thread: Thread) -> Turn:
+    """The running turn is to end; what is queued behind it goes on."""
+    running = turns.live(tx, thread.id)
+    if running is None:
+        raise Refused(f"Nothing runs in thread {thread.id}; `clew show {thread.id}` tells how it stands.")
+    if turns.ask_stop(tx, running.id):
+        tx.log(thread.id, running.id, "turn.stop_asked", core.clock.now())
+    return running
+
+
+def finish(tx: Tx, core: Core, thread: Thread) -> None:
+    """A person says that it is done."""
+    if thread.status is ThreadStatus.COMPLETED:
+        return
+    if turns.live(tx, thread.id) or turns.count_queued(tx, thread.id):
+        raise Refused(f"Thread {thread.id} still works; `clew stop {thread.id}` first, or wait.")
+    if thread.status is ThreadStatus.CANCELLED:
+        raise Refused(f"Thread {thread.id} is cancelled.")
+    _finish(tx, core, thread, ThreadStatus.COMPLETED)
+
+
+def cancel(tx: Tx, core: Core, thread: Thread) -> None:
+    """It never runs again. What runs is stopped, what is queued is dropped. Twice is once."""
+    if thread.status is ThreadStatus.CANCELLED:
+        return
+    if thread.status is ThreadStatus.COMPLETED:
+        raise Refused(f"Thread {thread.id} is completed already; there is nothing to cancel.")
+    for turn in turns.queued(tx, thread.id):
+        drop(tx, core, turn)
+    if turns.live(tx, thread.id):
+        ask_stop(tx, core, thread)
+    _finish(tx, core, thread, ThreadStatus.CANCELLED)
+
+
+def fork(tx: Tx, core: Core, source: Thread, turn_id: str | None, title: str | None) -> str:
+    """A new thread on the same history. Only our rows: the runtime forks at the new thread's first turn."""
+    turn = _fork_turn(tx, source, turn_id)
+    now = core.clock.now()
+    new = Thread(
+        id=core.clock.ulid(),
+        kind=source.kind,
+        status=ThreadStatus.IDLE,
+        title=title or f"{source.title} (fork)",
+        runtime=source.runtime,
+        workspace=source.workspace,
+        created_at=now,
+        model=source.model,
+        effort=source.effort,
+        forked_from=source.id,
+    )
+    threads.insert(tx, new)
+    node = chain.make(chain.Forked(new.id, now, source.id), turn.node if turn else _start_of(tx, source))
+    nodes.insert(tx, node)
+    threads.move_head(tx, new.id, None, node.hash)
+    point = _fork_point(tx, source, turn)
+    if point is not None:
+        bindings.keep_fork_point(tx, new.id, new.runtime, point)
+    tx.log(new.id, None, "thread.created", now, thread_kind=new.kind, title=new.title, forked_from=source.id)
+    return new.id
+
+
+def title_of(text: str) -> str:
+    first = next((line.strip() for line in clean(text).splitlines() if line.strip()), "")
+    return first if len(first) <= TITLE else f"{first[: TITLE - 1]}…"
+
+
+def _finish(tx: Tx, core: Core, thread: Thread, status: ThreadStatus) -> None:
+    now = core.clock.now()
+    if not threads.finish(tx, thread.id, thread.status, status, now):
+        raise Refused(f"Thread {thread.id} changed meanwhile; look at it and try again.")
+    tx.log(thread.id, None, "thread.status", now, status=status)
+
+
+def _fork_turn(tx: Tx, source: Thread, turn_id: str | None) -> Turn | None:
+    """After which turn it forks: the one that was named, else the newest that has ended."""
+    wanted = turn_id or source.last_turn
+    turn = turns.get(tx, wanted) if wanted else None
+    if turn_id and (turn is None or turn.thread != source.id):
+        raise NotFound(f"Thread {source.id} has no turn {turn_id}; `clew show {source.id}` lists them.")
+    if turn_id and (turn is None or turn.state not in ENDED or turn.node is None):
+        raise Refused(f"Turn {turn_id} has not ended; fork from an earlier one, or wait.")
+    return turn
+
+
+def _start_of(tx: Tx, source: Thread) -> str | None:
+    """Where nothing has ended yet: before the first request."""
+    first = next((node for node in reversed(nodes.back_from(tx, source.head, 1_000)) if node.type == "spoken"), None)
+    return first.prev if first else source.head
+
+
+def _fork_point(tx: Tx, source: Thread, turn: Turn | None) -> ForkPoint | None:
+    """Where the runtime has to fork from, if it ever saw the source."""
+    continuity, pending = bindings.continuity(tx, source.id, source.runtime)
+    seen = turns.last_with_runtime(tx, source.id, turn.seq) if turn else None
+    if continuity is None or seen is None:
+        return pending
+    return ForkPoint(continuity, seen.runtime_turn)
+
+
+def _known_runtime(core: Core, name: str | None) -> str | None:
+    if name is not None and name not in core.runtimes:
+        raise BadInput(f"There is no runtime named {name!r}; known here: {', '.join(sorted(core.runtimes)) or 'none'}.")
+    return name
+
+
+def _real_folder(path: str) -> str:
+    folder = Path(path).expanduser()
+    if not folder.is_absolute() or not folder.is_dir():
+        raise BadInput(f"The workspace {path} is not a folder; give the full path of one that exists.")
+    return str(folder)
+
+
+def _resolved(core: Core, target: str) -> Conversation:
+    """A target that can be reached, checked before anything starts."""
+    wanted = Conversation.parse(target)
+    surface = core.surfaces.get(wanted.surface)
+    if surface is None or not surface.can.send:
+        known = ", ".join(sorted(name for name, known in core.surfaces.items() if known.can.send)) or "none"
+        raise BadInput(
+            f"{target!r} is no place to notify: there is no surface {wanted.surface!r}; known here: {known}."
+        )
+    return surface.resolve(wanted.address)

@@ -1,0 +1,175 @@
+"""Live fan-out: what is committed, and the text that is being written, to whoever watches.
+
+Each frame is encoded once and shared by all subscribers. A subscriber that falls behind is cut with a hint, so that
+memory never grows with a slow reader. It decides nothing, and nothing waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from clew.store.base import Entry
+from clew.surfaces.base import Outgoing
+
+MAILBOX = 20_000  # frames
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    kind: str
+    seq: int | None  # durable sequence number; None for what is only live
+    data: bytes  # JSON
+
+    @property
+    def wire(self) -> bytes:
+        """As a server-sent event."""
+        head = b"" if self.seq is None else b"id: %d\n" % self.seq
+        return b"%sevent: %s\ndata: %s\n\n" % (head, self.kind.encode(), self.data)
+
+
+def frame_of(entry: Entry) -> Frame:
+    body = {
+        "seq": entry.seq,
+        "thread": entry.thread,
+        "turn": entry.turn,
+        "kind": entry.kind,
+        "at": entry.at,
+        "data": entry.data,
+    }
+    return Frame(entry.kind, entry.seq, _encode(body))
+
+
+@dataclass(slots=True)
+class _Open:
+    """An item that is being written."""
+
+    turn: str
+    kind: str
+    pieces: list[str]
+
+    def text(self) -> str:
+        if len(self.pieces) > 1:
+            self.pieces = ["".join(self.pieces)]
+        return self.pieces[0] if self.pieces else ""
+
+
+class Subscription:
+    """A bounded mailbox. `async with` it, then iterate batches of frames until it is cut or closed."""
+
+    def __init__(self, live: Live, thread: str | None) -> None:
+        self._live = live
+        self._thread = thread
+        self._frames: deque[Frame] = deque()
+        self._wake = asyncio.Event()
+        self.closed = False
+
+    def __enter__(self) -> Subscription:
+        self._live._join(self._thread, self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._live._leave(self._thread, self)
+
+    def put(self, frame: Frame) -> None:
+        if self.closed:
+            return
+        if len(self._frames) >= MAILBOX:
+            self._frames.clear()
+            frame = Frame("cut", None, _encode({"reason": "too slow", "hint": "connect again with Last-Event-ID"}))
+            self.closed = True
+        self._frames.append(frame)
+        self._wake.set()
+
+    def close(self) -> None:
+        self.closed = True
+        self._wake.set()
+
+    async def batch(self) -> list[Frame]:
+        """Everything that waits, at least one frame; empty when it is over."""
+        while not self._frames and not self.closed:
+            self._wake.clear()
+            await self._wake.wait()
+        frames = list(self._frames)
+        self._frames.clear()
+        return frames
+
+
+class Live:
+    def __init__(self) -> None:
+        self._subscriptions: dict[str | None, list[Subscription]] = {}
+        self._open: dict[str, dict[str, _Open]] = {}
+
+    def subscribe(self, thread: str | None) -> Subscription:
+        return Subscription(self, thread)
+
+    def committed(self, entries: Sequence[Entry]) -> None:
+        """The store's listener."""
+        for entry in entries:
+            if self._watched(entry.thread):
+                self._send(entry.thread, frame_of(entry))
+
+    def text(self, thread: str, turn: str, item: str, offset: int, text: str) -> None:
+        """A piece of an item that is being written."""
+        opened = self._open.setdefault(thread, {}).setdefault(item, _Open(turn, "text", []))
+        opened.pieces.append(text)
+        if self._watched(thread):
+            self.say(thread, "text", turn=turn, item=item, offset=offset, text=text)
+
+    def text_done(self, thread: str, turn: str, item: str, text: str, *, cut: bool) -> None:
+        self._open.get(thread, {}).pop(item, None)
+        if self._watched(thread):
+            self.say(thread, "text.done", turn=turn, item=item, text=text, cut=cut)
+
+    def say(self, thread: str, kind: str, **data: Any) -> None:
+        """A frame that is not stored."""
+        self._send(thread, Frame(kind, None, _encode({"thread": thread, **data})))
+
+    def open_texts(self, thread: str) -> dict[str, str]:
+        """What is being written right now, by item."""
+        return {item: opened.text() for item, opened in self._open.get(thread, {}).items()}
+
+    def turn_over(self, thread: str) -> None:
+        self._open.pop(thread, None)
+
+    def announce(self, outgoing: Outgoing) -> bool:
+        """A line for whoever is attached to the thread right now; False where nobody is."""
+        if not self._subscriptions.get(outgoing.thread):
+            return False
+        self.say(outgoing.thread, "announce", turn=outgoing.turn, delivery=outgoing.id, text=outgoing.text)
+        return True
+
+    def close(self) -> None:
+        """End every stream; their readers come back when the daemon does."""
+        for subscriptions in self._subscriptions.values():
+            for subscription in subscriptions:
+                subscription.close()
+
+    def _watched(self, thread: str) -> bool:
+        return bool(self._subscriptions) and (thread in self._subscriptions or None in self._subscriptions)
+
+    def _send(self, thread: str, frame: Frame) -> None:
+        for key in (thread, None):
+            for subscription in self._subscriptions.get(key, ()):
+                subscription.put(frame)
+
+    def _join(self, thread: str | None, subscription: Subscription) -> None:
+        """From here on it misses nothing; what is being written comes first, from its beginning."""
+        for name in [thread] if thread is not None else list(self._open):
+            for item, opened in self._open.get(name, {}).items():
+                body = {"thread": name, "turn": opened.turn, "item": item, "kind": opened.kind, "text": opened.text()}
+                subscription.put(Frame("open", None, _encode(body)))
+        self._subscriptions.setdefault(thread, []).append(subscription)
+
+    def _leave(self, thread: str | None, subscription: Subscription) -> None:
+        remaining = self._subscriptions.get(thread, [])
+        remaining.remove(subscription)
+        if not remaining:
+            del self._subscriptions[thread]

@@ -1,0 +1,46 @@
+"""One pass over the answers of ended turns that have not arrived, for a person who wants it now. It ignores back-off,
+and takes what failed for good only when asked to. The notifier is injected."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from clew.engine.core import Core
+from clew.model import Delivery
+from clew.store import deliveries
+from clew.views import Notified
+
+Notifier = Callable[[Delivery], Awaitable[None]]
+"""Brings one claimed delivery to its place and records what came of it."""
+
+PAGE = 100
+
+
+async def notify(
+    core: Core, notifier: Notifier, *, dry_run: bool = False, retry_failed: bool = False
+) -> list[Notified]:
+    done: list[Notified] = []
+    after = ""
+    while True:
+        page = await core.store.read(
+            partial(deliveries.undelivered_finals, failed=retry_failed, after=after, limit=PAGE)
+        )
+        for delivery in page:
+            done.append(_would_send(delivery) if dry_run else await _send(core, notifier, delivery))
+        if len(page) < PAGE:
+            return done
+        after = page[-1].id
+
+
+def _would_send(delivery: Delivery) -> Notified:
+    return Notified(delivery.id, delivery.thread, str(delivery.conversation), "would send", delivery.error)
+
+
+async def _send(core: Core, notifier: Notifier, delivery: Delivery) -> Notified:
+    claimed = await core.store.write(lambda tx: deliveries.claim(tx, delivery, core.incarnation))
+    if claimed is not None:
+        await notifier(claimed)
+    row = await core.store.read(lambda tx: deliveries.get(tx, delivery.id))
+    assert row is not None, delivery.id
+    return Notified(row.id, row.thread, str(row.conversation), row.state, row.error)

@@ -1,0 +1,212 @@
+"""Delivery: what is owed is brought to its conversation, once, and the receipt is kept. A send in doubt is settled by
+the ladder of promise 5. It never decides what is said, and a surface that is down costs no attempt."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from clew import crash
+from clew.engine import words
+from clew.engine.core import Core
+from clew.errors import StoreError
+from clew.model import Delivery, DeliveryKind
+from clew.store import Entry, Tx, deliveries
+from clew.surfaces.base import Down, InDoubt, Never, NotSent, Outgoing, Receipt, Surface
+
+PARALLEL = 8  # deliveries on their way at once, per surface
+LONGEST_WAIT = 60.0  # seconds of back-off
+LONGEST_OBEYED = 3600.0  # seconds of a platform's own Retry-After
+_log = logging.getLogger(__name__)
+
+
+class Outbox:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._wakes = {name: asyncio.Event() for name in core.surfaces}
+        self.down: dict[str, str] = {}  # surfaces that are out of reach, and why
+
+    def committed(self, entries: Sequence[Entry]) -> None:
+        """The store's listener."""
+        for entry in entries:
+            if entry.kind == "delivery.owed" and entry.data.get("surface") in self._wakes:
+                self._wakes[str(entry.data["surface"])].set()
+
+    async def run(self) -> None:
+        await self._refuse_unknown()
+        async with asyncio.TaskGroup() as group:
+            for surface in self._core.surfaces.values():
+                if surface.can.send:
+                    group.create_task(self._serve(surface))
+
+    async def deliver(self, delivery: Delivery, surface: Surface) -> None:
+        """Send one claimed delivery and write down what came of it."""
+        outcome = await self._try(delivery, surface)
+        if isinstance(outcome, NotSent):
+            await self._write(partial(self._not_sent, delivery=delivery, failure=outcome))
+            return
+        crash.point("outbox.sent-not-recorded")
+        self.down.pop(surface.name, None)
+        await self._write(partial(self._sent, delivery=delivery, receipt=outcome))
+
+    async def _serve(self, surface: Surface) -> None:
+        """Bring what is due, sleep until more is owed or due."""
+        wake = self._wakes[surface.name]
+        on_the_way: set[asyncio.Task[None]] = set()
+
+        def arrived(task: asyncio.Task[None]) -> None:
+            on_the_way.discard(task)
+            wake.set()
+
+        async with asyncio.TaskGroup() as group:
+            while True:
+                wake.clear()
+                for delivery in await self._claim(surface, PARALLEL - len(on_the_way)):
+                    task = group.create_task(self.deliver(delivery, surface))
+                    on_the_way.add(task)
+                    task.add_done_callback(arrived)
+                await self._sleep(surface, wake, full=len(on_the_way) >= PARALLEL)
+
+    async def _sleep(self, surface: Surface, wake: asyncio.Event, *, full: bool) -> None:
+        due = None if full else await self._core.store.read(lambda tx: deliveries.next_due(tx, surface.name))
+        wait = None if due is None else max(0.0, (due - self._core.clock.now()) / 1000)
+        try:
+            async with asyncio.timeout(wait):
+                await wake.wait()
+        except TimeoutError:
+            return
+
+    async def _claim(self, surface: Surface, free: int) -> list[Delivery]:
+        if free <= 0:
+            return []
+        now = self._core.clock.now()
+        owner = self._core.incarnation
+        leaving = now if surface.can.idempotency_window else None  # there doubt is cheap, and saves a commit
+
+        def body(tx: Tx) -> list[Delivery]:
+            return deliveries.claim_due(tx, surface.name, owner, now, free, leaving)
+
+        try:
+            return await self._core.store.write(body)
+        except StoreError as error:
+            _log.error("the outbox waits for the store: %s", error.message)
+            await self._core.clock.sleep(1.0)
+            return []
+
+    async def _try(self, delivery: Delivery, surface: Surface) -> Receipt | NotSent:
+        try:
+            return await self._send(delivery, surface)
+        except NotSent as failure:
+            return failure
+        except Exception as error:  # a surface's own bug: this delivery waits, the others go on
+            _log.exception("surface %s broke on delivery %s", surface.name, delivery.id)
+            return InDoubt(f"the surface {surface.name} failed: {error}")
+
+    async def _send(self, delivery: Delivery, surface: Surface) -> Receipt:
+        outgoing = outgoing_of(delivery)
+        if delivery.in_doubt:
+            return await self._settle_doubt(delivery, surface, outgoing)
+        if delivery.first_sent_at is None:
+            await self._leaving(delivery)
+        crash.point("outbox.claimed-not-sent")
+        return await surface.send(outgoing)
+
+    async def _settle_doubt(self, delivery: Delivery, surface: Surface, outgoing: Outgoing) -> Receipt:
+        """It may have arrived already."""
+        age = (self._core.clock.now() - (delivery.first_sent_at or 0)) / 1000
+        if age < surface.can.idempotency_window:
+            return await surface.send(outgoing)
+        if surface.can.read_back:
+            return await surface.find(outgoing) or await surface.send(outgoing)
+        placeholder = await self._placeholder(delivery)
+        if placeholder is not None and surface.can.edit:
+            await surface.edit(placeholder, _noted(outgoing, words.RECOVERED))
+            return placeholder
+        return await surface.send(_noted(outgoing, words.POSSIBLE_REPEAT))
+
+    async def _placeholder(self, delivery: Delivery) -> Receipt | None:
+        if delivery.kind is not DeliveryKind.FINAL:
+            return None
+        name = f"{delivery.turn}:{DeliveryKind.PLACEHOLDER}"
+        row = await self._core.store.read(lambda tx: deliveries.get(tx, name))
+        if row is None or row.message_id is None or row.conversation is None:
+            return None
+        return Receipt(row.conversation, row.message_id)
+
+    async def _leaving(self, delivery: Delivery) -> None:
+        """Written before it leaves: from here on, a death means doubt."""
+        now = self._core.clock.now()
+        await self._write(lambda tx: deliveries.first_sent(tx, delivery, now))
+
+    def _sent(self, tx: Tx, delivery: Delivery, receipt: Receipt) -> None:
+        now = self._core.clock.now()
+        if deliveries.sent(tx, delivery, receipt.message_id, now, receipt.conversation):
+            tx.log(delivery.thread, delivery.turn, "delivery.sent", now, delivery=delivery.id)
+
+    def _not_sent(self, tx: Tx, delivery: Delivery, failure: NotSent) -> None:
+        now = self._core.clock.now()
+        if isinstance(failure, Never):
+            deliveries.failed(tx, delivery, failure.reason)
+            tx.log(delivery.thread, delivery.turn, "delivery.failed", now, delivery=delivery.id, error=failure.reason)
+            return
+        down = isinstance(failure, Down)
+        if down and delivery.conversation is not None:
+            self.down[delivery.conversation.surface] = failure.reason
+        doubt = isinstance(failure, InDoubt) or delivery.in_doubt
+        due = now + int(self._wait(delivery, failure) * 1000)
+        deliveries.later(tx, delivery, due, failure.reason, in_doubt=doubt, uncounted=down)
+
+    def _wait(self, delivery: Delivery, failure: NotSent) -> float:
+        if failure.retry_after is not None:
+            return min(failure.retry_after, LONGEST_OBEYED)
+        steps = min(delivery.attempts - 1, 10)
+        return float(min(LONGEST_WAIT, 2.0**steps) * (0.5 + self._core.clock.random() / 2))
+
+    async def _write(self, body: Callable[[Tx], object]) -> None:
+        """The receipt must not be lost because the disk is full for a while."""
+        while True:
+            try:
+                await self._core.store.write(body)
+                return
+            except StoreError as error:
+                _log.error("cannot write a receipt, trying again: %s", error.message)
+                await self._core.clock.sleep(1.0)
+
+    async def _refuse_unknown(self) -> None:
+        """What is owed to a surface that is no longer configured says so, instead of waiting in silence."""
+
+        def body(tx: Tx) -> None:
+            for name in deliveries.surfaces_pending(tx):
+                if name not in self._core.surfaces:
+                    reason = f"there is no surface {name!r} any more; add it, then `clew notify --retry-failed`"
+                    deliveries.fail_all(tx, name, reason)
+
+        await self._write(body)
+
+
+def outgoing_of(delivery: Delivery) -> Outgoing:
+    assert delivery.conversation is not None, delivery.id
+    return Outgoing(
+        delivery.id,
+        delivery.kind,
+        delivery.conversation,
+        delivery.thread,
+        delivery.turn,
+        delivery.body,
+        delivery.note,
+    )
+
+
+def _noted(outgoing: Outgoing, note: str) -> Outgoing:
+    both = f"{outgoing.note} {note}".strip()
+    return Outgoing(
+        outgoing.id,
+        outgoing.kind,
+        outgoing.conversation,
+        outgoing.thread,
+        outgoing.turn,
+        outgoing.text,
+        both,
+    )

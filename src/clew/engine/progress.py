@@ -1,0 +1,105 @@
+"""What a turn has said and done so far, as a pure reducer over its events. It stores nothing and sends nothing.
+
+The text that is being written is not in it piece by piece (that would cost the square of its length): an open text is
+an item without a body until it is done; `Live` holds its pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from clew.events import (
+    Activity,
+    ActivityKind,
+    Event,
+    GateClosed,
+    GateOpened,
+    Notice,
+    NoticeKind,
+    Outcome,
+    Phase,
+    TextDelta,
+    TextDone,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+)
+from clew.model import Usage as Tokens
+from clew.store.items import TEXT, Item
+
+KEPT_OUTPUT = 64_000  # characters of an activity's output that history keeps
+
+# What changes nothing in the world and may be done twice.
+HARMLESS = frozenset({TEXT, ActivityKind.THOUGHT, ActivityKind.PLAN, ActivityKind.SEARCH})
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    items: Mapping[str, Item] = field(default_factory=lambda: MappingProxyType({}))
+    gates: frozenset[str] = frozenset()
+    tokens: Tokens | None = None
+    cut: frozenset[str] = frozenset()  # texts that were given up
+
+    @property
+    def busy(self) -> bool:
+        """Something is open that may rightly be silent for an hour: a command, a gate."""
+        return bool(self.gates) or any(
+            item.kind != TEXT and item.phase != Phase.DONE and item.kind not in HARMLESS for item in self.items.values()
+        )
+
+
+def advance(progress: Progress, event: Event) -> Progress:
+    match event:
+        case TextDelta(item=item):
+            return progress if item in progress.items else _with(progress, Item(item, TEXT, Phase.STARTED))
+        case TextDone(item, text, cut):
+            shown = _with(progress, Item(item, TEXT, Phase.DONE, body=text))
+            return replace(shown, cut=shown.cut | {item}) if cut else shown
+        case Activity():
+            return _with(progress, _activity(event))
+        case GateOpened(ref=ref):
+            return replace(progress, gates=progress.gates | {ref})
+        case GateClosed(ref):
+            return replace(progress, gates=progress.gates - {ref})
+        case Usage(tokens):
+            return replace(progress, tokens=tokens)
+        case TurnStarted() | Notice() | TurnEnded():
+            return progress
+
+
+def is_sign_of_life(event: Event) -> bool:
+    """A runtime that says it is still trying has not heard from its model."""
+    return not (isinstance(event, Notice) and event.kind is NoticeKind.RETRYING)
+
+
+def may_have_acted(items: Mapping[str, Item] | list[Item]) -> bool:
+    """Whether something in it, done twice, could matter."""
+    found = items.values() if isinstance(items, Mapping) else items
+    return any(item.kind not in HARMLESS and item.outcome != Outcome.DECLINED for item in found)
+
+
+def _with(progress: Progress, item: Item) -> Progress:
+    return replace(progress, items={**progress.items, item.item: item})
+
+
+def _activity(event: Activity) -> Item:
+    return Item(
+        event.item,
+        event.kind,
+        event.phase,
+        event.title,
+        shortened(event.detail),
+        event.outcome,
+        event.exit_code,
+        event.folder,
+    )
+
+
+def shortened(text: str) -> str:
+    """Long output, with its beginning and its end."""
+    if len(text) <= KEPT_OUTPUT:
+        return text
+    half = KEPT_OUTPUT // 2
+    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"

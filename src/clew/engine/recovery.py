@@ -1,0 +1,232 @@
+"""Waking up: what an earlier daemon left running is looked up in its runtime, and goes on from what the record says.
+
+Four answers: absent (it never ran: queued again), alive (attached again), complete (ended and owed, as if nothing had
+happened), cut off (continued, by itself where nothing can have been done twice, else after asking once). Doing it twice
+is harmless: every step is fenced by the turn's generation. The same room answers a runtime that died under a turn."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clew.engine import words
+from clew.engine.core import Core
+from clew.engine.ending import End, end_and_ask, end_and_continue
+from clew.engine.progress import may_have_acted
+from clew.engine.runner import Runner, of_record
+from clew.engine.sessions import Sessions
+from clew.engine.turns import Turns
+from clew.errors import RuntimeLost, RuntimeTrouble
+from clew.events import Phase
+from clew.model import (
+    Delivery,
+    DeliveryKind,
+    DeliveryState,
+    Origin,
+    Said,
+    SuspendedBy,
+    Thread,
+    ThreadKind,
+    ThreadStatus,
+    Turn,
+    TurnState,
+)
+from clew.runtimes.base import RecordState, Session, TurnRecord
+from clew.store import Tx, deliveries, inbox, items, log, threads, turns
+from clew.store.items import TEXT, Item
+
+ATTEMPTS = 5  # how often a turn that never began is given to its runtime
+LOOKUPS = (0.0, 0.5, 2.0, 8.0)  # seconds before each try to ask a runtime
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What is known of a turn that was cut off."""
+
+    thread: Thread
+    turn: Turn
+    items: tuple[Item, ...]
+    taken: tuple[Said, ...]  # steers that its record contains
+
+
+def continues_by_itself(remains: Remains, record: TurnRecord) -> bool:
+    """Where nothing can have been done twice, and once for a task; never twice in a row."""
+    if remains.turn.origin is Origin.CONTINUATION:
+        return False
+    if remains.thread.kind is ThreadKind.TASK:
+        return True
+    recorded = [Item(done.item, done.kind, done.phase, outcome=done.outcome) for done in record.activities]
+    return not may_have_acted([*remains.items, *recorded])
+
+
+def begun_without_end(remains: Remains, record: TurnRecord) -> list[str]:
+    """What was begun, and no record says how it ended."""
+    ended = {done.item for done in record.activities if done.phase is Phase.DONE}
+    return [
+        f"{item.kind}: {item.title}"
+        for item in remains.items
+        if item.kind != TEXT and item.phase != Phase.DONE and item.item not in ended and item.title
+    ]
+
+
+def again(clock_id: str, remains: Remains, begun: Sequence[str]) -> tuple[Said, ...]:
+    """The request, word for word, and why it comes again."""
+    note = Said(clock_id, "clew", words.continuation(begun))
+    original = tuple(said for said in remains.turn.request if said.author != "clew")
+    return (*original, *remains.taken, note)
+
+
+class Recovery:
+    def __init__(self, core: Core, sessions: Sessions, runner: Runner, turns_: Turns) -> None:
+        self._core = core
+        self._sessions = sessions
+        self._runner = runner
+        self._turns = turns_
+        self.taken_over = asyncio.Event()
+        runner.doubt = self.settle
+
+    async def run(self) -> None:
+        """Once, at the start. Threads that were running dispatch nothing until they are recovered."""
+        orphans, waiting = await self._core.store.write(self._take_over)
+        for turn in orphans:
+            self._turns.hold(turn.thread)
+        for thread in waiting:
+            self._turns.wake(thread)
+        self.taken_over.set()
+        async with asyncio.TaskGroup() as group:
+            for turn in orphans:
+                group.create_task(self._recover(turn))
+
+    async def settle(self, turn: Turn, reason: str) -> None:
+        """Find out what became of a turn, and go on from there."""
+        _log.warning("looking up turn %s: %s", turn.id, reason)
+        thread = await self._core.store.read(lambda tx: threads.get(tx, turn.thread))
+        assert thread is not None, turn.thread
+        try:
+            session, record = await self._look_up(thread, turn)
+        except RuntimeTrouble as trouble:
+            await self._ask_about_unknown(turn, trouble.message)
+            return
+        await self._go_on(thread, turn, session, record)
+
+    def _take_over(self, tx: Tx) -> tuple[list[Turn], list[str]]:
+        """Void the leases of dead daemons, in one transaction."""
+        now = self._core.clock.now()
+        self._hold_backlog(tx, now)
+        deliveries.release_sending(tx, now)
+        adopted = [turns.adopt(tx, turn, self._core.incarnation) for turn in turns.all_live(tx)]
+        return [turn for turn in adopted if turn is not None], turns.threads_with_queued(tx)
+
+    def _hold_backlog(self, tx: Tx, now: int) -> None:
+        """After a long absence, what waited is kept and asked about, once, instead of run in a flood."""
+        _, last_alive = log.newest(tx)
+        if now - last_alive <= self._core.config.inbox.stale_after * 1000:
+            return
+        for thread in turns.threads_with_queued(tx):
+            hold_backlog(tx, self._core, thread, now)
+
+    async def _recover(self, turn: Turn) -> None:
+        try:
+            await self.settle(turn, "an earlier daemon left it running")
+        except Exception:
+            _log.exception("turn %s could not be recovered", turn.id)
+            await self._ask_about_unknown(turn, "clew itself failed; `clew logs` has the details")
+        finally:
+            self._turns.release(turn.thread)
+
+    async def _look_up(self, thread: Thread, turn: Turn) -> tuple[Session, TurnRecord | None]:
+        """Ask the runtime, more than once if it has to come up first."""
+        trouble = RuntimeTrouble("it was never asked")
+        for wait in LOOKUPS:
+            await self._core.clock.sleep(wait)
+            try:
+                session = await self._sessions.open(thread)
+                return session, await session.record(turn.id)
+            except RuntimeLost as lost:
+                await self._sessions.drop(thread.id)
+                trouble = lost
+        raise trouble
+
+    async def _go_on(self, thread: Thread, turn: Turn, session: Session, record: TurnRecord | None) -> None:
+        if record is None:
+            await self._absent(turn)
+        elif record.state is RecordState.ALIVE:
+            await self._runner.reattach(turn, session)
+        elif record.state is RecordState.CUT:
+            await self._cut(thread, turn, record)
+        else:
+            await self._runner.end(turn, of_record(record))
+
+    async def _absent(self, turn: Turn) -> None:
+        """It never ran. Whoever wanted it stopped has got that; else it is sent again, and nobody is bothered."""
+        now = self._core.clock.now()
+
+        def again(tx: Tx) -> None:
+            if turns.requeue(tx, turn):
+                tx.log(turn.thread, turn.id, "turn.queued", now, origin=turn.origin, again=True)
+
+        if await self._core.store.read(lambda tx: turns.is_stopping(tx, turn.id)):
+            await self._runner.end(turn, End(TurnState.INTERRUPTED))
+        elif turn.attempts >= ATTEMPTS:
+            await self._runner.end(turn, End(TurnState.FAILED, problem=words.never_began(turn.attempts)))
+        else:
+            await self._runner.write_down(again)
+
+    async def _cut(self, thread: Thread, turn: Turn, record: TurnRecord) -> None:
+        remains = await self._core.store.read(lambda tx: _remains(tx, thread, turn, record))
+        end = End(TurnState.INTERRUPTED, record.text or _last_text(remains), None, record.usage, record.messages)
+        if remains.turn.stop_asked:
+            await self._runner.end(turn, end)
+            return
+        begun = begun_without_end(remains, record)
+        if continues_by_itself(remains, record):
+            request = again(self._core.clock.ulid(), remains, begun)
+            await self._runner.write_down(lambda tx: end_and_continue(tx, self._core, turn, end, request))
+            return
+        question = words.cut_off(begun)
+        await self._runner.write_down(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
+
+    async def _ask_about_unknown(self, turn: Turn, reason: str) -> None:
+        end = End(TurnState.INTERRUPTED)
+        question = words.unknown_outcome(reason)
+        await self._runner.write_down(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
+
+
+def hold_backlog(tx: Tx, core: Core, thread: str, now: int) -> None:
+    """Suspend a thread whose messages waited too long, and ask once what to do with them."""
+    waiting = turns.queued(tx, thread)
+    question = words.backlog(len(waiting))
+    if not waiting or not threads.suspend(tx, thread, SuspendedBy.BACKLOG, question):
+        return
+    tx.log(thread, None, "thread.status", now, status=ThreadStatus.SUSPENDED)
+    where = waiting[-1].conversation
+    reachable = core.reaches(where)
+    ask = Delivery(
+        id=f"{waiting[0].id}:backlog",
+        kind=DeliveryKind.ASK,
+        thread=thread,
+        turn=waiting[0].id,
+        conversation=where if reachable else None,
+        body=question,
+        state=DeliveryState.PENDING if reachable else DeliveryState.NO_TARGET,
+        created_at=now,
+        due_at=now,
+    )
+    deliveries.owe(tx, ask)
+    if reachable and where is not None:
+        tx.log(thread, waiting[0].id, "delivery.owed", now, surface=where.surface)
+
+
+def _remains(tx: Tx, thread: Thread, turn: Turn, record: TurnRecord) -> Remains:
+    now = turns.get(tx, turn.id)
+    assert now is not None, turn.id
+    taken = [steer.message for steer in inbox.open_steers(tx, turn.id) if steer.message.id in record.messages]
+    return Remains(thread, now, tuple(items.of_turn(tx, turn.id)), tuple(taken))
+
+
+def _last_text(remains: Remains) -> str:
+    texts = [item.body for item in remains.items if item.kind == TEXT and item.body]
+    return texts[-1] if texts else ""

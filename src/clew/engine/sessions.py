@@ -1,0 +1,76 @@
+"""Open sessions, one per thread, kept while they are of use. What a runtime needs to come back is stored at once,
+before anything is asked of it, so that a turn can always be looked up."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+
+from clew.engine.core import Core
+from clew.errors import RuntimeTrouble
+from clew.model import Thread
+from clew.runtimes.base import Continuity, Seat, Session
+from clew.store import Tx, bindings
+
+KEPT = 64
+_log = logging.getLogger(__name__)
+
+
+class Sessions:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._open: OrderedDict[str, Session] = OrderedDict()
+        self._stored: dict[str, Continuity | None] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._busy: set[str] = set()
+
+    async def open(self, thread: Thread) -> Session:
+        """The thread's session on its runtime. Raises RuntimeTrouble."""
+        async with self._locks.setdefault(thread.id, asyncio.Lock()):
+            session = self._open.get(thread.id)
+            if session is None:
+                session = await self._fresh(thread)
+            self._open[thread.id] = session
+            self._open.move_to_end(thread.id)
+            self._busy.add(thread.id)
+            await self.keep(thread, session)
+        return session
+
+    async def keep(self, thread: Thread, session: Session) -> None:
+        """Store what the runtime needs to come back, if it changed."""
+        now = session.continuity()
+        if now is None or now == self._stored.get(thread.id):
+            return
+        await self._core.store.write(lambda tx: bindings.keep_continuity(tx, thread.id, thread.runtime, now))
+        self._stored[thread.id] = now
+
+    async def release(self, thread: str) -> None:
+        """Its turn is over; the session stays for the next one, unless there are too many."""
+        self._busy.discard(thread)
+        while len(self._open) > KEPT and (oldest := self._oldest_idle()) is not None:
+            await self.drop(oldest)
+
+    async def drop(self, thread: str) -> None:
+        session = self._open.pop(thread, None)
+        self._stored.pop(thread, None)
+        self._locks.pop(thread, None)
+        if session is not None:
+            await session.close()
+
+    def _oldest_idle(self) -> str | None:
+        return next((thread for thread in self._open if thread not in self._busy), None)
+
+    async def _fresh(self, thread: Thread) -> Session:
+        runtime = self._core.runtimes.get(thread.runtime)
+        if runtime is None:
+            known = ", ".join(sorted(self._core.runtimes)) or "none"
+            raise RuntimeTrouble(f"there is no runtime named {thread.runtime!r}; known here: {known}")
+
+        def read(tx: Tx) -> Seat:
+            continuity, fork = bindings.continuity(tx, thread.id, thread.runtime)
+            return Seat(thread.id, thread.workspace, continuity, fork, thread.model, thread.effort)
+
+        seat = await self._core.store.read(read)
+        self._stored[thread.id] = seat.continuity
+        return await runtime.open(seat)

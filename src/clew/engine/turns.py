@@ -1,0 +1,136 @@
+"""Ordering: one turn at a time per thread, as many threads at once as the config allows, the oldest first. Woken by
+commits, never polling. It never looks into a turn."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from clew import chain
+from clew.engine import words
+from clew.engine.core import Core
+from clew.engine.ending import End
+from clew.engine.runner import Runner
+from clew.model import Delivery, DeliveryKind, DeliveryState, Problem, Turn, TurnState
+from clew.store import Entry, Tx, deliveries, nodes, threads, turns
+
+_log = logging.getLogger(__name__)
+WAKING = frozenset({"turn.queued", "turn.ended", "thread.status"})
+NUDGING = frozenset({"steer.offered", "turn.stop_asked"})
+
+
+class Turns:
+    def __init__(self, core: Core, runner: Runner) -> None:
+        self._core = core
+        self._runner = runner
+        self._ready: dict[str, None] = {}  # threads to look at, in order
+        self._held: set[str] = set()  # threads that are not recovered yet
+        self._wake = asyncio.Event()
+        self._running: set[asyncio.Task[None]] = set()
+        self._settling = False
+
+    def committed(self, entries: Sequence[Entry]) -> None:
+        """The store's listener."""
+        for entry in entries:
+            if entry.kind in WAKING:
+                self.wake(entry.thread)
+            elif entry.kind in NUDGING:
+                self._runner.nudge(entry.turn)
+
+    def wake(self, thread: str) -> None:
+        self._ready[thread] = None
+        self._wake.set()
+
+    def hold(self, thread: str) -> None:
+        self._held.add(thread)
+
+    def release(self, thread: str) -> None:
+        self._held.discard(thread)
+        self.wake(thread)
+
+    async def run(self) -> None:
+        """Claim and start what is ready, for ever."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                for turn in await self._claim():
+                    task = group.create_task(self._guarded(turn))
+                    self._running.add(task)
+                    task.add_done_callback(self._done)
+
+    async def settle(self, grace: float) -> None:
+        """Start nothing more, and give what runs some time to end."""
+        self._settling = True
+        if self._running:
+            await asyncio.wait(set(self._running), timeout=grace)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        self._wake.set()
+
+    async def _claim(self) -> list[Turn]:
+        free = 0 if self._settling else self._core.config.turns.parallel - len(self._running)
+        wanted = [thread for thread in self._ready if thread not in self._held][: max(free, 0)]
+        if not wanted:
+            return []
+        for thread in wanted:
+            del self._ready[thread]
+        return await self._core.store.write(lambda tx: self._claim_each(tx, wanted))
+
+    def _claim_each(self, tx: Tx, wanted: list[str]) -> list[Turn]:
+        claimed = [turns.claim(tx, thread, self._core.incarnation, self._core.clock.now()) for thread in wanted]
+        return [self._write_request(tx, turn) for turn in claimed if turn is not None]
+
+    def _write_request(self, tx: Tx, turn: Turn) -> Turn:
+        """What was asked becomes history when it is first given to a runtime, in the order of the turns."""
+        now = self._core.clock.now()
+        tx.log(turn.thread, turn.id, "turn.claimed", now, attempt=turn.attempts)
+        if turn.request_node is not None:
+            return turn
+        thread = threads.get(tx, turn.thread)
+        assert thread is not None, turn.thread
+        head = thread.head
+        for said in turn.request:
+            node = chain.Spoken(turn.id, now, said.id, said.author, said.text, said.attachments)
+            head = nodes.append(tx, turn.thread, head, node)
+        if head is not None:
+            turns.set_request_node(tx, turn.id, head)
+        self._owe_placeholder(tx, turn)
+        return turn
+
+    def _owe_placeholder(self, tx: Tx, turn: Turn) -> None:
+        """A sign that it is being worked on, where it can later be edited."""
+        where = turn.conversation
+        surface = self._core.surfaces.get(where.surface) if where else None
+        if where is None or surface is None or not surface.can.edit:
+            return
+        now = self._core.clock.now()
+        kind = DeliveryKind.PLACEHOLDER
+        deliveries.owe(
+            tx,
+            Delivery(
+                id=f"{turn.id}:{kind}",
+                kind=kind,
+                thread=turn.thread,
+                turn=turn.id,
+                conversation=where,
+                body=words.WORKING,
+                state=DeliveryState.PENDING,
+                created_at=now,
+                due_at=now,
+            ),
+        )
+        tx.log(turn.thread, turn.id, "delivery.owed", now, surface=where.surface)
+
+    async def _guarded(self, turn: Turn) -> None:
+        """One turn must not take the others down, and must not stay running with nobody behind it."""
+        try:
+            await self._runner.run(turn)
+        except Exception:
+            _log.exception("turn %s broke clew", turn.id)
+            problem = Problem(
+                "internal", "clew itself failed on this turn; `clew logs` has the details. Send it again."
+            )
+            await self._runner.end(turn, End(TurnState.FAILED, problem=problem))

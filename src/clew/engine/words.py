@@ -1,0 +1,104 @@
+"""What clew itself says to people, in one place, so that every surface uses the same words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clew.model import Problem, TurnState
+
+CONTINUE = frozenset({"", "continue", "go on", "yes", "继续", "好"})
+STOP = frozenset({"stop", "no", "停止", "不用了"})
+RUN_ALL = frozenset({"run all", "run", "all", "全部运行", "全部"})
+MERGE = frozenset({"merge", "合并"})
+SKIP = frozenset({"skip", "跳过"})
+
+CONTINUED = "clew was interrupted while this ran; the work was continued."
+POSSIBLE_REPEAT = "This may be a repeat: clew was interrupted while it was sent."
+RECOVERED = "Recovered: clew was interrupted while it was sent."
+WORKING = "Working on it …"
+STEERED = "Passed on to the running turn."
+EMPTY = "There was nothing in that message; say something."
+
+
+def queued(ahead: int) -> str:
+    return "Queued: it runs next." if ahead == 0 else f"Queued behind {ahead} more."
+
+
+def steer_queued() -> str:
+    return "Your message came too late for the running turn; it is queued and runs next."
+
+
+def cancelled(thread: str) -> str:
+    return f"Thread {thread} is cancelled and never runs again; `clew fork {thread}` begins a new one from it."
+
+
+def cannot_resume(thread: str, status: str) -> str:
+    hint = {
+        "running": "it is running; `clew send` reaches it",
+        "idle": "it is idle; `clew send` goes on with it",
+        "cancelled": "it is cancelled; `clew fork` begins a new one from it",
+    }.get(status, status)
+    return f"Thread {thread} cannot be resumed: {hint}."
+
+
+def cut_off(begun: Sequence[str]) -> str:
+    """Asked once, where continuing by itself could do something twice."""
+    done = "".join(f"\n- {line}" for line in begun)
+    list_ = f" Begun before that:{done}\n" if begun else " "
+    return f"This turn was cut off, and it may have done things already.{list_}Reply `continue` or `stop`."
+
+
+def unknown_outcome(reason: str) -> str:
+    return (
+        f"This turn was cut off, and what became of it could not be found out ({reason}). Reply `continue` or `stop`."
+    )
+
+
+def continuation(begun: Sequence[str]) -> str:
+    """For the agent: why it sees the request again."""
+    text = "(From clew: your work on the request above was cut off before its end. Go on with it and finish it.)"
+    if not begun:
+        return text
+    lines = "\n".join(f"- {line}" for line in begun)
+    return (
+        f"{text}\nThese were begun and have no recorded end; look whether they took effect before you do them again:\n"
+        f"{lines}"
+    )
+
+
+def backlog(count: int) -> str:
+    waiting = "1 message" if count == 1 else f"{count} messages"
+    return f"clew was away, and {waiting} waited here. Reply `run all`, `merge` (into one) or `skip`."
+
+
+def still_backlog(count: int) -> str:
+    return f"Kept, behind the {count} that wait. Reply `run all`, `merge` (into one) or `skip`."
+
+
+def silence(seconds: float) -> Problem:
+    return Problem(
+        "silence",
+        f"The model gave no sign of life for {seconds / 60:.0f} min, so the turn was stopped. Check the network and the"
+        " model's status, then send the message again; `turns.silence` in config.toml sets how long clew waits.",
+    )
+
+
+def never_began(attempts: int) -> Problem:
+    return Problem(
+        "never_began",
+        f"The runtime lost this turn {attempts} times before it began. `clew doctor` and `clew logs` tell more.",
+    )
+
+
+def final(state: TurnState, text: str, problem: Problem | None) -> str:
+    """The body of an answer."""
+    if state is TurnState.COMPLETED:
+        return text or "(Done, without words.)"
+    if state is TurnState.INTERRUPTED:
+        return f"{text}\n\n(Stopped.)" if text else "(Stopped.)"
+    reason = f"⚠ {problem.message if problem else 'The turn failed.'}"
+    return f"{text}\n\n{reason}" if text else reason
+
+
+def task_failed(problem: Problem | None) -> str:
+    return problem.message if problem else "The turn failed."

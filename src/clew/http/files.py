@@ -1,0 +1,79 @@
+"""Files that a client on this machine names, copied into clew's own folder before their message is accepted."""
+
+from __future__ import annotations
+
+import mimetypes
+import os
+import re
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from clew.errors import BadInput
+from clew.model import Attachment
+
+LARGEST = 20 << 20  # bytes of one file
+
+
+def take(paths: Sequence[str], folder: Path) -> tuple[Attachment, ...]:
+    """Copies, all of them or none. A file that an earlier try of the same message brought is kept as it is."""
+    is_new = not folder.exists()
+    try:
+        return tuple(_take(Path(path), folder / name) for path, name in zip(paths, _names(paths), strict=True))
+    except BaseException:
+        if is_new:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _names(paths: Sequence[str]) -> Iterator[str]:
+    """Names that are safe in any folder, and each its own."""
+    used: set[str] = set()
+    for path in paths:
+        name = re.sub(r"[^\w.+-]", "_", Path(path).name).lstrip(".")[-100:] or "file"
+        count = 1
+        stem, dot, suffix = name.partition(".")
+        while name in used:
+            count += 1
+            name = f"{stem}-{count}{dot}{suffix}"
+        used.add(name)
+        yield name
+
+
+def _take(source: Path, target: Path) -> Attachment:
+    media_type = mimetypes.guess_type(source.name)[0] or "application/octet-stream"
+    if not target.exists():
+        with _open(source) as file:
+            _copy(file, source, target)
+    return Attachment(source.name, str(target), media_type)
+
+
+@contextmanager
+def _open(source: Path) -> Iterator[BinaryIO]:
+    if not source.is_absolute():
+        raise BadInput(f"{source}: give the whole path of a file")
+    try:
+        # Without O_NONBLOCK, opening a pipe that nobody writes to waits for ever.
+        handle = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise BadInput(f"{source} cannot be attached: {error.strerror}") from error
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise BadInput(f"{source} cannot be attached: it is not a file")
+        yield file
+
+
+def _copy(file: BinaryIO, source: Path, target: Path) -> None:
+    """Whole or not at all: it gets its name when it is complete."""
+    data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise BadInput(f"{source} cannot be attached: it is larger than {LARGEST >> 20} MiB")
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = target.with_name(f".{target.name}.part")
+    part.write_bytes(data)
+    part.chmod(0o600)
+    part.replace(target)

@@ -1,0 +1,156 @@
+"""Sockets that we bind ourselves, and a uvicorn server that leaves signals and time to the daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from clew.errors import ClewError, StoreError
+from clew.http.app import tcp_app, unix_app
+from clew.http.door import Door
+from clew.launch import remove_socket
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
+    from starlette.types import ASGIApp
+
+LAST_ANSWERS = 2  # seconds that open requests get at the end
+
+
+class PortTaken(ClewError):
+    code = "port_taken"
+
+
+class Server(uvicorn.Server):
+    def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                loop="asyncio",
+                http="h11",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                date_header=False,
+                timeout_graceful_shutdown=LAST_ANSWERS,
+            )
+        )
+        self._listener = listener
+        self._over = asyncio.Event()
+        self.listening = asyncio.Event()
+
+    async def run(self) -> None:  # type: ignore[override]
+        await self.serve(sockets=[self._listener])
+
+    def refuse(self) -> None:
+        """No new connections; those that are open go on."""
+        for server in self.servers:
+            server.close()
+
+    def end(self) -> None:
+        self.should_exit = True
+        self._over.set()
+
+    def capture_signals(self) -> nullcontext[None]:  # type: ignore[override]
+        return nullcontext()  # signals are the daemon's
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.listening.set()
+
+    async def main_loop(self) -> None:
+        """Uvicorn would wake up ten times a second, for a date header that nobody reads."""
+        await self._over.wait()
+
+
+def servers(door: Door, unix: socket.socket, tcp: socket.socket | None, routers: Sequence[APIRouter]) -> list[Server]:
+    inside = [Server(unix_app(door), unix)]
+    return inside if tcp is None else [*inside, Server(tcp_app(*routers), tcp)]
+
+
+@contextmanager
+def unix(path: Path) -> Iterator[socket.socket]:
+    """A socket that only its owner can open. A stale one is replaced: who holds the lock has no rival."""
+    _remove_stale(path)
+    listener = _bind_unix(path)
+    try:
+        yield listener
+    finally:
+        listener.close()
+        remove_socket(path)
+
+
+@contextmanager
+def tcp(host: str, port: int | None) -> Iterator[socket.socket | None]:
+    """None without a port: there is no TCP listener then."""
+    if port is None:
+        yield None
+        return
+    listener = _bind(host, port)
+    try:
+        yield listener
+    finally:
+        listener.close()
+
+
+def address(listener: socket.socket | None) -> str | None:
+    if listener is None:
+        return None
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _bind_unix(path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        listener.bind(str(path))
+    except OSError as error:
+        listener.close()
+        raise StoreError(f"cannot listen at {path}: {error.strerror}. Set CLEW_HOME to another folder.") from error
+    finally:
+        os.umask(before)
+    return listener
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise ClewError(
+            f"cannot listen at {host}: {error.strerror}. Set `host` under [http] in config.toml."
+        ) from error
+    listener = socket.socket(family, kind)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(where)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise PortTaken(
+                f"port {port} on {host} is taken by another program: end that program, or set another `port` under"
+                " [http] in config.toml"
+            ) from error
+        raise ClewError(
+            f"cannot listen at {host}, port {port}: {error.strerror}. See [http] in config.toml."
+        ) from error
+    return listener
+
+
+def _remove_stale(path: Path) -> None:
+    with suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            raise StoreError(f"{path} is in the way and is no socket: move it away")
+        path.unlink()

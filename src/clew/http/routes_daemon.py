@@ -1,0 +1,60 @@
+"""The daemon itself: how it is, how it ends, and the passes that a person may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import msgspec
+from fastapi import APIRouter
+from starlette.responses import Response, StreamingResponse
+
+from clew.errors import ClewError
+from clew.http import shapes
+from clew.http.door import Door, Through, answer
+from clew.views import Notified, Verdict
+
+router = APIRouter(tags=["daemon"])
+
+LINES = "application/x-ndjson"
+
+
+@router.get("/healthz", summary="Whether it is ready")
+async def healthz() -> Response:
+    return answer({"ready": True})
+
+
+@router.get("/api/status", response_model=shapes.StatusView, summary="How the daemon and all around it are")
+async def status(door: Through) -> Response:
+    view = shapes.StatusView(
+        daemon=door.about,
+        runtimes=await door.engine.runtimes(),
+        surfaces=await door.engine.surfaces(),
+        fates=await door.engine.fates(),
+    )
+    return answer(view)
+
+
+@router.post("/api/shutdown", status_code=202, summary="Stop the daemon")
+async def shutdown(door: Through, body: shapes.Shutdown) -> Response:
+    door.stop(body.grace, "restarting" if body.restart else "stopping")
+    return answer(door.about, 202)
+
+
+@router.post("/api/verify", response_model=Verdict, summary="Check history: one line of JSON per thread")
+async def verify(door: Through, body: shapes.Verify) -> Response:
+    thread = await door.engine.find(body.thread) if body.thread else None
+    return StreamingResponse(_verdicts(door, thread), media_type=LINES)
+
+
+@router.post("/api/notify", response_model=list[Notified], summary="One pass over answers that are still owed")
+async def notify(door: Through, body: shapes.Notify) -> Response:
+    return answer(await door.engine.notify(dry_run=body.dry_run, retry_failed=body.retry_failed))
+
+
+async def _verdicts(door: Door, thread: str | None) -> AsyncIterator[bytes]:
+    """An error in the middle is a line too: the status has gone out by then."""
+    try:
+        async for verdict in door.engine.verify(thread):
+            yield msgspec.json.encode(verdict) + b"\n"
+    except ClewError as error:
+        yield msgspec.json.encode({"error": {"code": error.code, "message": error.message}}) + b"\n"

@@ -1,0 +1,33 @@
+"""The event streams: of one thread, and of all."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query
+from starlette.responses import Response, StreamingResponse
+
+from clew.http import sse
+from clew.http.door import Door, Through
+
+router = APIRouter(prefix="/api", tags=["events"])
+
+After = Annotated[int | None, Query(ge=0, description="the last number that was seen; 0: from the beginning")]
+LastEventId = Annotated[int | None, Header(ge=0, description="the same, as browsers say it when they come back")]
+
+
+@router.get("/events", summary="What happens, in all threads")
+async def everything(door: Through, after: After = None, last_event_id: LastEventId = None) -> Response:
+    return _stream(door, None, after, last_event_id)
+
+
+@router.get("/threads/{thread}/events", summary="What happens in a thread")
+async def of_thread(door: Through, thread: str, after: After = None, last_event_id: LastEventId = None) -> Response:
+    return _stream(door, await door.engine.find(thread), after, last_event_id)
+
+
+def _stream(door: Door, thread: str | None, after: int | None, last_event_id: int | None) -> Response:
+    # A browser that comes back repeats its first address, so the header is the newer one of the two.
+    start = last_event_id if last_event_id is not None else after
+    frames = sse.stream(door.engine.live, door.store, thread, start, lambda: door.why_over)
+    return StreamingResponse(frames, media_type=sse.MEDIA_TYPE, headers=sse.HEADERS)

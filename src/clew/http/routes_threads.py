@@ -1,0 +1,126 @@
+"""Threads: start, say, look at, and change them. `{thread}` takes any unique beginning of an id."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from clew.engine import DESK
+from clew.http import files, shapes
+from clew.http.door import Door, Through, answer
+from clew.model import Accepted, Attachment, Inbound, ThreadKind, ThreadStatus
+from clew.store.threads import Filter
+from clew.views import NewThread, Page, Passage, ThreadView, TurnView, WhereRow
+
+router = APIRouter(prefix="/api", tags=["threads"])
+
+Status = Literal["idle", "suspended", "completed", "cancelled"]
+
+
+@router.post("/threads", response_model=Accepted, status_code=201, summary="Start a thread with its first message")
+async def start(door: Through, body: shapes.Start) -> Response:
+    new = NewThread(
+        message_id=body.message_id,
+        text=body.text,
+        workspace=body.workspace,
+        kind=ThreadKind(body.kind),
+        title=body.title,
+        runtime=body.runtime,
+        model=body.model,
+        effort=body.effort,
+        notify=body.notify,
+        sender=body.sender,
+        attachments=await _attached(door, body.message_id, body.attachments),
+    )
+    accepted = await door.engine.start(new)
+    return answer(accepted, 200 if accepted.repeated else 201)
+
+
+@router.get("/threads", response_model=Page, summary="A page of threads, newest first")
+async def threads(
+    door: Through,
+    history: bool = False,
+    status: Status | None = None,
+    text: Annotated[str | None, Query(max_length=200)] = None,
+    workspace: Annotated[str | None, Query(max_length=4096)] = None,
+    before: Annotated[str | None, Query(max_length=64)] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+) -> Response:
+    stored = ThreadStatus(status) if status else None
+    wanted = Filter(history, stored, text, workspace, await door.engine.find(before) if before else None, limit)
+    return answer(await door.engine.threads(wanted))
+
+
+@router.get("/threads/{thread}", response_model=ThreadView, summary="One thread")
+async def thread(door: Through, thread: str) -> Response:
+    return answer(await door.engine.thread(await door.engine.find(thread)))
+
+
+@router.patch("/threads/{thread}", response_model=ThreadView, summary="Give a thread another title")
+async def retitle(door: Through, thread: str, body: shapes.Retitle) -> Response:
+    return answer(await door.engine.retitle(await door.engine.find(thread), body.title))
+
+
+@router.post("/threads/{thread}/messages", response_model=Accepted, summary="Say something in a thread")
+async def say(door: Through, thread: str, body: shapes.Say) -> Response:
+    inbound = Inbound(
+        conversation=DESK,
+        message_id=body.message_id,
+        sender=body.sender,
+        text=body.text,
+        attachments=await _attached(door, body.message_id, body.attachments),
+        thread=await door.engine.find(thread),
+        queue=body.queue,
+    )
+    return answer(await door.engine.say(inbound))
+
+
+@router.post("/threads/{thread}/resume", response_model=Accepted, summary="Pick a finished thread up again")
+async def resume(door: Through, thread: str, body: shapes.Resume) -> Response:
+    found = await door.engine.find(thread)
+    return answer(await door.engine.resume(found, body.supplement, body.message_id, body.sender))
+
+
+@router.post("/threads/{thread}/stop", response_model=TurnView, summary="Stop the running turn")
+async def stop(door: Through, thread: str) -> Response:
+    return answer(await door.engine.stop(await door.engine.find(thread)))
+
+
+@router.post("/threads/{thread}/done", response_model=ThreadView, summary="Mark a thread as completed")
+async def done(door: Through, thread: str) -> Response:
+    return answer(await door.engine.done(await door.engine.find(thread)))
+
+
+@router.post("/threads/{thread}/cancel", response_model=ThreadView, summary="Cancel a thread for good")
+async def cancel(door: Through, thread: str) -> Response:
+    return answer(await door.engine.cancel(await door.engine.find(thread)))
+
+
+@router.post("/threads/{thread}/fork", response_model=ThreadView, status_code=201, summary="Begin a new one from it")
+async def fork(door: Through, thread: str, body: shapes.Fork) -> Response:
+    return answer(await door.engine.fork(await door.engine.find(thread), body.turn, body.title), 201)
+
+
+@router.get("/threads/{thread}/transcript", response_model=list[Passage], summary="What was said and done")
+async def transcript(door: Through, thread: str, limit: Annotated[int, Query(ge=1, le=10_000)] = 200) -> Response:
+    return answer(await door.engine.transcript(await door.engine.find(thread), limit))
+
+
+@router.get("/threads/{thread}/deliveries", response_model=list[WhereRow], summary="The receipts of its answers")
+async def deliveries(door: Through, thread: str) -> Response:
+    return answer(await door.engine.where(await door.engine.find(thread)))
+
+
+@router.get("/turns/{turn}", response_model=TurnView, summary="One turn")
+async def turn(door: Through, turn: str) -> Response:
+    return answer(await door.engine.turn(turn))
+
+
+async def _attached(door: Door, message_id: str, paths: Sequence[str]) -> tuple[Attachment, ...]:
+    if not paths:
+        return ()
+    return await asyncio.to_thread(files.take, paths, door.home.files / message_id)

@@ -1,0 +1,90 @@
+"""What the API is sent, and the two shapes that only it gives. What it gives else is in `clew.views`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from clew.views import RuntimeView, SurfaceView
+
+MessageId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]  # also the name of a folder
+Text = Annotated[str, Field(max_length=1 << 20)]
+Title = Annotated[str, Field(min_length=1, max_length=200)]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Path = Annotated[str, Field(min_length=1, max_length=4096)]
+Grace = Annotated[float, Field(ge=0, le=86_400)]
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class Start(Body):
+    message_id: MessageId
+    text: Text
+    kind: Literal["chat", "task"] = "chat"
+    workspace: Path | None = None
+    title: Title | None = None
+    runtime: Name | None = None
+    model: Name | None = None
+    effort: Name | None = None
+    notify: Path | None = None
+    sender: Name = "you"
+    attachments: list[Path] = Field(default=[], max_length=20, description="files on this machine")
+
+
+class Say(Body):
+    message_id: MessageId
+    text: Text
+    queue: bool = False
+    sender: Name = "you"
+    attachments: list[Path] = Field(default=[], max_length=20, description="files on this machine")
+
+
+class Resume(Body):
+    message_id: MessageId
+    supplement: Text
+    sender: Name = "you"
+
+
+class Fork(Body):
+    turn: Name | None = None
+    title: Title | None = None
+
+
+class Retitle(Body):
+    title: Title
+
+
+class Verify(Body):
+    thread: Name | None = None
+
+
+class Notify(Body):
+    dry_run: bool = False
+    retry_failed: bool = False
+
+
+class Shutdown(Body):
+    grace: Grace = 10.0
+    restart: bool = False  # watchers are told to wait for the next one
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonView:
+    pid: int
+    since: int
+    version: str
+    home: str
+    http: str | None  # the address of the TCP listener
+    supervised: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StatusView:
+    daemon: DaemonView
+    runtimes: list[RuntimeView]
+    surfaces: list[SurfaceView]
+    fates: dict[str, int]

@@ -1,0 +1,88 @@
+"""Runtimes and surfaces, made from their plugins: each is given what its parameters name, and nothing else."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clew import plugins
+from clew.clock import Clock
+from clew.config import Config, ScriptedConfig
+from clew.errors import ConfigError
+from clew.home import Home
+from clew.plugins import PluginTrouble
+from clew.processes import Marks
+from clew.runtimes.base import Runtime
+from clew.surfaces.base import Outgoing, Surface
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    runtimes: Mapping[str, Runtime]
+    surfaces: Mapping[str, Surface]
+    troubles: tuple[PluginTrouble, ...]
+
+    def routers(self) -> list[APIRouter]:
+        """What surfaces want to be served on TCP."""
+        from clew.surfaces.webhook import WebhookSurface, router
+
+        return [router(surface) for surface in self.surfaces.values() if isinstance(surface, WebhookSurface)]
+
+
+def assemble(settings: Config, clock: Clock, home: Home, marks: Marks, announce: Callable[[Outgoing], bool]) -> Parts:
+    """A plugin that fails is left out, with the reason; the others work on."""
+    given: dict[str, Any] = {"clock": clock, "home": home, "marks": marks, "announce": announce}
+    runtimes, first = _make(plugins.RUNTIMES, settings.runtimes, given)
+    surfaces, second = _make(plugins.SURFACES, settings.surfaces, given)
+    for trouble in (*first, *second):
+        log.error("%s", trouble)
+    return Parts(runtimes, surfaces, (*first, *second))
+
+
+async def close_all(parts: Parts) -> None:
+    every: list[Surface | Runtime] = [*parts.surfaces.values(), *parts.runtimes.values()]
+    for part in every:
+        try:
+            await part.close()
+        except Exception:  # the others are closed all the same
+            log.exception("cannot close %s", part.name)
+
+
+def _make(group: str, sections: object, given: Mapping[str, Any]) -> tuple[dict[str, Any], list[PluginTrouble]]:
+    factories, troubles = plugins.load(group)
+    made = {}
+    for name, factory in factories.items():
+        try:
+            made[name] = _call(_OWN.get(factory.__name__, factory), {**given, "config": getattr(sections, name, None)})
+        except ConfigError:
+            raise
+        except Exception as error:  # somebody else's code
+            log.warning("%s %s cannot be made", group, name, exc_info=True)
+            troubles.append(PluginTrouble(group, name, str(error) or type(error).__name__))
+    return made, troubles
+
+
+def _scripted(config: ScriptedConfig, clock: Clock, home: Home) -> Runtime:
+    """With a record that outlives the process, and holds that another process can release."""
+    from clew.runtimes.scripted import FileLedger, ScriptedRuntime
+    from clew.runtimes.scripted.holds import Holds
+
+    folder = Path(config.folder) if config.folder else home.root / "scripted"
+    return ScriptedRuntime(clock, FileLedger(folder), holds=Holds(folder / "holds"))
+
+
+_OWN: Mapping[str, Callable[..., Any]] = {"ScriptedRuntime": _scripted}
+
+
+def _call(factory: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    wanted = inspect.signature(factory).parameters
+    return factory(**{name: value for name, value in given.items() if name in wanted})

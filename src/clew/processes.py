@@ -1,0 +1,248 @@
+"""Which processes of ours run on this machine, found by the mark in their environment, and how they are ended.
+
+A process is named by (pid, start time), so that a recycled pid is never hit. We never signal ourselves or an ancestor:
+a daemon that was started from within an agent carries that agent's mark.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from clew.clock import Clock
+
+log = logging.getLogger(__name__)
+
+VARIABLE = "CLEW_CHILD"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a child and all its descendants carry in their environment."""
+
+    store: str
+    incarnation: str
+    child: int
+
+    @classmethod
+    def parse(cls, text: str) -> Mark | None:
+        store, _, rest = text.partition(":")
+        incarnation, _, child = rest.rpartition(":")
+        return cls(store, incarnation, int(child)) if child.isdecimal() else None
+
+    def __str__(self) -> str:
+        return f"{self.store}:{self.incarnation}:{self.child}"
+
+
+class Marks:
+    """Hands out marks, one per child. The daemon makes it and gives it to its runtimes."""
+
+    def __init__(self, store: str, incarnation: str) -> None:
+        if ":" in store:
+            raise ValueError(f"a store's id must not contain a colon: {store!r}")
+        self.store = store
+        self.incarnation = incarnation
+        self._count = 0
+
+    def next(self) -> Mark:
+        self._count += 1
+        return Mark(self.store, self.incarnation, self._count)
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    pid: int
+    started: str  # opaque; together with the pid it names a process for good
+    parent: int
+    group: int
+    session: int
+    rss: int  # bytes
+    age: float  # seconds
+    command: str
+    mark: Mark | None
+
+    @property
+    def key(self) -> tuple[int, str]:
+        return self.pid, self.started
+
+
+def scan() -> list[Process]:
+    """Every live process that we may look at, without ourselves and our ancestors."""
+    seen = _scan_linux() if sys.platform == "linux" else _scan_ps()
+    mine = _lineage(seen)
+    return [process for process in seen if process.pid not in mine]
+
+
+def look(pid: int) -> Process | None:
+    if sys.platform == "linux":
+        return _read_linux(Path(f"/proc/{pid}"))
+    return next((process for process in _scan_ps() if process.pid == pid), None)
+
+
+def children(store: str) -> list[Process]:
+    """All that carries this store's mark, of any incarnation."""
+    return [process for process in scan() if process.mark and process.mark.store == store]
+
+
+def family(root: int, seen: Iterable[Process]) -> list[Process]:
+    """A process, what shares its session or group, and what descends from it."""
+    members: set[int] = {root}
+    seen = sorted(seen, key=lambda process: process.age, reverse=True)
+    while found := {p.pid for p in seen if {p.parent, p.session, p.group} & members} - members:
+        members |= found
+    return [process for process in seen if process.pid in members]
+
+
+async def sweep(store: str, clock: Clock, keep: str | None = None, grace: float = 2.0) -> list[Process]:
+    """End every process that carries this store's mark but was not begun by the incarnation `keep`."""
+    ended = await end_all(lambda: [p for p in children(store) if p.mark and p.mark.incarnation != keep], clock, grace)
+    for process in ended:
+        log.warning("ended a process left by an earlier run: pid %d, %s", process.pid, process.command)
+    return ended
+
+
+async def end_all(find: Callable[[], list[Process]], clock: Clock, grace: float = 2.0) -> list[Process]:
+    """SIGTERM, then SIGKILL, until `find` finds nothing: what is forked meanwhile is found as well."""
+    ended: dict[tuple[int, str], Process] = {}
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if not (left := await _signal_until_gone(find, number, clock, grace, ended)):
+            break
+    else:
+        log.error("still alive after SIGKILL: %s", ", ".join(str(process.pid) for process in left))
+    return list(ended.values())
+
+
+async def _signal_until_gone(
+    find: Callable[[], list[Process]],
+    number: signal.Signals,
+    clock: Clock,
+    grace: float,
+    ended: dict[tuple[int, str], Process],
+) -> list[Process]:
+    told: set[tuple[int, str]] = set()
+    deadline = clock.monotonic() + grace
+    pause = 0.005
+    while alive := await asyncio.to_thread(find):
+        for process in alive:
+            if process.key not in told:
+                tell(process, number)
+        told |= {process.key for process in alive}
+        ended |= {process.key: process for process in alive}
+        if clock.monotonic() > deadline:
+            break
+        await clock.sleep(pause)
+        pause = min(pause * 2, 0.1)
+    return alive
+
+
+def tell(process: Process, number: signal.Signals) -> None:
+    """Send a signal to this very process, or to nobody."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if sys.platform == "linux":
+            _tell_linux(process, number)
+        elif (now := look(process.pid)) and now.started == process.started:
+            os.kill(process.pid, number)
+
+
+def _lineage(seen: Iterable[Process]) -> set[int]:
+    parents = {process.pid: process.parent for process in seen}
+    mine = {os.getpid()}
+    pid = os.getppid()
+    while pid not in mine:
+        mine.add(pid)
+        pid = parents.get(pid, pid)
+    return mine
+
+
+if sys.platform == "linux":
+    _TICKS = os.sysconf("SC_CLK_TCK")
+    _PAGE = os.sysconf("SC_PAGE_SIZE")
+    _PREFIX = f"{VARIABLE}=".encode()
+
+    def _scan_linux() -> list[Process]:
+        folders = (entry for entry in Path("/proc").iterdir() if entry.name.isdecimal())
+        return [process for folder in folders if (process := _read_linux(folder))]
+
+    def _read_linux(folder: Path) -> Process | None:
+        try:
+            head, _, tail = (folder / "stat").read_text(errors="replace").rpartition(")")
+            fields = tail.split()
+            uptime = float(Path("/proc/uptime").read_text().split()[0])
+        except OSError:
+            return None
+        if fields[0] in "ZX":
+            return None
+        return Process(
+            pid=int(folder.name),
+            started=fields[19],
+            parent=int(fields[1]),
+            group=int(fields[2]),
+            session=int(fields[3]),
+            rss=int(fields[21]) * _PAGE,
+            age=max(0.0, uptime - int(fields[19]) / _TICKS),
+            command=head.partition("(")[2],
+            mark=_mark_linux(folder),
+        )
+
+    def _mark_linux(folder: Path) -> Mark | None:
+        try:
+            variables = (folder / "environ").read_bytes().split(b"\0")
+        except OSError:
+            return None  # somebody else's process, or gone
+        found = next((each for each in variables if each.startswith(_PREFIX)), None)
+        return Mark.parse(found[len(_PREFIX) :].decode(errors="replace")) if found else None
+
+    def _tell_linux(process: Process, number: signal.Signals) -> None:
+        handle = os.pidfd_open(process.pid)
+        try:
+            # The handle is bound to one process: what is checked now is what gets the signal.
+            if (now := look(process.pid)) and now.started == process.started:
+                signal.pidfd_send_signal(handle, number)
+        finally:
+            os.close(handle)
+
+
+_PS = re.compile(r"\s*(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+([\d:.-]+)\s+(\w+\s+\w+\s+\d+\s+[\d:]+\s+\d+)\s+(.*)")
+
+
+def _scan_ps() -> list[Process]:
+    """macOS: `ps -E` appends the environment to the command, for our own processes."""
+    argv = ["ps", "-axwwE", "-o", "pid=,ppid=,pgid=,rss=,etime=,lstart=,command="]
+    out = subprocess.run(argv, capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"})
+    return [process for line in out.stdout.splitlines() if (process := _read_ps(line))]
+
+
+def _read_ps(line: str) -> Process | None:
+    if not (match := _PS.match(line)):
+        return None
+    pid, parent, group, rss, elapsed, started, command = match.groups()
+    found = re.search(rf"(?:^|\s){VARIABLE}=(\S+)", command)
+    return Process(
+        pid=int(pid),
+        started=" ".join(started.split()),
+        parent=int(parent),
+        group=int(group),
+        session=int(group),  # ps tells no session id there
+        rss=int(rss) * 1024,
+        age=_elapsed(elapsed),
+        command=command.split(" ", 1)[0],
+        mark=Mark.parse(found[1]) if found else None,
+    )
+
+
+def _elapsed(text: str) -> float:
+    """`[[days-]hours:]minutes:seconds`"""
+    days, _, clock = text.rpartition("-")
+    seconds = 0.0
+    for part in clock.split(":"):
+        seconds = seconds * 60 + float(part)
+    return seconds + int(days or 0) * 86_400

@@ -1,0 +1,33 @@
+"""Codex as a runtime: `codex app-server` as our child, one for all threads."""
+
+from __future__ import annotations
+
+from clew.clock import Clock
+from clew.config import CodexConfig
+from clew.processes import Marks
+from clew.runtimes.base import Health, RuntimeCan, Seat
+from clew.runtimes.codex import threads
+from clew.runtimes.codex.server import Server
+from clew.runtimes.codex.session import CodexSession
+
+__all__ = ["CodexRuntime"]
+
+
+class CodexRuntime:
+    name = "codex"
+    can = RuntimeCan(steer=True, interrupt=True, record=True, fork=True, images=True)
+
+    def __init__(self, config: CodexConfig, clock: Clock, marks: Marks) -> None:
+        self._config = config
+        self._server = Server(config, clock, marks)
+
+    async def open(self, seat: Seat) -> CodexSession:
+        connection = await self._server.connect()
+        thread = await threads.enter(connection, seat, self._config)
+        return CodexSession(self._server, self._config, seat, connection, thread)
+
+    async def health(self) -> Health:
+        return self._server.health()
+
+    async def close(self) -> None:
+        await self._server.close()

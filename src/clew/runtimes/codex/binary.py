@@ -1,0 +1,68 @@
+"""Which Codex program is run, and whether it is new enough."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from clew.clock import Clock
+from clew.config import CodexConfig
+from clew.processes import Marks
+from clew.runtimes.codex import trouble
+from clew.runtimes.process import spawn
+
+OLDEST = (0, 163, 0)  # the first whose turns can be listed, and the one that all was measured with
+_UNRELEASED = (0, 0, 0)  # what a build from source says
+PATIENCE = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    path: str
+    version: str
+
+
+async def find(config: CodexConfig, clock: Clock, marks: Marks) -> Binary:
+    """Raises CodexMissing, CodexTooOld or CodexExits."""
+    path = locate(config)
+    said = await _say_version(path, clock, marks)
+    match = re.search(r"(\d+)\.(\d+)\.(\d+)\S*", said)
+    if match is None:
+        raise trouble.no_version(path, said)
+    version = int(match[1]), int(match[2]), int(match[3])
+    if version < OLDEST and version != _UNRELEASED:
+        raise trouble.too_old(path, match[0], ".".join(map(str, OLDEST)))
+    return Binary(path, match[0])
+
+
+def locate(config: CodexConfig) -> str:
+    """The config's, else the one on PATH, else the bundled one."""
+    if config.command is not None:
+        if found := shutil.which(Path(config.command).expanduser()):
+            return str(found)
+        raise trouble.missing(f"`runtimes.codex.command` is {config.command}")
+    if found := shutil.which("codex") or _bundled():
+        return found
+    raise trouble.missing("neither on PATH nor bundled")
+
+
+def _bundled() -> str | None:
+    try:
+        return str(importlib.import_module("codex_cli_bin").bundled_codex_path())
+    except (ImportError, FileNotFoundError):
+        return None
+
+
+async def _say_version(path: str, clock: Clock, marks: Marks) -> str:
+    lines: list[bytes] = []
+    try:
+        child = await spawn([path, "--version"], marks.next(), clock, lines.append, name="codex")
+    except OSError as error:
+        raise trouble.missing(f"{path}: {error.strerror}") from error
+    await child.settled(PATIENCE)
+    await child.end()
+    said = b" ".join(lines).decode(errors="replace").strip()
+    return said if child.exit_code == 0 else " ".join(child.last_words)

@@ -1,0 +1,86 @@
+"""How an item of a turn is shown: a pure function from Codex's item to an Activity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from clew.events import Activity, ActivityKind, Outcome, Phase
+from clew.runtimes.codex.wire import Item
+
+_KINDS = {
+    "commandExecution": ActivityKind.COMMAND,
+    "fileChange": ActivityKind.CHANGE,
+    "mcpToolCall": ActivityKind.TOOL,
+    "dynamicToolCall": ActivityKind.TOOL,
+    "webSearch": ActivityKind.SEARCH,
+    "reasoning": ActivityKind.THOUGHT,
+    "plan": ActivityKind.PLAN,
+}
+_OUTCOMES = {"completed": Outcome.OK, "failed": Outcome.FAILED, "declined": Outcome.DECLINED}
+SILENT = frozenset({"userMessage", "agentMessage", "contextCompaction"})  # they have events of their own
+
+
+def activity(item: Item, phase: Phase) -> Activity:
+    return Activity(
+        item=item.id,
+        kind=_KINDS.get(item.type, ActivityKind.OTHER),
+        phase=phase,
+        title=_title(item),
+        detail=_detail(item),
+        outcome=_outcome(item) if phase is Phase.DONE else None,
+        exit_code=item.exit_code,
+        folder=item.cwd,
+    )
+
+
+def _outcome(item: Item) -> Outcome:
+    return _OUTCOMES.get(item.status or "completed", Outcome.OK)
+
+
+def _title(item: Item) -> str:
+    match item.type:
+        case "commandExecution":
+            return item.command or ""
+        case "fileChange":
+            return ", ".join(change.path for change in item.changes or ())
+        case "mcpToolCall" | "dynamicToolCall":
+            return ".".join(part for part in (item.server or item.namespace, item.tool) if part)
+        case "webSearch":
+            return item.query or ""
+        case "reasoning" | "plan":
+            return item.type
+        case _:
+            return " ".join(part for part in (item.type, item.tool or item.path or item.review) if part)
+
+
+def _detail(item: Item) -> str:
+    match item.type:
+        case "commandExecution":
+            return item.aggregated_output or ""
+        case "fileChange":
+            return "\n".join(change.diff for change in item.changes or ())
+        case "reasoning":
+            return "\n".join(_lines(item.summary) or _lines(item.content))
+        case "mcpToolCall" | "dynamicToolCall":
+            return _result(item)
+        case _:
+            return item.text or ""
+
+
+def _result(item: Item) -> str:
+    if item.error:
+        return _said(item.error)
+    parts = item.content_items or (item.result.get("content") if isinstance(item.result, dict) else None) or ()
+    return "\n".join(_said(part) for part in parts)
+
+
+def _said(part: Any) -> str:
+    if isinstance(part, dict):
+        return str(part.get("text") or part.get("message") or msgspec.json.encode(part).decode())
+    return str(part)
+
+
+def _lines(value: Any) -> list[str]:
+    return [_said(part) for part in value] if isinstance(value, list) else []

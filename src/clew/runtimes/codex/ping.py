@@ -1,0 +1,90 @@
+"""`clew ping codex`: the whole way once, with the time of each step. Trouble has the same words as everywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from clew.clock import Clock
+from clew.config import CodexConfig
+from clew.errors import RuntimeTrouble
+from clew.events import TurnEnded
+from clew.model import Said
+from clew.processes import Marks
+from clew.runtimes.base import Seat
+from clew.runtimes.codex import binary, threads, trouble, wire
+from clew.runtimes.codex.connection import Connection, connect
+from clew.runtimes.codex.requests import Declined
+from clew.runtimes.codex.session import Live
+from clew.runtimes.jsonrpc import RpcError
+
+PROMPT = "Answer with the one word: pong"
+PATIENCE = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class PingStep:
+    name: str  # find, start, turn, stop
+    seconds: float
+    detail: str = ""
+
+
+async def ping(config: CodexConfig, clock: Clock, marks: Marks, patience: float = PATIENCE) -> AsyncIterator[PingStep]:
+    """Raises RuntimeTrouble at the step that fails. No process is left in any case."""
+    began = clock.monotonic()
+    found = await binary.find(config, clock, marks)
+    yield PingStep("find", clock.monotonic() - began, f"{found.path}, {found.version}")
+    began = clock.monotonic()
+    connection = await connect(config, clock, marks, found)
+    try:
+        yield PingStep("start", clock.monotonic() - began, f"pid {connection.pid}")
+        began = clock.monotonic()
+        text = await _tiny_turn(connection, config, patience)
+        yield PingStep("turn", clock.monotonic() - began, text)
+        began = clock.monotonic()
+    finally:
+        await connection.close()
+    yield PingStep("stop", clock.monotonic() - began)
+
+
+async def _tiny_turn(connection: Connection, config: CodexConfig, patience: float) -> str:
+    with tempfile.TemporaryDirectory(prefix="clew-ping-") as folder:
+        seat = Seat(thread="ping", workspace=folder)
+        harmless = {"ephemeral": True, "sandbox": "read-only", "approvalPolicy": "never"}
+        try:
+            params = {**threads.settings(seat, config), **harmless}
+            thread = (await connection.ask("thread/start", params, wire.ThreadAnswer)).thread.id
+            listener = _Listener()
+            connection.listen(thread, listener)
+            given = threads.as_input([Said("ping", "clew", PROMPT)])
+            await connection.ask("turn/start", {"threadId": thread, "input": given}, wire.TurnAnswer)
+        except RpcError as error:
+            raise trouble.refuses("make a tiny turn", error.message) from error
+        return await _answer(listener.live, patience)
+
+
+async def _answer(live: Live, patience: float) -> str:
+    try:
+        async with asyncio.timeout(patience):
+            while not isinstance(event := await live.events.get(), TurnEnded):
+                if isinstance(event, RuntimeTrouble):
+                    raise event
+    except TimeoutError:
+        raise RuntimeTrouble(
+            f"The model did not answer within {patience:g} s. Check the network and its address."
+        ) from None
+    if event.problem is not None:
+        raise RuntimeTrouble(event.problem.message)
+    return event.text
+
+
+class _Listener:
+    def __init__(self) -> None:
+        self.live = Live("ping")
+        self.notified = self.live.feed
+        self.lost = self.live.lose
+
+    def declined(self, declined: Declined) -> None:
+        pass

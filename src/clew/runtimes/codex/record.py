@@ -1,0 +1,65 @@
+"""What Codex's own record says about a turn of ours, found by the id that we sent with it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from clew.events import Phase
+from clew.runtimes.base import RecordState, TurnRecord
+from clew.runtimes.codex import wire
+from clew.runtimes.codex.connection import Connection
+from clew.runtimes.codex.items import SILENT, activity
+from clew.runtimes.codex.translate import final_text
+from clew.runtimes.codex.trouble import problem
+from clew.runtimes.jsonrpc import METHOD_NOT_FOUND, RpcError
+
+PAGE = 20
+_STATES = {
+    "completed": RecordState.COMPLETED,
+    "failed": RecordState.FAILED,
+    "inProgress": RecordState.ALIVE,
+}
+
+
+async def find(connection: Connection, thread: str, turn: str) -> TurnRecord | None:
+    """None: Codex has never heard of it."""
+    async for found in _turns(connection, thread):
+        record = as_record(found)
+        if turn in record.messages:
+            return record
+    return None
+
+
+def as_record(turn: wire.Turn) -> TurnRecord:
+    """An interrupted turn is `cut`, whoever ended it: whether a person did is known from our own rows only."""
+    items = [wire.read_item(raw) for raw in turn.items]
+    state = _STATES.get(turn.status, RecordState.CUT)
+    return TurnRecord(
+        state=state,
+        runtime_turn=turn.id,
+        text=final_text(items),
+        problem=problem(turn.error) if state is RecordState.FAILED else None,
+        activities=tuple(activity(item, Phase.DONE) for item in items if item.type not in SILENT),
+        messages=frozenset(item.client_id for item in items if item.type == "userMessage" and item.client_id),
+    )
+
+
+async def _turns(connection: Connection, thread: str) -> AsyncIterator[wire.Turn]:
+    """Newest first."""
+    cursor: str | None = None
+    while True:
+        page = await _page(connection, thread, cursor)
+        for turn in page.data:
+            yield turn
+        if (cursor := page.next_cursor) is None:
+            return
+
+
+async def _page(connection: Connection, thread: str, cursor: str | None) -> wire.TurnPage:
+    params = {"threadId": thread, "limit": PAGE, "sortDirection": "desc", "itemsView": "full", "cursor": cursor}
+    try:
+        return await connection.ask("thread/turns/list", params, wire.TurnPage)
+    except RpcError as error:
+        if error.code == METHOD_NOT_FOUND or "not materialized" in error.message:
+            return wire.TurnPage()  # so it says of a thread that has no turn yet
+        raise

@@ -1,0 +1,127 @@
+"""The one app-server that all threads share: started on first need, again with back-off, stopped when long idle.
+
+It decides when there is a connection; what is said on it is the sessions' affair.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from clew.clock import Clock
+from clew.config import CodexConfig
+from clew.errors import RuntimeTrouble
+from clew.processes import Marks
+from clew.runtimes.base import Health, HealthState
+from clew.runtimes.codex import binary
+from clew.runtimes.codex.connection import Connection, connect
+
+log = logging.getLogger(__name__)
+
+LONGEST_WAIT = 10.0  # seconds between two starts
+
+
+class Server:
+    def __init__(self, config: CodexConfig, clock: Clock, marks: Marks) -> None:
+        self._config = config
+        self._clock = clock
+        self._marks = marks
+        self._connection: Connection | None = None
+        self._lock = asyncio.Lock()
+        self._trouble: str | None = None
+        self._failures = 0
+        self._not_before = 0.0
+        self._busy: set[object] = set()
+        self._resting: asyncio.Task[None] | None = None
+        self._burials: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+
+    def health(self) -> Health:
+        if self._connection is not None and self._connection.is_alive:
+            return Health(HealthState.HEALTHY, pid=self._connection.pid)
+        if self._trouble is not None:
+            return Health(HealthState.DEGRADED, self._trouble)
+        return Health(HealthState.STOPPED, "not needed now; it starts by itself")
+
+    async def connect(self) -> Connection:
+        """The living connection; a new one where there is none. What an old one left is gone before that."""
+        async with self._lock:
+            if self._is_closed:
+                raise RuntimeTrouble("The Codex runtime is closed.")
+            if self._connection is None or not self._connection.is_alive:
+                self._connection = await self._start()
+            connection = self._connection
+        self._rest()
+        return connection
+
+    def begin(self, who: object) -> None:
+        """While anybody is busy, the server is not stopped for idleness."""
+        self._busy.add(who)
+
+    def done(self, who: object, *, well: bool) -> None:
+        self._busy.discard(who)
+        if well:
+            self._failures, self._trouble = 0, None
+        self._rest()
+
+    async def close(self) -> None:
+        self._is_closed = True
+        async with self._lock:
+            if self._resting is not None:
+                self._resting.cancel()
+                await asyncio.gather(self._resting, return_exceptions=True)
+            await self._stop()
+            await asyncio.gather(*self._burials)
+
+    async def _start(self) -> Connection:
+        await asyncio.gather(*self._burials)
+        if (wait := self._not_before - self._clock.monotonic()) > 0:
+            log.info("Codex is started again in %.1f s", wait)
+            await self._clock.sleep(wait)
+        try:
+            found = await binary.find(self._config, self._clock, self._marks)
+            connection = await connect(self._config, self._clock, self._marks, found)
+        except RuntimeTrouble as trouble:
+            self._failed(trouble.message)
+            raise
+        connection.on_lost = lambda reason: self._lost(connection, reason)
+        self._trouble = None
+        log.info("Codex %s runs: pid %s", found.version, connection.pid)
+        return connection
+
+    async def _stop(self) -> None:
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            await connection.close()
+
+    def _lost(self, connection: Connection, reason: str) -> None:
+        if connection.is_closing:
+            return
+        log.warning("%s", reason)
+        self._failed(f"{reason}; it is started again when it is needed")
+        burial = asyncio.get_running_loop().create_task(connection.close())
+        self._burials.add(burial)
+        burial.add_done_callback(self._burials.discard)
+
+    def _failed(self, reason: str) -> None:
+        """The first failure costs no time: the next start is tried at once."""
+        self._trouble = reason
+        self._failures += 1
+        wait = min(LONGEST_WAIT, 0.25 * 2 ** (self._failures - 1)) if self._failures > 1 else 0.0
+        self._not_before = self._clock.monotonic() + wait * (0.5 + self._clock.random())
+
+    def _rest(self) -> None:
+        """Count the idle time anew."""
+        if self._connection is None:
+            return
+        if self._resting is not None:
+            self._resting.cancel()
+        self._resting = asyncio.get_running_loop().create_task(self._stop_when_idle())
+
+    async def _stop_when_idle(self) -> None:
+        await self._clock.sleep(self._config.idle_stop)
+        async with self._lock:
+            if not self._busy and not self._is_closed:
+                log.info("Codex is stopped: nobody needed it for %g s", self._config.idle_stop)
+                self._resting = None  # from here on it is not cancelled by a new need: that waits for the lock
+                await self._stop()

@@ -1,0 +1,109 @@
+"""How a session gets onto its Codex thread: start, resume or fork, always with our settings, and what a person said as
+Codex's input."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+
+import msgspec
+
+from clew.config import CodexConfig
+from clew.model import Said
+from clew.runtimes.base import Continuity, ForkPoint, Seat
+from clew.runtimes.codex import trouble, wire
+from clew.runtimes.codex.connection import Connection
+from clew.runtimes.jsonrpc import RpcError
+
+log = logging.getLogger(__name__)
+
+_UNKNOWN = ("no rollout found", "not found", "not loaded", "invalid thread id")
+
+
+class Position(msgspec.Struct, frozen=True):
+    """Our continuity: which Codex thread it is."""
+
+    thread: str
+
+    @classmethod
+    def read(cls, continuity: Continuity) -> Position | None:
+        try:
+            return msgspec.json.decode(continuity.data, type=cls)
+        except msgspec.DecodeError:
+            log.warning("cannot read the stored continuity %.200r; the thread begins anew in Codex", continuity.data)
+            return None
+
+    def continuity(self) -> Continuity:
+        return Continuity(msgspec.json.encode(self).decode())
+
+
+async def enter(connection: Connection, seat: Seat, config: CodexConfig) -> str:
+    """The id of the Codex thread of this seat: the old one where Codex still knows it, else a new one."""
+    known = Position.read(seat.continuity) if seat.continuity is not None else None
+    if known is not None and await resume(connection, known.thread, seat, config):
+        return known.thread
+    if known is None and seat.fork is not None and (forked := await fork(connection, seat.fork, seat, config)):
+        return forked
+    return await start(connection, seat, config)
+
+
+async def start(connection: Connection, seat: Seat, config: CodexConfig) -> str:
+    try:
+        return (await connection.ask("thread/start", settings(seat, config), wire.ThreadAnswer)).thread.id
+    except RpcError as error:
+        raise trouble.refuses("start a thread", error.message) from error
+
+
+async def resume(connection: Connection, thread: str, seat: Seat, config: CodexConfig) -> bool:
+    """False: Codex does not know the thread. A thread that never had a turn is not on its disk."""
+    params = {"threadId": thread, "excludeTurns": True, **settings(seat, config)}
+    return await _unless_unknown(connection, "thread/resume", params, thread) is not None
+
+
+async def fork(connection: Connection, point: ForkPoint, seat: Seat, config: CodexConfig) -> str | None:
+    if (source := Position.read(point.continuity)) is None:
+        return None
+    last = {"lastTurnId": point.runtime_turn} if point.runtime_turn else {}
+    params = {"threadId": source.thread, "excludeTurns": True, **last, **settings(seat, config)}
+    answer = await _unless_unknown(connection, "thread/fork", params, source.thread)
+    return answer.thread.id if answer is not None else None
+
+
+async def _unless_unknown(
+    connection: Connection, method: str, params: dict[str, object], thread: str
+) -> wire.ThreadAnswer | None:
+    try:
+        return await connection.ask(method, params, wire.ThreadAnswer)
+    except RpcError as error:
+        if not any(words in error.message for words in _UNKNOWN):
+            raise trouble.refuses(f"do {method} with {thread}", error.message) from error
+        log.warning("Codex has no thread %s (%s); a new one is begun", thread, error.message)
+        return None
+
+
+def settings(seat: Seat, config: CodexConfig) -> dict[str, object]:
+    """Sent on every start, resume and fork: a resumed thread forgets its sandbox, and people change their config."""
+    model = seat.model or config.model
+    return {
+        "cwd": seat.workspace,
+        "sandbox": config.sandbox,
+        "approvalPolicy": config.approval_policy,
+        "approvalsReviewer": "user",
+        **({"model": model} if model else {}),
+    }
+
+
+def turn_settings(seat: Seat, config: CodexConfig) -> dict[str, object]:
+    chosen = {"model": seat.model or config.model, "effort": seat.effort or config.effort}
+    return {name: value for name, value in chosen.items() if value}
+
+
+def as_input(messages: Iterable[Said]) -> list[dict[str, str]]:
+    return [part for message in messages for part in _parts(message)]
+
+
+def _parts(message: Said) -> list[dict[str, str]]:
+    files = [attachment for attachment in message.attachments if not attachment.is_image]
+    lines = [message.text, *(f"[attached file: {file.path}]" for file in files)]
+    images = [{"type": "localImage", "path": image.path} for image in message.attachments if image.is_image]
+    return [{"type": "text", "text": "\n".join(line for line in lines if line)}, *images]

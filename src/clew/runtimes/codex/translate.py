@@ -1,0 +1,207 @@
+"""Folds the notifications of one turn into events. Pure: no I/O, no clock.
+
+What Codex says about other turns is dropped. A message that is begun and then given up (retry, steer, interrupt) never
+gets an end of its own from Codex; it gets a `TextDone(cut=True)` from here.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from clew.events import (
+    Activity,
+    ActivityKind,
+    Event,
+    Notice,
+    NoticeKind,
+    Phase,
+    TextDelta,
+    TextDone,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+)
+from clew.model import TurnState
+from clew.model import Usage as Tokens
+from clew.runtimes.codex import wire
+from clew.runtimes.codex.items import SILENT, activity
+from clew.runtimes.codex.trouble import problem
+from clew.runtimes.codex.wire import Item
+
+log = logging.getLogger(__name__)
+
+TAIL = 4000  # characters of a running command's output that an update carries; the end carries all
+STATES = {
+    "completed": TurnState.COMPLETED,
+    "failed": TurnState.FAILED,
+    "interrupted": TurnState.INTERRUPTED,
+}
+
+
+class Translation:
+    """`runtime_turn` is Codex's id of the turn: given, or taken from its `turn/started`."""
+
+    def __init__(self, runtime_turn: str | None = None) -> None:
+        self.runtime_turn = runtime_turn
+        self.is_started = runtime_turn is not None
+        self.is_ended = False
+        self._texts: dict[str, str] = {}  # open messages, as far as they have come
+        self._acts: dict[str, Activity] = {}  # open activities
+        self._said: list[Item] = []
+        self._messages: set[str] = set()
+        self._spent = Tokens()
+        self._thread_total = -1
+
+    def feed(self, method: str, params: msgspec.Raw) -> list[Event]:
+        if self.is_ended or (handler := self._handlers.get(method)) is None:
+            log.debug("dropped %s", method)
+            return []
+        address = wire.read(params, wire.Address)
+        if address is None or (address.turn_id is not None and address.turn_id != self.runtime_turn):
+            log.debug("dropped %s of another turn", method)
+            return []
+        return list(handler(self, params))
+
+    def title_of(self, item: str | None) -> str:
+        """What is known about an open activity: a request for approval of a file change names only its item."""
+        known = self._acts.get(item or "")
+        return known.title if known else ""
+
+    def _started(self, params: msgspec.Raw) -> Iterable[Event]:
+        note = wire.read(params, wire.TurnNote)
+        if note is None or self.runtime_turn not in (None, note.turn.id):
+            return
+        self.runtime_turn = note.turn.id
+        self.is_started = True
+        yield TurnStarted(note.turn.id)
+
+    def _completed(self, params: msgspec.Raw) -> Iterable[Event]:
+        note = wire.read(params, wire.TurnNote)
+        if note is None or note.turn.id != self.runtime_turn:
+            return
+        yield from self._cut()
+        self.is_ended = True
+        state = STATES.get(note.turn.status, TurnState.FAILED)
+        yield TurnEnded(
+            state,
+            text=final_text(self._said or [wire.read_item(raw) for raw in note.turn.items]),
+            problem=problem(note.turn.error) if state is TurnState.FAILED else None,
+            messages=frozenset(self._messages),
+        )
+
+    def _item_started(self, params: msgspec.Raw) -> Iterable[Event]:
+        item = _item(params)
+        if item.type == "userMessage":
+            # Somebody was heard in mid-message: Codex has given that message up. (Where it lets it finish first, there
+            # is no open one by now.)
+            yield from self._cut()
+        elif item.type == "agentMessage":
+            self._texts.setdefault(item.id, "")
+        elif item.type not in SILENT:
+            self._acts[item.id] = act = activity(item, Phase.STARTED)
+            yield act
+
+    def _item_completed(self, params: msgspec.Raw) -> Iterable[Event]:
+        item = _item(params)
+        if item.type == "userMessage":
+            self._messages |= {item.client_id} if item.client_id else set()
+        elif item.type == "agentMessage":
+            self._texts.pop(item.id, None)
+            self._said.append(item)
+            yield TextDone(item.id, item.text or "")
+        elif item.type == "contextCompaction":
+            yield Notice(NoticeKind.COMPACTED, "The history was summed up to fit into the model's context window.")
+        else:
+            self._acts.pop(item.id, None)
+            yield activity(item, Phase.DONE)
+
+    def _text_delta(self, params: msgspec.Raw) -> Iterable[Event]:
+        if (note := wire.read(params, wire.DeltaNote)) is None:
+            return
+        so_far = self._texts.get(note.item_id, "")
+        self._texts[note.item_id] = so_far + note.delta
+        yield TextDelta(note.item_id, len(so_far), note.delta)
+
+    def _activity_delta(self, params: msgspec.Raw) -> Iterable[Event]:
+        note = wire.read(params, wire.DeltaNote)
+        if note is None or (act := self._acts.get(note.item_id)) is None:
+            return
+        detail = (act.detail + note.delta)[-TAIL:]
+        self._acts[note.item_id] = act = Activity(
+            act.item, act.kind, Phase.UPDATED, act.title, detail, folder=act.folder
+        )
+        yield act
+
+    def _plan_updated(self, params: msgspec.Raw) -> Iterable[Event]:
+        if (note := wire.read(params, wire.PlanNote)) is not None:
+            marks = {"completed": "x", "inProgress": ">"}
+            steps = "\n".join(f"[{marks.get(step.status, ' ')}] {step.step}" for step in note.plan)
+            yield Activity(f"plan:{self.runtime_turn}", ActivityKind.PLAN, Phase.UPDATED, "plan", steps)
+
+    def _usage(self, params: msgspec.Raw) -> Iterable[Event]:
+        """`last` is one request to the model; a turn makes several. The same total again is a repetition."""
+        note = wire.read(params, wire.UsageNote)
+        if note is None or note.token_usage.total.total_tokens == self._thread_total:
+            return
+        self._thread_total = note.token_usage.total.total_tokens
+        self._spent += _tokens(note.token_usage.last)
+        yield Usage(self._spent)
+
+    def _error(self, params: msgspec.Raw) -> Iterable[Event]:
+        note = wire.read(params, wire.ErrorNote)
+        if note is None or not note.will_retry:
+            return  # the end of the turn follows, and says it again
+        yield from self._cut()
+        details = f" ({note.error.additional_details})" if note.error.additional_details else ""
+        yield Notice(NoticeKind.RETRYING, note.error.message + details)
+
+    def _warning(self, params: msgspec.Raw) -> Iterable[Event]:
+        if (note := wire.read(params, wire.WarningNote)) is not None:
+            yield Notice(NoticeKind.WARNING, note.message or note.summary)
+
+    def _cut(self) -> Iterable[Event]:
+        open_texts, self._texts = self._texts, {}
+        return [TextDone(item, text, cut=True) for item, text in open_texts.items()]
+
+    _handlers: dict[str, Callable[[Translation, msgspec.Raw], Iterable[Event]]] = {  # noqa: RUF012
+        "turn/started": _started,
+        "turn/completed": _completed,
+        "turn/plan/updated": _plan_updated,
+        "item/started": _item_started,
+        "item/completed": _item_completed,
+        "item/agentMessage/delta": _text_delta,
+        "item/commandExecution/outputDelta": _activity_delta,
+        "item/fileChange/outputDelta": _activity_delta,
+        "item/reasoning/summaryTextDelta": _activity_delta,
+        "item/reasoning/textDelta": _activity_delta,
+        "item/plan/delta": _activity_delta,
+        "thread/tokenUsage/updated": _usage,
+        "error": _error,
+        "warning": _warning,
+        "guardianWarning": _warning,
+    }
+
+
+def final_text(items: Iterable[Item]) -> str:
+    """The answer: the last whole message that is not commentary; if all are, the last one."""
+    said = [item for item in items if item.type == "agentMessage"]
+    answers = [item for item in said if item.phase != "commentary"] or said
+    return answers[-1].text or "" if answers else ""
+
+
+def _item(params: msgspec.Raw) -> Item:
+    note = wire.read(params, wire.ItemNote)
+    return wire.read_item(note.item) if note else Item(type="unknown")
+
+
+def _tokens(tokens: wire.Tokens) -> Tokens:
+    return Tokens(
+        input_tokens=tokens.input_tokens,
+        cached_input_tokens=tokens.cached_input_tokens,
+        output_tokens=tokens.output_tokens,
+        reasoning_tokens=tokens.reasoning_output_tokens,
+        total_tokens=tokens.total_tokens,
+    )

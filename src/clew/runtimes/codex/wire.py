@@ -1,0 +1,196 @@
+"""The parts of the app-server's messages that we read. Lenient: what is missing has a default, what is new is ignored.
+
+Items are one struct, not a union by type: a kind that a newer Codex invents still has an id, a type and often a status.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, TypeVar
+
+import msgspec
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class Wire(msgspec.Struct, rename="camel", frozen=True):
+    pass
+
+
+class Change(Wire, frozen=True):
+    path: str = ""
+    diff: str = ""
+
+
+class Item(Wire, frozen=True):
+    type: str
+    id: str = ""
+    client_id: str | None = None
+    text: str | None = None
+    phase: str | None = None
+    status: str | None = None
+    command: str | None = None
+    cwd: str | None = None
+    aggregated_output: str | None = None
+    exit_code: int | None = None
+    changes: tuple[Change, ...] | None = None
+    server: str | None = None
+    namespace: str | None = None
+    tool: str | None = None
+    query: str | None = None
+    path: str | None = None
+    review: str | None = None
+    summary: Any = None
+    content: Any = None
+    result: Any = None
+    content_items: Any = None
+    error: Any = None
+
+
+class _BareItem(Wire, frozen=True):
+    type: str = "unknown"
+    id: str = ""
+
+
+class TurnError(Wire, frozen=True):
+    message: str = ""
+    codex_error_info: Any = None
+    additional_details: str | None = None
+
+
+class Turn(Wire, frozen=True):
+    id: str
+    status: str = "inProgress"
+    items: tuple[msgspec.Raw, ...] = ()
+    error: TurnError | None = None
+
+
+class TurnAnswer(Wire, frozen=True):
+    """The answer to `turn/start`."""
+
+    turn: Turn
+
+
+class ThreadRef(Wire, frozen=True):
+    id: str
+
+
+class ThreadAnswer(Wire, frozen=True):
+    """The answer to `thread/start`, `thread/resume` and `thread/fork`."""
+
+    thread: ThreadRef
+    model: str = ""
+
+
+class TurnPage(Wire, frozen=True):
+    data: tuple[Turn, ...] = ()
+    next_cursor: str | None = None
+
+
+class Address(Wire, frozen=True):
+    """Whom a notification concerns."""
+
+    thread_id: str | None = None
+    turn_id: str | None = None
+
+
+class TurnNote(Wire, frozen=True):
+    turn: Turn
+
+
+class ItemNote(Wire, frozen=True):
+    item: msgspec.Raw
+
+
+class DeltaNote(Wire, frozen=True):
+    item_id: str = ""
+    delta: str = ""
+
+
+class PlanStep(Wire, frozen=True):
+    step: str = ""
+    status: str = ""
+
+
+class PlanNote(Wire, frozen=True):
+    plan: tuple[PlanStep, ...] = ()
+    explanation: str | None = None
+
+
+class Tokens(Wire, frozen=True):
+    total_tokens: int = 0
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_output_tokens: int = 0
+
+
+class ThreadTokens(Wire, frozen=True):
+    total: Tokens = Tokens()
+    last: Tokens = Tokens()
+
+
+class UsageNote(Wire, frozen=True):
+    token_usage: ThreadTokens = ThreadTokens()
+
+
+class ErrorNote(Wire, frozen=True):
+    error: TurnError = TurnError()
+    will_retry: bool = False
+
+
+class WarningNote(Wire, frozen=True):
+    message: str = ""
+    summary: str = ""
+    details: str | None = None
+
+
+class Status(Wire, frozen=True):
+    type: str = ""
+
+
+class StatusNote(Wire, frozen=True):
+    status: Status = Status()
+
+
+class Account(Wire, frozen=True):
+    """The answer to `account/read`."""
+
+    account: Any = None
+    requires_openai_auth: bool = False
+
+
+class Question(Wire, frozen=True):
+    id: str = ""
+    question: str = ""
+
+
+class Asked(Wire, frozen=True):
+    """The parts of any request of the server that a person would want to see."""
+
+    thread_id: str | None = None
+    command: str | list[str] | None = None
+    reason: str | None = None
+    item_id: str | None = None
+    tool: str | None = None
+    message: str | None = None
+    questions: tuple[Question, ...] = ()
+
+
+def read(raw: msgspec.Raw, kind: type[T]) -> T | None:
+    """None, and a line in the log, where it has another shape than we know."""
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except msgspec.DecodeError as error:
+        log.warning("Codex sent a %s in a shape we do not know (%s): %.300r", kind.__name__, error, bytes(raw))
+        return None
+
+
+def read_item(raw: msgspec.Raw) -> Item:
+    """An item always can be read: of a strange one, its type and id are kept."""
+    if (item := read(raw, Item)) is not None:
+        return item
+    bare = read(raw, _BareItem) or _BareItem()
+    return Item(type=bare.type, id=bare.id)

@@ -1,0 +1,236 @@
+"""A child process in a session of its own: lines of any length in and out, stderr to the log only, and an end that
+leaves nothing behind.
+
+The transport under the JSON-RPC peer; it knows nothing of what the lines mean. Lines are handed over as they come, in
+order, on the event loop; whoever takes them must not block.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import signal
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
+
+from clew import processes
+from clew.clock import Clock
+from clew.errors import RuntimeLost
+from clew.processes import Mark, Process
+
+log = logging.getLogger(__name__)
+
+PRIVATE = ("CLEW_CRASH", processes.VARIABLE)  # ours alone: never inherited as they are
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+STDERR_LINE = 2000  # what is longer is cut in the log
+GONE_GRACE = 0.2  # seconds between the end of its output and its exit; a grandchild may hold the pipe open for ever
+
+
+class Lines:
+    """Splits chunks into lines. With a `cap`, what a line has beyond it is dropped."""
+
+    def __init__(self, cap: int | None = None) -> None:
+        self._cap = cap
+        self._open: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[bytes]:
+        first, *rest = chunk.split(b"\n")
+        self._add(first)
+        lines = []
+        for piece in rest:
+            lines.append(self._take())
+            self._add(piece)
+        return lines
+
+    def end(self) -> list[bytes]:
+        """What came last without an end of line."""
+        return [line] if (line := self._take()) else []
+
+    def _add(self, piece: bytes) -> None:
+        kept = piece if self._cap is None else piece[: max(0, self._cap - self._size)]
+        if kept:
+            self._open.append(kept)
+            self._size += len(kept)
+
+    def _take(self) -> bytes:
+        line = b"".join(self._open)
+        self._open, self._size = [], 0
+        return line
+
+
+class Child:
+    """Made by `spawn`. `on_lost` is called once, when no further line can come."""
+
+    def __init__(self, name: str, mark: Mark, clock: Clock, on_line: Callable[[bytes], None]) -> None:
+        self.name = name
+        self.mark = mark
+        self.on_lost: Callable[[], None] | None = None
+        self.last_words: deque[str] = deque(maxlen=20)
+        self.exit_code: int | None = None
+        self.process: Process | None = None  # as it was right after the start
+        self._clock = clock
+        self._on_line = on_line
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._lost = False
+        self._exited = asyncio.Event()
+        self._silent = asyncio.Event()  # stderr is at its end
+        self._closed = asyncio.Event()
+        self._ending = asyncio.Lock()
+        self._is_ended = False
+
+    @property
+    def pid(self) -> int:
+        assert self._transport is not None
+        return self._transport.get_pid()
+
+    @property
+    def is_alive(self) -> bool:
+        return not self._lost and not self._exited.is_set()
+
+    def write(self, data: bytes) -> None:
+        if not self.is_alive or (stdin := self._stdin()) is None or stdin.is_closing():
+            raise RuntimeLost(f"{self.name} is gone ({self.fate()})")
+        stdin.write(data)
+
+    def fate(self) -> str:
+        """How it ended, in words."""
+        if self.exit_code is None:
+            return "its output has ended"
+        if self.exit_code < 0:
+            return f"killed by {signal.Signals(-self.exit_code).name}"
+        return f"exit code {self.exit_code}"
+
+    async def settled(self, patience: float = 2.0) -> None:
+        """Wait until it has exited and said its last words; not for ever."""
+        await _within(patience, self._exited)
+        await _within(min(patience, 2.0), self._silent)
+
+    async def end(self, grace: float = 2.0) -> None:
+        """Close its stdin, then SIGTERM, then SIGKILL; then the same for whatever it left behind."""
+        async with self._ending:
+            if self._is_ended:
+                return
+            relatives = {p.key for p in await asyncio.to_thread(self._family)}
+            await self._end_self(grace)
+            await processes.end_all(lambda: self._leftovers(relatives), self._clock, grace)
+            self._gone()
+            assert self._transport is not None
+            self._transport.close()
+            await _within(grace, self._closed)
+            self._is_ended = True
+
+    async def _end_self(self, grace: float) -> None:
+        if (stdin := self._stdin()) is not None:
+            stdin.close()
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if await _within(grace, self._exited):
+                return
+            if self.process is not None:
+                processes.tell(self.process, number)
+        await _within(grace, self._exited)
+
+    def _family(self) -> list[Process]:
+        return processes.family(self.pid, processes.scan())
+
+    def _leftovers(self, relatives: set[tuple[int, str]]) -> list[Process]:
+        # An unreaped child of ours is still in the list while its exit is on the way; it is told once, and that is all.
+        seen = processes.scan()
+        return [p for p in seen if p.mark == self.mark or p.session == self.pid or p.key in relatives]
+
+    def _stdin(self) -> asyncio.WriteTransport | None:
+        assert self._transport is not None
+        return cast("asyncio.WriteTransport | None", self._transport.get_pipe_transport(0))
+
+    def _gone(self) -> None:
+        if not self._lost:
+            self._lost = True
+            if self.on_lost is not None:
+                self.on_lost()
+
+
+class _Pipes(asyncio.SubprocessProtocol):
+    def __init__(self, child: Child) -> None:
+        self._child = child
+        self._out = Lines()
+        self._err = Lines(STDERR_LINE)
+        self._out_ended = False
+        self._log = logging.getLogger(f"clew.child.{child.name}")
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._child._transport = cast("asyncio.SubprocessTransport", transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd == 1:
+            for line in self._out.feed(data):
+                self._child._on_line(line)
+        else:
+            self._note(self._err.feed(data))
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 1:
+            for line in self._out.end():
+                self._child._on_line(line)
+            self._out_ended = True
+            self._gone_soon()
+        elif fd == 2:
+            self._note(self._err.end())
+            self._child._silent.set()
+
+    def process_exited(self) -> None:
+        child = self._child
+        assert child._transport is not None
+        child.exit_code = child._transport.get_returncode()
+        child._exited.set()
+        self._gone_soon()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._child._closed.set()
+
+    def _gone_soon(self) -> None:
+        """At once when both its output and itself have ended; the second of them may be late, or never come."""
+        both = self._out_ended and self._child.exit_code is not None
+        asyncio.get_running_loop().call_later(0 if both else GONE_GRACE, self._child._gone)
+
+    def _note(self, lines: list[bytes]) -> None:
+        for line in lines:
+            if text := _COLOUR.sub("", line.decode(errors="replace")).strip():
+                self._child.last_words.append(text)
+                self._log.info("%s", text)
+
+
+async def spawn(
+    argv: Sequence[str],
+    mark: Mark,
+    clock: Clock,
+    on_line: Callable[[bytes], None],
+    *,
+    name: str,
+    env: Mapping[str, str] | None = None,
+    cwd: str | None = None,
+) -> Child:
+    """Raises OSError where the program cannot be started at all."""
+    child = Child(name, mark, clock, on_line)
+    await asyncio.get_running_loop().subprocess_exec(
+        lambda: _Pipes(child), *argv, env=_environment(mark, env or {}), cwd=cwd, start_new_session=True
+    )
+    child.process = processes.look(child.pid)
+    log.debug("started %s: pid %d, mark %s", name, child.pid, mark)
+    return child
+
+
+def _environment(mark: Mark, extra: Mapping[str, str]) -> dict[str, str]:
+    inherited = {name: value for name, value in os.environ.items() if name not in PRIVATE}
+    return {**inherited, **extra, processes.VARIABLE: str(mark)}
+
+
+async def _within(seconds: float, event: asyncio.Event) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True

@@ -1,0 +1,37 @@
+"""A Codex home that points at a scripted model, and at nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_CONFIG = """\
+model = "gpt-5.5"
+model_provider = "scripted"
+check_for_update_on_startup = false
+suppress_unstable_features_warning = true
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "{base_url}"
+wire_api = "responses"
+requires_openai_auth = false
+supports_websockets = false
+request_max_retries = {request_retries}
+stream_max_retries = {stream_retries}
+
+[analytics]
+enabled = false
+
+[tools.update_plan]
+enabled = true
+
+[features]
+default_mode_request_user_input = true
+"""
+
+
+def write_codex_home(folder: Path, base_url: str, *, request_retries: int = 0, stream_retries: int = 0) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    text = _CONFIG.format(base_url=base_url, request_retries=request_retries, stream_retries=stream_retries)
+    (folder / "config.toml").write_text(text, encoding="utf-8")
+    return folder

@@ -1,0 +1,77 @@
+"""Just enough HTTP/1.1 for one request per connection, with a body that may stream."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from http import HTTPStatus
+
+import msgspec
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    method: str
+    path: str
+    body: bytes
+
+
+async def read_call(reader: asyncio.StreamReader) -> Call | None:
+    """None: the other side left before it had asked for anything."""
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        line, *fields = head.split("\r\n")
+        method, path, _ = line.split(" ", 2)
+        length = next((int(f.split(":", 1)[1]) for f in fields if f.lower().startswith("content-length:")), 0)
+        return Call(method, path, await reader.readexactly(length))
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return None
+
+
+class Reply:
+    """One answer. It is begun by the first thing sent, so that a status can still be chosen until then."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self.is_begun = False
+
+    async def whole(self, status: int, value: object) -> None:
+        body = msgspec.json.encode(value)
+        self._head(status, "application/json", len(body))
+        self._writer.write(body)
+        await self._writer.drain()
+
+    async def event(self, kind: str, value: dict[str, object]) -> None:
+        if not self.is_begun:
+            self._head(200, "text/event-stream", None)
+        text = f"event: {kind}\ndata: ".encode() + msgspec.json.encode({"type": kind, **value}) + b"\n\n"
+        self._writer.write(b"%x\r\n%b\r\n" % (len(text), text))
+        await self._writer.drain()
+
+    async def end(self) -> None:
+        """After the last event: without it the stream counts as cut."""
+        self._writer.write(b"0\r\n\r\n")
+        await self._writer.drain()
+
+    async def unless_left(self, event: asyncio.Event) -> bool:
+        """Wait for an event; False where the other side hangs up first."""
+        waiting = asyncio.ensure_future(event.wait())
+        leaving = asyncio.ensure_future(self._reader.read())
+        try:
+            await asyncio.wait({waiting, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            return event.is_set()
+        finally:
+            waiting.cancel()
+            leaving.cancel()
+            await asyncio.gather(waiting, leaving, return_exceptions=True)
+
+    def cut(self) -> None:
+        self._writer.transport.abort()
+
+    def _head(self, status: int, kind: str, length: int | None) -> None:
+        self.is_begun = True
+        size = "transfer-encoding: chunked\r\n" if length is None else f"content-length: {length}\r\n"
+        phrase = HTTPStatus(status).phrase
+        head = f"HTTP/1.1 {status} {phrase}\r\ncontent-type: {kind}\r\n{size}connection: close\r\n\r\n"
+        self._writer.write(head.encode("latin-1"))

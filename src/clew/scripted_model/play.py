@@ -1,0 +1,213 @@
+"""Plays steps as one streamed response of the Responses API."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from clew.clock import Clock
+from clew.scripted_model.http import Reply
+from clew.scripted_model.request import Request
+from clew.scripted_model.script import (
+    Ask,
+    Cut,
+    Error,
+    Hold,
+    Patch,
+    Plan,
+    Recall,
+    Say,
+    Shell,
+    Status,
+    Step,
+    Think,
+)
+
+CODE_MODE = "exec"  # newer models have this one tool and write JavaScript that calls the others
+SHELLS = ("exec_command", "shell_command", "shell")
+
+Trouble = Status | Cut | Error
+
+
+class Over(Exception):
+    """The response has ended before its script."""
+
+
+class Player:
+    def __init__(
+        self,
+        request: Request,
+        reply: Reply,
+        clock: Clock,
+        hold: Callable[[str, Reply], Awaitable[bool]],
+        happens: Callable[[Trouble], bool],
+    ) -> None:
+        self._request = request
+        self._reply = reply
+        self._clock = clock
+        self._hold = hold
+        self._happens = happens
+        self._id = clock.token()[:12]
+        self._items = 0
+        self._message: tuple[str, str] | None = None  # the open message: id, text so far
+        self._words = 0
+
+    async def play(self, steps: Iterable[Step]) -> None:
+        try:
+            for step in steps:
+                await self._step(step)
+        except Over:
+            return
+        await self._close_message()
+        await self._event("response.completed", response={"id": self._id, "usage": self._usage()})
+        await self._reply.end()
+
+    async def _step(self, step: Step) -> None:
+        match step:
+            case Say():
+                await self._say(step)
+            case Recall():
+                await self._say(Say(recollection(self._request)))
+            case Hold(name):
+                if not await self._hold(name, self._reply):
+                    raise Over
+            case Think(text):
+                await self._think(text)
+            case Shell() | Patch() | Ask() | Plan():
+                await self._close_message()
+                await self._item(self._call(step))
+            case Status() | Cut() | Error():
+                if self._happens(step):
+                    await self._fail(step)
+
+    async def _say(self, step: Say) -> None:
+        item, text = await self._open_message()
+        pieces = step.words
+        for index, piece in enumerate(pieces):
+            piece = f"\n{piece}" if text and index == 0 else piece
+            text += piece
+            self._message = item, text
+            await self._event("response.output_text.delta", item_id=item, content_index=0, delta=piece)
+            if step.interval_ms and index < len(pieces) - 1:
+                await self._clock.sleep(step.interval_ms / 1000)
+        self._words += len(pieces)
+
+    async def _open_message(self) -> tuple[str, str]:
+        if self._message is None:
+            self._message = f"msg_{self._id}_{self._items}", ""
+            await self._event("response.output_item.added", item=_message(*self._message))
+        return self._message
+
+    async def _close_message(self) -> None:
+        if self._message is not None:
+            await self._event("response.output_item.done", item=_message(*self._message))
+            self._message = None
+            self._items += 1
+
+    async def _think(self, text: str) -> None:
+        await self._close_message()
+        item = f"rs_{self._id}_{self._items}"
+        empty = {"type": "reasoning", "id": item, "summary": []}
+        await self._event("response.output_item.added", item=empty)
+        await self._event("response.reasoning_summary_part.added", item_id=item, summary_index=0)
+        await self._event("response.reasoning_summary_text.delta", item_id=item, summary_index=0, delta=text)
+        whole = {**empty, "summary": [{"type": "summary_text", "text": text}]}
+        await self._event("response.output_item.done", item=whole)
+        self._items += 1
+
+    async def _item(self, item: dict[str, Any]) -> None:
+        await self._event("response.output_item.added", item=item)
+        await self._event("response.output_item.done", item=item)
+        self._items += 1
+
+    def _call(self, step: Shell | Patch | Ask | Plan) -> dict[str, Any]:
+        call = {"call_id": f"call_{self._id}_{self._items}", "id": f"fc_{self._id}_{self._items}"}
+        match step:
+            case Shell(command):
+                return {**call, **shell_call(self._request, command)}
+            case Ask(question, options):
+                return {**call, **function("request_user_input", {"questions": [_question(question, options)]})}
+            case Plan(steps):
+                return {**call, **function("update_plan", {"plan": _plan(steps)})}
+            case Patch(path, text):
+                return {**call, **patch_call(self._request, path, text)}
+
+    async def _fail(self, step: Trouble) -> None:
+        match step:
+            case Status(code) if not self._reply.is_begun:
+                await self._reply.whole(code, {"error": {"message": f"the script says {code}", "code": str(code)}})
+            case Error(code):
+                error = {"code": code, "message": f"the script says {code}"}
+                await self._event("response.failed", response={"id": self._id, "error": error})
+                await self._reply.end()
+            case _:
+                self._reply.cut()
+        raise Over
+
+    async def _event(self, kind: str, **value: object) -> None:
+        if not self._reply.is_begun:
+            await self._reply.event("response.created", {"response": {"id": self._id}})
+        await self._reply.event(kind, {"output_index": self._items, **value})
+
+    def _usage(self) -> dict[str, object]:
+        words = len(self._request.prompt.split())
+        return {
+            "input_tokens": words,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": self._words,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": words + self._words,
+        }
+
+
+def recollection(request: Request) -> str:
+    said = request.prompts
+    return (
+        f"I remember {len(said)} messages. The first was: {said[0].splitlines()[0]}" if said else "I remember nothing."
+    )
+
+
+def function(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "function_call", "name": name, "arguments": json.dumps(arguments)}
+
+
+def custom(name: str, text: str) -> dict[str, Any]:
+    return {"type": "custom_tool_call", "name": name, "input": text}
+
+
+def shell_call(request: Request, command: str) -> dict[str, Any]:
+    if (tool := request.tool(*SHELLS, CODE_MODE) or {}).get("name") == CODE_MODE:
+        given = json.dumps({"cmd": command, "login": False})
+        return custom(CODE_MODE, f"text(JSON.stringify(await tools.exec_command({given})))")
+    fields = tool.get("parameters", {}).get("properties", {})
+    key = "cmd" if "cmd" in fields else "command"
+    is_list = fields.get(key, {}).get("type") == "array"
+    plain = {"login": False} if "login" in fields else {}  # the person's own shell set-up has no part in a script
+    arguments = {key: ["bash", "-c", command] if is_list else command, **plain}
+    return function(str(tool.get("name", SHELLS[0])), arguments)
+
+
+def patch_call(request: Request, path: str, text: str) -> dict[str, Any]:
+    patch = f"*** Begin Patch\n*** Add File: {path}\n+{text}\n*** End Patch\n"
+    match request.tool("apply_patch", CODE_MODE):
+        case {"name": "apply_patch", "type": "custom"}:
+            return custom("apply_patch", patch)
+        case {"name": "exec"}:
+            return custom(CODE_MODE, f"text(await tools.apply_patch({json.dumps(patch)}))")
+        case _:
+            return function("apply_patch", {"input": patch})
+
+
+def _message(item: str, text: str) -> dict[str, Any]:
+    content = [{"type": "output_text", "text": text, "annotations": []}] if text else []
+    return {"type": "message", "role": "assistant", "id": item, "content": content}
+
+
+def _question(question: str, options: tuple[str, ...]) -> dict[str, Any]:
+    choices = [{"label": option, "description": option} for option in options]
+    return {"id": "question", "header": "Question", "question": question, "options": choices}
+
+
+def _plan(steps: tuple[str, ...]) -> list[dict[str, str]]:
+    return [{"step": step, "status": "in_progress" if index == 0 else "pending"} for index, step in enumerate(steps)]

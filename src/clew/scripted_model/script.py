@@ -1,0 +1,183 @@
+"""The script that a prompt carries: one directive per line that begins with `!`; all other text is ignored.
+
+    !text WORDS…            say exactly that
+    !say N                  say N words
+    !slow N MS              say N words, one every MS milliseconds
+    !hold NAME              stop here until NAME is released
+    !shell CMD              run a command
+    !patch PATH TEXT        add a file
+    !ask QUESTION | A | B   ask the person
+    !plan A | B             write a plan
+    !think WORDS            reason aloud
+    !status CODE [TIMES]    answer with an HTTP error
+    !cut [TIMES]            drop the connection in mid-stream
+    !error CODE [TIMES]     fail within the stream
+    !recall                 say how many messages the history holds, and quote the first
+
+With TIMES the trouble happens only so often, and the script then goes on. Pure: the scripted model and the `scripted`
+runtime both play it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+_WORDS = ("never", "lose", "the", "thread", "that", "leads", "you", "back", "out", "of", "the", "maze")
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    text: str
+    interval_ms: int = 0
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The pieces in which it is said; together they are the text."""
+        return tuple(re.findall(r"\s*\S+\s*$|\s*\S+", self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shell:
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    question: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Think:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    code: int
+    times: int | None = None  # None: every time
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    times: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    code: str
+    times: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    pass
+
+
+Step = Say | Hold | Shell | Patch | Ask | Plan | Think | Status | Cut | Error | Recall
+
+ACTS = (Shell, Patch, Ask, Plan)  # the ones that end a response: somebody else has to do them
+
+
+class BadScript(ValueError):
+    """A directive that cannot be played; the message quotes it."""
+
+
+def parse(prompt: str) -> tuple[Step, ...]:
+    """The steps of a prompt, in order. Without any directive: a short answer that echoes the first words."""
+    lines = [line.strip() for line in prompt.splitlines()]
+    steps = tuple(_step(line) for line in lines if _is_directive(line))
+    return steps or (echo(prompt),)
+
+
+def echo(prompt: str) -> Say:
+    first = " ".join(prompt.split()[:8])
+    return Say(f"You said: {first}. Glad to help." if first else "Hello. What shall we do?")
+
+
+def filler(count: int) -> str:
+    return " ".join(_WORDS[index % len(_WORDS)] for index in range(count))
+
+
+def _is_directive(line: str) -> bool:
+    return line.startswith("!") and line[1:].split(" ", 1)[0] in _PARSERS
+
+
+def _step(line: str) -> Step:
+    name, _, rest = line[1:].partition(" ")
+    try:
+        return _PARSERS[name](rest.strip())
+    except (ValueError, IndexError) as error:
+        raise BadScript(f"cannot play {line!r}: {error}") from error
+
+
+def _say(rest: str) -> Say:
+    return Say(filler(int(rest.split()[0])))
+
+
+def _slow(rest: str) -> Say:
+    count, interval = rest.split()[:2]
+    return Say(filler(int(count)), int(interval))
+
+
+def _patch(rest: str) -> Patch:
+    path, _, text = rest.partition(" ")
+    return Patch(path, text)
+
+
+def _ask(rest: str) -> Ask:
+    question, *options = _parts(rest)
+    return Ask(question, tuple(options))
+
+
+def _status(rest: str) -> Status:
+    code, *times = rest.split()
+    return Status(int(code), _times(times))
+
+
+def _error(rest: str) -> Error:
+    code, *times = rest.split()
+    return Error(code, _times(times))
+
+
+def _times(words: list[str]) -> int | None:
+    return int(words[0]) if words else None
+
+
+def _parts(rest: str) -> list[str]:
+    return [part.strip() for part in rest.split("|")]
+
+
+_PARSERS: dict[str, Callable[[str], Step]] = {
+    "text": Say,
+    "say": _say,
+    "slow": _slow,
+    "hold": Hold,
+    "shell": Shell,
+    "patch": _patch,
+    "ask": _ask,
+    "plan": lambda rest: Plan(tuple(_parts(rest))),
+    "think": Think,
+    "status": _status,
+    "cut": lambda rest: Cut(_times(rest.split())),
+    "error": _error,
+    "recall": lambda rest: Recall(),
+}

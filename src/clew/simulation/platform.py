@@ -1,0 +1,157 @@
+"""A chat platform that behaves as badly as real ones: slow, answers lost on the way, busy, out of reach; and a surface of
+ours on it. The platform outlives every daemon; what it has not been told was received, it sends again."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from clew.model import Conversation, DeliveryKind, Inbound
+from clew.surfaces.base import Backlog, Down, InDoubt, Inbox, Outgoing, Receipt, SurfaceCan, TryAgain
+
+
+@dataclass(slots=True)
+class Post:
+    """A message that people see in a conversation."""
+
+    id: str
+    key: str  # the delivery's id
+    kind: DeliveryKind
+    conversation: str
+    text: str
+    note: str
+    turn: str | None
+
+
+@dataclass(slots=True)
+class Letter:
+    """Something that a person says, and how often the platform delivers it."""
+
+    at: float
+    conversation: str
+    id: str
+    text: str
+    copies: int = 1
+    queue: bool = False
+
+
+CLASSES = {
+    "keyed": SurfaceCan(idempotency_window=3600.0, backlog=Backlog.PLATFORM),
+    "readable": SurfaceCan(read_back=True, backlog=Backlog.PLATFORM),
+    "editable": SurfaceCan(edit=True, backlog=Backlog.PLATFORM),
+    "plain": SurfaceCan(backlog=Backlog.PLATFORM),
+}
+
+
+@dataclass(slots=True)
+class Platform:
+    """What outlives us."""
+
+    chance: random.Random
+    kind: str
+    faults: float
+    tell: Callable[[str], None]
+    posts: list[Post] = field(default_factory=list)
+    letters: list[Letter] = field(default_factory=list)
+    replies: Callable[[Post], None] = lambda post: None
+
+    def show(self, outgoing: Outgoing) -> Post:
+        known = next((post for post in self.posts if post.key == outgoing.id), None)
+        if known is not None and self.kind == "keyed":
+            return known
+        post = Post(
+            f"post-{len(self.posts) + 1}",
+            outgoing.id,
+            outgoing.kind,
+            outgoing.conversation.address,
+            outgoing.text,
+            outgoing.note,
+            outgoing.turn,
+        )
+        self.posts.append(post)
+        self.tell(f"platform shows {post.key} in {post.conversation}: {post.text[:50]!r} {post.note}")
+        self.replies(post)
+        return post
+
+
+class SimulatedSurface:
+    """Ours, for as long as one daemon lives."""
+
+    name = "simulated"
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self.can = CLASSES[platform.kind]
+        self.alive = True
+
+    def resolve(self, address: str) -> Conversation:
+        return Conversation(self.name, address)
+
+    async def run(self, inbox: Inbox) -> None:
+        """Each letter until it was acknowledged as often as the platform sends it."""
+        async with asyncio.TaskGroup() as group:
+            known = 0
+            while True:
+                for letter in self._platform.letters[known:]:
+                    group.create_task(self._receive(inbox, letter))
+                known = len(self._platform.letters)
+                await self._more(known)
+
+    async def _more(self, known: int) -> None:
+        arrived = asyncio.Event()
+        before = self._platform.replies
+
+        def listen(post: Post) -> None:
+            before(post)
+            if len(self._platform.letters) > known:
+                arrived.set()
+
+        self._platform.replies = listen
+        try:
+            await arrived.wait()
+        finally:
+            self._platform.replies = before
+
+    async def _receive(self, inbox: Inbox, letter: Letter) -> None:
+        await asyncio.sleep(max(0.0, letter.at - asyncio.get_running_loop().time()))
+        while letter.copies > 0:
+            where = Conversation(self.name, letter.conversation)
+            inbound = Inbound(where, letter.id, "somebody", letter.text, queue=letter.queue)
+            accepted = await inbox.accept(inbound)
+            self._platform.tell(f"{letter.id} in {letter.conversation}: {accepted.fate} {accepted.words[:60]!r}")
+            letter.copies -= 1
+            await asyncio.sleep(self._platform.chance.random())
+
+    async def send(self, outgoing: Outgoing) -> Receipt:
+        chance = self._platform.chance
+        await asyncio.sleep(chance.random() * 0.5)
+        if not self.alive or chance.random() < self._platform.faults:
+            self._fail(outgoing)
+        post = self._platform.show(outgoing)
+        await asyncio.sleep(chance.random() * 0.2)
+        if chance.random() < self._platform.faults / 2:
+            raise InDoubt("the answer was lost")
+        return Receipt(outgoing.conversation, post.id)
+
+    def _fail(self, outgoing: Outgoing) -> None:
+        self._platform.tell(f"{outgoing.id} does not get through")
+        kinds = (Down("no network"), TryAgain("busy", 3.0), TryAgain("error 500"), InDoubt("lost on the way"))
+        raise self._platform.chance.choice(kinds)
+
+    async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
+        await asyncio.sleep(self._platform.chance.random() * 0.2)
+        for post in self._platform.posts:
+            if self.alive and post.id == receipt.message_id:
+                post.key, post.kind, post.text, post.note = outgoing.id, outgoing.kind, outgoing.text, outgoing.note
+                self._platform.tell(f"platform edits {post.id} into {post.key}")
+                self._platform.replies(post)
+
+    async def find(self, outgoing: Outgoing) -> Receipt | None:
+        await asyncio.sleep(self._platform.chance.random() * 0.2)
+        known = next((post for post in self._platform.posts if post.key == outgoing.id), None)
+        return Receipt(outgoing.conversation, known.id) if known else None
+
+    async def close(self) -> None:
+        return

@@ -1,0 +1,198 @@
+"""A world that outlives its daemons: the database, the runtime's record, the platform, the people. One seed decides all
+of it, so one seed is one exact replay."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sqlite3
+from dataclasses import dataclass, field
+
+from clew.clock import encode_ulid, next_ulid
+from clew.config import Config, TurnsConfig
+from clew.engine import Engine
+from clew.errors import RuntimeLost
+from clew.model import DeliveryKind
+from clew.runtimes.base import TurnRequest
+from clew.runtimes.scripted import MemoryLedger, Played, ScriptedRuntime
+from clew.scripted_model import script
+from clew.scripted_model.script import Step
+from clew.simulation.loop import VirtualLoop
+from clew.simulation.platform import CLASSES, Letter, Platform, Post, SimulatedSurface
+from clew.store import Store
+from clew.store.migrate import migrate
+from clew.store.sqlite import Inline, SqliteConnection
+
+EPOCH = 1_800_000_000_000
+
+
+class VirtualClock:
+    """The loop's time, and a chance that the seed decided."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self._last = (0, 0)
+        self.start = 0.0
+
+    def now(self) -> int:
+        return EPOCH + int(self.monotonic() * 1000)
+
+    def monotonic(self) -> float:
+        try:
+            return asyncio.get_running_loop().time()
+        except RuntimeError:
+            return self.start
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+    def ulid(self) -> str:
+        self._last = next_ulid(self._last, self.now(), self._chance.getrandbits(79))
+        return encode_ulid(*self._last)
+
+    def token(self) -> str:
+        return f"{self._chance.getrandbits(128):032x}"
+
+    def random(self) -> float:
+        return self._chance.random()
+
+
+class WatchedLedger(MemoryLedger):
+    """Knows how often each turn was begun."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun: dict[str, int] = {}
+        self.deaf = False
+
+    def save(self, session: str, played: list[Played]) -> None:
+        if self.deaf:
+            raise RuntimeLost("nobody is there any more")
+        newest = played[-1]
+        if newest.position == 0 and not newest.texts and not newest.steers:
+            self.begun[newest.turn] = self.begun.get(newest.turn, 0) + 1
+        super().save(session, played)
+
+
+@dataclass(slots=True)
+class Life:
+    """What one daemon reaches the world through. After its end it reaches nothing."""
+
+    executor: Inline
+    surface: SimulatedSurface
+    ledger: WatchedLedger
+
+    def __post_init__(self) -> None:
+        self.ledger.deaf = False
+
+    def end(self) -> None:
+        self.executor.close()
+        self.surface.alive = False
+        self.ledger.deaf = True
+
+
+@dataclass
+class World:
+    seed: int
+    letters: int = 24
+    deaths: int = 4
+    timeline: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.chance = random.Random(self.seed)
+        self.clock = VirtualClock(random.Random(f"clock {self.seed}"))
+        self.connection = SqliteConnection(sqlite3.connect(":memory:", isolation_level=None))
+        self.store_id = migrate(self.connection, self.clock)
+        self.ledger = WatchedLedger()
+        kind = self.chance.choice(sorted(CLASSES))
+        self.outlives = self.chance.random() < 0.3
+        self.platform = Platform(random.Random(f"platform {self.seed}"), kind, self.chance.random() * 0.4, self.tell)
+        self.platform.replies = self._reply
+        self.lives = 0
+        self.time = 0.0
+        self._write_letters()
+        self._answered: set[str] = set()
+
+    @property
+    def has_faults(self) -> bool:
+        return self.platform.faults > 0
+
+    def tell(self, line: str) -> None:
+        self.timeline.append(f"{self.clock.monotonic():9.3f}  {line}")
+
+    def live_once(self, steps: int | None) -> bool:
+        """One daemon, from its start until it is at rest (True) or dead (False)."""
+        self.lives += 1
+        self.clock.start = self.time
+        loop = VirtualLoop(self.time, steps)
+        life = Life(Inline(self.connection), SimulatedSurface(self.platform), self.ledger)
+        self.timeline.append(f"{self.time:9.3f}  daemon {self.lives} starts")
+        rested = loop.live(self._daemon(life), life.end)
+        self.time = self.clock.start = loop.time()
+        self.timeline.append(f"{self.time:9.3f}  daemon {self.lives} {'rests' if rested else 'is killed'}")
+        return rested
+
+    async def _daemon(self, life: Life) -> None:
+        store = Store(life.executor, self.store_id)
+        runtime = ScriptedRuntime(
+            self.clock,
+            self.ledger,
+            play=self._script,
+            outlives=self.outlives,
+            pace=lambda: self.chance.random() * 0.3,
+        )
+        engine = Engine(
+            store=store,
+            clock=self.clock,
+            config=Config(turns=TurnsConfig(parallel=4)),
+            incarnation=f"daemon-{self.lives}",
+            runtimes={"codex": runtime},
+            surfaces={"simulated": life.surface},
+            workspace="/nowhere",
+        )
+        await engine.run()
+
+    def _script(self, request: TurnRequest) -> tuple[Step, ...]:
+        """What the agent does with a turn: the same each time it is asked."""
+        chance = random.Random(f"{self.seed} {request.turn}")
+        steps: list[Step] = []
+        for _ in range(chance.randrange(4)):
+            steps.append(chance.choice((script.Shell("make"), script.Think("hm"), script.Say("one moment"))))
+        if chance.random() < 0.1:
+            steps.append(script.Cut())
+        if chance.random() < 0.1:
+            steps.append(script.Status(500))
+        ids = " ".join(said.id for said in request.messages if said.author != "clew")
+        steps.append(script.Say(f"answer to {ids}"))
+        return tuple(steps)
+
+    def _write_letters(self) -> None:
+        at = 0.0
+        for number in range(self.letters):
+            at += self.chance.expovariate(0.8)
+            where = f"room-{self.chance.randrange(4)}"
+            copies = 1 if self.chance.random() < 0.7 else self.chance.randrange(2, 4)
+            letter = Letter(at, where, f"m{number}", f"please {number}", copies, self.chance.random() < 0.3)
+            self.platform.letters.append(letter)
+
+    def _reply(self, post: Post) -> None:
+        """A person answers what they are asked, once."""
+        if post.kind is not DeliveryKind.ASK or post.key in self._answered:
+            return
+        self._answered.add(post.key)
+        word = self.chance.choice(("continue", "stop", "继续", "rather do it differently", "run all", "merge", "skip"))
+        at = self.clock.monotonic() + self.chance.random() * 5
+        self.platform.letters.append(Letter(at, post.conversation, f"re-{post.key}", word))
+
+
+def play(seed: int, *, letters: int = 24, deaths: int = 4) -> World:
+    """A whole story: some daemons that are killed at any step, and a last one that comes to rest."""
+    world = World(seed, letters, deaths)
+    for _ in range(world.chance.randrange(deaths + 1)):
+        if world.live_once(world.chance.randrange(1, 600)):
+            break
+        world.time += world.chance.expovariate(1 / 3)
+    world.live_once(None)
+    return world
+
+

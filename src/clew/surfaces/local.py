@@ -1,0 +1,126 @@
+"""The person's own machine: a line in the terminal that started the work, else a desktop notification, else only the
+receipt. It never fails: what it could not show is in the thread, and the receipt says how far it came."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import logging
+import os
+import shutil
+import signal
+import sys
+import unicodedata
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from clew.errors import BadInput
+from clew.model import Conversation
+from clew.surfaces.base import Inbox, Never, Outgoing, Receipt, SurfaceCan
+
+log = logging.getLogger(__name__)
+
+LINE = 200  # characters of a notification
+
+# The text reaches AppleScript as an argument, never as a part of the script, so that it cannot become one.
+_APPLESCRIPT = ("on run argv", "display notification (item 2 of argv) with title (item 1 of argv)", "end run")
+
+
+def one_line(text: str, limit: int = LINE) -> str:
+    """Text of any origin as one line that is safe to show: no control characters, no more than `limit` characters."""
+    spaced = " ".join(text.split())
+    line = "".join(char for char in spaced if not unicodedata.category(char).startswith("C"))
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Desktop:
+    """The notifications of the desktop that clew runs on, if it runs on one."""
+
+    platform: str = sys.platform
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    patience: float = 5.0  # seconds for the program to end
+
+    async def show(self, title: str, line: str) -> bool:
+        command = self.command(title, line)
+        return command is not None and await self._run(command)
+
+    def command(self, title: str, line: str) -> list[str] | None:
+        if self.platform == "darwin" and (program := self._which("osascript")):
+            return [program, *(word for part in _APPLESCRIPT for word in ("-e", part)), title, line]
+        if self._has_display() and (program := self._which("notify-send")):
+            # A notification's body is markup by its specification.
+            return [program, "--app-name=clew", "--", title, html.escape(line, quote=False)]
+        return None
+
+    def _has_display(self) -> bool:
+        return bool(self.environ.get("DISPLAY") or self.environ.get("WAYLAND_DISPLAY"))
+
+    def _which(self, program: str) -> str | None:
+        return shutil.which(program, path=self.environ.get("PATH", ""))
+
+    async def _run(self, command: list[str]) -> bool:
+        quiet = asyncio.subprocess.DEVNULL
+        try:
+            child = await asyncio.create_subprocess_exec(
+                *command, stdin=quiet, stdout=quiet, stderr=quiet, env=self.environ, start_new_session=True
+            )
+        except OSError as error:
+            log.info("cannot run %s: %s", command[0], error)
+            return False
+        try:
+            code = await asyncio.wait_for(child.wait(), self.patience)
+        except TimeoutError:
+            log.info("%s did not end within %g seconds", command[0], self.patience)
+            return False
+        finally:
+            await _end(child)
+        return code == 0
+
+
+async def _end(child: asyncio.subprocess.Process) -> None:
+    if child.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        await child.wait()
+
+
+class LocalSurface:
+    """`announce` gives a delivery to the terminals that watch its thread, and says whether there was one."""
+
+    name = "local"
+    can = SurfaceCan()
+
+    def __init__(self, announce: Callable[[Outgoing], bool], desktop: Desktop | None = None) -> None:
+        self._announce = announce
+        self._desktop = desktop or Desktop()
+
+    def resolve(self, address: str) -> Conversation:
+        if address:
+            raise BadInput(f"`local` takes no address: say `local`, not `local:{one_line(address)}`")
+        return Conversation(self.name)
+
+    async def run(self, inbox: Inbox) -> None:
+        """Nothing arrives by itself: the CLI speaks through the API. Waits until cancelled."""
+        await asyncio.Event().wait()
+
+    async def send(self, outgoing: Outgoing) -> Receipt:
+        return Receipt(outgoing.conversation, await self._show(outgoing))
+
+    async def _show(self, outgoing: Outgoing) -> str:
+        if self._announce(outgoing):
+            return "terminal"
+        text = f"{outgoing.text} ({outgoing.note})" if outgoing.note else outgoing.text
+        if await self._desktop.show("clew", one_line(text)):
+            return "desktop"
+        return "receipt"
+
+    async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
+        raise Never("what was shown on this machine cannot be edited")
+
+    async def find(self, outgoing: Outgoing) -> Receipt | None:
+        return None
+
+    async def close(self) -> None:
+        pass

@@ -1,0 +1,27 @@
+"""Text of any origin, made safe: `clean` before it is stored, `visible` before it is shown.
+
+Both work character by character, so a text may be treated whole or piece by piece with the same result.
+"""
+
+from __future__ import annotations
+
+import re
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+# C0 and C1 controls but for newline and tab, lone surrogates, and the marks that turn the direction of what follows.
+_UNSHOWN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+
+
+def clean(text: str) -> str:
+    """What a database and UTF-8 can hold: a lone surrogate or a NUL becomes U+FFFD."""
+    return _UNSTORABLE.sub("�", text)
+
+
+def visible(text: str) -> str:
+    """What can do nothing to a terminal: control characters are shown as escapes such as `\\x1b`."""
+    return _UNSHOWN.sub(lambda found: _escaped(found[0]), text)
+
+
+def _escaped(char: str) -> str:
+    return f"\\x{ord(char):02x}" if ord(char) < 0x100 else f"\\u{ord(char):04x}"

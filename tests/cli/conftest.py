@@ -1,0 +1,15 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.daemons import Clew
+
+
+@pytest.fixture(scope="module")
+def clew(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clew]:
+    """One daemon for a module: each test makes threads of its own."""
+    with Clew(tmp_path_factory.mktemp("home")) as clew:
+        clew.up()
+        yield clew

@@ -1,0 +1,171 @@
+"""Run, start, send, watch: on a real daemon with the scripted runtime."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from tests.daemons import Clew
+
+
+def read_until(process: subprocess.Popen[str], words: str) -> str:
+    """What a command says on stderr, up to these words."""
+    assert process.stderr is not None
+    said = ""
+    while words not in said:
+        line = process.stderr.readline()
+        assert line, f"it ended without {words!r}: {said}"
+        said += line
+    return said
+
+
+def test_run_prints_the_answer_exactly(clew: Clew) -> None:
+    result = clew.run("run", "!text two  words\tand more")
+    assert (result.code, result.out, result.err) == (0, "two  words\tand more\n", "")
+
+
+def test_run_shows_what_is_written_while_the_turn_still_runs(clew: Clew) -> None:
+    gate = clew.gate("mid-text")
+    running = clew.begin("run", "!text first\n!hold mid-text\n!text second")
+    gate.wait()
+    assert running.stdout is not None
+    assert running.stdout.read(5) == "first"
+    gate.release()
+    assert clew.wait(running).out == "\nsecond\n"
+
+
+def test_run_shows_activities_beside_the_text(clew: Clew) -> None:
+    result = clew.run("run", "!shell make test\n!text done")
+    assert result.out == "done\n"
+    assert result.err == "· command: make test\n"
+
+
+def test_run_as_json_prints_the_result_and_nothing_else(clew: Clew) -> None:
+    result = clew.json("run", "!text hello")
+    assert (result["state"], result["text"], result["error"]) == ("completed", "hello", None)
+    assert result["usage"]["total_tokens"] > 0
+    assert result["seconds"] >= 0
+
+
+def test_run_that_fails_says_why_and_exits_with_1(clew: Clew) -> None:
+    result = clew.run("run", "!error server_error")
+    assert result.code == 1
+    assert result.err.startswith("clew: ")
+    assert clew.json("run", "!error server_error", code=1)["state"] == "failed"
+
+
+def test_a_prompt_of_a_dash_is_read_from_stdin(clew: Clew) -> None:
+    assert clew.run("run", "-", input="!text from a pipe\n").out == "from a pipe\n"
+
+
+def test_an_agents_text_cannot_command_the_terminal(clew: Clew) -> None:
+    result = clew.run("run", "!text a\x1b[2Jb\x07")
+    assert result.out == "a\\x1b[2Jb\\x07\n"
+
+
+def test_ctrl_c_stops_the_turn_and_waits_for_its_end(clew: Clew) -> None:
+    gate = clew.gate("to-be-stopped")
+    running = clew.begin("run", "!hold to-be-stopped", "--title", "stop me")
+    gate.wait()
+    running.send_signal(signal.SIGINT)
+    result = clew.wait(running)
+    assert result.code == 1
+    assert "stopping the turn…" in result.err
+    assert clew.json("threads", "--text", "stop me")[0]["status"] == "idle"
+
+
+def test_a_second_ctrl_c_leaves_the_turn_running_and_says_how_to_come_back(clew: Clew) -> None:
+    gate = clew.gate("to-be-left")
+    running = clew.begin("run", "!hold to-be-left")
+    gate.wait()
+    os.kill(clew.pid, signal.SIGSTOP)  # so that the first wish to stop is still on its way
+    try:
+        running.send_signal(signal.SIGINT)
+        read_until(running, "stopping the turn…")
+        running.send_signal(signal.SIGINT)
+        result = clew.wait(running)
+    finally:
+        os.kill(clew.pid, signal.SIGCONT)
+    assert result.code == 130
+    assert "clew watch" in result.err
+
+
+def test_start_returns_at_once_and_the_task_is_completed_by_itself(clew: Clew) -> None:
+    gate = clew.gate("background")
+    started = clew.json("start", "!hold background\n!text done", "--title", "errand")
+    thread = started["thread"]
+    gate.wait()
+    assert clew.json("show", thread)["status"] == "running"
+    gate.release()
+    clew.wait_for(thread, "thread.status", status="completed")
+    shown = clew.json("show", thread)
+    assert (shown["status"], shown["kind"], shown["title"]) == ("completed", "task", "errand")
+
+
+def test_start_without_json_prints_only_the_id(clew: Clew) -> None:
+    printed = clew("start", "!text hi").strip()
+    assert clew.json("show", printed)["id"] == printed
+
+
+def test_the_current_folder_is_the_workspace_unless_another_is_given(clew: Clew, tmp_path: Path) -> None:
+    here = clew.json("start", "!text hi")
+    there = clew.json("start", "!text hi", "--workspace", str(tmp_path))
+    assert clew.json("show", here["thread"])["workspace"] == str(Path.cwd())
+    assert clew.json("show", there["thread"])["workspace"] == str(tmp_path)
+
+
+def test_a_target_that_cannot_be_notified_is_refused_before_anything_starts(clew: Clew) -> None:
+    before = len(clew.json("threads", "--limit", "1000"))
+    error = clew.json("start", "!text hi", "--notify", "nowhere:1", code=2)["error"]
+    assert "nowhere" in error["message"]
+    assert len(clew.json("threads", "--limit", "1000")) == before
+
+
+def test_a_file_is_copied_into_clews_own_folder(clew: Clew, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("by heart")
+    clew("run", "!text read it", "--file", str(tmp_path / "notes.txt"))
+    assert [path.read_text() for path in clew.home.files.glob("*/notes.txt")] == ["by heart"]
+
+
+def test_send_goes_on_with_a_thread(clew: Clew) -> None:
+    thread = clew.json("run", "!text one")["thread"]
+    sent = clew.json("send", thread, "!text two")
+    assert (sent["thread"], sent["fate"]) == (thread, "turn")
+    assert clew.wait_ended(sent)["text"] == "two"
+
+
+def test_send_steers_a_running_turn_unless_it_is_to_be_queued(clew: Clew) -> None:
+    gate = clew.gate("steered")
+    running = clew.json("start", "!hold steered\n!text done")
+    gate.wait()
+    assert clew.json("send", running["thread"], "look left")["fate"] == "steer"
+    queued = clew.json("send", running["thread"], "!text later", "--queue")
+    assert (queued["fate"], queued["state"]) == ("turn", "queued")
+    gate.release()
+    assert clew.wait_ended(queued)["text"] == "later"
+
+
+def test_send_to_a_cancelled_thread_is_refused_with_words(clew: Clew) -> None:
+    thread = clew.json("run", "!text hi")["thread"]
+    clew("cancel", thread)
+    result = clew.run("send", thread, "hello?")
+    assert result.code == 1
+    assert result.err.startswith(f"clew: Thread {thread} is cancelled")
+
+
+def test_watch_shows_text_as_it_is_written_and_how_it_ended(clew: Clew) -> None:
+    gate = clew.gate("watched")
+    started = clew.json("start", "!hold watched\n!text look at this")
+    gate.wait()
+    watching = clew.begin("watch", "--json", started["thread"])
+    assert watching.stdout is not None
+    plain = clew.begin("watch", started["thread"])
+    clew.json("send", started["thread"], "psst", "--queue")
+    json.loads(watching.stdout.readline())
+    read_until(plain, "turn queued")
+    gate.release()
+    read_until(plain, "thread is completed") if False else clew.wait_for(started["thread"], "turn.ended")
+    assert "look at this" in clew.end(plain).out

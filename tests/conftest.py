@@ -1,0 +1,87 @@
+"""What every test has: asyncio for `async def`, a home of its own, no child left behind, and no silent skip in CI."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+GRACE = 2.0  # seconds in which a child that was told to end may still do so
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def a_home_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test, and no clew that a test starts, ever sees the home of the person who runs it."""
+    monkeypatch.setenv("CLEW_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("CLEW_CRASH", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def no_child_left_behind() -> Iterator[None]:
+    before = _children()
+    yield
+    left = [pid for pid in _children() - before if not _ends(pid)]
+    words = [f"{pid} {_read(Path(f'/proc/{pid}/cmdline')).replace(chr(0), ' ')}" for pid in left]
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    if left:
+        pytest.fail(f"left a child process behind: {'; '.join(words)}")
+
+
+def _children() -> set[int]:
+    """The children of this process. Read from /proc, so on Linux only."""
+    return {int(word) for path in Path("/proc/self/task").glob("*/children") for word in _read(path).split()}
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def _ends(pid: int) -> bool:
+    """It has ended, or does so in its time of grace; whether somebody has asked for its exit code is all the same."""
+    try:
+        watch = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([watch], [], [], GRACE)[0])
+    finally:
+        os.close(watch)
+
+
+def _skips_count() -> bool:
+    return os.environ.get("CLEW_NO_SKIPS") == "1"
+
+
+def _fail_a_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Turn a skip into a failure, so that the closing line says so; an expected failure stays one."""
+    if _skips_count() and report.skipped and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"a skipped test counts as a failure here: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _fail_a_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _fail_a_skip(report)
+    return report

@@ -1,0 +1,86 @@
+"""The scripted model, a Codex home that points at it, and the runtime. One app-server serves a whole module, since its
+start is the dearest part; a test that kills it takes `own_runtime`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from clew.clock import SystemClock
+from clew.config import CodexConfig
+from clew.processes import Marks
+from clew.runtimes.base import Seat
+from clew.runtimes.codex import CodexRuntime
+from clew.scripted_model import ScriptedModel, write_codex_home
+from tests.runtimes.raw import RawCodex
+
+
+@pytest.fixture(scope="module")
+def clock() -> SystemClock:
+    return SystemClock()
+
+
+@pytest.fixture(scope="module")
+def marks(clock: SystemClock) -> Marks:
+    return Marks(f"test{clock.token()[:8]}", "now")
+
+
+@pytest.fixture(scope="module")
+async def model() -> AsyncIterator[ScriptedModel]:
+    async with ScriptedModel() as model:
+        yield model
+
+
+@pytest.fixture(scope="module")
+def home(model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_codex_home(tmp_path_factory.mktemp("codex"), model.url)
+
+
+@pytest.fixture(scope="module")
+def config(home: Path) -> CodexConfig:
+    return CodexConfig(home=str(home), start_timeout=60)
+
+
+@pytest.fixture(scope="module")
+async def runtime(config: CodexConfig, clock: SystemClock, marks: Marks) -> AsyncIterator[CodexRuntime]:
+    runtime = CodexRuntime(config, clock, marks)
+    await runtime._server.connect()  # now, so that no test counts as the one that left it running
+    yield runtime
+    await runtime.close()
+
+
+@pytest.fixture
+async def own_runtime(config: CodexConfig, clock: SystemClock, marks: Marks) -> AsyncIterator[CodexRuntime]:
+    runtime = CodexRuntime(config, clock, marks)
+    yield runtime
+    await runtime.close()
+
+
+@pytest.fixture
+def seat(tmp_path: Path) -> Seat:
+    return Seat(thread="thread", workspace=str(tmp_path))
+
+
+@pytest.fixture
+async def raw(home: Path, clock: SystemClock, marks: Marks) -> AsyncIterator[Callable[[], RawCodex]]:
+    """Makes app-servers that are spoken to without any of our policy."""
+    made: list[RawCodex] = []
+
+    def make() -> RawCodex:
+        made.append(RawCodex(home, clock, marks))
+        return made[-1]
+
+    yield make
+    for each in made:
+        await each.end()
+
+
+@pytest.fixture(scope="module")
+def strict(runtime: CodexRuntime, config: CodexConfig, clock: SystemClock, marks: Marks) -> CodexRuntime:
+    """On the same app-server, but Codex must ask before it does anything."""
+    asking = CodexRuntime(replace(config, approval_policy="untrusted", sandbox="read-only"), clock, marks)
+    asking._server = runtime._server
+    return asking

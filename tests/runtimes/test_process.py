@@ -1,0 +1,299 @@
+"""Children, their lines, their end, and what they leave behind."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+
+import pytest
+
+from clew import processes
+from clew.clock import SystemClock
+from clew.errors import RuntimeLost
+from clew.processes import Mark, Marks, Process
+from clew.runtimes.process import Child, spawn
+
+GUARD = 30.0
+
+
+class Output:
+    """The lines of a child, waited for."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+        self._news = asyncio.Event()
+
+    def add(self, line: bytes) -> None:
+        self.lines.append(line)
+        self._news.set()
+
+    async def until(self, count: int) -> list[bytes]:
+        async with asyncio.timeout(GUARD):
+            while len(self.lines) < count:
+                self._news.clear()
+                await self._news.wait()
+        return self.lines
+
+
+class Making:
+    def __init__(self, clock: SystemClock, marks: Marks) -> None:
+        self.clock = clock
+        self.marks = marks
+        self.output = Output()
+        self.children: list[Child] = []
+
+    async def python(self, code: str, marks: Marks | None = None) -> Child:
+        return await self.run(sys.executable, "-c", code, marks=marks)
+
+    async def shell(self, code: str, marks: Marks | None = None) -> Child:
+        return await self.run("/bin/sh", "-c", code, marks=marks)
+
+    async def run(self, *argv: str, marks: Marks | None = None) -> Child:
+        child = await spawn(argv, (marks or self.marks).next(), self.clock, self.output.add, name="child")
+        self.children.append(child)
+        return child
+
+
+@pytest.fixture
+async def making(clock: SystemClock, marks: Marks) -> AsyncIterator[Making]:
+    making = Making(clock, marks)
+    yield making
+    for child in making.children:
+        await child.end(grace=0.2)
+
+
+def alive(pid: int) -> bool:
+    return processes.look(pid) is not None
+
+
+async def exits(child: Child) -> None:
+    await child.settled(GUARD)
+    assert child.exit_code is not None
+
+
+async def test_lines_of_any_length_come_whole_and_in_order(making: Making) -> None:
+    await making.python("print('a'); print('x' * 3_000_000); print('b')")
+    first, long, last = await making.output.until(3)
+    assert (first, len(long), last) == (b"a", 3_000_000, b"b")
+
+
+async def test_what_is_written_arrives(making: Making) -> None:
+    child = await making.shell("read line; echo got $line; read more")
+    child.write(b"this\n")
+    assert await making.output.until(1) == [b"got this"]
+
+
+async def test_a_last_line_without_an_end_still_counts(making: Making) -> None:
+    await making.shell("printf unfinished")
+    assert await making.output.until(1) == [b"unfinished"]
+
+
+async def test_a_child_has_a_session_of_its_own_and_a_recorded_start(making: Making) -> None:
+    child = await making.shell("read line")
+    assert child.process is not None
+    assert (child.process.session, child.process.group) == (child.pid, child.pid)
+    assert child.process.mark == child.mark
+    assert child.process.key == (child.pid, child.process.started)
+
+
+async def test_writing_to_a_dead_child_is_a_lost_runtime(making: Making) -> None:
+    child = await making.shell("exit 7")
+    await exits(child)
+    with pytest.raises(RuntimeLost, match="exit code 7"):
+        child.write(b"hello\n")
+
+
+async def test_the_loss_is_told_once_after_the_last_line(making: Making) -> None:
+    told: list[int] = []
+    gone = asyncio.Event()
+    child = await making.shell("read line; echo last; exit 3")
+
+    def lost() -> None:
+        told.append(len(making.output.lines))
+        gone.set()
+
+    child.on_lost = lost
+    child.write(b"go\n")
+    async with asyncio.timeout(GUARD):
+        await gone.wait()
+    await child.end()
+    assert told == [1]
+    assert child.fate() == "exit code 3"
+
+
+async def test_the_loss_is_told_though_a_grandchild_holds_the_pipe_open(making: Making) -> None:
+    child = await making.shell("sleep 1000 & echo $!; read line; exit 3")
+    gone = asyncio.Event()
+    child.on_lost = gone.set
+    (pid,) = await making.output.until(1)
+    child.write(b"go\n")
+    async with asyncio.timeout(GUARD):
+        await gone.wait()
+    await child.end()
+    assert not alive(int(pid))
+
+
+async def test_stderr_goes_to_the_log_only_with_long_lines_cut(
+    making: Making, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger="clew.child.child"):
+        child = await making.python(
+            "import sys; sys.stderr.write('y' * 100_000 + '\\n\\x1b[31mlast words\\x1b[0m\\n'); print('out')"
+        )
+        await exits(child)
+    assert await making.output.until(1) == [b"out"]
+    assert child.last_words[-1] == "last words"
+    assert max(len(record.message) for record in caplog.records) <= 2000
+
+
+async def test_a_flood_on_stderr_does_not_block_the_child(making: Making) -> None:
+    await making.python("import sys\nfor _ in range(20_000): sys.stderr.write('noise ' * 10 + '\\n')\nprint('done')")
+    assert await making.output.until(1) == [b"done"]
+
+
+async def test_the_crash_point_and_an_inherited_mark_are_not_passed_on(
+    making: Making, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLEW_CRASH", "somewhere")
+    monkeypatch.setenv("CLEW_CHILD", "other:run:1")
+    child = await making.shell('echo "$CLEW_CHILD,$CLEW_CRASH"')
+    assert await making.output.until(1) == [f"{child.mark},".encode()]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "read line",  # ends when its stdin does
+        "trap '' HUP; while :; do sleep 1000; done",  # ends by SIGTERM
+        "trap '' TERM HUP; while :; do sleep 1000; done",  # ends by SIGKILL only
+    ],
+)
+async def test_a_child_is_ended_by_the_mildest_means_that_works(making: Making, code: str) -> None:
+    child = await making.shell(f"echo up; {code}")
+    await making.output.until(1)
+    await child.end(grace=0.3)
+    assert not alive(child.pid)
+    assert not child.is_alive
+
+
+async def test_the_end_takes_all_descendants_also_those_in_sessions_of_their_own(making: Making) -> None:
+    code = (
+        "import subprocess, sys\n"
+        "own = subprocess.Popen(['sleep', '1000'], start_new_session=True)\n"
+        "bare = subprocess.Popen(['sleep', '1000'], start_new_session=True, env={})\n"
+        "near = subprocess.Popen(['sleep', '1000'])\n"
+        "print(own.pid, bare.pid, near.pid, flush=True)\n"
+        "sys.stdin.read()"
+    )
+    child = await making.python(code)
+    pids = [int(word) for word in (await making.output.until(1))[0].split()]
+    assert all(map(alive, pids))
+    await child.end()
+    assert not any(map(alive, pids))
+
+
+async def test_the_end_takes_orphans_of_a_child_that_died_by_itself(making: Making) -> None:
+    child = await making.shell("setsid sleep 1000 >/dev/null 2>&1 & echo $!; exit 1")
+    await exits(child)
+    left = [process for process in processes.children(child.mark.store) if process.mark == child.mark]
+    assert [process.command for process in left] == ["sleep"]
+    await child.end()
+    assert not alive(left[0].pid)
+
+
+async def test_one_childs_end_leaves_another_child_alone(making: Making) -> None:
+    first, second = await making.shell("read line"), await making.shell("read line")
+    await first.end()
+    assert not alive(first.pid) and alive(second.pid)
+
+
+async def test_ending_twice_at_once_is_fine(making: Making) -> None:
+    child = await making.shell("read line")
+    await asyncio.gather(child.end(), child.end())
+    await child.end()
+
+
+async def test_a_program_that_is_not_there_is_an_os_error(making: Making) -> None:
+    with pytest.raises(OSError, match="nowhere"):
+        await making.run("/nowhere/at/all")
+
+
+async def test_a_sweep_ends_what_other_incarnations_left_and_nothing_else(making: Making) -> None:
+    store = making.clock.token()[:8]
+    old = await making.shell("setsid sleep 1000 & echo $!; read line", Marks(store, "old"))
+    mine = await making.shell("read line", Marks(store, "mine"))
+    foreign = await making.shell("read line", Marks(f"{store}x", "old"))
+    await making.output.until(1)
+    swept = await processes.sweep(store, making.clock, keep="mine")
+    assert {process.mark for process in swept} == {old.mark}
+    assert len(swept) == 2
+    assert not alive(old.pid) and alive(mine.pid) and alive(foreign.pid)
+    assert [process.pid for process in await processes.sweep(store, making.clock)] == [mine.pid]
+
+
+async def test_a_sweep_spares_itself_and_its_ancestors_though_they_carry_the_mark(making: Making) -> None:
+    store = making.clock.token()[:8]
+    code = (
+        "import asyncio, os\n"
+        "from clew import processes\nfrom clew.clock import SystemClock\n"
+        f"swept = asyncio.run(processes.sweep('{store}', SystemClock()))\n"
+        "print('swept', sorted(p.command for p in swept), flush=True)"
+    )
+    script = f'sleep 1000 & {sys.executable} -c "{code}"; echo still here'
+    await making.shell(script, Marks(store, "agent"))
+    assert await making.output.until(2) == [b"swept ['sleep']", b"still here"]
+
+
+async def test_a_recycled_pid_is_never_hit(making: Making) -> None:
+    child = await making.shell("read line")
+    assert child.process is not None
+    other = Process(**{**{name: getattr(child.process, name) for name in Process.__slots__}, "started": "1"})
+    processes.tell(other, signal.SIGKILL)
+    assert alive(child.pid)
+    processes.tell(child.process, signal.SIGKILL)
+    await exits(child)
+    assert child.fate() == "killed by SIGKILL"
+
+
+async def test_children_are_listed_with_what_a_person_wants_to_know(making: Making) -> None:
+    store = making.clock.token()[:8]
+    child = await making.shell("read line", Marks(store, "now"))
+    (listed,) = processes.children(store)
+    assert (listed.pid, listed.mark, listed.command) == (child.pid, Mark(store, "now", 1), "sh")
+    assert listed.rss > 0 and 0 <= listed.age < GUARD
+
+
+def test_we_are_not_in_our_own_list() -> None:
+    pids = {process.pid for process in processes.scan()}
+    assert os.getpid() not in pids and os.getppid() not in pids
+
+
+@pytest.mark.parametrize("text", ["", "a", "a:b", "a:b:c", "a:b:"])
+def test_a_strange_mark_is_no_mark(text: str) -> None:
+    assert Mark.parse(text) is None
+
+
+def test_a_mark_survives_being_written_and_read() -> None:
+    mark = Marks("store", "host:12:34").next()
+    assert Mark.parse(str(mark)) == mark == Mark("store", "host:12:34", 1)
+    with pytest.raises(ValueError, match="colon"):
+        Marks("a:b", "x")
+
+
+_PS_LINE = (
+    "  501   1   501  2048  1-02:03:04 Mon Nov  2 10:11:12 2026 /bin/codex app-server PATH=/bin CLEW_CHILD=s:i:7 A=b"
+)
+
+
+def test_the_process_list_of_macos_is_understood() -> None:
+    process = processes._read_ps(_PS_LINE)
+    assert process is not None
+    assert (process.pid, process.parent, process.group, process.rss) == (501, 1, 501, 2048 * 1024)
+    assert process.age == 86_400 + 2 * 3600 + 3 * 60 + 4
+    assert process.started == "Mon Nov 2 10:11:12 2026"
+    assert process.mark == Mark("s", "i", 7)
+    assert processes._read_ps("no such line") is None
