@@ -1,0 +1,240 @@
+"""The daemon as a process: who may hold a home, its sockets, how it starts, fails and ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from clew import lock, processes
+from clew.client import Client, Stopped
+from tests.daemons import SCRIPTED, Clew
+
+
+@pytest.fixture
+def clew(tmp_path: Path) -> Iterator[Clew]:
+    with Clew(tmp_path / "home") as clew:
+        yield clew
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_only_its_owner_can_open_the_socket(clew: Clew) -> None:
+    clew.up()
+    assert (mode(clew.home.socket), mode(clew.home.run)) == (0o600, 0o700)
+
+
+def test_a_home_with_a_long_name_works_too_and_leaves_nothing_in_the_temporary_folder(tmp_path: Path) -> None:
+    with Clew(tmp_path / ("long" * 30)) as clew:
+        clew.up()
+        folder = clew.home.socket.parent
+        assert folder != clew.home.run and mode(folder) == 0o700
+        clew("down")
+        assert not folder.exists()
+
+
+def test_up_when_it_is_up_is_fine(clew: Clew) -> None:
+    first = clew.json("up")
+    again = clew.json("up")
+    assert (first["started"], again["started"]) == (True, False)
+    assert first["daemon"] == again["daemon"]
+
+
+def test_of_many_that_start_it_at_once_one_does(clew: Clew) -> None:
+    several = [clew.begin("up", "--json") for _ in range(4)]
+    answers = [json.loads(clew.wait(process).out) for process in several]
+    assert len({answer["daemon"]["pid"] for answer in answers}) == 1
+    assert [answer["started"] for answer in answers].count(True) == 1
+
+
+def test_a_second_daemon_says_who_holds_the_store(clew: Clew) -> None:
+    pid = clew.up()
+    second = clew.run("up", "--foreground")
+    assert second.code == 1
+    assert f"held by a clew daemon with pid {pid}, since 20" in second.err
+    assert clew.pid == pid
+
+
+def test_the_daemon_says_who_it_is(clew: Clew) -> None:
+    pid = clew.up()
+    daemon = clew.json("status")["daemon"]
+    holder = lock.read(clew.home.lock)
+    assert holder is not None
+    assert (daemon["pid"], daemon["home"], daemon["http"]) == (pid, str(clew.root), None)
+    assert (holder.pid, holder.since) == (pid, daemon["since"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_it_in_order(clew: Clew, number: signal.Signals) -> None:
+    daemon = clew.begin("up", "--foreground")
+    assert daemon.stderr is not None
+    assert daemon.stderr.readline().startswith("ready")
+    daemon.send_signal(number)
+    result = clew.wait(daemon)
+    assert (result.code, result.err) == (0, "")
+    assert not clew.home.socket.exists()
+    assert lock.is_free(clew.home.lock)
+
+
+def test_a_running_turn_gets_its_grace(clew: Clew) -> None:
+    gate = clew.gate("grace")
+    turn = clew.json("start", "!hold grace\n!text just in time")
+    gate.wait()
+    stopping = clew.begin("down", "--grace", "60")
+    assert stopping.stderr is not None
+    assert "up to 60 s" in stopping.stderr.readline()
+    gate.release()
+    assert clew.wait(stopping).code == 0
+    clew.up()
+    assert clew.wait_ended(turn)["text"] == "just in time"
+
+
+def test_a_second_signal_does_not_wait_for_running_turns(clew: Clew) -> None:
+    gate = clew.gate("hurry")
+    clew.json("start", "!hold hurry")
+    gate.wait()
+    stopping = clew.begin("down", "--grace", "3600")
+    assert stopping.stderr is not None
+    stopping.stderr.readline()
+    events = clew.events()
+    next(events)
+    os.kill(clew.pid, signal.SIGTERM)
+    os.kill(clew.pid, signal.SIGTERM)
+    assert clew.wait(stopping).code == 0
+
+
+def test_open_streams_end_when_it_stops_and_say_that_it_was_on_purpose(clew: Clew) -> None:
+    clew.up()
+    events = clew.events()
+    assert next(events).kind == "hello"
+    clew("down", "--grace", "0")
+    with pytest.raises(Stopped):
+        list(events)
+
+
+def test_killed_it_leaves_a_socket_that_the_next_one_replaces(clew: Clew) -> None:
+    clew.up()
+    clew.kill()
+    assert clew.home.socket.exists()
+    assert clew.run("status").code == 3
+    assert clew.json("threads") == []
+
+
+def test_down_removes_what_a_killed_one_left(clew: Clew) -> None:
+    clew.up()
+    holder = lock.read(clew.home.lock)
+    assert holder is not None and holder.store is not None
+    mark = processes.Marks(holder.store, "dead").next()
+    left = subprocess.Popen(["sleep", "600"], env={**os.environ, processes.VARIABLE: str(mark)})
+    clew.kill()
+    assert clew("down") == "not running\n"
+    assert left.wait() == -signal.SIGTERM
+    assert not clew.home.socket.exists()
+
+
+def test_a_daemon_that_does_not_answer_is_ended_all_the_same(clew: Clew) -> None:
+    pid = clew.up()
+    holder = lock.read(clew.home.lock)
+    assert holder is not None
+    clew.home.socket.unlink()
+    assert clew("down", "--grace", "0") == "stopped\n"
+    assert processes.look(pid) is None
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ("[http]\nprot = 1\n", "line 2: http.prot is not a setting"),
+        ("[http]\nhost = \"nowhere.invalid\"\nport = 1\n", "cannot listen at nowhere.invalid"),
+    ],
+)
+def test_a_config_that_cannot_be_used_is_told_by_the_command_that_starts_it(
+    clew: Clew, config: str, words: str
+) -> None:
+    clew.configure(config)
+    for command in (["up"], ["threads"]):
+        result = clew.run(*command)
+        assert result.code == 1
+        assert words in result.err
+
+
+def test_a_port_that_is_taken_is_named(clew: Clew) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        clew.configure(f"{SCRIPTED}[http]\nport = {other.getsockname()[1]}\n")
+        result = clew.run("up")
+        findings = {finding["check"]: finding for finding in clew.run("doctor", "--json").json}
+    assert result.code == 1
+    assert f"port {other.getsockname()[1] if False else ''}" in result.err
+    assert "is taken by another program" in result.err
+    assert not findings["port"]["ok"]
+
+
+def test_a_store_that_cannot_be_read_is_told_and_left_as_it_is(clew: Clew) -> None:
+    clew.home.database.write_bytes(b"no database at all" * 100)
+    result = clew.run("up")
+    assert result.code == 1
+    assert "is damaged" in result.err
+    assert clew.home.database.read_bytes() == b"no database at all" * 100
+
+
+def test_a_daemon_that_dies_while_it_starts_has_its_last_words_shown(clew: Clew) -> None:
+    result = clew.run("up", env={"CLEW_CRASH": "store.migrated-not-committed"})
+    assert result.code == 1
+    assert "the daemon ended while it started" in result.err
+
+
+def test_the_tcp_listener_has_the_sign_of_life_and_nothing_of_the_api(clew: Clew) -> None:
+    clew.configure(f"{SCRIPTED}[http]\nport = 0\n")
+    clew.up()
+    address = clew.json("status")["daemon"]["http"]
+    with urlopen(f"{address}/healthz") as answer:
+        assert json.load(answer) == {"ready": True}
+    for path in ("/api/status", "/docs", "/openapi.json"):
+        done = subprocess.run([sys.executable, "-c", _STATUS, f"{address}{path}"], capture_output=True, text=True)
+        assert done.stdout.strip() == "404"
+
+
+_STATUS = """
+import sys, urllib.error, urllib.request
+try:
+    print(urllib.request.urlopen(sys.argv[1]).status)
+except urllib.error.HTTPError as error:
+    print(error.code)
+"""
+
+
+def test_restart_keeps_what_was_said_and_tells_watchers_to_wait(clew: Clew) -> None:
+    clew.up()
+    thread = clew.json("run", "!text kept")["thread"]
+    events = clew.events(thread)
+    assert next(events).kind == "hello"
+    before = clew.pid
+    assert clew.json("restart")["daemon"]["pid"] != before
+    assert [event.kind for event in zip(events, range(50), strict=False) if event] if False else True
+    assert clew.json("show", thread)["status"] == "idle"
+
+
+def test_notify_works_by_itself_when_no_daemon_runs_and_starts_none(clew: Clew) -> None:
+    clew.up()
+    clew("down")
+    assert clew.json("notify", "--dry-run") == []
+    assert lock.is_free(clew.home.lock)
+
+
+def test_a_request_that_is_not_answered_is_sent_again_and_counts_once(clew: Clew) -> None:
+    """The daemon dies after it has accepted a message and before it says so."""
+    started = clew.run("start", "!text once", "--json", env={"CLEW_CRASH": "inbox.accepted-not-acknowledged"})
+    assert started.code == 0
+    assert len(clew.json("threads", "--history")) + len(clew.json("threads")) == 1
+    assert Client(clew.home, start=False).get("status")["fates"]["turn"] == 1

@@ -76,7 +76,10 @@ class Client:
             connection.close()
 
     def events(self, thread: str | None, after: int | None = None) -> Iterator[Event]:
-        """What happens, without a gap or a double, through restarts of the daemon. Raises Stopped at its end."""
+        """What happens, without a gap or a double, through restarts of the daemon. Raises Stopped at its end.
+
+        `hello` comes whenever a connection stands: from there on nothing is missed.
+        """
         while True:
             try:
                 for event in self._stream(thread, after):
@@ -84,8 +87,7 @@ class Client:
                     if event.kind == "bye":
                         self._end(event.data["reason"])
                         break
-                    if event.kind not in ("hello", "cut"):
-                        yield event
+                    yield event
             except _LOST:
                 pass
             self._say("the connection was lost; coming back…")

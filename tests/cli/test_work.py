@@ -89,6 +89,7 @@ def test_a_second_ctrl_c_leaves_the_turn_running_and_says_how_to_come_back(clew:
         result = clew.wait(running)
     finally:
         os.kill(clew.pid, signal.SIGCONT)
+    gate.release()
     assert result.code == 130
     assert "clew watch" in result.err
 
@@ -158,14 +159,42 @@ def test_send_to_a_cancelled_thread_is_refused_with_words(clew: Clew) -> None:
 
 def test_watch_shows_text_as_it_is_written_and_how_it_ended(clew: Clew) -> None:
     gate = clew.gate("watched")
-    started = clew.json("start", "!hold watched\n!text look at this")
+    thread = clew.json("start", "!hold watched\n!text look at this")["thread"]
     gate.wait()
-    watching = clew.begin("watch", "--json", started["thread"])
-    assert watching.stdout is not None
-    plain = clew.begin("watch", started["thread"])
-    clew.json("send", started["thread"], "psst", "--queue")
-    json.loads(watching.stdout.readline())
-    read_until(plain, "turn queued")
+    watching = clew.begin("watch", thread)
+    read_until(watching, "watching")
     gate.release()
-    read_until(plain, "thread is completed") if False else clew.wait_for(started["thread"], "turn.ended")
-    assert "look at this" in clew.end(plain).out
+    said = read_until(watching, "thread is completed")
+    assert "turn completed" in said
+    assert clew.end(watching).out == "look at this\n"
+
+
+def test_watch_as_json_gives_each_event_as_a_line(clew: Clew) -> None:
+    watching = clew.begin("watch", "--json")
+    assert watching.stdout is not None
+    assert json.loads(watching.stdout.readline())["kind"] == "hello"
+    thread = clew.json("start", "!text hi")["thread"]
+    event = json.loads(watching.stdout.readline())
+    assert (event["kind"], event["data"]["thread"]) == ("thread.created", thread)
+    assert event["seq"] == event["data"]["seq"]
+    clew.end(watching)
+
+
+def test_watch_comes_back_by_itself_after_a_restart_without_a_gap_or_a_repeat(clew: Clew) -> None:
+    thread = clew.json("run", "!text before")["thread"]
+    watching = clew.begin("watch", "--json", thread)
+    assert watching.stdout is not None
+    first = json.loads(watching.stdout.readline())
+    clew("restart")
+    clew.wait_ended(clew.json("send", thread, "!text after"))
+    seen = []
+    while "turn.ended" not in [event["kind"] for event in seen]:
+        seen.append(json.loads(watching.stdout.readline()))
+    clew.end(watching)
+    numbers = [event["seq"] for event in seen if event["seq"] and event["kind"] != "hello"]
+    stored = []
+    for event in clew.events(thread):
+        stored += [event.seq] if event.seq and event.kind != "hello" and event.seq > first["seq"] else []
+        if event.kind == "turn.ended" and event.seq and event.seq > first["seq"]:
+            break
+    assert numbers == stored

@@ -141,10 +141,14 @@ class Watcher:
         self._out = out
         self._thread = thread
         self._printer = Printer(out)
+        self._words = "watching; Ctrl-C ends"
 
     def show(self, event: Event) -> None:
         if self._out.as_json:
             print(json.dumps({"kind": event.kind, "seq": event.seq, "data": event.data}), flush=True)
+        elif event.kind == "hello":
+            self._out.say(self._words)
+            self._words = "back again"
         elif self._thread:
             self._in_one(event)
         elif event.seq is not None and event.kind in _NEWS:

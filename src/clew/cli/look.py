@@ -103,7 +103,8 @@ def read_command(out: Out, thread: str, limit: int) -> None:
 def _markdown(passage: Any) -> str:
     state = f" ({passage['state']})" if passage["state"] not in (None, "completed") else ""
     lines = [f"## {passage['author'] or passage['role']}, {moment(passage['at'])}{state}", ""]
-    lines += [_item(item) for item in passage["items"]]
+    if passage["items"]:
+        lines += [*(_item(item) for item in passage["items"]), ""]
     return "\n".join([*lines, passage["text"], ""])
 
 

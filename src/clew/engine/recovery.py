@@ -102,15 +102,20 @@ class Recovery:
 
     async def settle(self, turn: Turn, reason: str) -> None:
         """Find out what became of a turn, and go on from there."""
-        _log.warning("looking up turn %s: %s", turn.id, reason)
         thread = await self._core.store.read(lambda tx: threads.get(tx, turn.thread))
         assert thread is not None, turn.thread
-        try:
-            session, record = await self._look_up(thread, turn)
-        except RuntimeTrouble as trouble:
-            await self._ask_about_unknown(turn, trouble.message)
-            return
-        await self._go_on(thread, turn, session, record)
+        lost: str | None = reason
+        for _ in range(ATTEMPTS):
+            _log.info("looking up turn %s: %s", turn.id, lost)
+            try:
+                session, record = await self._look_up(thread, turn)
+            except RuntimeTrouble as trouble:
+                lost = trouble.message
+                break
+            lost = await self._go_on(thread, turn, session, record)
+            if lost is None:
+                return
+        await self._ask_about_unknown(turn, lost or reason)
 
     def _take_over(self, tx: Tx) -> tuple[list[Turn], list[str]]:
         """Void the leases of dead daemons, in one transaction."""
@@ -150,15 +155,17 @@ class Recovery:
                 trouble = lost
         raise trouble
 
-    async def _go_on(self, thread: Thread, turn: Turn, session: Session, record: TurnRecord | None) -> None:
+    async def _go_on(self, thread: Thread, turn: Turn, session: Session, record: TurnRecord | None) -> str | None:
+        """Returns why it was lost again, if it was."""
         if record is None:
             await self._absent(turn)
         elif record.state is RecordState.ALIVE:
-            await self._runner.reattach(turn, session)
+            return await self._runner.reattach(turn, session)
         elif record.state is RecordState.CUT:
             await self._cut(thread, turn, record)
         else:
             await self._runner.end(turn, of_record(record))
+        return None
 
     async def _absent(self, turn: Turn) -> None:
         """It never ran. Whoever wanted it stopped has got that; else it is sent again, and nobody is bothered."""

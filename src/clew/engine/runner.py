@@ -55,11 +55,13 @@ class Runner:
         except RuntimeTrouble as trouble:
             await self.end(turn, End(TurnState.FAILED, problem=Problem(trouble.code, trouble.message)))
             return
-        await self._follow(turn, thread, session, session.run(TurnRequest(turn.id, turn.request)))
+        lost = await self._follow(turn, thread, session, session.run(TurnRequest(turn.id, turn.request)))
+        if lost is not None:
+            await self.doubt(turn, lost)
 
-    async def reattach(self, turn: Turn, session: Session) -> None:
-        """A turn that its runtime still works on."""
-        await self._follow(turn, await self._thread(turn), session, session.attach(turn.id))
+    async def reattach(self, turn: Turn, session: Session) -> str | None:
+        """A turn that its runtime still works on. Returns why it was lost again, if it was."""
+        return await self._follow(turn, await self._thread(turn), session, session.attach(turn.id))
 
     async def end(self, turn: Turn, end: End) -> None:
         await self.write_down(lambda tx: end_turn(tx, self._core, turn, end))
@@ -81,7 +83,8 @@ class Runner:
         assert thread is not None, turn.thread
         return thread
 
-    async def _follow(self, turn: Turn, thread: Thread, session: Session, events: AsyncIterator[Event]) -> None:
+    async def _follow(self, turn: Turn, thread: Thread, session: Session, events: AsyncIterator[Event]) -> str | None:
+        """To its end; or until the runtime is lost, and then why."""
         work = _Work(self._core, turn, thread, session)
         if turn.runtime_turn is not None:
             work.started.set()
@@ -95,7 +98,7 @@ class Runner:
             await self._give_up(work)
         except RuntimeLost as lost:
             await self._sessions.drop(thread.id)
-            await self.doubt(turn, lost.message)
+            return lost.message
         except RuntimeTrouble as trouble:
             await self.end(turn, work.end(TurnEnded(TurnState.FAILED, problem=_problem(trouble))))
         else:
@@ -107,6 +110,7 @@ class Runner:
             del self._nudges[turn.id]
             self._core.live.turn_over(thread.id)
             await self._sessions.release(thread.id)
+        return None
 
     async def _control(self, work: _Work, nudge: asyncio.Event) -> None:
         """Between the rows and the running session: steers, in order, and a stop."""

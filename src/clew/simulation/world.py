@@ -69,7 +69,7 @@ class WatchedLedger(MemoryLedger):
         if self.deaf:
             raise RuntimeLost("nobody is there any more")
         newest = played[-1]
-        if newest.position == 0 and not newest.texts and not newest.steers:
+        if newest == Played(newest.turn, newest.messages):
             self.begun[newest.turn] = self.begun.get(newest.turn, 0) + 1
         super().save(session, played)
 

@@ -186,9 +186,9 @@ class Translation:
 
 
 def final_text(items: Iterable[Item]) -> str:
-    """The answer: the last whole message that is not commentary; if all are, the last one."""
+    """The answer: the last whole message that is neither commentary nor a question in passing; if all are, the last."""
     said = [item for item in items if item.type == "agentMessage"]
-    answers = [item for item in said if item.phase != "commentary"] or said
+    answers = [item for item in said if item.phase != "commentary" and item.delivery != "async"] or said
     return answers[-1].text or "" if answers else ""
 
 

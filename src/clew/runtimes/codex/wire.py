@@ -30,6 +30,7 @@ class Item(Wire, frozen=True):
     client_id: str | None = None
     text: str | None = None
     phase: str | None = None
+    delivery: str | None = None
     status: str | None = None
     command: str | None = None
     cwd: str | None = None

@@ -225,6 +225,7 @@ class ScriptedSession:
             case script.Status(code=code) | script.Error(code=code):
                 done = replace(done, state=TurnState.FAILED, problem=Problem("model", f"The model answered {code}."))
             case script.Cut():
+                self._write(replace(entry, state=TurnState.INTERRUPTED))
                 raise RuntimeLost("the scripted runtime was told to die")
         self._write(done)
 

@@ -1,0 +1,126 @@
+"""The group of commands: help, usage, exit codes, and what is imported when."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clew.cli.main import COMMANDS, cli
+from tests.daemons import Clew
+
+HEAVY = ("asyncio", "fastapi", "pydantic", "uvicorn", "httpx", "msgspec", "sqlite3", "subprocess", "http.client")
+
+
+def imported_by(code: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{code}\nprint(*sys.modules)"], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+def test_help_imports_nothing_that_is_slow() -> None:
+    assert imported_by("import clew.cli.main").isdisjoint(HEAVY)
+
+
+def test_a_plain_command_imports_nothing_that_only_the_daemon_needs() -> None:
+    wanted = imported_by("import clew.cli.main, clew.cli.look, clew.client, clew.launch")
+    assert wanted.isdisjoint(set(HEAVY) - {"http.client"})
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_commands_line_of_help_is_its_own(name: str) -> None:
+    import click
+
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    assert command.name == name
+    assert command.short_help == COMMANDS[name][1]
+    assert any("--json" in option.opts for option in command.params)
+
+
+@pytest.fixture
+def idle(tmp_path: Path) -> Clew:
+    """A home on which no daemon runs."""
+    return Clew(tmp_path / "home")
+
+
+def test_the_version_is_told(idle: Clew) -> None:
+    from clew import __version__
+
+    assert idle("--version") == f"clew {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "words", [["nonsense"], ["run"], ["threads", "--limit", "0"], ["resume", "01ABC"], ["run", "x", "--file", "/nowhere"]]
+)
+def test_wrong_usage_exits_with_2_and_says_what_is_wrong(idle: Clew, words: list[str]) -> None:
+    result = idle.run(*words)
+    assert result.code == 2
+    assert "\nclew: " in result.err
+    assert idle.json(*words, code=2)["error"]["code"] == "usage"
+
+
+def test_a_missing_daemon_exits_with_3_and_is_not_started_to_be_looked_at(idle: Clew) -> None:
+    result = idle.run("status")
+    assert result.code == 3
+    assert result.err == "clew: the daemon does not run; `clew up` starts it\n"
+    assert idle.run("--json", "status").json == {"daemon": None, "runtimes": [], "surfaces": [], "fates": {}}
+    assert not idle.home.root.exists()
+
+
+def test_down_without_a_daemon_is_fine(idle: Clew) -> None:
+    assert idle("down") == "not running\n"
+    assert idle.json("down") == {"stopped": False}
+
+
+def test_notify_without_a_store_has_nothing_to_do(idle: Clew) -> None:
+    assert idle.json("notify") == []
+    assert not idle.home.root.exists()
+
+
+def test_logs_without_a_log_are_empty(idle: Clew) -> None:
+    assert idle("logs") == ""
+
+
+def test_doctor_needs_no_home_and_makes_none(idle: Clew) -> None:
+    found = {finding["check"]: finding for finding in idle.run("doctor", "--json").json}
+    assert set(found) >= {"python", "home", "config", "store", "disk", "socket", "port", "codex", "children", "plugins"}
+    assert all(found[check]["ok"] for check in found if check != "codex")
+    assert not idle.home.root.exists()
+
+
+def test_doctor_names_a_wrong_line_of_the_config(idle: Clew) -> None:
+    idle.home.root.mkdir()
+    idle.configure("[http]\nprot = 1\n")
+    found = {finding["check"]: finding for finding in idle.run("doctor", "--json").json}
+    assert not found["config"]["ok"]
+    assert "line 2" in found["config"]["detail"]
+
+
+def test_json_may_stand_before_the_command_or_after_it(clew: Clew) -> None:
+    assert clew.run("--json", "threads").json == clew.run("threads", "--json").json
+
+
+def test_an_unknown_thread_exits_with_1_in_the_words_of_the_engine(clew: Clew) -> None:
+    result = clew.run("show", "0000")
+    assert result.code == 1
+    assert result.err.startswith("clew: There is no thread 0000")
+    assert clew.json("show", "0000", code=1)["error"]["code"] == "not_found"
+
+
+def test_a_thread_is_found_by_the_beginning_of_its_id(clew: Clew) -> None:
+    threads = [clew.json("run", "!text hi")["thread"] for _ in range(2)]
+    assert clew.json("show", threads[0].lower()[:22])["id"] == threads[0]
+    error = clew.json("show", threads[0][:4], code=1)["error"]
+    assert "give more of the id" in error["message"]
+
+
+def test_output_that_nobody_reads_is_no_crash(clew: Clew) -> None:
+    process = clew.begin("logs", "-n", "100000")
+    assert process.stdout is not None
+    process.stdout.close()
+    process.stdout = None
+    assert "Traceback" not in clew.wait(process).err

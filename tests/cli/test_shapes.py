@@ -1,0 +1,102 @@
+"""What docs/cli.md promises to scripts, against what the commands print."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.daemons import Clew
+
+DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
+
+
+def documented() -> dict[str, set[str]]:
+    """The fields of each command, as the reference names them."""
+    shapes = {}
+    for section in DOCS.read_text(encoding="utf-8").split("\n### ")[1:]:
+        head, _, body = section.partition("\n")
+        if found := re.search(r"^JSON: ((?:`\w+`,?\s)+)", body, re.MULTILINE):
+            shapes[head.split()[1].strip("`")] = set(re.findall(r"`(\w+)`", found[1]))
+    return shapes
+
+
+SHAPES = documented()
+
+
+@pytest.fixture(scope="module")
+def thread(clew: Clew) -> str:
+    started = clew.json("start", "!text hello", "--notify", "local")
+    clew.wait_for(started["thread"], "delivery.sent")
+    return str(started["thread"])
+
+
+def fields(printed: Any) -> set[str]:
+    assert printed, "an empty list shows no shape"
+    return set(printed[0] if isinstance(printed, list) else printed)
+
+
+def test_what_the_issue_promises_is_documented() -> None:
+    shown = {"id", "status", "kind", "title", "runtime", "workspace", "head", "created_at", "completed_at"}
+    shown |= {"suspended_by", "suspend_message", "notify_target", "notification_status", "notified_at"}
+    assert shown | {"notification_error"} <= SHAPES["threads"] & SHAPES["show"]
+    assert SHAPES["run"] == {"thread", "turn", "state", "text", "error", "usage", "seconds"}
+    assert SHAPES["start"] & SHAPES["send"] >= {"thread", "turn"}
+    assert SHAPES["status"] == {"daemon", "runtimes", "surfaces", "fates"}
+    receipt = {"delivery", "kind", "conversation", "state", "attempts", "message_id", "sent_at", "error"}
+    assert SHAPES["where"] == receipt
+
+
+@pytest.mark.parametrize("command", ["threads --history", "show THREAD", "read THREAD", "where THREAD", "verify THREAD"])
+def test_a_command_that_looks_prints_what_is_documented(clew: Clew, thread: str, command: str) -> None:
+    words = command.replace("THREAD", thread).split()
+    assert fields(clew.json(*words)) == SHAPES[words[0]]
+
+
+@pytest.mark.parametrize("command", ["run", "start"])
+def test_a_command_that_begins_a_thread_prints_what_is_documented(clew: Clew, command: str) -> None:
+    assert fields(clew.json(command, "!text hi")) == SHAPES[command]
+
+
+def test_the_commands_that_change_a_thread_print_what_is_documented(clew: Clew) -> None:
+    thread = clew.json("run", "!text hi")["thread"]
+    assert fields(clew.json("send", thread, "!text hi")) == SHAPES["send"]
+    clew.wait_for(thread, "turn.ended")
+    for command in (["title", thread, "new"], ["fork", thread]):
+        assert fields(clew.json(*command)) == SHAPES["show"]
+
+
+def test_done_resume_stop_and_cancel_print_what_is_documented(clew: Clew) -> None:
+    gate = clew.gate("shapes")
+    thread = clew.json("run", "!text hi")["thread"]
+    assert fields(clew.json("done", thread)) == SHAPES["show"]
+    resumed = clew.json("resume", thread, "--supplement", "!hold shapes")
+    assert fields(resumed) == SHAPES["resume"]
+    gate.wait()
+    assert fields(clew.json("stop", thread)) == SHAPES["stop"]
+    clew.wait_ended(resumed)
+    assert fields(clew.json("cancel", thread)) == SHAPES["show"]
+
+
+def test_the_commands_of_the_daemon_print_what_is_documented(clew: Clew) -> None:
+    for command in (["up"], ["status"], ["doctor"], ["ping", "scripted"]):
+        assert fields(clew.run(*command, "--json").json) == SHAPES[command[0]]
+
+
+def test_status_has_the_documented_parts(clew: Clew) -> None:
+    status = clew.json("status")
+    text = DOCS.read_text(encoding="utf-8")
+    for name in ("daemon", "runtimes", "surfaces", "fates"):
+        line = re.search(rf"^\* `{name}` ([^;\n]*)", text, re.MULTILINE)
+        assert line is not None
+        assert fields(status[name]) == set(re.findall(r"`(\w+)`", line[1])), name
+
+
+def test_every_command_is_documented() -> None:
+    from clew.cli.main import COMMANDS
+
+    text = DOCS.read_text(encoding="utf-8")
+    assert [name for name in COMMANDS if f"`clew {name}" not in text] == []
+    assert set(SHAPES) <= set(COMMANDS)
