@@ -14,6 +14,8 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+import time
+import urllib.request
 from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -22,7 +24,7 @@ from enum import Enum, auto
 from types import TracebackType
 from typing import Any
 
-from clew.surfaces.signing import BadSignature, verify
+from clew.surfaces.signing import BadSignature, sign, verify
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,3 +191,12 @@ def _response(answer: Answer) -> bytes:
     headers = {"Content-Length": str(len(answer.body)), **answer.headers}
     lines = [f"HTTP/1.1 {answer.status} -", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
     return "\r\n".join(lines).encode("latin-1") + answer.body
+
+
+def post_signed(base: str, name: str, secret: str, body: bytes) -> Any:
+    """A message to clew's own inbound webhook, as another program would send it; what it was answered."""
+    now = int(time.time())
+    headers = {"X-Clew-Timestamp": str(now), "X-Clew-Signature": sign(secret, now, body)}
+    request = urllib.request.Request(f"{base}/surfaces/webhook/{name}", body, headers, method="POST")
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.loads(answer.read())

@@ -24,7 +24,7 @@ PATIENCE = 120.0  # seconds for an answer
 SILENCE = 45.0  # seconds without even a heartbeat, after which a stream counts as lost
 TRIES = 5  # of a request that may be repeated
 
-_LOST = (ConnectionError, TimeoutError, http.client.HTTPException)
+_LOST = (ConnectionError, http.client.HTTPException)
 
 
 class Stopped(OutOfReach):
@@ -65,7 +65,6 @@ class Client:
 
     def lines(self, *path: str, body: Json) -> Iterator[Json]:
         """An answer that comes as lines of JSON."""
-        self.reach()
         connection, response = self._open("POST", address(*path), body)
         try:
             for line in response:
@@ -84,28 +83,14 @@ class Client:
             try:
                 for event in self._stream(thread, after):
                     after = after if event.seq is None else event.seq
-                    if event.kind == "bye":
-                        self._end(event.data["reason"])
-                        break
                     yield event
-            except _LOST:
+                    if event.kind == "bye" and event.data["reason"] != "restarting":
+                        raise Stopped("the daemon was stopped; `clew up` starts it again, and open work goes on then")
+            except (*_LOST, TimeoutError):
                 pass
             self._say("the connection was lost; coming back…")
-            self.reach()
-
-    def reach(self) -> None:
-        """Make sure that a daemon answers."""
-        if self._start:
-            from clew.launch import ensure_daemon
-
-            ensure_daemon(self._home, self._say)
-
-    def _end(self, reason: str) -> None:
-        if reason != "restarting":
-            raise Stopped("the daemon was stopped; `clew up` starts it again, and open work goes on then")
 
     def _ask(self, method: str, path: str, body: Json, tries: int) -> Json:
-        self.reach()
         while True:
             tries -= 1
             try:
@@ -113,8 +98,9 @@ class Client:
             except _LOST as error:
                 if not tries:
                     raise OutOfReach("the daemon went away before it answered; `clew logs` tells more") from error
+            except TimeoutError as error:
+                raise OutOfReach(f"the daemon did not answer within {PATIENCE:.0f} s; `clew logs` tells more") from error
             self._say("the connection was lost; trying again…")
-            self.reach()
 
     def _once(self, method: str, path: str, body: Json) -> Json:
         connection, response = self._open(method, path, body)
@@ -123,10 +109,18 @@ class Client:
         finally:
             connection.close()
 
+    def _stream(self, thread: str | None, after: int | None) -> Iterator[Event]:
+        path = ("threads", thread, "events") if thread else ("events",)
+        connection, response = self._open("GET", address(*path, after=after), None, SILENCE)
+        try:
+            yield from parse(iter(lambda: response.read1(1 << 16), b""))
+        finally:
+            connection.close()
+
     def _open(
         self, method: str, path: str, body: Json, timeout: float = PATIENCE
     ) -> tuple[_Connection, http.client.HTTPResponse]:
-        connection = _Connection(str(self._home.socket), timeout)
+        connection = self._connect(timeout)
         headers = {"Content-Type": "application/json"} if body is not None else {}
         try:
             connection.request(method, path, None if body is None else json.dumps(body).encode(), headers)
@@ -138,13 +132,21 @@ class Client:
             raise
         return connection, response
 
-    def _stream(self, thread: str | None, after: int | None) -> Iterator[Event]:
-        path = ("threads", thread, "events") if thread else ("events",)
-        connection, response = self._open("GET", address(*path, after=after), None, SILENCE)
-        try:
-            yield from parse(iter(lambda: response.read1(1 << 16), b""))
-        finally:
-            connection.close()
+    def _connect(self, timeout: float) -> _Connection:
+        """Nothing is sent yet, so a daemon that is missing can be started, and one that just went away again."""
+        connection = _Connection(str(self._home.socket), timeout)
+        for _ in range(TRIES):
+            try:
+                connection.connect()
+                return connection
+            except OutOfReach:
+                if not self._start:
+                    raise
+            from clew.launch import ensure_daemon
+
+            ensure_daemon(self._home, self._say)
+        connection.connect()
+        return connection
 
 
 def address(*path: str, **query: object) -> str:
@@ -184,7 +186,7 @@ class _Connection(http.client.HTTPConnection):
         except (FileNotFoundError, ConnectionRefusedError) as error:
             raise OutOfReach("the daemon does not run; `clew up` starts it") from error
         except PermissionError as error:
-            raise OutOfReach(f"{self._path} is not yours to open; CLEW_HOME is somebody else's") from error
+            raise ClewError(f"{self._path} is not yours to open: set CLEW_HOME to a folder of yours") from error
 
 
 def _word(value: object) -> str:

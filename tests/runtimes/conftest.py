@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
-from clew.clock import SystemClock
+from clew.clock import Clock, SystemClock
 from clew.config import CodexConfig
 from clew.processes import Marks
 from clew.runtimes.base import Seat
@@ -52,11 +53,28 @@ async def runtime(config: CodexConfig, clock: SystemClock, marks: Marks) -> Asyn
     await runtime.close()
 
 
+class MakeRuntime(Protocol):
+    def __call__(self, config: CodexConfig, marks: Marks | None = None, clock: Clock | None = None) -> CodexRuntime: ...
+
+
 @pytest.fixture
-async def own_runtime(config: CodexConfig, clock: SystemClock, marks: Marks) -> AsyncIterator[CodexRuntime]:
-    runtime = CodexRuntime(config, clock, marks)
-    yield runtime
-    await runtime.close()
+async def make_runtime(clock: SystemClock, marks: Marks) -> AsyncIterator[MakeRuntime]:
+    """Makes runtimes that are closed behind the test."""
+    made: list[CodexRuntime] = []
+    ours, time = marks, clock
+
+    def make(config: CodexConfig, marks: Marks | None = None, clock: Clock | None = None) -> CodexRuntime:
+        made.append(CodexRuntime(config, clock or time, marks or ours))
+        return made[-1]
+
+    yield make
+    for each in made:
+        await each.close()
+
+
+@pytest.fixture
+def own_runtime(make_runtime: MakeRuntime, config: CodexConfig) -> CodexRuntime:
+    return make_runtime(config)
 
 
 @pytest.fixture
@@ -81,6 +99,17 @@ async def raw(home: Path, clock: SystemClock, marks: Marks) -> AsyncIterator[Cal
 @pytest.fixture(scope="module")
 def strict(runtime: CodexRuntime, config: CodexConfig, clock: SystemClock, marks: Marks) -> CodexRuntime:
     """On the same app-server, but Codex must ask before it does anything."""
-    asking = CodexRuntime(replace(config, approval_policy="untrusted", sandbox="read-only"), clock, marks)
-    asking._server = runtime._server
-    return asking
+    return beside(
+        runtime, CodexRuntime(replace(config, approval_policy="untrusted", sandbox="read-only"), clock, marks)
+    )
+
+
+@pytest.fixture(scope="module")
+def free(runtime: CodexRuntime, config: CodexConfig, clock: SystemClock, marks: Marks) -> CodexRuntime:
+    """On the same app-server, but without a sandbox: pids are real."""
+    return beside(runtime, CodexRuntime(replace(config, sandbox="danger-full-access"), clock, marks))
+
+
+def beside(runtime: CodexRuntime, other: CodexRuntime) -> CodexRuntime:
+    other._server = runtime._server
+    return other

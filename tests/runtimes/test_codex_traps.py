@@ -9,7 +9,7 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,14 +36,17 @@ from clew.processes import Marks
 from clew.runtimes.base import RecordState, Seat
 from clew.runtimes.codex import CodexRuntime
 from clew.runtimes.codex.session import CodexSession
+from clew.runtimes.codex.threads import Position
 from clew.runtimes.jsonrpc import RpcError, RpcTimeout
 from clew.scripted_model import Request, ScriptedModel, write_codex_home
 from clew.scripted_model import play as player
 from clew.scripted_model.script import Say, Shell, Step
+from tests.runtimes.conftest import MakeRuntime
 from tests.runtimes.raw import GUARD, RawCodex, collect, cut_texts, ended, next_of, only, request, said
 
 MakeRaw = Callable[[], RawCodex]
 
+CHATTER = "while :; do echo up; sleep 0.05; done"  # its first output may not be told
 ASKS = {"approvalPolicy": "untrusted", "sandbox": "read-only"}
 
 
@@ -106,6 +109,7 @@ async def test_a_turn_on_a_busy_thread_steers_silently_so_we_refuse_it(
     first = await codex.turn(thread, "!hold silent\n!text a", "one")
     await model.held("silent")
     assert await codex.turn(thread, "!text b", "two") == first
+    model.release("silent")
     await codex.hear("turn/completed")
     assert len(await codex.turns(thread)) == 1
 
@@ -132,15 +136,10 @@ async def test_a_steer_in_mid_message_throws_the_message_away(session: CodexSess
 async def test_a_steer_is_taken_before_the_turn_has_begun_and_refused_when_idle(
     session: CodexSession, model: ScriptedModel
 ) -> None:
-    events = session.run(request("!hold early\n!text a", turn="a"))
-    first = asyncio.ensure_future(anext(events))
-    async with asyncio.timeout(GUARD):
-        await asyncio.sleep(0)
-        while session._live is None:
-            await asyncio.sleep(0)
-        assert await session.steer(said("!text both heard", "s"))
-    rest = [await first, *await collect(events)]
-    assert ended(rest).messages == {"a", "s"}
+    live = await session._begin(request("!hold early\n!text a", turn="a"))
+    assert await session.steer(said("!text both heard", "s"))
+    model.release("early")
+    assert ended(await collect(session._follow(live))).messages == {"a", "s"}
     assert not await session.steer(said("too late"))
 
 
@@ -148,19 +147,18 @@ async def test_an_interrupt_before_the_beginning_is_refused_so_ours_waits(
     codex: RawCodex, session: CodexSession, tmp_path: Path
 ) -> None:
     thread = await codex.thread(tmp_path)
-    given = [{"type": "text", "text": "!text a"}]
-    starting = asyncio.ensure_future(codex.ask("turn/start", threadId=thread, input=given))
-    with pytest.raises(RpcError, match="no active turn"):
-        await codex.ask("turn/interrupt", threadId=thread, turnId="")
-    await starting
-    assert (await codex.hear("turn/completed"))["turn"]["status"] == "completed"
+    turn = await codex.turn(thread, "!text a")
+    try:
+        await codex.ask("turn/interrupt", threadId=thread, turnId=turn)
+        expected = "interrupted"  # it had begun already
+    except RpcError as error:
+        assert "no active turn" in error.message
+        expected = "completed"
+    assert (await codex.hear("turn/completed"))["turn"]["status"] == expected
 
-    events = session.run(request("!hold at once", turn="a"))
-    first = asyncio.ensure_future(anext(events))
-    while session._live is None:
-        await asyncio.sleep(0)
+    live = await session._begin(request("!hold at once", turn="a"))
     await session.interrupt()
-    assert ended([await first, *await collect(events)]).state is TurnState.INTERRUPTED
+    assert ended(await collect(session._follow(live))).state is TurnState.INTERRUPTED
 
 
 async def test_a_second_interrupt_is_never_answered_so_ours_is_sent_once(
@@ -214,10 +212,10 @@ async def test_an_interrupt_loses_the_open_message_and_a_late_answer_is_ignored(
 
 
 async def test_an_interrupt_does_not_stop_the_command_so_we_clean_up_behind_it(
-    codex: RawCodex, session: CodexSession, tmp_path: Path
+    codex: RawCodex, free: CodexRuntime, seat: Seat, tmp_path: Path
 ) -> None:
     thread = await codex.thread(tmp_path)
-    turn = await codex.turn(thread, "!shell echo up; sleep 1000")
+    turn = await codex.turn(thread, f"!shell {CHATTER}")
     await codex.hear("item/commandExecution/outputDelta")
     await codex.ask("turn/interrupt", threadId=thread, turnId=turn)
     await codex.hear("turn/completed")
@@ -226,17 +224,14 @@ async def test_an_interrupt_does_not_stop_the_command_so_we_clean_up_behind_it(
     item = await codex.hear_item("item/completed", "commandExecution")
     assert (item["status"], item["exitCode"]) == ("failed", -1)
 
-    pidfile = tmp_path / "pid"
-    events = session.run(request(f"!shell echo $$ > {pidfile}; echo up; exec sleep 1000", turn="a"))
+    session = await free.open(seat)
+    events = session.run(request(f"!shell echo $$ > pid; {CHATTER}", turn="a"))
     while (await next_of(events, Activity)).phase is not Phase.UPDATED:
         pass
-    pid = int(pidfile.read_text())
-    watch = os.pidfd_open(pid) if processes.look(pid) else None
+    watch = os.pidfd_open(int((tmp_path / "pid").read_text()))
     await session.interrupt()
     assert ended(await collect(events)).state is TurnState.INTERRUPTED
-    if watch is not None:
-        await readable(watch)
-    assert processes.look(pid) is None
+    await readable(watch)
     assert ended(await collect(session.run(request("!text next", turn="b")))).text == "next"
 
 
@@ -286,19 +281,11 @@ async def test_a_failure_of_the_model_ends_the_turn_with_a_reason_and_the_thread
     assert ended(await collect(session.run(request("!text fine again", turn="b")))).text == "fine again"
 
 
-@pytest.fixture
-async def patient(
-    model: ScriptedModel, tmp_path: Path, clock: SystemClock, marks: Marks
-) -> AsyncIterator[CodexRuntime]:
-    """A Codex that tries again when the stream is cut."""
-    home = write_codex_home(tmp_path / "patient", model.url, stream_retries=2, request_retries=2)
-    runtime = CodexRuntime(CodexConfig(home=str(home)), clock, marks)
-    yield runtime
-    await runtime.close()
-
-
-async def test_a_retried_stream_begins_a_new_message_and_the_cut_one_is_told(patient: CodexRuntime, seat: Seat) -> None:
-    session = await patient.open(seat)
+async def test_a_retried_stream_begins_a_new_message_and_the_cut_one_is_told(
+    make_runtime: MakeRuntime, model: ScriptedModel, seat: Seat, tmp_path: Path
+) -> None:
+    home = write_codex_home(tmp_path / "patient", model.url, stream_retries=2)
+    session = await make_runtime(CodexConfig(home=str(home))).open(seat)
     events = await collect(session.run(request("!text once more\n!cut 1", turn="a")))
     assert cut_texts(events) == ["once more"]
     assert [n.kind for n in only(events, Notice)] == [NoticeKind.RETRYING]
@@ -308,20 +295,17 @@ async def test_a_retried_stream_begins_a_new_message_and_the_cut_one_is_told(pat
 
 
 async def test_a_refused_connection_never_ends_the_turn_but_an_interrupt_does(
-    tmp_path: Path, clock: SystemClock, marks: Marks, seat: Seat
+    make_runtime: MakeRuntime, tmp_path: Path, seat: Seat
 ) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # bound and not listening: refused, and nobody else can have it
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
-        home = write_codex_home(tmp_path / "refused", url, stream_retries=1)
-        runtime = CodexRuntime(CodexConfig(home=str(home)), clock, marks)
-        session = await runtime.open(seat)
+        home = write_codex_home(tmp_path / "refused", url)  # no retries: and yet
+        session = await make_runtime(CodexConfig(home=str(home))).open(seat)
         events = session.run(request("!text a", turn="a"))
-        for _ in range(3):
-            assert (await next_of(events, Notice)).kind is NoticeKind.RETRYING
+        assert (await next_of(events, Notice)).kind is NoticeKind.RETRYING
         await session.interrupt()
         assert ended(await collect(events)).state is TurnState.INTERRUPTED
-        await runtime.close()
 
 
 # Section 4: requests of the server
@@ -488,13 +472,18 @@ async def test_a_question_in_passing_is_a_message_and_never_the_answer(
     assert record is not None and record.text == "the answer"
 
 
-async def test_a_dynamic_tool_is_called_back(codex: RawCodex, model: ScriptedModel, tmp_path: Path) -> None:
-    tool = {"type": "function", "name": "exec_command", "description": "ours", "inputSchema": {"type": "object"}}
-    thread = await codex.thread(tmp_path, dynamicTools=[{**tool, "name": "look_up"}])
-    model.on("dynamic-1", lambda asked: [Say("ok")] if asked.acts_done else [Shell("x")])
-    await codex.turn(thread, "dynamic-2 !text a")
-    await codex.hear("turn/completed")
-    assert any("look_up" in str(each.body) for each in model.requests if "dynamic-2" in each.prompt)
+async def test_a_dynamic_tool_is_called_back(
+    codex: RawCodex, model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = {"type": "function", "name": "look_up", "description": "ours", "inputSchema": {"type": "object"}}
+    monkeypatch.setattr(player, "shell_call", lambda asked, what: player.function("look_up", {"what": what}))
+    thread = await codex.thread(tmp_path, dynamicTools=[tool])
+    await codex.turn(thread, "dynamic-1\n!shell the thing\n!text found")
+    id, method, asked = await codex.asked_for()
+    assert (method, asked["tool"], asked["arguments"]) == ("item/tool/call", "look_up", {"what": "the thing"})
+    codex.peer.answer(id, {"contentItems": [{"type": "inputText", "text": "here"}], "success": True})
+    assert (await codex.hear("turn/completed"))["turn"]["status"] == "completed"
+    assert "here" in [each for each in model.requests if "dynamic-1" in each.prompt][-1].outputs
 
 
 async def test_code_mode_changes_nothing_but_the_ids_of_items(strict: CodexRuntime, seat: Seat) -> None:
@@ -509,16 +498,20 @@ async def test_code_mode_changes_nothing_but_the_ids_of_items(strict: CodexRunti
 # Section 5: durability
 
 
+BEFORE = (None, (RecordState.CUT, ""))  # whether its message was written by then is a matter of a moment
+AFTER = ((RecordState.CUT, "the answer"), (RecordState.COMPLETED, "the answer"))
+
+
 @pytest.mark.parametrize(
-    ("kill_on", "status", "items"),
+    ("kill_on", "script", "found"),
     [
-        (None, None, None),
-        (is_method("turn/started"), "interrupted", []),
-        (is_item("item/started", "userMessage"), "interrupted", []),
-        (is_item("item/completed", "userMessage"), "interrupted", ["userMessage"]),
-        (is_item("item/completed", "agentMessage"), "interrupted", ["userMessage", "agentMessage"]),
-        (is_method("thread/tokenUsage/updated"), "interrupted", ["userMessage", "agentMessage"]),
-        (is_method("turn/completed"), "completed", ["userMessage", "agentMessage"]),
+        (None, "!hold {}", BEFORE),
+        (is_method("turn/started"), "!hold {}", BEFORE),
+        (is_item("item/started", "userMessage"), "!hold {}", BEFORE),
+        (is_item("item/completed", "userMessage"), "!hold {}", [(RecordState.CUT, "")]),
+        (is_item("item/completed", "agentMessage"), "!text the answer\n!think on\n!hold {}", AFTER[:1]),
+        (is_method("thread/tokenUsage/updated"), "!text the answer", AFTER),
+        (is_method("turn/completed"), "!text the answer", AFTER[1:]),
     ],
     ids=["answer", "turn started", "message started", "message", "text", "usage", "end"],
 )
@@ -526,40 +519,24 @@ async def test_a_kill_leaves_what_was_told_and_our_record_reads_it(
     raw: MakeRaw,
     runtime: CodexRuntime,
     seat: Seat,
-    tmp_path: Path,
+    clock: SystemClock,
     kill_on: Callable[[str, dict[str, Any]], bool] | None,
-    status: str | None,
-    items: list[str] | None,
+    script: str,
+    found: Sequence[tuple[RecordState, str] | None],
 ) -> None:
     first = await raw().start()
-    thread = await first.thread(tmp_path)
-    if kill_on is not None:
-        first.kill_on = kill_on
-    try:
-        await first.turn(thread, "!text the answer", "killed")
-    finally:
-        if kill_on is None:
-            first.kill()
+    thread = await first.thread(Path(seat.workspace))
+    first.kill_on = kill_on or first.kill_on
+    await first.turn(thread, script.format(clock.token()), "killed")
+    if kill_on is None:
+        first.kill()
     async with asyncio.timeout(GUARD):
         await first.is_lost.wait()
     await first.end()
-    await check_record(runtime, seat, thread, status, items)
-
-
-async def check_record(
-    runtime: CodexRuntime, seat: Seat, thread: str, status: str | None, items: list[str] | None
-) -> None:
-    from clew.runtimes.codex.threads import Position
-
     session = await runtime.open(replace(seat, continuity=Position(thread).continuity()))
     record = await session.record("killed")
-    if not items:
-        assert record is None, "it is safe to send it again"
-        return
-    assert record is not None
-    assert record.state is (RecordState.COMPLETED if status == "completed" else RecordState.CUT)
-    assert record.text == ("the answer" if "agentMessage" in items else "")
-    assert record.messages == {"killed"}
+    assert (record and (record.state, record.text)) in found
+    assert record is None or record.messages == {"killed"}
     assert ended(await collect(session.run(request("!text goes on", turn="next")))).text == "goes on"
 
 
@@ -568,7 +545,7 @@ async def test_a_crashed_and_an_interrupted_turn_differ_in_codex_but_both_are_cu
 ) -> None:
     first = await raw().start()
     thread = await first.thread(tmp_path)
-    turn = await first.turn(thread, "!hold stopped", "killed")
+    turn = await first.turn(thread, "!hold stopped", "stopped")
     await first.hear_item("item/completed", "userMessage")
     await first.ask("turn/interrupt", threadId=thread, turnId=turn)
     await first.hear("turn/completed")
@@ -583,16 +560,19 @@ async def test_a_crashed_and_an_interrupted_turn_differ_in_codex_but_both_are_cu
     assert crashed["status"] == again["status"] == "interrupted"
     assert crashed["completedAt"] is None and again["completedAt"] is not None
     await second.end()
-    await check_record(runtime, seat, thread, "interrupted", ["userMessage"])
+    session = await runtime.open(replace(seat, continuity=Position(thread).continuity()))
+    for turn in ("stopped", "crashed"):
+        record = await session.record(turn)
+        assert record is not None and record.state is RecordState.CUT
 
 
 async def test_a_grandchild_outlives_a_killed_codex_but_not_our_end(
-    config: CodexConfig, clock: SystemClock, seat: Seat, tmp_path: Path
+    make_runtime: MakeRuntime, config: CodexConfig, clock: SystemClock, seat: Seat, tmp_path: Path
 ) -> None:
     marks = Marks(clock.token()[:8], "x")
-    runtime = CodexRuntime(replace(config, sandbox="danger-full-access"), clock, marks)
+    runtime = make_runtime(replace(config, sandbox="danger-full-access"), marks)
     session = await runtime.open(seat)
-    events = session.run(request("!shell (sleep 1000) & echo $! > pid; echo up; wait", turn="a"))
+    events = session.run(request(f"!shell (sleep 1000) & echo $! > pid; {CHATTER}", turn="a"))
     while (await next_of(events, Activity)).phase is not Phase.UPDATED:
         pass
     pid = int((tmp_path / "pid").read_text())
@@ -640,8 +620,6 @@ async def test_the_message_id_is_no_key_against_repetition_but_finds_the_turn(
 async def test_a_queue_of_codex_starts_by_itself_on_resume_so_a_thread_may_be_busy(
     raw: MakeRaw, runtime: CodexRuntime, seat: Seat, model: ScriptedModel, tmp_path: Path
 ) -> None:
-    from clew.runtimes.codex.threads import Position
-
     first = await raw().start()
     thread = await first.thread(tmp_path)
     await first.turn(thread, "!hold before the queue")

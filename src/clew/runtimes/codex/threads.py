@@ -4,6 +4,7 @@ Codex's input."""
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable
 
 import msgspec
@@ -17,7 +18,8 @@ from clew.runtimes.jsonrpc import RpcError
 
 log = logging.getLogger(__name__)
 
-_UNKNOWN = ("no rollout found", "not found", "not loaded", "invalid thread id")
+# A thread that Codex knows nothing of; the last: it was killed before it had written anything.
+_UNKNOWN = re.compile(r"no rollout found|not found|not loaded|invalid thread id|rollout at .* is empty")
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -75,7 +77,7 @@ async def _unless_unknown(
     try:
         return await connection.ask(method, params, wire.ThreadAnswer)
     except RpcError as error:
-        if not any(words in error.message for words in _UNKNOWN):
+        if not _UNKNOWN.search(error.message):
             raise trouble.refuses(f"do {method} with {thread}", error.message) from error
         log.warning("Codex has no thread %s (%s); a new one is begun", thread, error.message)
         return None
