@@ -1,9 +1,9 @@
 """The real engine on a real database in a folder, with the scripted runtime and a surface that keeps what it is given.
 
-    async with Rig(tmp_path) as rig:
-        accepted = await rig.say("!text hello")
-        await rig.ended(accepted.turn)
-        assert rig.room.texts == ["hello"]
+async with Rig(tmp_path) as rig:
+    accepted = await rig.say("!text hello")
+    await rig.ended(accepted.turn)
+    assert rig.room.texts == ["hello"]
 """
 
 from __future__ import annotations
@@ -107,6 +107,7 @@ class Rig:
             workspace=str(folder),
         )
         self._task: asyncio.Task[None] | None = None
+        self._dead = False
 
     async def __aenter__(self) -> Rig:
         ready = asyncio.Event()
@@ -124,11 +125,12 @@ class Rig:
 
     async def kill(self) -> None:
         """End it where it stands. The rows stay as they are."""
-        if self._task is None:
+        if self._dead:
             return
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
-        self._task = None
+        self._dead = True
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
         await asyncio.to_thread(self.store.close)
 
     # What people do
@@ -154,6 +156,11 @@ class Rig:
         return self.engine._runner._sessions._open[thread or ""]
 
     # What happens
+
+    async def held(self, name: str) -> None:
+        """Until a turn has come to `!hold NAME`."""
+        async with asyncio.timeout(PATIENCE):
+            await self.scripted.holds.held(name)
 
     async def until(self, happened: Callable[[Entry], bool]) -> Entry:
         """The first entry of the log, past or to come, that is so."""

@@ -19,6 +19,7 @@ from clew import lock, processes
 from clew.cli.checks import all_checks
 from clew.client import Stopped
 from tests.daemons import SCRIPTED, Clew
+from tests.receivers import Answer, Receiver
 
 
 @pytest.fixture
@@ -222,6 +223,22 @@ def test_restart_keeps_what_was_said_and_tells_watchers_to_wait(clew: Clew) -> N
     assert next(events).kind == "bye"
     assert next(events).kind == "hello"
     assert clew.json("show", thread)["status"] == "idle"
+
+
+def test_notify_sends_by_itself_what_is_owed_when_no_daemon_runs(clew: Clew) -> None:
+    with Receiver(otherwise=Answer(503)) as receiver:
+        clew.configure(f'{SCRIPTED}[surfaces.webhook.x]\nurl = "{receiver.url}"\nsecret = "of the test"\n')
+        thread = clew.json("start", "!text owed", "--notify", "webhook:x")["thread"]
+        receiver.wait_for(1)
+        clew("down")
+        (would,) = clew.json("notify", "--dry-run")
+        assert (would["state"], would["target"]) == ("would send", "webhook:x")
+        receiver.otherwise = Answer()
+        (done,) = clew.json("notify")
+        assert (done["state"], done["thread"]) == ("sent", thread)
+        assert len(receiver.keys) == 1
+        assert lock.is_free(clew.home.lock)
+        assert clew.json("notify") == []
 
 
 def test_notify_works_by_itself_when_no_daemon_runs_and_starts_none(clew: Clew) -> None:

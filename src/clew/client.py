@@ -10,6 +10,7 @@ import http.client
 import json
 import os
 import socket
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -48,10 +49,18 @@ def new_message_id() -> str:
 class Client:
     """`say` gets a line at every wait. Without `start` a missing daemon is an error, else it is started."""
 
-    def __init__(self, home: Home, *, start: bool = True, say: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(
+        self,
+        home: Home,
+        *,
+        start: bool = True,
+        say: Callable[[str], None] = lambda line: None,
+        patience: float | None = PATIENCE,
+    ) -> None:
         self._home = home
         self._start = start
         self._say = say
+        self._patience = patience
 
     def get(self, *path: str, **query: object) -> Json:
         return self._ask("GET", address(*path, **query), None, tries=TRIES)
@@ -65,7 +74,7 @@ class Client:
 
     def lines(self, *path: str, body: Json) -> Iterator[Json]:
         """An answer that comes as lines of JSON."""
-        connection, response = self._open("POST", address(*path), body)
+        connection, response = self._open("POST", address(*path), body, self._patience)
         try:
             for line in response:
                 yield _raise_error(json.loads(line))
@@ -79,9 +88,11 @@ class Client:
 
         `hello` comes whenever a connection stands: from there on nothing is missed.
         """
+        pause = 0.0
         while True:
             try:
                 for event in self._stream(thread, after):
+                    pause = 0.0
                     after = after if event.seq is None else event.seq
                     yield event
                     if event.kind == "bye" and event.data["reason"] != "restarting":
@@ -89,6 +100,8 @@ class Client:
             except (*_LOST, TimeoutError):
                 pass
             self._say("the connection was lost; coming back…")
+            time.sleep(pause)
+            pause = min(2.0, pause * 2 + 0.1)
 
     def _ask(self, method: str, path: str, body: Json, tries: int) -> Json:
         while True:
@@ -99,11 +112,13 @@ class Client:
                 if not tries:
                     raise OutOfReach("the daemon went away before it answered; `clew logs` tells more") from error
             except TimeoutError as error:
-                raise OutOfReach(f"the daemon did not answer within {PATIENCE:.0f} s; `clew logs` tells more") from error
+                raise OutOfReach(
+                    f"the daemon gave no answer in {self._patience:g} s; `clew logs` tells more"
+                ) from error
             self._say("the connection was lost; trying again…")
 
     def _once(self, method: str, path: str, body: Json) -> Json:
-        connection, response = self._open(method, path, body)
+        connection, response = self._open(method, path, body, self._patience)
         try:
             return json.loads(response.read())
         finally:
@@ -118,7 +133,7 @@ class Client:
             connection.close()
 
     def _open(
-        self, method: str, path: str, body: Json, timeout: float = PATIENCE
+        self, method: str, path: str, body: Json, timeout: float | None
     ) -> tuple[_Connection, http.client.HTTPResponse]:
         connection = self._connect(timeout)
         headers = {"Content-Type": "application/json"} if body is not None else {}
@@ -132,7 +147,7 @@ class Client:
             raise
         return connection, response
 
-    def _connect(self, timeout: float) -> _Connection:
+    def _connect(self, timeout: float | None) -> _Connection:
         """Nothing is sent yet, so a daemon that is missing can be started, and one that just went away again."""
         connection = _Connection(str(self._home.socket), timeout)
         for _ in range(TRIES):
@@ -174,7 +189,7 @@ def _event(block: bytes) -> Event | None:
 
 
 class _Connection(http.client.HTTPConnection):
-    def __init__(self, path: str, timeout: float) -> None:
+    def __init__(self, path: str, timeout: float | None) -> None:
         super().__init__("clew", timeout=timeout)
         self._path = path
 
@@ -184,8 +199,10 @@ class _Connection(http.client.HTTPConnection):
         try:
             self.sock.connect(self._path)
         except (FileNotFoundError, ConnectionRefusedError) as error:
+            self.close()
             raise OutOfReach("the daemon does not run; `clew up` starts it") from error
         except PermissionError as error:
+            self.close()
             raise ClewError(f"{self._path} is not yours to open: set CLEW_HOME to a folder of yours") from error
 
 

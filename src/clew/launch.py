@@ -16,16 +16,20 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from clew import lock
 from clew.client import Client, known
 from clew.errors import ClewError, OutOfReach, StoreHeld
 from clew.home import Home
 
+if TYPE_CHECKING:
+    from clew.processes import Process
+
 START = 60.0  # seconds in which a daemon must get ready
 HANDOVER = 30.0  # seconds in which one that starts or stops must have done so
 CLOSING = 20.0  # seconds beyond its grace in which a daemon must have ended
+KEPT_OUTPUT = 1 << 20  # bytes
 _POLL = 0.05
 
 Say = Callable[[str], None]
@@ -94,7 +98,7 @@ def spawn(home: Home) -> None:
     # A daemon that is started from within an agent's work must not be taken for a part of it.
     environ = {name: value for name, value in os.environ.items() if name != VARIABLE}
     receiver, sender = os.pipe()
-    with os.fdopen(receiver, "rb") as pipe, (home.logs / "daemon.out").open("wb") as out:
+    with os.fdopen(receiver, "rb") as pipe, _daemon_output(home) as out:
         try:
             subprocess.Popen(
                 [sys.executable, "-m", "clew.daemon", "--ready-fd", str(sender)],
@@ -108,29 +112,34 @@ def spawn(home: Home) -> None:
             )
         finally:
             os.close(sender)
-        _await_ready(home, pipe.fileno())
+        _await_ready(home, pipe.fileno(), out.tell())
 
 
-def _await_ready(home: Home, pipe: int) -> None:
+def _daemon_output(home: Home) -> BinaryIO:
+    """For what a daemon says beside its log, such as its last words; only its owner may read it."""
+    path = home.logs / "daemon.out"
+    is_long = path.exists() and path.stat().st_size > KEPT_OUTPUT
+    return open(path, "wb" if is_long else "ab", opener=lambda name, flags: os.open(name, flags, 0o600))
+
+
+def _await_ready(home: Home, pipe: int, begin: int) -> None:
     news = b""
     deadline = time.monotonic() + START
     while not news.endswith(b"\n"):
         if not select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))[0]:
             raise OutOfReach(f"the daemon was not ready within {START:.0f} s; `clew logs` tells more")
         if not (piece := os.read(pipe, 65536)):
-            raise ClewError(f"the daemon ended while it started{_last_words(home)}")
+            raise ClewError(f"the daemon ended while it started{_last_words(home, begin)}")
         news += piece
     told: dict[str, Any] = json.loads(news)
     if error := told.get("error"):
         raise known(error["code"], error["message"])
 
 
-def _last_words(home: Home) -> str:
-    with suppress(OSError):
-        lines = (home.logs / "daemon.out").read_text(errors="replace").strip().splitlines()
-        if lines:
-            return f": {lines[-1]} (see {home.logs / 'daemon.out'})"
-    return "; `clew logs` tells more"
+def _last_words(home: Home, begin: int) -> str:
+    path = home.logs / "daemon.out"
+    lines = path.read_bytes()[begin:].decode(errors="replace").strip().splitlines()
+    return f": {lines[-1]} (see {path})" if lines else "; `clew logs` tells more"
 
 
 def stop_daemon(home: Home, grace: float, say: Say, *, restart: bool = False) -> bool:
@@ -178,7 +187,7 @@ def _ask_to_stop(home: Home, grace: float, restart: bool) -> bool:
     return False
 
 
-def _gone(process: Any, patience: float) -> bool:
+def _gone(process: Process, patience: float) -> bool:
     """Whether a process ends in time. Woken by its end where the system can tell."""
     from clew import processes
 

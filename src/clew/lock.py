@@ -18,7 +18,7 @@ from typing import Any
 
 from clew.errors import StoreHeld
 
-_PATIENCE = 0.3  # seconds; `is_free` takes the lock for a moment, and must not keep a daemon from starting
+_PATIENCE = 0.5  # seconds; `is_free` takes the lock for a moment, and must not keep a daemon from starting
 
 
 @dataclass(frozen=True, slots=True)

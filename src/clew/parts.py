@@ -62,7 +62,7 @@ def _make(group: str, sections: object, given: Mapping[str, Any]) -> tuple[dict[
     made = {}
     for name, factory in factories.items():
         try:
-            made[name] = _call(_OWN.get(factory.__name__, factory), {**given, "config": getattr(sections, name, None)})
+            made[name] = _call(_OWN.get((group, name), factory), {**given, "config": getattr(sections, name, None)})
         except ConfigError:
             raise
         except Exception as error:  # somebody else's code
@@ -80,7 +80,7 @@ def _scripted(config: ScriptedConfig, clock: Clock, home: Home) -> Runtime:
     return ScriptedRuntime(clock, FileLedger(folder), holds=Holds(folder / "holds"))
 
 
-_OWN: Mapping[str, Callable[..., Any]] = {"ScriptedRuntime": _scripted}
+_OWN: Mapping[tuple[str, str], Callable[..., Any]] = {(plugins.RUNTIMES, "scripted"): _scripted}
 
 
 def _call(factory: Callable[..., Any], given: Mapping[str, Any]) -> Any:

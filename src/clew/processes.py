@@ -131,7 +131,7 @@ async def _signal_until_gone(
     told: set[tuple[int, str]] = set()
     deadline = clock.monotonic() + grace
     pause = 0.005
-    while alive := await asyncio.to_thread(find):
+    while alive := await _find(find, clock, sure=not ended):
         for process in alive:
             if process.key not in told:
                 tell(process, number)
@@ -142,6 +142,14 @@ async def _signal_until_gone(
         await clock.sleep(pause)
         pause = min(pause * 2, 0.1)
     return alive
+
+
+async def _find(find: Callable[[], list[Process]], clock: Clock, *, sure: bool) -> list[Process]:
+    """A process shows no environment for the moment of its exec: among the dying, nothing found is looked at twice."""
+    if (found := await asyncio.to_thread(find)) or sure:
+        return found
+    await clock.sleep(0.005)
+    return await asyncio.to_thread(find)
 
 
 def tell(process: Process, number: signal.Signals) -> None:

@@ -54,7 +54,8 @@ def test_the_version_is_told(idle: Clew) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["nonsense"], ["run"], ["threads", "--limit", "0"], ["resume", "01ABC"], ["run", "x", "--file", "/nowhere"]]
+    "words",
+    [["nonsense"], ["run"], ["threads", "--limit", "0"], ["resume", "01ABC"], ["run", "x", "--file", "/nowhere"]],
 )
 def test_wrong_usage_exits_with_2_and_says_what_is_wrong(idle: Clew, words: list[str]) -> None:
     result = idle.run(*words)

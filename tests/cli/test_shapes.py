@@ -49,7 +49,9 @@ def test_what_the_issue_promises_is_documented() -> None:
     assert SHAPES["where"] == receipt
 
 
-@pytest.mark.parametrize("command", ["threads --history", "show THREAD", "read THREAD", "where THREAD", "verify THREAD"])
+@pytest.mark.parametrize(
+    "command", ["threads --history", "show THREAD", "read THREAD", "where THREAD", "verify THREAD"]
+)
 def test_a_command_that_looks_prints_what_is_documented(clew: Clew, thread: str, command: str) -> None:
     words = command.replace("THREAD", thread).split()
     assert fields(clew.json(*words)) == SHAPES[words[0]]

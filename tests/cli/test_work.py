@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from typing import Any
 
+from clew import launch
 from tests.daemons import Clew
 
 
@@ -92,6 +94,20 @@ def test_a_second_ctrl_c_leaves_the_turn_running_and_says_how_to_come_back(clew:
     gate.release()
     assert result.code == 130
     assert "clew watch" in result.err
+
+
+def test_run_goes_on_when_the_daemon_is_killed_under_it(clew: Clew) -> None:
+    gate = clew.gate("killed")
+    running = clew.begin("run", "!text begun\n!hold killed\n!text done")
+    gate.wait()
+    with launch.starting(clew.home, lambda line: None):  # so that it comes back only when the test is ready
+        clew.kill()
+        gate.release()
+    gate.wait()
+    gate.release()
+    result = clew.wait(running)
+    assert (result.code, result.out.splitlines()[-1]) == (0, "done")
+    assert "it was cut off and is continued" in result.err
 
 
 def test_start_returns_at_once_and_the_task_is_completed_by_itself(clew: Clew) -> None:
@@ -187,7 +203,7 @@ def test_watch_comes_back_by_itself_after_a_restart_without_a_gap_or_a_repeat(cl
     first = json.loads(watching.stdout.readline())
     clew("restart")
     clew.wait_ended(clew.json("send", thread, "!text after"))
-    seen = []
+    seen: list[Any] = []
     while "turn.ended" not in [event["kind"] for event in seen]:
         seen.append(json.loads(watching.stdout.readline()))
     clew.end(watching)

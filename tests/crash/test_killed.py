@@ -119,12 +119,13 @@ def test_of_two_resumes_at_once_one_runs(desk: Desk, tmp_path: Path) -> None:
     clew.up()
     thread = clew.json("start", "!text one", "--workspace", str(tmp_path))["thread"]
     clew.wait_for(thread, "thread.status", status="completed")
-    both = [clew.begin("resume", thread, "--supplement", "!text two", "--json") for _ in range(2)]
+    both = [clew.begin("resume", thread, "--supplement", "!hold here\n!text two", "--json") for _ in range(2)]
     results = [clew.wait(process) for process in both]
     assert sorted(result.code for result in results) == [0, 1]
     clew.wait_for(thread, "thread.status", status="idle")
     loser = next(result for result in results if result.code == 1)
     assert "cannot be resumed" in loser.json["error"]["message"]
     won = next(result for result in results if result.code == 0).json
+    desk.model.release("here")
     clew.wait_ended(won)
     assert desk.model.count("two") == 1

@@ -73,7 +73,7 @@ async def test_a_steer_that_comes_too_late_becomes_a_queued_turn_and_its_sender_
             return False
 
         session = await rig.scripted_session(first.thread)
-        session.steer = never  # type: ignore[method-assign, assignment]
+        session.steer = never  # type: ignore[method-assign]
         late = await rig.say("!text two")
         assert late.fate is Fate.STEER
         queued = await rig.saw("steer.queued")

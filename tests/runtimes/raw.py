@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+import pytest
 
 from clew.clock import Clock
 from clew.config import CodexConfig
 from clew.events import Event, TextDone, TurnEnded
 from clew.model import Said
 from clew.processes import Marks
-from clew.runtimes.base import TurnRequest
-from clew.runtimes.codex import binary
+from clew.runtimes.base import TurnRecord, TurnRequest
+from clew.runtimes.codex import binary, record
+from clew.runtimes.codex.connection import Connection
 from clew.runtimes.jsonrpc import Peer, RequestId
 from clew.runtimes.process import Child, spawn
+from clew.scripted_model import ScriptedModel
 
 E = TypeVar("E")
 GUARD = 30.0  # seconds: only so that a broken test ends
@@ -118,6 +121,21 @@ class RawCodex:
         found = look()
         assert found is not None
         return found
+
+
+def release_when_followed(monkeypatch: pytest.MonkeyPatch, model: ScriptedModel, name: str) -> None:
+    """A session that attaches looks twice whether the turn lives; from the second look on it misses nothing."""
+    find, looks = record.find, 0
+
+    async def find_and_release(connection: Connection, thread: str, turn: str) -> TurnRecord | None:
+        nonlocal looks
+        found = await find(connection, thread, turn)
+        looks += 1
+        if looks == 2:
+            model.release(name)
+        return found
+
+    monkeypatch.setattr(record, "find", find_and_release)
 
 
 def said(text: str, id: str = "message") -> Said:

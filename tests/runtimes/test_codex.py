@@ -41,15 +41,12 @@ from clew.runtimes.base import (
     Runtime,
     Seat,
     Session,
-    TurnRecord,
     TurnRequest,
 )
 from clew.runtimes.codex import CodexRuntime
-from clew.runtimes.codex import record as codex_record
-from clew.runtimes.codex.connection import Connection
 from clew.runtimes.codex.session import CodexSession
 from clew.scripted_model import ScriptedModel, write_codex_home
-from tests.runtimes.raw import GUARD, collect, ended, next_of, only, request, said
+from tests.runtimes.raw import GUARD, collect, ended, next_of, only, release_when_followed, request, said
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -102,6 +99,12 @@ async def test_thoughts_commands_and_changes_are_activities_with_their_output(
     assert change.title.endswith("new.txt")
     assert {act.item for act in only(events, Activity) if act.phase is Phase.STARTED} == {act.item for act in done}
     assert (tmp_path / "new.txt").read_text() == "hello\n"
+
+
+async def test_a_plan_is_an_activity(session: CodexSession) -> None:
+    events = await collect(session.run(request("!plan look | leap\n!text ok")))
+    (plan,) = [act for act in only(events, Activity) if act.kind is ActivityKind.PLAN]
+    assert plan.detail == "[>] look\n[ ] leap"
 
 
 async def test_a_merged_backlog_is_one_turn_with_all_messages_in_order(
@@ -262,17 +265,11 @@ async def test_a_turn_is_followed_from_a_new_session(
     events = session.run(request("!text whole\n!hold join\n!text message", turn="a"))
     await next_of(events, TextDelta)
     again = await runtime.open(replace(seat, continuity=session.continuity()))
+    with pytest.raises(RuntimeTrouble, match="busy"):
+        await collect(again.run(request("!text b", turn="b")))
     record = await again.record("a")
     assert record is not None and record.state is RecordState.ALIVE
-    find, looks = codex_record.find, []
-
-    async def find_and_release(connection: Connection, thread: str, turn: str) -> TurnRecord | None:
-        looks.append(await find(connection, thread, turn))
-        if len(looks) == 2:  # it is now followed, and still alive
-            model.release("join")
-        return looks[-1]
-
-    monkeypatch.setattr(codex_record, "find", find_and_release)
+    release_when_followed(monkeypatch, model, "join")
     assert ended(await collect(again.attach("a"))).text == "whole\nmessage"
 
 
@@ -296,6 +293,15 @@ async def test_what_only_a_person_could_allow_is_declined_visibly(strict: CodexR
     assert outcomes == [Outcome.DECLINED, Outcome.DECLINED]
     assert ended(events).text == "ok"
     assert await asyncio.to_thread(lambda: list(Path(seat.workspace).iterdir())) == []
+
+
+async def test_closing_a_session_lets_go_of_whoever_follows_it(runtime: CodexRuntime, seat: Seat) -> None:
+    session = await runtime.open(seat)
+    events = session.run(request("!hold closed", turn="a"))
+    await next_of(events, TurnStarted)
+    await session.close()
+    with pytest.raises(RuntimeLost, match="closed"):
+        await collect(events)
 
 
 async def test_many_threads_share_one_server(runtime: CodexRuntime, seat: Seat) -> None:

@@ -42,7 +42,18 @@ from clew.scripted_model import Request, ScriptedModel, write_codex_home
 from clew.scripted_model import play as player
 from clew.scripted_model.script import Say, Shell, Step
 from tests.runtimes.conftest import MakeRuntime
-from tests.runtimes.raw import GUARD, RawCodex, collect, cut_texts, ended, next_of, only, request, said
+from tests.runtimes.raw import (
+    GUARD,
+    RawCodex,
+    collect,
+    cut_texts,
+    ended,
+    next_of,
+    only,
+    release_when_followed,
+    request,
+    said,
+)
 
 MakeRaw = Callable[[], RawCodex]
 
@@ -345,12 +356,22 @@ async def test_a_decision_has_its_effect_on_item_and_turn(
     assert (tmp_path / "x").exists() == (decision == "accept")
 
 
-async def test_an_acceptance_for_the_session_or_by_rule_is_not_asked_again(codex: RawCodex, tmp_path: Path) -> None:
+async def test_an_acceptance_for_the_session_or_by_rule_is_not_asked_again(
+    codex: RawCodex, home: Path, tmp_path: Path
+) -> None:
     thread = await codex.thread(tmp_path, approvalPolicy="untrusted")
-    await codex.turn(thread, "!shell touch x\n!shell touch x\n!text done", "a")
+    first = await codex.turn(thread, "!shell touch x\n!shell touch x\n!text done", "a")
     codex.peer.answer((await codex.asked_for())[0], {"decision": "acceptForSession"})
     await codex.hear("turn/completed")
     assert len(codex.requests) == 1
+
+    await codex.turn(thread, "!shell touch by-rule\n!shell touch by-rule\n!text done", "b")
+    id, _, asked = await codex.asked_for(2)
+    amendment = {"execpolicy_amendment": asked["proposedExecpolicyAmendment"]}
+    codex.peer.answer(id, {"decision": {"acceptWithExecpolicyAmendment": amendment}})
+    await codex.hear("turn/completed", lambda params: params["turn"]["id"] != first)
+    assert len(codex.requests) == 2
+    assert "by-rule" in (home / "rules" / "default.rules").read_text()
 
 
 async def test_an_error_as_an_answer_fails_the_item_and_the_turn_goes_on(codex: RawCodex, tmp_path: Path) -> None:
@@ -452,6 +473,17 @@ async def test_a_question_leaves_no_item_and_takes_an_empty_answer(session: Code
     assert record is not None and record.activities == ()
     last = [each for each in model.requests if "question-1" in each.prompt][-1]
     assert last.outputs == ['{"answers":{"question":{"answers":[]}}}']
+
+
+async def test_without_the_feature_a_question_is_refused_by_codex_itself(
+    codex: RawCodex, model: ScriptedModel, tmp_path: Path
+) -> None:
+    thread = await codex.thread(tmp_path, config={"features.default_mode_request_user_input": False})
+    await codex.turn(thread, "question-2\n!ask Which way? | Left | Right\n!text went on")
+    await codex.hear("turn/completed")
+    assert codex.requests == []
+    last = [each for each in model.requests if "question-2" in each.prompt][-1]
+    assert "unavailable in Default mode" in last.outputs[0]
 
 
 async def test_a_question_in_passing_is_a_message_and_never_the_answer(
@@ -618,10 +650,10 @@ async def test_the_message_id_is_no_key_against_repetition_but_finds_the_turn(
 
 
 async def test_a_queue_of_codex_starts_by_itself_on_resume_so_a_thread_may_be_busy(
-    raw: MakeRaw, runtime: CodexRuntime, seat: Seat, model: ScriptedModel, tmp_path: Path
+    raw: MakeRaw, runtime: CodexRuntime, seat: Seat, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = await raw().start()
-    thread = await first.thread(tmp_path)
+    thread = await first.thread(Path(seat.workspace))
     await first.turn(thread, "!hold before the queue")
     await first.hear_item("item/completed", "userMessage")
     given = [{"type": "text", "text": "!hold from the queue\n!text queued"}]
@@ -635,6 +667,6 @@ async def test_a_queue_of_codex_starts_by_itself_on_resume_so_a_thread_may_be_bu
         await collect(session.run(request("!text ours", turn="ours")))
     record = await session.record("queued")
     assert record is not None and record.state is RecordState.ALIVE
-    model.release("from the queue")
+    release_when_followed(monkeypatch, model, "from the queue")
     assert ended(await collect(session.attach("queued"))).text == "queued"
     assert ended(await collect(session.run(request("!text ours", turn="ours")))).text == "ours"

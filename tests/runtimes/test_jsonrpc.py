@@ -159,6 +159,17 @@ async def test_junk_is_logged_and_ignored(other: OtherSide, junk: bytes, caplog:
     assert bytes(await task) == b"1"
 
 
+async def test_a_listener_that_fails_does_not_end_the_reader(
+    other: OtherSide, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as broken:
+        broken.setattr(other, "notified", None)
+        other.say(method="bad", params={})
+    other.say(method="good", params={})
+    assert other.heard == [("good", {})]
+    assert "could not take in bad" in caplog.text
+
+
 async def test_empty_lines_and_answers_to_nobody_are_ignored(other: OtherSide) -> None:
     other.peer.feed(b"  ")
     other.say(id=77, result={})

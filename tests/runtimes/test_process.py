@@ -93,11 +93,13 @@ async def test_a_last_line_without_an_end_still_counts(making: Making) -> None:
 
 
 async def test_a_child_has_a_session_of_its_own_and_a_recorded_start(making: Making) -> None:
-    child = await making.shell("read line")
-    assert child.process is not None
-    assert (child.process.session, child.process.group) == (child.pid, child.pid)
-    assert child.process.mark == child.mark
-    assert child.process.key == (child.pid, child.process.started)
+    child = await making.shell("echo up; read line")
+    await making.output.until(1)
+    now = processes.look(child.pid)
+    assert now is not None and child.process is not None
+    assert (now.session, now.group) == (child.pid, child.pid)
+    assert now.mark == child.mark
+    assert now.key == child.process.key == (child.pid, now.started)
 
 
 async def test_writing_to_a_dead_child_is_a_lost_runtime(making: Making) -> None:
@@ -197,12 +199,13 @@ async def test_the_end_takes_all_descendants_also_those_in_sessions_of_their_own
 
 
 async def test_the_end_takes_orphans_of_a_child_that_died_by_itself(making: Making) -> None:
-    child = await making.shell("setsid sleep 1000 >/dev/null 2>&1 & echo $!; exit 1")
+    child = await making.shell("setsid sh -c 'echo $$; while :; do sleep 1000; done' & exit 1")
+    (pid,) = await making.output.until(1)
     await exits(child)
-    left = [process for process in processes.children(child.mark.store) if process.mark == child.mark]
-    assert [process.command for process in left] == ["sleep"]
+    assert alive(int(pid))
     await child.end()
-    assert not alive(left[0].pid)
+    assert not alive(int(pid))
+    assert child.mark not in [process.mark for process in processes.scan()]
 
 
 async def test_one_childs_end_leaves_another_child_alone(making: Making) -> None:
@@ -225,9 +228,9 @@ async def test_a_program_that_is_not_there_is_an_os_error(making: Making) -> Non
 async def test_a_sweep_ends_what_other_incarnations_left_and_nothing_else(making: Making) -> None:
     store = making.clock.token()[:8]
     old = await making.shell("setsid sleep 1000 & echo $!; read line", Marks(store, "old"))
-    mine = await making.shell("read line", Marks(store, "mine"))
-    foreign = await making.shell("read line", Marks(f"{store}x", "old"))
-    await making.output.until(1)
+    mine = await making.shell("echo up; read line", Marks(store, "mine"))
+    foreign = await making.shell("echo up; read line", Marks(f"{store}x", "old"))
+    await making.output.until(3)
     swept = await processes.sweep(store, making.clock, keep="mine")
     assert {process.mark for process in swept} == {old.mark}
     assert len(swept) == 2
@@ -261,7 +264,8 @@ async def test_a_recycled_pid_is_never_hit(making: Making) -> None:
 
 async def test_children_are_listed_with_what_a_person_wants_to_know(making: Making) -> None:
     store = making.clock.token()[:8]
-    child = await making.shell("read line", Marks(store, "now"))
+    child = await making.shell("echo up; read line", Marks(store, "now"))
+    await making.output.until(1)
     (listed,) = processes.children(store)
     assert (listed.pid, listed.mark, listed.command) == (child.pid, Mark(store, "now", 1), "sh")
     assert listed.rss > 0 and 0 <= listed.age < GUARD

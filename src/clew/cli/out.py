@@ -49,11 +49,11 @@ class Out:
         if self.as_json:
             self.json({"error": {"code": code, "message": message}})
 
-    def client(self, *, start: bool = True) -> Client:
+    def client(self, **options: Any) -> Client:
         from clew.client import Client
         from clew.home import Home
 
-        return Client(Home.find(), start=start, say=self.say)
+        return Client(Home.find(), say=self.say, **options)
 
 
 def _set_json(ctx: click.Context, param: click.Parameter, value: bool) -> None:

@@ -46,7 +46,7 @@ def notify_command(out: Out, dry_run: bool, retry_failed: bool) -> None:
     """One pass over the answers that are still owed, without waiting for their next try. Never starts the daemon."""
     wanted = {"dry_run": dry_run, "retry_failed": retry_failed}
     try:
-        done = out.client(start=False).post("notify", body=wanted)
+        done = out.client(start=False, patience=None).post("notify", body=wanted)
     except OutOfReach:
         done = _notify_here(**wanted)
     if out.as_json:

@@ -73,11 +73,19 @@ def run_command(out: Out, /, prompt: str, **options: Any) -> None:
     turn = follow_turn(out, client, accepted["thread"], accepted["turn"])
     if out.as_json:
         out.json(_run_result(turn))
-    elif turn["error"]:
-        out.say(f"clew: {turn['error']}")
-    out.hint(f"clew send {turn['thread']} '…' goes on with it")
     if turn["state"] != "completed":
+        _say_why(out, client, turn)
         raise click.exceptions.Exit(1)
+    out.hint(f"clew send {turn['thread']} '…' goes on with it")
+
+
+def _say_why(out: Out, client: Client, turn: Any) -> None:
+    thread = client.get("threads", turn["thread"])
+    if thread["status"] == "suspended":
+        out.say(f"clew: {thread['suspend_message']}")
+        out.say(f"clew resume {thread['id']} --supplement '…' answers it")
+    else:
+        out.say(f"clew: {turn['error'] or 'the turn was ' + turn['state']}")
 
 
 def _run_result(turn: Any) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from clew import chain
 from clew.chain import Node
 from clew.engine.core import Core
 from clew.errors import BadInput, NotFound, Refused
-from clew.model import DeliveryKind, Thread, Turn
+from clew.model import Thread, Turn
 from clew.store import Tx, deliveries, items, nodes, threads, turns
-from clew.store.threads import Damaged, Filter
+from clew.store.threads import Damaged, Filter, Seen
 from clew.views import ItemView, Page, Passage, ThreadView, TurnView, Verdict, WhereRow
 
 WALK = 500  # nodes per read
@@ -33,14 +33,16 @@ async def find(core: Core, prefix: str) -> str:
 async def page(core: Core, wanted: Filter) -> Page:
     def read(tx: Tx) -> Page:
         rows = threads.page(tx, wanted)
-        views = tuple(_damaged(row) if isinstance(row, Damaged) else _view(tx, row) for row in rows)
-        return Page(views, rows[-1].id if len(rows) == wanted.limit else None)
+        return Page(tuple(map(_view, rows)), rows[-1].thread.id if len(rows) == wanted.limit else None)
 
     return await core.store.read(read)
 
 
 async def thread(core: Core, name: str) -> ThreadView:
-    return await core.store.read(lambda tx: _view(tx, known(tx, name)))
+    row = await core.store.read(lambda tx: threads.see(tx, name))
+    if row is None:
+        raise _no_thread(name)
+    return _view(row)
 
 
 async def turn(core: Core, name: str) -> TurnView:
@@ -89,16 +91,11 @@ async def verify(core: Core, name: str | None) -> AsyncIterator[Verdict]:
     if name is not None:
         yield await _verify(core, name)
         return
-    for history in (False, True):
-        before: str | None = None
-        while True:
-            wanted = Filter(history=history, before=before)
-            rows = await core.store.read(partial(threads.page, wanted=wanted))
-            for row in rows:
-                yield await _verify(core, row.id)
-            if len(rows) < wanted.limit:
-                break
-            before = rows[-1].id
+    after = ""
+    while names := await core.store.read(partial(threads.ids, after=after, limit=WALK)):
+        for each in names:
+            yield await _verify(core, each)
+        after = names[-1]
 
 
 async def _verify(core: Core, name: str) -> Verdict:
@@ -130,19 +127,21 @@ def _trouble(node: Node) -> str | None:
 def known(tx: Tx, name: str) -> Thread:
     row = threads.get(tx, name)
     if row is None:
-        raise NotFound(f"There is no thread {name}; `clew threads` lists them.")
+        raise _no_thread(name)
     return row
 
 
-def _view(tx: Tx, row: Thread) -> ThreadView:
-    running = turns.live(tx, row.id)
-    notified = deliveries.get(tx, f"{row.last_turn}:{DeliveryKind.FINAL}") if row.last_turn else None
-    state = "pending" if row.notify_target else None
-    if notified is not None:
-        state = {"sending": "pending", "superseded": "pending"}.get(notified.state, str(notified.state))
+def _no_thread(name: str) -> NotFound:
+    return NotFound(f"There is no thread {name}; `clew threads` lists them.")
+
+
+def _view(seen: Seen) -> ThreadView:
+    row = seen.thread
+    if isinstance(row, Damaged):
+        return _damaged(row)
     return ThreadView(
         id=row.id,
-        status="running" if running else row.status,
+        status="running" if seen.live_turn else row.status,
         kind=row.kind,
         title=row.title,
         runtime=row.runtime,
@@ -153,15 +152,22 @@ def _view(tx: Tx, row: Thread) -> ThreadView:
         suspended_by=row.suspended_by,
         suspend_message=row.suspend_message,
         notify_target=row.notify_target,
-        notification_status=state,
-        notified_at=notified.sent_at if notified else None,
-        notification_error=notified.error if notified else None,
+        notification_status=_notification(row, seen.receipt),
+        notified_at=seen.sent_at,
+        notification_error=seen.error,
         model=row.model,
         effort=row.effort,
         forked_from=row.forked_from,
-        turn=running.id if running else row.last_turn,
-        queued=turns.count_queued(tx, row.id),
+        turn=seen.live_turn or row.last_turn,
+        queued=seen.queued,
     )
+
+
+def _notification(row: Thread, receipt: str | None) -> str | None:
+    """Pending once there is a target; then as the newest answer's delivery stands."""
+    if receipt is None:
+        return "pending" if row.notify_target else None
+    return "pending" if receipt in ("sending", "superseded") else receipt
 
 
 def _damaged(row: Damaged) -> ThreadView:

@@ -130,7 +130,11 @@ class Turns:
             await self._runner.run(turn)
         except Exception:
             _log.exception("turn %s broke clew", turn.id)
-            problem = Problem(
-                "internal", "clew itself failed on this turn; `clew logs` has the details. Send it again."
-            )
+            await self._fail(turn)
+
+    async def _fail(self, turn: Turn) -> None:
+        problem = Problem("internal", "clew itself failed on this turn; `clew logs` has the details. Send it again.")
+        try:
             await self._runner.end(turn, End(TurnState.FAILED, problem=problem))
+        except Exception:
+            _log.exception("turn %s cannot even be ended; the next start of clew looks it up", turn.id)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import mimetypes
 import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,15 +19,26 @@ from clew.model import Attachment
 LARGEST = 20 << 20  # bytes of one file
 
 
-def take(paths: Sequence[str], folder: Path) -> tuple[Attachment, ...]:
-    """Copies, all of them or none. A file that an earlier try of the same message brought is kept as it is."""
-    is_new = not folder.exists()
+@asynccontextmanager
+async def taken(paths: Sequence[str], folder: Path) -> AsyncIterator[tuple[Attachment, ...]]:
+    """The copies, while their message is being accepted; if it is not, they go again.
+
+    A file that an earlier try of the same message brought is kept as it is.
+    """
+    if not paths:
+        yield ()
+        return
+    is_new = not await asyncio.to_thread(folder.exists)
     try:
-        return tuple(_take(Path(path), folder / name) for path, name in zip(paths, _names(paths), strict=True))
-    except BaseException:
+        yield await asyncio.to_thread(_take_all, paths, folder)
+    except Exception:
         if is_new:
             shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+def _take_all(paths: Sequence[str], folder: Path) -> tuple[Attachment, ...]:
+    return tuple(_take(Path(path), folder / name) for path, name in zip(paths, _names(paths), strict=True))
 
 
 def _names(paths: Sequence[str]) -> Iterator[str]:

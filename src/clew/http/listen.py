@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import os
 import socket
 import stat
@@ -47,6 +48,7 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=LAST_ANSWERS,
             )
         )
+        logging.getLogger("uvicorn").setLevel(logging.WARNING)
         self._listener = listener
         self._over = asyncio.Event()
         self.listening = asyncio.Event()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
@@ -11,8 +9,8 @@ from starlette.responses import Response
 
 from clew.engine import DESK
 from clew.http import files, shapes
-from clew.http.door import Door, Through, answer
-from clew.model import Accepted, Attachment, Inbound, ThreadKind, ThreadStatus
+from clew.http.door import Through, answer
+from clew.model import Accepted, Inbound, ThreadKind, ThreadStatus
 from clew.store.threads import Filter
 from clew.views import NewThread, Page, Passage, ThreadView, TurnView, WhereRow
 
@@ -23,20 +21,22 @@ Status = Literal["idle", "suspended", "completed", "cancelled"]
 
 @router.post("/threads", response_model=Accepted, status_code=201, summary="Start a thread with its first message")
 async def start(door: Through, body: shapes.Start) -> Response:
-    new = NewThread(
-        message_id=body.message_id,
-        text=body.text,
-        workspace=body.workspace,
-        kind=ThreadKind(body.kind),
-        title=body.title,
-        runtime=body.runtime,
-        model=body.model,
-        effort=body.effort,
-        notify=body.notify,
-        sender=body.sender,
-        attachments=await _attached(door, body.message_id, body.attachments),
-    )
-    accepted = await door.engine.start(new)
+    async with files.taken(body.attachments, door.home.files / body.message_id) as attachments:
+        accepted = await door.engine.start(
+            NewThread(
+                message_id=body.message_id,
+                text=body.text,
+                workspace=body.workspace,
+                kind=ThreadKind(body.kind),
+                title=body.title,
+                runtime=body.runtime,
+                model=body.model,
+                effort=body.effort,
+                notify=body.notify,
+                sender=body.sender,
+                attachments=attachments,
+            )
+        )
     return answer(accepted, 200 if accepted.repeated else 201)
 
 
@@ -67,16 +67,18 @@ async def retitle(door: Through, thread: str, body: shapes.Retitle) -> Response:
 
 @router.post("/threads/{thread}/messages", response_model=Accepted, summary="Say something in a thread")
 async def say(door: Through, thread: str, body: shapes.Say) -> Response:
-    inbound = Inbound(
-        conversation=DESK,
-        message_id=body.message_id,
-        sender=body.sender,
-        text=body.text,
-        attachments=await _attached(door, body.message_id, body.attachments),
-        thread=await door.engine.find(thread),
-        queue=body.queue,
-    )
-    return answer(await door.engine.say(inbound))
+    found = await door.engine.find(thread)
+    async with files.taken(body.attachments, door.home.files / body.message_id) as attachments:
+        inbound = Inbound(
+            conversation=DESK,
+            message_id=body.message_id,
+            sender=body.sender,
+            text=body.text,
+            attachments=attachments,
+            thread=found,
+            queue=body.queue,
+        )
+        return answer(await door.engine.say(inbound))
 
 
 @router.post("/threads/{thread}/resume", response_model=Accepted, summary="Pick a finished thread up again")
@@ -118,9 +120,3 @@ async def deliveries(door: Through, thread: str) -> Response:
 @router.get("/turns/{turn}", response_model=TurnView, summary="One turn")
 async def turn(door: Through, turn: str) -> Response:
     return answer(await door.engine.turn(turn))
-
-
-async def _attached(door: Door, message_id: str, paths: Sequence[str]) -> tuple[Attachment, ...]:
-    if not paths:
-        return ()
-    return await asyncio.to_thread(files.take, paths, door.home.files / message_id)

@@ -135,10 +135,14 @@ class Peer:
     def _dispatch(self, message: _Incoming) -> None:
         if message.method is None:
             self._settle(message)
-        elif message.id is None:
-            self._listener.notified(message.method, message.params)
-        else:
-            self._listener.asked(message.id, message.method, message.params)
+            return
+        try:
+            if message.id is None:
+                self._listener.notified(message.method, message.params)
+            else:
+                self._listener.asked(message.id, message.method, message.params)
+        except Exception:  # the reader's edge: what one message does wrong must not end all that are to come
+            log.exception("could not take in %s", message.method)
 
     def _settle(self, message: _Incoming) -> None:
         future = self._waiting.pop(message.id, None) if message.id is not None else None

@@ -106,8 +106,8 @@ class Child:
 
     async def settled(self, patience: float = 2.0) -> None:
         """Wait until it has exited and said its last words; not for ever."""
-        await _within(patience, self._exited)
-        await _within(min(patience, 2.0), self._silent)
+        await within(patience, self._exited)
+        await within(min(patience, 2.0), self._silent)
 
     async def end(self, grace: float = 2.0) -> None:
         """Close its stdin, then SIGTERM, then SIGKILL; then the same for whatever it left behind."""
@@ -120,18 +120,18 @@ class Child:
             self._gone()
             assert self._transport is not None
             self._transport.close()
-            await _within(grace, self._closed)
+            await within(grace, self._closed)
             self._is_ended = True
 
     async def _end_self(self, grace: float) -> None:
         if (stdin := self._stdin()) is not None:
             stdin.close()
         for number in (signal.SIGTERM, signal.SIGKILL):
-            if await _within(grace, self._exited):
+            if await within(grace, self._exited):
                 return
             if self.process is not None:
                 processes.tell(self.process, number)
-        await _within(grace, self._exited)
+        await within(grace, self._exited)
 
     def _family(self) -> list[Process]:
         return processes.family(self.pid, processes.scan())
@@ -227,7 +227,8 @@ def _environment(mark: Mark, extra: Mapping[str, str]) -> dict[str, str]:
     return {**inherited, **extra, processes.VARIABLE: str(mark)}
 
 
-async def _within(seconds: float, event: asyncio.Event) -> bool:
+async def within(seconds: float, event: asyncio.Event) -> bool:
+    """Wait for it, but not for ever; False: it did not happen in time."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()

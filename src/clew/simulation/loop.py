@@ -29,7 +29,7 @@ class _Selector(selectors.SelectSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    def __init__(self, start: float, steps_to_live: int | None) -> None:
+    def __init__(self, start: float, steps_to_live: int) -> None:
         selector = _Selector()
         selector.loop = self
         self._now = start
@@ -45,10 +45,9 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Between two rounds of callbacks."""
         if self._dead:
             return
-        if self._left is not None:
-            self._left -= 1
-            if self._left < 0:
-                raise Killed
+        self._left -= 1
+        if self._left < 0:
+            raise Killed
         if timeout is None:
             raise AtRest
         self._now += max(timeout, 0.0)

@@ -9,7 +9,7 @@ from clew import chain
 from clew.engine import words
 from clew.model import Fate
 from clew.simulation.world import World
-from clew.store import Tx, inbox, nodes, threads
+from clew.store import Tx, audit, inbox, nodes, threads
 
 
 def judge(world: World) -> list[str]:
@@ -25,47 +25,31 @@ def _never_silent(world: World, tx: Tx) -> Iterator[str]:
     for letter in world.platform.letters:
         if letter.copies > 0:
             yield f"{letter.id} was never acknowledged"
-        found = tx.all("SELECT fate FROM inbox WHERE message_id = ?", letter.id)
-        if len(found) != 1:
-            yield f"{letter.id} has {len(found)} fates"
+        if len(found := audit.fates_of(tx, letter.id)) != 1:
+            yield f"{letter.id} has the fates {found}"
 
 
 def _accepted_once(world: World, tx: Tx) -> Iterator[str]:
     """2. A message is in one request, or steered into one turn, or an answer; only a continuation repeats it."""
-    asked: Counter[str] = Counter()
-    for row in tx.all("SELECT request FROM turns WHERE continues IS NULL"):
-        asked.update(said["id"] for said in _json(row["request"]))
-    for row in tx.all("SELECT message_id, fate FROM inbox"):
-        steered = row["fate"] == Fate.STEER
-        if row["fate"] in (Fate.ANSWER, Fate.REFUSED):
+    asked = audit.times_asked(tx)
+    for message, fate in audit.all_fates(tx):
+        if fate in (Fate.ANSWER, Fate.REFUSED):
             continue
-        times = asked[row["message_id"]]
-        if times > 1 or (steered and times):
-            yield f"{row['message_id']} ({row['fate']}) is in {times} turns"
+        if asked[message] > 1 or (fate == Fate.STEER and asked[message]):
+            yield f"{message} ({fate}) is in {asked[message]} turns"
 
 
 def _nothing_stuck(world: World, tx: Tx) -> Iterator[str]:
-    """7. At rest nothing runs, nothing waits in a queue that nobody holds, nothing is half sent."""
-    sql = (
-        "SELECT t.id, t.state, h.status FROM turns t JOIN threads h ON h.id = t.thread"
-        " WHERE t.state IN ('running', 'waiting') OR (t.state = 'queued' AND h.status != 'suspended')"
-    )
-    for row in tx.all(sql):
-        yield f"turn {row['id']} is {row['state']} in a thread that is {row['status']}"
-    for row in tx.all("SELECT id, state, error FROM deliveries WHERE state IN ('pending', 'sending', 'failed')"):
-        yield f"delivery {row['id']} is {row['state']} ({row['error']})"
-    for row in tx.all("SELECT message_id, state FROM steers WHERE state IN ('offered', 'sent')"):
-        yield f"steer {row['message_id']} is {row['state']}"
+    """7. It comes to rest, and then nothing runs, nothing waits in a queue that nobody holds, nothing is half sent."""
+    if not world.rested:
+        yield "it never comes to rest"
+    yield from audit.unfinished(tx)
 
 
 def _owed_with_the_end(world: World, tx: Tx) -> Iterator[str]:
     """4. No turn ended without its delivery row."""
-    sql = (
-        "SELECT id FROM turns WHERE state IN ('completed', 'failed', 'interrupted')"
-        " AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.turn = turns.id AND d.kind IN ('final', 'ask'))"
-    )
-    for row in tx.all(sql):
-        yield f"turn {row['id']} ended and nothing is owed for it"
+    for turn in audit.ended_without_owing(tx):
+        yield f"turn {turn} ended and nothing is owed for it"
 
 
 def _delivered_once(world: World, tx: Tx) -> Iterator[str]:
@@ -73,15 +57,15 @@ def _delivered_once(world: World, tx: Tx) -> Iterator[str]:
     shown: dict[str, list[str]] = {}
     for post in world.platform.posts:
         shown.setdefault(post.key, []).append(post.note)
-    for row in tx.all("SELECT id FROM deliveries WHERE state = 'sent' AND kind != 'placeholder'"):
-        notes = shown.get(row["id"], [])
+    for delivery in audit.sent(tx):
+        notes = shown.get(delivery, [])
         unmarked = [note for note in notes if words.POSSIBLE_REPEAT not in note and words.RECOVERED not in note]
         if not notes:
-            yield f"{row['id']} counts as sent and is not there"
+            yield f"{delivery} counts as sent and is not there"
         if len(unmarked) > 1:
-            yield f"{row['id']} is there {len(unmarked)} times without a mark"
+            yield f"{delivery} is there {len(unmarked)} times without a mark"
         if len(notes) > 1 and world.platform.kind in ("keyed", "readable"):
-            yield f"{row['id']} is there {len(notes)} times on a {world.platform.kind} platform"
+            yield f"{delivery} is there {len(notes)} times on a {world.platform.kind} platform"
 
 
 def _ran_once(world: World, tx: Tx) -> Iterator[str]:
@@ -93,20 +77,10 @@ def _ran_once(world: World, tx: Tx) -> Iterator[str]:
 
 def _history(world: World, tx: Tx) -> Iterator[str]:
     """11. History is whole, and says each message once per turn that was given it."""
-    for row in tx.all("SELECT id, head FROM threads"):
-        walked = nodes.back_from(tx, threads.head(tx, row["id"]), 100_000)
+    for name in threads.ids(tx, "", 100_000):
+        walked = nodes.back_from(tx, threads.head(tx, name), 100_000)
         if not walked or walked[-1].prev is not None:
-            yield f"the history of {row['id']} is broken"
-        for node in walked:
-            if not chain.is_sound(node):
-                yield f"node {node.hash} is damaged"
+            yield f"the history of {name} is broken"
+        yield from (f"node {node.hash} is damaged" for node in walked if not chain.is_sound(node))
         spoken = Counter((said.turn, said.id) for said in map(chain.read, walked) if isinstance(said, chain.Spoken))
-        for (turn, message), times in spoken.items():
-            if times > 1:
-                yield f"{message} stands {times} times in turn {turn} of the history"
-
-
-def _json(text: str) -> list[dict[str, str]]:
-    import msgspec
-
-    return msgspec.json.decode(text, type=list[dict[str, object]])  # type: ignore[return-value]
+        yield from (f"{key} stands {times} times in the history" for key, times in spoken.items() if times > 1)

@@ -24,6 +24,7 @@ from clew.store.migrate import migrate
 from clew.store.sqlite import Inline, SqliteConnection
 
 EPOCH = 1_800_000_000_000
+LONGEST = 50_000  # steps in which the last daemon must come to rest
 
 
 class VirtualClock:
@@ -109,6 +110,7 @@ class World:
         self.platform = Platform(random.Random(f"platform {self.seed}"), kind, self.chance.random() * 0.4, self.tell)
         self.platform.replies = self._reply
         self.lives = 0
+        self.rested = False
         self.time = 0.0
         self._write_letters()
         self._answered: set[str] = set()
@@ -120,7 +122,7 @@ class World:
     def tell(self, line: str) -> None:
         self.timeline.append(f"{self.clock.monotonic():9.3f}  {line}")
 
-    def live_once(self, steps: int | None) -> bool:
+    def live_once(self, steps: int) -> bool:
         """One daemon, from its start until it is at rest (True) or dead (False)."""
         self.lives += 1
         self.clock.start = self.time
@@ -192,7 +194,5 @@ def play(seed: int, *, letters: int = 24, deaths: int = 4) -> World:
         if world.live_once(world.chance.randrange(1, 600)):
             break
         world.time += world.chance.expovariate(1 / 3)
-    world.live_once(None)
+    world.rested = world.live_once(LONGEST)
     return world
-
-

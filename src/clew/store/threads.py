@@ -70,22 +70,56 @@ def matching(tx: Tx, prefix: str) -> list[str]:
     return [row["id"] for row in rows]
 
 
-def page(tx: Tx, wanted: Filter) -> list[Thread | Damaged]:
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A thread with what is known of it elsewhere: its live turn, its queue, and the receipt of its newest answer."""
+
+    thread: Thread | Damaged
+    live_turn: str | None
+    queued: int
+    receipt: str | None  # the state of the delivery
+    sent_at: int | None
+    error: str | None
+
+
+_SEEN = (
+    f"SELECT {', '.join(f't.{column}' for column in _COLUMNS.split(', '))},"
+    " (SELECT l.id FROM turns l WHERE l.thread = t.id AND l.state IN ('running', 'waiting')) AS live_turn,"
+    " (SELECT count(*) FROM turns q WHERE q.thread = t.id AND q.state = 'queued') AS queued,"
+    " d.state AS receipt, d.sent_at, d.error"
+    " FROM threads t LEFT JOIN deliveries d ON d.id = t.last_turn || ':final'"
+)
+
+
+def see(tx: Tx, thread: str) -> Seen | None:
+    row = tx.one(f"{_SEEN} WHERE t.id = ?", thread)
+    return _seen(row) if row else None
+
+
+def page(tx: Tx, wanted: Filter) -> list[Seen]:
     """One page, newest first. Active and finished threads are two views of one table."""
-    if wanted.status is not None:
-        where, params = ["status = ?"], [str(wanted.status)]
-    else:
-        both = "('completed', 'cancelled')" if wanted.history else "('idle', 'suspended')"
-        where, params = [f"status IN {both}"], []
-    for column, value in (("workspace = ?", wanted.workspace), ("id < ?", wanted.before)):
+    where, params = _conditions(wanted)
+    sql = f"{_SEEN} WHERE {' AND '.join(where)} ORDER BY t.id DESC LIMIT ?"
+    return [_seen(row) for row in tx.all(sql, *params, wanted.limit)]
+
+
+def ids(tx: Tx, after: str, limit: int) -> list[str]:
+    """Every thread there is, in order, whatever its row looks like."""
+    return [row["id"] for row in tx.all("SELECT id FROM threads WHERE id > ? ORDER BY id LIMIT ?", after, limit)]
+
+
+def _conditions(wanted: Filter) -> tuple[list[str], list[str]]:
+    both = "('completed', 'cancelled')" if wanted.history else "('idle', 'suspended')"
+    where = [f"t.status IN {both}" if wanted.status is None else "t.status = ?"]
+    params = [] if wanted.status is None else [str(wanted.status)]
+    for column, value in (("t.workspace = ?", wanted.workspace), ("t.id < ?", wanted.before)):
         if value is not None:
             where.append(column)
             params.append(value)
     if wanted.text:
-        where.append("lower(title) LIKE ? ESCAPE '!'")
+        where.append("lower(t.title) LIKE ? ESCAPE '!'")
         params.append(f"%{_literal(wanted.text.lower())}%")
-    sql = f"SELECT {_COLUMNS} FROM threads WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT ?"
-    return [_thread_or_damaged(row) for row in tx.all(sql, *params, wanted.limit)]
+    return where, params
 
 
 def next_seq(tx: Tx, thread: str) -> int:
@@ -162,6 +196,12 @@ def _thread(row: Row) -> Thread:
         notify_target=row["notify_target"],
         forked_from=row["forked_from"],
         last_turn=row["last_turn"],
+    )
+
+
+def _seen(row: Row) -> Seen:
+    return Seen(
+        _thread_or_damaged(row), row["live_turn"], int(row["queued"]), row["receipt"], row["sent_at"], row["error"]
     )
 
 

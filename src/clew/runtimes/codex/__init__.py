@@ -6,7 +6,6 @@ from clew.clock import Clock
 from clew.config import CodexConfig
 from clew.processes import Marks
 from clew.runtimes.base import Health, RuntimeCan, Seat
-from clew.runtimes.codex import threads
 from clew.runtimes.codex.server import Server
 from clew.runtimes.codex.session import CodexSession
 
@@ -22,9 +21,9 @@ class CodexRuntime:
         self._server = Server(config, clock, marks)
 
     async def open(self, seat: Seat) -> CodexSession:
-        connection = await self._server.connect()
-        thread = await threads.enter(connection, seat, self._config)
-        return CodexSession(self._server, self._config, seat, connection, thread)
+        session = CodexSession(self._server, self._config, seat)
+        await session.enter()
+        return session
 
     async def health(self) -> Health:
         return self._server.health()

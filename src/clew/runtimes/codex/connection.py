@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -60,7 +61,7 @@ class Connection:
 
     async def start(self, clock: Clock, marks: Marks) -> None:
         argv = [self.binary.path, "app-server", "--listen", "stdio://"]
-        env = {"CODEX_HOME": self._config.home} if self._config.home else {}
+        env = _environment(self._config)
         self._child = await spawn(argv, marks.next(), clock, self._peer.feed, name="codex", env=env)
         self._child.on_lost = self._lost
         if not self._child.is_alive:
@@ -91,8 +92,12 @@ class Connection:
     def listen(self, thread: str, route: Route) -> None:
         self._routes[thread] = route
 
-    def forget(self, thread: str) -> None:
-        self._routes.pop(thread, None)
+    def forget(self, thread: str, route: Route) -> bool:
+        """False: somebody else listens there by now."""
+        if self._routes.get(thread) is not route:
+            return False
+        del self._routes[thread]
+        return True
 
     async def close(self) -> None:
         """The child and all its descendants are gone afterwards, and what was open has failed."""
@@ -133,6 +138,10 @@ class Connection:
             route.lost(reason)
         if self.on_lost is not None:
             self.on_lost(reason)
+
+
+def _environment(config: CodexConfig) -> dict[str, str]:
+    return {"CODEX_HOME": str(Path(config.home).expanduser())} if config.home else {}
 
 
 async def connect(config: CodexConfig, clock: Clock, marks: Marks, binary: Binary) -> Connection:

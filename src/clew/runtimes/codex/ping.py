@@ -16,8 +16,8 @@ from clew.processes import Marks
 from clew.runtimes.base import Seat
 from clew.runtimes.codex import binary, threads, trouble, wire
 from clew.runtimes.codex.connection import Connection, connect
+from clew.runtimes.codex.live import Live
 from clew.runtimes.codex.requests import Declined
-from clew.runtimes.codex.session import Live
 from clew.runtimes.jsonrpc import RpcError
 
 PROMPT = "Answer with the one word: pong"

@@ -111,8 +111,8 @@ class Server:
         self._not_before = self._clock.monotonic() + wait * (0.5 + self._clock.random())
 
     def _rest(self) -> None:
-        """Count the idle time anew."""
-        if self._connection is None:
+        """Count the idle time anew. None set: it is never stopped for idleness."""
+        if self._connection is None or not self._config.idle_stop:
             return
         if self._resting is not None:
             self._resting.cancel()

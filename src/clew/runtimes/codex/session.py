@@ -1,12 +1,11 @@
 """One clew thread on its Codex thread.
 
-A turn that runs is `Live`: its events are kept from the moment they arrive, so that whoever follows may come late or
-leave. When the app-server is lost, nothing is concluded: the follower gets RuntimeLost, and `record` is asked.
+When the app-server is lost, nothing is concluded: whoever follows a turn gets RuntimeLost, and `record` is asked. The
+next need makes a new connection and resumes the thread on it.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator
@@ -20,70 +19,40 @@ from clew.model import Said
 from clew.runtimes.base import Continuity, RecordState, Seat, TurnRecord, TurnRequest
 from clew.runtimes.codex import record, threads, trouble, wire
 from clew.runtimes.codex.connection import Connection
+from clew.runtimes.codex.live import Live
 from clew.runtimes.codex.requests import Declined
 from clew.runtimes.codex.server import Server
-from clew.runtimes.codex.translate import Translation
-from clew.runtimes.jsonrpc import RpcError
+from clew.runtimes.jsonrpc import RpcError, RpcTimeout
 
 log = logging.getLogger(__name__)
 
 
-class Live:
-    """A turn that Codex works on, as far as it has come."""
-
-    def __init__(self, turn: str, runtime_turn: str | None = None) -> None:
-        self.turn = turn
-        self.translation = Translation(runtime_turn)
-        self.events: asyncio.Queue[Event | RuntimeLost] = asyncio.Queue()
-        self.known = asyncio.Event()  # Codex's id of it is known
-        self.started = asyncio.Event()  # it can be interrupted; or it is over
-        self.is_over = False
-        self.is_interrupted = False
-        self._signal()
-
-    def feed(self, method: str, params: msgspec.Raw) -> None:
-        for event in self.translation.feed(method, params):
-            self.events.put_nowait(event)
-        self._signal()
-
-    @property
-    def is_told(self) -> bool:
-        """Nothing is left to follow."""
-        return self.is_over and self.events.empty()
-
-    def answered(self, runtime_turn: str) -> None:
-        """`turn/start` was answered. Its notifications may have been read before."""
-        self.translation.runtime_turn = self.translation.runtime_turn or runtime_turn
-        self._signal()
-
-    def lose(self, reason: str) -> None:
-        self.is_over = True
-        self.events.put_nowait(RuntimeLost(reason))
-        self._signal()
-
-    def _signal(self) -> None:
-        self.is_over = self.is_over or self.translation.is_ended
-        if self.is_over or self.translation.runtime_turn is not None:
-            self.known.set()
-        if self.is_over or self.translation.is_started:
-            self.started.set()
-
-
 class CodexSession:
-    def __init__(self, server: Server, config: CodexConfig, seat: Seat, connection: Connection, thread: str) -> None:
+    """Made by `CodexRuntime.open`, which lets it `enter`."""
+
+    def __init__(self, server: Server, config: CodexConfig, seat: Seat) -> None:
         self._server = server
         self._config = config
         self._seat = seat
-        self._thread = thread
+        self._position = threads.Position.read(seat.continuity) if seat.continuity is not None else None
         self._connection: Connection | None = None  # the one on which our thread is loaded
         self._live: Live | None = None
-        self._running: set[str] = set()  # turns that Codex has begun and not ended, whoever asked for them
+        self._is_active = False  # Codex works on the thread, whoever asked for it
         self._is_renewed = False  # there is a new Codex thread that nobody has asked our continuity about
-        self._adopt(connection, thread)
+
+    async def enter(self) -> None:
+        """Get onto the Codex thread: the old one where Codex still knows it, else a fork or a new one."""
+        await self._ready()
+        self._is_renewed = False
 
     def continuity(self) -> Continuity:
         self._is_renewed = False
         return threads.Position(self._thread).continuity()
+
+    @property
+    def _thread(self) -> str:
+        assert self._position is not None, "entered"
+        return self._position.thread
 
     async def run(self, request: TurnRequest) -> AsyncIterator[Event]:
         live = await self._begin(request)
@@ -99,10 +68,7 @@ class CodexSession:
 
     async def steer(self, message: Said) -> bool:
         live, connection = self._live, self._connection
-        if live is None or connection is None:
-            return False
-        await live.known.wait()
-        if live.is_over:
+        if live is None or connection is None or not await live.knows_its_id(self._config.request_timeout):
             return False
         params = {
             "threadId": self._thread,
@@ -123,34 +89,26 @@ class CodexSession:
         if live is None or connection is None or live.is_interrupted:
             return
         live.is_interrupted = True
-        try:
-            async with asyncio.timeout(self._config.interrupt_timeout):
-                await live.started.wait()
-        except TimeoutError:
-            live.is_interrupted = False
-            raise RuntimeTrouble("Codex has not begun the turn yet, so it cannot be stopped. Try again.") from None
-        if not live.is_over:
+        if await live.has_begun(self._config.interrupt_timeout):
             await self._interrupt(connection, live)
+        elif not live.is_over:
+            live.is_interrupted = False
+            raise RuntimeTrouble("Codex has not begun the turn yet, so it cannot be stopped. Try again.")
 
     async def record(self, turn: str) -> TurnRecord | None:
         live = self._live
         if live is not None and live.turn == turn and not live.is_over:
             return TurnRecord(RecordState.ALIVE, live.translation.runtime_turn or "")
-        connection = await self._ready()
-        try:
-            return await record.find(connection, self._thread, turn)
-        except RpcError as error:
-            raise trouble.refuses("list the turns of a thread", error.message) from error
+        return await self._look(turn)
 
     async def close(self) -> None:
         connection, self._connection = self._connection, None
         if connection is None or not connection.is_alive:
             return
-        connection.forget(self._thread)
-        if self._live is not None:
-            self._end(self._live, well=False)
-        with contextlib.suppress(RuntimeTrouble, RpcError):
-            await connection.ask("thread/unsubscribe", {"threadId": self._thread}, dict)
+        self._lose("The session was closed.")
+        if connection.forget(self._thread, self):
+            with contextlib.suppress(RuntimeTrouble, RpcError):
+                await connection.ask("thread/unsubscribe", {"threadId": self._thread}, dict)
 
     # What the connection tells us; called by its reader.
 
@@ -161,7 +119,7 @@ class CodexSession:
             return
         live.feed(method, params)
         if live.is_over:
-            self._end(live, well=True)
+            self._server.done(live, well=True)
 
     def declined(self, declined: Declined) -> None:
         if self._live is not None and not self._live.is_over:
@@ -171,10 +129,8 @@ class CodexSession:
 
     def lost(self, reason: str) -> None:
         self._connection = None
-        self._running.clear()
-        if self._live is not None and not self._live.is_over:
-            self._live.lose(reason)
-            self._end(self._live, well=False)
+        self._is_active = False
+        self._lose(reason)
 
     async def _begin(self, request: TurnRequest) -> Live:
         if self._live is not None and not self._live.is_over:
@@ -184,7 +140,7 @@ class CodexSession:
             # The thread we had was never written. Whoever stored our continuity must store the new one before a turn
             # runs, or a crash could not find it.
             raise RuntimeLost("Codex had forgotten the thread; a new one was begun.")
-        if self._running:
+        if self._is_active:
             # Codex would not queue it but push it into the turn that runs.
             raise RuntimeTrouble("Codex is busy with a turn of its own on this thread. Try again when it has ended.")
         live = self._live = Live(request.turn)
@@ -202,8 +158,8 @@ class CodexSession:
         try:
             answer = await connection.ask("turn/start", params, wire.TurnAnswer)
         except RpcError as error:
-            live.lose(error.message)
-            self._end(live, well=False)
+            self._lose(error.message)
+            self._connection = None  # so that the next turn resumes the thread first
             raise trouble.refuses("start the turn", error.message) from error
         live.answered(answer.turn.id)
 
@@ -214,11 +170,9 @@ class CodexSession:
             raise RuntimeLost("The turn does not run any more.")
         live = self._live = Live(turn, found.runtime_turn)
         self._server.begin(live)
-        connection = await self._ready()
-        again = await record.find(connection, self._thread, turn)
-        if not live.is_over and (again is None or again.state is not RecordState.ALIVE):
-            live.lose("The turn ended before it could be followed.")
-            self._end(live, well=False)
+        again = await self._look(turn)
+        if again is None or again.state is not RecordState.ALIVE:
+            self._lose("The turn ended before it could be followed.")
         return live
 
     async def _follow(self, live: Live) -> AsyncIterator[Event]:
@@ -238,33 +192,52 @@ class CodexSession:
             await connection.ask("thread/backgroundTerminals/clean", {"threadId": self._thread}, dict)
         except RpcError as error:
             log.info("Codex had nothing to interrupt: %s", error.message)
+        except RpcTimeout:
+            if not live.is_over:
+                raise
+
+    async def _look(self, turn: str) -> TurnRecord | None:
+        connection = await self._ready()
+        try:
+            return await record.find(connection, self._thread, turn)
+        except RpcError as error:
+            raise trouble.refuses("list the turns of a thread", error.message) from error
 
     async def _ready(self) -> Connection:
         """The connection, with our thread loaded on it."""
         connection = await self._server.connect()
-        if connection is self._connection:
-            return connection
-        if await threads.resume(connection, self._thread, self._seat, self._config):
-            self._adopt(connection, self._thread)
-        else:
-            self._adopt(connection, await threads.start(connection, self._seat, self._config))
-            self._is_renewed = True
+        if connection is not self._connection and not await self._resume(connection):
+            await self._start_thread(connection)
+        self._connection = connection
         return connection
 
-    def _adopt(self, connection: Connection, thread: str) -> None:
-        self._connection = connection
-        self._thread = thread
-        connection.listen(thread, self)
+    async def _resume(self, connection: Connection) -> bool:
+        """We listen before we ask: a resumed thread may begin to work at once."""
+        if self._position is None:
+            return False
+        connection.listen(self._position.thread, self)
+        if (thread := await threads.resume(connection, self._position.thread, self._seat, self._config)) is None:
+            connection.forget(self._position.thread, self)
+            return False
+        self._is_active = self._is_active or thread.status.is_active
+        return True
+
+    async def _start_thread(self, connection: Connection) -> None:
+        thread = None
+        if self._position is None and self._seat.fork is not None:
+            thread = await threads.fork(connection, self._seat.fork, self._seat, self._config)
+        thread = thread or await threads.start(connection, self._seat, self._config)
+        connection.listen(thread.id, self)
+        self._position = threads.Position(thread.id)
+        self._is_active = False
+        self._is_renewed = True
 
     def _watch(self, method: str, params: msgspec.Raw) -> None:
-        if method not in ("turn/started", "turn/completed"):
-            return
-        if (note := wire.read(params, wire.TurnNote)) is None:
-            return
-        if method == "turn/started":
-            self._running.add(note.turn.id)
-        else:
-            self._running.discard(note.turn.id)
+        if method == "thread/status/changed" and (note := wire.read(params, wire.StatusNote)) is not None:
+            self._is_active = note.status.is_active
 
-    def _end(self, live: Live, *, well: bool) -> None:
-        self._server.done(live, well=well)
+    def _lose(self, reason: str) -> None:
+        """Whoever follows the running turn is told that its outcome is in doubt."""
+        if self._live is not None and not self._live.is_over:
+            self._live.lose(reason)
+            self._server.done(self._live, well=False)

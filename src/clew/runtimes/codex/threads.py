@@ -39,44 +39,35 @@ class Position(msgspec.Struct, frozen=True):
         return Continuity(msgspec.json.encode(self).decode())
 
 
-async def enter(connection: Connection, seat: Seat, config: CodexConfig) -> str:
-    """The id of the Codex thread of this seat: the old one where Codex still knows it, else a new one."""
-    known = Position.read(seat.continuity) if seat.continuity is not None else None
-    if known is not None and await resume(connection, known.thread, seat, config):
-        return known.thread
-    if known is None and seat.fork is not None and (forked := await fork(connection, seat.fork, seat, config)):
-        return forked
-    return await start(connection, seat, config)
-
-
-async def start(connection: Connection, seat: Seat, config: CodexConfig) -> str:
+async def start(connection: Connection, seat: Seat, config: CodexConfig) -> wire.Thread:
     try:
-        return (await connection.ask("thread/start", settings(seat, config), wire.ThreadAnswer)).thread.id
+        return (await connection.ask("thread/start", settings(seat, config), wire.ThreadAnswer)).thread
     except RpcError as error:
         raise trouble.refuses("start a thread", error.message) from error
 
 
-async def resume(connection: Connection, thread: str, seat: Seat, config: CodexConfig) -> bool:
-    """False: Codex does not know the thread. A thread that never had a turn is not on its disk."""
+async def resume(connection: Connection, thread: str, seat: Seat, config: CodexConfig) -> wire.Thread | None:
+    """None: Codex does not know the thread. A thread that never had a turn is not on its disk."""
     params = {"threadId": thread, "excludeTurns": True, **settings(seat, config)}
-    return await _unless_unknown(connection, "thread/resume", params, thread) is not None
+    return await _unless_unknown(connection, "thread/resume", params, thread)
 
 
-async def fork(connection: Connection, point: ForkPoint, seat: Seat, config: CodexConfig) -> str | None:
+async def fork(connection: Connection, point: ForkPoint, seat: Seat, config: CodexConfig) -> wire.Thread | None:
     if (source := Position.read(point.continuity)) is None:
         return None
     last = {"lastTurnId": point.runtime_turn} if point.runtime_turn else {}
     params = {"threadId": source.thread, "excludeTurns": True, **last, **settings(seat, config)}
-    answer = await _unless_unknown(connection, "thread/fork", params, source.thread)
-    return answer.thread.id if answer is not None else None
+    return await _unless_unknown(connection, "thread/fork", params, source.thread)
 
 
 async def _unless_unknown(
     connection: Connection, method: str, params: dict[str, object], thread: str
-) -> wire.ThreadAnswer | None:
+) -> wire.Thread | None:
     try:
-        return await connection.ask(method, params, wire.ThreadAnswer)
+        return (await connection.ask(method, params, wire.ThreadAnswer)).thread
     except RpcError as error:
+        if "active writer" in error.message:
+            raise trouble.held_elsewhere(thread) from error
         if not _UNKNOWN.search(error.message):
             raise trouble.refuses(f"do {method} with {thread}", error.message) from error
         log.warning("Codex has no thread %s (%s); a new one is begun", thread, error.message)

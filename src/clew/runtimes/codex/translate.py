@@ -162,6 +162,10 @@ class Translation:
         if (note := wire.read(params, wire.WarningNote)) is not None:
             yield Notice(NoticeKind.WARNING, note.message or note.summary)
 
+    def _rerouted(self, params: msgspec.Raw) -> Iterable[Event]:
+        if (note := wire.read(params, wire.ReroutedNote)) is not None:
+            yield Notice(NoticeKind.WARNING, f"Codex went from the model {note.from_model} to {note.to_model}.")
+
     def _cut(self) -> Iterable[Event]:
         open_texts, self._texts = self._texts, {}
         return [TextDone(item, text, cut=True) for item, text in open_texts.items()]
@@ -182,6 +186,7 @@ class Translation:
         "error": _error,
         "warning": _warning,
         "guardianWarning": _warning,
+        "model/rerouted": _rerouted,
     }
 
 

@@ -62,6 +62,10 @@ def not_logged_in() -> CodexNotLoggedIn:
     return CodexNotLoggedIn(f"Codex is not logged in. {LOGIN}")
 
 
+def held_elsewhere(thread: str) -> CodexRefuses:
+    return CodexRefuses(f"Another program has the Codex thread {thread} open. Close it there, then try again.")
+
+
 def refuses(what: str, said: str) -> CodexRefuses:
     return CodexRefuses(f"Codex refused to {what}: {said}")
 

@@ -74,15 +74,28 @@ class TurnAnswer(Wire, frozen=True):
     turn: Turn
 
 
-class ThreadRef(Wire, frozen=True):
+class Status(Wire, frozen=True):
+    type: str = ""
+
+    @property
+    def is_active(self) -> bool:
+        """A turn runs on the thread, whoever asked for it."""
+        return self.type == "active"
+
+
+class StatusNote(Wire, frozen=True):
+    status: Status = Status()
+
+
+class Thread(Wire, frozen=True):
     id: str
+    status: Status = Status()
 
 
 class ThreadAnswer(Wire, frozen=True):
     """The answer to `thread/start`, `thread/resume` and `thread/fork`."""
 
-    thread: ThreadRef
-    model: str = ""
+    thread: Thread
 
 
 class TurnPage(Wire, frozen=True):
@@ -148,12 +161,9 @@ class WarningNote(Wire, frozen=True):
     details: str | None = None
 
 
-class Status(Wire, frozen=True):
-    type: str = ""
-
-
-class StatusNote(Wire, frozen=True):
-    status: Status = Status()
+class ReroutedNote(Wire, frozen=True):
+    from_model: str = ""
+    to_model: str = ""
 
 
 class Account(Wire, frozen=True):

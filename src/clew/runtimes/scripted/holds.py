@@ -14,11 +14,17 @@ class Holds:
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
         self._events: dict[str, asyncio.Event] = {}
+        self._reached: dict[str, asyncio.Event] = {}
 
     def release(self, name: str) -> None:
         self._event(name).set()
 
+    async def held(self, name: str) -> None:
+        """Until somebody has come to this hold."""
+        await self._reached.setdefault(name, asyncio.Event()).wait()
+
     async def wait(self, name: str) -> None:
+        self._reached.setdefault(name, asyncio.Event()).set()
         if self._folder is None:
             await self._event(name).wait()
             return

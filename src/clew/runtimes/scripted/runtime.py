@@ -42,6 +42,7 @@ from clew.scripted_model import script
 from clew.scripted_model.script import Step
 
 Script = Callable[[TurnRequest], tuple[Step, ...]]
+Act = script.Shell | script.Patch | script.Plan | script.Think
 
 
 def from_prompt(request: TurnRequest) -> tuple[Step, ...]:
@@ -174,11 +175,11 @@ class ScriptedSession:
             else:
                 async for event in self._acknowledge_steers(turn):
                     yield event
-                self._write(replace(self._must(turn), state=TurnState.COMPLETED))
+                self._change(turn, state=TurnState.COMPLETED)
             yield Usage(Tokens(10, 0, 5, 0, 15))
             yield self._end(turn)
         except _Stopped:
-            self._write(replace(self._must(turn), state=TurnState.INTERRUPTED))
+            self._change(turn, state=TurnState.INTERRUPTED)
             yield self._end(turn)
         finally:
             self._stop = None
@@ -198,36 +199,34 @@ class ScriptedSession:
 
     async def _step(self, entry: Played, step: Step) -> AsyncIterator[Event]:
         await self._pause()
-        done = replace(entry, position=entry.position + 1)
         match step:
             case script.Say():
                 async for event in self._say(entry.turn, step):
                     yield event
-                done = replace(self._must(entry.turn), position=entry.position + 1)
             case script.Recall():
                 async for event in self._say(entry.turn, script.Say(self._recall())):
                     yield event
-                done = replace(self._must(entry.turn), position=entry.position + 1)
             case script.Hold(name):
                 await self._or_stopped(self._runtime.holds.wait(name))
-                done = replace(self._must(entry.turn), position=entry.position + 1)
             case script.Shell() | script.Patch() | script.Plan() | script.Think():
-                started = _act(step, self._next_item())
-                yield started
-                await self._pause()
-                ended = replace(started, phase=Phase.DONE, outcome=Outcome.OK)
-                done = replace(self._must(entry.turn), position=entry.position + 1)
-                done = replace(done, activities=(*done.activities, ended))
-                self._write(done)
-                yield ended
+                async for event in self._act(entry.turn, step):
+                    yield event
             case script.Ask(question=question):
                 yield Notice(NoticeKind.DECLINED, f"declined: nobody can be asked yet: {question}")
             case script.Status(code=code) | script.Error(code=code):
-                done = replace(done, state=TurnState.FAILED, problem=Problem("model", f"The model answered {code}."))
+                self._change(entry.turn, state=TurnState.FAILED, problem=Problem("model", f"The model said {code}."))
             case script.Cut():
-                self._write(replace(entry, state=TurnState.INTERRUPTED))
+                self._change(entry.turn, state=TurnState.INTERRUPTED)
                 raise RuntimeLost("the scripted runtime was told to die")
-        self._write(done)
+        self._change(entry.turn, position=entry.position + 1)
+
+    async def _act(self, turn: str, step: Act) -> AsyncIterator[Event]:
+        started = _activity(step, self._next_item())
+        yield started
+        await self._pause()
+        ended = replace(started, phase=Phase.DONE, outcome=Outcome.OK)
+        self._change(turn, activities=(*self._must(turn).activities, ended))
+        yield ended
 
     async def _say(self, turn: str, step: script.Say) -> AsyncIterator[Event]:
         item, offset = self._next_item(), 0
@@ -235,8 +234,7 @@ class ScriptedSession:
             await self._pause(step.interval_ms / 1000)
             yield TextDelta(item, offset, word)
             offset += len(word)
-        entry = self._must(turn)
-        self._write(replace(entry, texts=(*entry.texts, step.text)))
+        self._change(turn, texts=(*self._must(turn).texts, step.text))
         yield TextDone(item, step.text)
 
     def _recall(self) -> str:
@@ -280,6 +278,10 @@ class ScriptedSession:
         played = self._runtime.ledger.load(self._name)
         return played[-1] if played else None
 
+    def _change(self, turn: str, **changes: Any) -> None:
+        """On what the ledger says now: a steer may have come meanwhile."""
+        self._write(replace(self._must(turn), **changes))
+
     def _write(self, entry: Played) -> None:
         self._check()
         others = [old for old in self._runtime.ledger.load(self._name) if old.turn != entry.turn]
@@ -290,7 +292,7 @@ class _Stopped(Exception):
     """A person stopped the turn."""
 
 
-def _act(step: script.Shell | script.Patch | script.Plan | script.Think, item: str) -> Activity:
+def _activity(step: Act, item: str) -> Activity:
     match step:
         case script.Shell(command):
             return Activity(item, ActivityKind.COMMAND, Phase.STARTED, command)

@@ -1,0 +1,177 @@
+"""Do list, show, start and resume cost the same in a store with a few threads and in one with 100,000?
+
+    python -m bench.growth [--few 20] [--many 100000]
+
+The engine and the real SQLite file, in this process. Few and many are measured in turns, so that a noisy machine
+disturbs both alike; a ratio is of the medians. Exit 1 where one is over 1.5.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from clew import chain
+from clew.clock import SystemClock
+from clew.config import Config, ThreadsConfig
+from clew.engine import Engine
+from clew.model import (
+    Conversation,
+    Delivery,
+    DeliveryKind,
+    DeliveryState,
+    Fate,
+    Inbound,
+    Origin,
+    Said,
+    Thread,
+    ThreadKind,
+    ThreadStatus,
+    Turn,
+    TurnState,
+)
+from clew.runtimes.scripted import MemoryLedger, ScriptedRuntime
+from clew.store import Store, Tx, deliveries, inbox, nodes, threads, turns
+from clew.store.inbox import Arrival
+from clew.store.migrate import open_store
+from clew.store.threads import Filter
+from clew.views import NewThread
+
+LIMIT = 1.5
+ROUNDS = 60
+PAGE = 9  # rows, so that the small store fills a page too
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="bench.growth", description=__doc__)
+    parser.add_argument("--few", type=int, default=20)
+    parser.add_argument("--many", type=int, default=100_000)
+    parser.add_argument("--json", action="store_true")
+    wanted = parser.parse_args()
+    rows = asyncio.run(measure(wanted.few, wanted.many))
+    print(json.dumps(rows, indent=2) if wanted.json else table(rows, wanted.few, wanted.many))
+    return 0 if all(row["ratio"] <= LIMIT for row in rows.values()) else 1
+
+
+async def measure(few: int, many: int) -> dict[str, dict[str, float]]:
+    with tempfile.TemporaryDirectory() as folder:
+        benches = []
+        for count in (few, many):
+            print(f"filling a store with {count} threads …", file=sys.stderr)
+            bench = Bench(Path(folder) / f"{count}.db")
+            await bench.fill(count)
+            benches.append(bench)
+        try:
+            return {name: await compare(benches, name) for name in ("list", "history", "show", "start", "resume")}
+        finally:
+            for bench in benches:
+                await bench.close()
+
+
+async def compare(benches: list[Bench], name: str) -> dict[str, float]:
+    times: list[list[float]] = [[], []]
+    for number in range(ROUNDS):
+        for bench, taken in zip(benches, times, strict=True):
+            work: Callable[[int], Awaitable[object]] = getattr(bench, name)
+            began = time.perf_counter()
+            await work(number)
+            taken.append(time.perf_counter() - began)
+    few, many = (statistics.median(taken[5:]) * 1000 for taken in times)
+    return {"few_ms": round(few, 3), "many_ms": round(many, 3), "ratio": round(many / few, 2)}
+
+
+class Bench:
+    """An engine that accepts and never runs: what is measured is the store and the policy, not an agent."""
+
+    def __init__(self, path: Path) -> None:
+        self.clock = SystemClock()
+        self.store: Store = open_store(path, self.clock)
+        self.ids: list[str] = []
+        self.engine = Engine(
+            store=self.store,
+            clock=self.clock,
+            config=Config(threads=ThreadsConfig(runtime="scripted")),
+            incarnation="bench",
+            runtimes={"scripted": ScriptedRuntime(self.clock, MemoryLedger())},
+            surfaces={},
+            workspace=str(path.parent),
+        )
+
+    async def fill(self, count: int) -> None:
+        for start in range(0, count, 500):
+            await self.store.write(lambda tx, start=start: self._some(tx, start, min(500, count - start)))  # type: ignore[misc]
+
+    def _some(self, tx: Tx, start: int, count: int) -> None:
+        for number in range(start, start + count):
+            self._finished_thread(tx, number)
+
+    def _finished_thread(self, tx: Tx, number: int) -> None:
+        """A task that ran and was delivered, as the engine leaves it; half of them are open."""
+        now = self.clock.now()
+        name, turn_id = self.clock.ulid(), self.clock.ulid()
+        status = ThreadStatus.IDLE if number % 2 == 0 else ThreadStatus.COMPLETED
+        thread = Thread(
+            name, ThreadKind.TASK, status, f"task {number}", "scripted", "/", now, completed_at=now, last_turn=turn_id
+        )
+        threads.insert(tx, thread)
+        said = Said(f"m{number}", "ann", "please do it " * 10)
+        where = Conversation("cli")
+        turns.insert(
+            tx, Turn(turn_id, name, threads.next_seq(tx, name), TurnState.QUEUED, Origin.MESSAGE, (said,), where, now)
+        )
+        turns.drop_queued(tx, turn_id, now)
+        head = nodes.append(tx, name, None, chain.Started(name, now, "task", "scripted", "/"))
+        head = nodes.append(tx, name, head, chain.Spoken(turn_id, now, said.id, "ann", said.text))
+        nodes.append(tx, name, head, chain.Outcome(turn_id, now, "completed", "scripted", "it is done " * 20))
+        deliveries.owe(
+            tx,
+            Delivery(f"{turn_id}:final", DeliveryKind.FINAL, name, turn_id, None, "done", DeliveryState.NO_TARGET, now),
+        )
+        inbox.record(tx, Inbound(where, said.id, "ann", said.text), Arrival(Fate.TURN, name, turn_id, ""), now)
+        for kind in ("thread.created", "turn.queued", "turn.started", "turn.ended"):
+            tx.log(name, turn_id, kind, now)
+        if status is ThreadStatus.COMPLETED:
+            self.ids.append(name)
+
+    async def list(self, number: int) -> object:
+        return await self.engine.threads(Filter(limit=PAGE))
+
+    async def history(self, number: int) -> object:
+        return await self.engine.threads(Filter(history=True, limit=PAGE))
+
+    async def show(self, number: int) -> object:
+        return await self.engine.thread(self.ids[number % len(self.ids)])
+
+    async def start(self, number: int) -> object:
+        return await self.engine.start(NewThread(self.clock.ulid(), "please", kind=ThreadKind.TASK))
+
+    async def resume(self, number: int) -> object:
+        """Finish a thread, then pick it up again; only the second is of interest, and both are constant."""
+        name = self.ids[number % len(self.ids)]
+        await self.store.write(lambda tx: _complete(tx, name))
+        return await self.engine.resume(name, "and now", self.clock.ulid(), "ann")
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self.store.close)
+
+
+def _complete(tx: Tx, name: str) -> None:
+    threads.finish(tx, name, ThreadStatus.IDLE, ThreadStatus.COMPLETED, 1)
+
+
+def table(rows: dict[str, dict[str, float]], few: int, many: int) -> str:
+    lines = [f"{'':10}{few:>12} threads{many:>12} threads   ratio (at most {LIMIT})"]
+    for name, row in rows.items():
+        lines.append(f"{name:10}{row['few_ms']:>17.3f} ms{row['many_ms']:>17.3f} ms{row['ratio']:>8.2f}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

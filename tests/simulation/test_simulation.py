@@ -1,0 +1,75 @@
+"""Seeds, and faults planted on purpose to show that the oracle can fail."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from clew.runtimes.scripted.runtime import ScriptedSession
+from clew.simulation import judge, play
+from clew.store import deliveries, turns
+
+admission = importlib.import_module("clew.engine.inbox")
+ending = importlib.import_module("clew.engine.ending")
+SEEDS = 400
+CHUNKS = 8
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_every_promise_holds_whatever_the_seed_decides(chunk: int) -> None:
+    broken = [line for seed in range(chunk, SEEDS, CHUNKS) for line in judge(play(seed))]
+    assert broken == []
+
+
+def test_one_seed_is_one_exact_replay() -> None:
+    for seed in random.Random(7).sample(range(1_000), 5):
+        assert play(seed).timeline == play(seed).timeline
+
+
+def _faults() -> dict[str, tuple[object, str, Any]]:
+    async def never_ran(self: object, turn: str) -> None:
+        return None
+
+    def no_doubt(tx: Any, now: int) -> list[str]:
+        tx.run("UPDATE deliveries SET state = 'pending', due_at = ?, in_doubt = 0 WHERE state = 'sending'", now)
+        return []
+
+    def forgotten(*args: object) -> None:
+        return None
+
+    def to_nobody(tx: Any, delivery: Any) -> bool:
+        return True
+
+    decide = admission.Admission._decide
+    drawn = itertools.count()
+
+    def forgetful(self: Any, tx: Any, inbound: Any) -> Any:
+        return decide(self, tx, replace(inbound, message_id=f"{inbound.message_id}#{next(drawn)}"))
+
+    return {
+        "a repeated message is not recognised": (admission.Admission, "_decide", forgetful),
+        "a dead daemon's turns are not looked up": (ScriptedSession, "record", never_ran),
+        "a half-sent delivery is taken for unsent": (deliveries, "release_sending", no_doubt),
+        "a turn ends and nothing is owed": (deliveries, "owe", to_nobody),
+        "a steer that was not taken is forgotten": (ending, "requeue_steer", forgotten),
+        "leases of dead daemons are left alone": (turns, "all_live", lambda tx: []),
+    }
+
+
+@pytest.mark.parametrize("fault", _faults())
+def test_the_oracle_sees_that(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    where, name, instead = _faults()[fault]
+    monkeypatch.setattr(where, name, instead)
+    for seed in range(60):
+        try:
+            broken = judge(play(seed))
+        except Exception:
+            return  # it broke the world itself, which nobody could overlook
+        if broken:
+            return
+    pytest.fail("nobody noticed")
