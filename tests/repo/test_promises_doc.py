@@ -1,0 +1,29 @@
+"""docs/promises.md names tests that exist, and every promise has one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _tests() -> set[str]:
+    found = (path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    return {name for text in found for name in re.findall(r"def (test_\w+)", text)}
+
+
+def _rows() -> list[str]:
+    text = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if re.match(r"\| \d+ \|", line)]
+
+
+def test_every_promise_names_a_test_that_exists() -> None:
+    known = _tests()
+    for row in _rows():
+        named = re.findall(r"`(test_\w+)`", row)
+        assert named and set(named) <= known, row
+
+
+def test_all_thirteen_are_there() -> None:
+    assert [int(row.split("|")[1]) for row in _rows()] == list(range(1, 14))

@@ -1,0 +1,224 @@
+"""The writer with group commit, migrations, and files that cannot be used."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from clew.clock import SystemClock
+from clew.errors import StoreError
+from clew.store import Entry, Store, Tx, migrate
+from clew.store.migrate import migrations, open_store
+from clew.store.sqlite import WriterThread
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "clew.db"
+
+
+async def _close(store: Store) -> None:
+    await asyncio.to_thread(store.close)
+
+
+def _note(tx: Tx, name: str, value: str = "x") -> None:
+    tx.run("INSERT INTO meta (name, value) VALUES (?, ?)", name, value)
+
+
+def _names(tx: Tx) -> list[str]:
+    return [row["name"] for row in tx.all("SELECT name FROM meta WHERE name != 'store' ORDER BY name")]
+
+
+async def test_what_was_written_is_there_after_it_was_opened_again(path: Path) -> None:
+    store = open_store(path, SystemClock())
+    await store.write(lambda tx: _note(tx, "a"))
+    await _close(store)
+    again = open_store(path, SystemClock())
+    assert await again.read(_names) == ["a"] and again.id == store.id
+    await _close(again)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_body_that_fails_is_undone_alone(path: Path) -> None:
+    store = open_store(path, SystemClock())
+
+    def broken(tx: Tx) -> None:
+        _note(tx, "lost")
+        raise ValueError("mine")
+
+    results = await asyncio.gather(
+        store.write(lambda tx: _note(tx, "a")),
+        store.write(broken),
+        store.write(lambda tx: _note(tx, "a")),
+        store.write(lambda tx: _note(tx, "b")),
+        return_exceptions=True,
+    )
+    assert [type(result) for result in results] == [type(None), ValueError, sqlite3.IntegrityError, type(None)]
+    assert await store.read(_names) == ["a", "b"]
+    await _close(store)
+
+
+async def test_listeners_hear_of_a_commit_after_it_and_in_order(path: Path) -> None:
+    store = open_store(path, SystemClock())
+    heard: list[Entry] = []
+    store.listen(heard.extend)
+
+    def say(number: int, tx: Tx) -> None:
+        tx.log("thread", None, f"kind-{number}", number)
+        if number % 3 == 0:
+            raise ValueError
+
+    writes = [store.write(lambda tx, n=n: say(n, tx)) for n in range(30)]  # type: ignore[misc]
+    await asyncio.gather(*writes, return_exceptions=True)
+    assert [entry.at for entry in heard] == [n for n in range(30) if n % 3]
+    assert [entry.seq for entry in heard] == sorted(entry.seq for entry in heard)
+    await _close(store)
+
+
+async def test_many_writers_share_commits(path: Path) -> None:
+    store = open_store(path, SystemClock())
+    await asyncio.gather(*(store.write(lambda tx, n=n: _note(tx, f"{n:04}")) for n in range(1000)))  # type: ignore[misc]
+    assert len(await store.read(_names)) == 1000
+    await _close(store)
+
+
+async def test_a_full_disk_fails_every_body_of_the_commit_and_loses_nothing_before_it(path: Path) -> None:
+    store = open_store(path, SystemClock())
+    await store.write(lambda tx: _note(tx, "before"))
+    pages = await store.write(lambda tx: tx.all("PRAGMA page_count")[0]["page_count"])
+    await store.write(lambda tx: tx.all(f"PRAGMA max_page_count = {pages + 2}"))
+    results = await asyncio.gather(
+        *(store.write(lambda tx, n=n: _note(tx, f"{n}", "x" * 40_000)) for n in range(3)),  # type: ignore[misc]
+        return_exceptions=True,
+    )
+    assert all(isinstance(result, StoreError) and "no room left" in result.message for result in results)
+    assert await store.read(_names) == ["before"]
+    await store.write(lambda tx: tx.all("PRAGMA max_page_count = 1000000"))
+    await store.write(lambda tx: _note(tx, "after"))
+    assert await store.read(_names) == ["after", "before"]
+    await _close(store)
+
+
+def _refused(path: Path) -> str:
+    """Opening it fails with words, and the file is as it was."""
+    before = path.read_bytes()
+    with pytest.raises(StoreError) as caught:
+        open_store(path, SystemClock())
+    assert path.read_bytes() == before
+    return caught.value.message
+
+
+def test_a_file_that_is_no_database_is_left_alone(path: Path) -> None:
+    path.write_bytes(b"these are my notes, not a database" * 100)
+    assert "damaged" in _refused(path)
+
+
+def test_a_database_of_another_program_is_left_alone(path: Path) -> None:
+    raw = sqlite3.connect(path)
+    raw.execute("CREATE TABLE recipes (name TEXT)")
+    raw.commit()
+    raw.close()
+    assert "another program" in _refused(path)
+
+
+async def test_a_newer_database_than_the_program_is_left_alone(path: Path) -> None:
+    store = open_store(path, SystemClock())
+    await store.write(lambda tx: tx.run("INSERT INTO schema_version (version, applied_at) VALUES (999, 1)"))
+    await _close(store)
+    assert "newer clew (schema 999" in _refused(path)
+
+
+async def test_a_damaged_file_is_left_alone(path: Path) -> None:
+    store = open_store(path, SystemClock())
+    await _close(store)
+    content = bytearray(path.read_bytes())
+    content[100:4000] = os.urandom(3900)
+    path.write_bytes(content)
+    assert "damaged" in _refused(path)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot write"):
+        open_store(tmp_path / "no" / "such" / "clew.db", SystemClock())
+
+
+async def test_a_migration_copies_the_file_first_and_runs_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(path, SystemClock())
+    await store.write(lambda tx: _note(tx, "a"))
+    await _close(store)
+    newest = migrations()[-1][0]
+    more = [*migrations(), (newest + 1, "CREATE TABLE more (name TEXT); INSERT INTO more (name) VALUES ('once');")]
+    monkeypatch.setattr(migrate, "migrations", lambda: more)
+    for _ in range(2):
+        store = open_store(path, SystemClock())
+        assert await store.read(lambda tx: len(tx.all("SELECT name FROM more"))) == 1
+        assert await store.read(_names) == ["a"]
+        await _close(store)
+    copy = path.with_name(f"clew.db.before-{newest + 1:04}")
+    assert sqlite3.connect(copy).execute("SELECT max(version) FROM schema_version").fetchone() == (newest,)
+
+
+async def test_a_migration_that_fails_changes_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = open_store(path, SystemClock())
+    await store.write(lambda tx: _note(tx, "a"))
+    await _close(store)
+    broken = [*migrations(), (999, "CREATE TABLE more (name TEXT); INSERT INTO nowhere VALUES (1);")]
+    monkeypatch.setattr(migrate, "migrations", lambda: broken)
+    with pytest.raises(StoreError):
+        open_store(path, SystemClock())
+    monkeypatch.undo()
+    store = open_store(path, SystemClock())
+    assert await store.read(_names) == ["a"]
+    await _close(store)
+
+
+async def test_a_reader_sees_one_moment_while_the_writer_goes_on(path: Path) -> None:
+    store = open_store(path, SystemClock())
+    began, go_on = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def slowly(tx: Tx) -> tuple[int, int]:
+        first = len(_names(tx))
+        loop.call_soon_threadsafe(began.set)
+        go_on.wait(20)
+        return first, len(_names(tx))
+
+    reading = asyncio.create_task(store.read(slowly))
+    await began.wait()
+    await store.write(lambda tx: _note(tx, "meanwhile"))
+    go_on.set()
+    assert await reading == (0, 0) and await store.read(_names) == ["meanwhile"]
+    await _close(store)
+
+
+async def test_a_read_cannot_write(path: Path) -> None:
+    store = open_store(path, SystemClock())
+    with pytest.raises(StoreError):
+        await store.read(lambda tx: _note(tx, "a"))
+    await _close(store)
+
+
+async def test_a_caller_that_gives_up_does_not_stop_its_commit(path: Path) -> None:
+    store = open_store(path, SystemClock())
+    heard: list[Entry] = []
+    store.listen(heard.extend)
+    writing = asyncio.create_task(store.write(lambda tx: tx.log("thread", None, "kind", 1)))
+    await asyncio.sleep(0)
+    writing.cancel()
+    await store.write(lambda tx: None)
+    assert [entry.kind for entry in heard] == ["kind"]
+    await _close(store)
+
+
+def test_the_writer_is_durable(path: Path) -> None:
+    """An fsync at every commit: 2 is FULL."""
+    open_store(path, SystemClock()).close()
+    writer = WriterThread(path)
+    assert writer._connection.all("PRAGMA synchronous", ())[0][0] == 2  # type: ignore[index]
+    assert writer._connection.all("PRAGMA journal_mode", ())[0][0] == "wal"  # type: ignore[index]
+    writer.close()
