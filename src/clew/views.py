@@ -1,4 +1,4 @@
-"""What the outside sees: the shapes of the API and of `--json`. Names here are a promise to scripts; see docs/cli.md."""
+"""What the outside sees: the shapes of the API and of `--json`. Names here are a promise to scripts (docs/cli.md)."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ luck, in tests/simulation; here each is shown on the real engine and the real da
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -171,7 +172,7 @@ async def test_03_cut_off_after_a_command_a_task_continues_once_and_then_asks(tm
 
 
 async def test_03_only_our_own_row_knows_that_a_person_stopped_it(tmp_path: Path) -> None:
-    thread, turn = await _cut(tmp_path, "!text so far\n!hold door")
+    _, turn = await _cut(tmp_path, "!text so far\n!hold door")
     raw = sqlite3.connect(tmp_path / "clew.db")
     raw.execute("UPDATE turns SET stop_asked = 1 WHERE id = ?", (turn,))
     raw.commit()
@@ -183,8 +184,10 @@ async def test_03_only_our_own_row_knows_that_a_person_stopped_it(tmp_path: Path
     assert rig.room.texts == ["so far\n\n(Stopped.)"]
 
 
-async def test_04_owed_with_the_end(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_04_owed_with_the_end(tmp_path: Path) -> None:
     """No turn ends without its delivery row in the same transaction: where that cannot be written, it has not ended."""
+    heard = _Heard("cannot even be ended")
+    logging.getLogger("clew.engine").addHandler(heard)
     async with Rig(tmp_path) as rig:
         first = await rig.say("!hold door\n!text hello")
         await rig.started(first.turn)
@@ -194,20 +197,29 @@ async def test_04_owed_with_the_end(tmp_path: Path, caplog: pytest.LogCaptureFix
             )
         )
         rig.scripted.holds.release("door")
-        await _logged(caplog, "cannot even be ended")
+        async with asyncio.timeout(20):
+            await heard.said.wait()
         state = (await rig.engine.turn(first.turn or "")).state
         ended = await rig.store.read(audit.ended_without_owing)
         await rig.store.write(lambda tx: tx.run("DROP TRIGGER no_owing"))
     assert (state, ended) == ("running", [])
+    logging.getLogger("clew.engine").removeHandler(heard)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{first.turn}:final")
     assert rig.room.texts == ["hello"]
 
 
-async def _logged(caplog: pytest.LogCaptureFixture, words: str) -> None:
-    async with asyncio.timeout(20):
-        while words not in caplog.text:
-            await asyncio.sleep(0)
+class _Heard(logging.Handler):
+    """Lets a test wait for a line of the log."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__()
+        self._words = words
+        self.said = asyncio.Event()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._words in record.getMessage():
+            self.said.set()
 
 
 LADDER = {

@@ -1,5 +1,5 @@
-"""A chat platform that behaves as badly as real ones: slow, answers lost on the way, busy, out of reach; and a surface of
-ours on it. The platform outlives every daemon; what it has not been told was received, it sends again."""
+"""A chat platform that behaves as badly as real ones: slow, busy, out of reach, answers lost on the way; and a surface
+of ours on it. The platform outlives every daemon; what it has not been told was received, it sends again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from clew.model import Conversation, DeliveryKind, Inbound
-from clew.surfaces.base import Backlog, Down, InDoubt, Inbox, Outgoing, Receipt, SurfaceCan, TryAgain
+from clew.surfaces.base import Backlog, Down, Inbox, InDoubt, Outgoing, Receipt, SurfaceCan, TryAgain
 
 
 @dataclass(slots=True)
