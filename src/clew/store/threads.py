@@ -87,20 +87,20 @@ _SEEN = (
     " (SELECT l.id FROM turns l WHERE l.thread = t.id AND l.state IN ('running', 'waiting')) AS live_turn,"
     " (SELECT count(*) FROM turns q WHERE q.thread = t.id AND q.state = 'queued') AS queued,"
     " d.state AS receipt, d.sent_at, d.error"
-    " FROM threads t LEFT JOIN deliveries d ON d.id = t.last_turn || ':final'"
+    " FROM ({threads}) t LEFT JOIN deliveries d ON d.id = t.last_turn || ':final' ORDER BY t.id DESC"
 )
 
 
 def see(tx: Tx, thread: str) -> Seen | None:
-    row = tx.one(f"{_SEEN} WHERE t.id = ?", thread)
+    row = tx.one(_SEEN.format(threads=f"SELECT {_COLUMNS} FROM threads WHERE id = ?"), thread)
     return _seen(row) if row else None
 
 
 def page(tx: Tx, wanted: Filter) -> list[Seen]:
     """One page, newest first. Active and finished threads are two views of one table."""
     where, params = _conditions(wanted)
-    sql = f"{_SEEN} WHERE {' AND '.join(where)} ORDER BY t.id DESC LIMIT ?"
-    return [_seen(row) for row in tx.all(sql, *params, wanted.limit)]
+    one_page = f"SELECT {_COLUMNS} FROM threads WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT ?"
+    return [_seen(row) for row in tx.all(_SEEN.format(threads=one_page), *params, wanted.limit)]
 
 
 def ids(tx: Tx, after: str, limit: int) -> list[str]:
@@ -108,16 +108,25 @@ def ids(tx: Tx, after: str, limit: int) -> list[str]:
     return [row["id"] for row in tx.all("SELECT id FROM threads WHERE id > ? ORDER BY id LIMIT ?", after, limit)]
 
 
+_ACTIVE = "status IN ('idle', 'suspended')"
+_HISTORY = "status IN ('completed', 'cancelled')"
+_VIEWS = {  # in the words of the partial indices, so that one of them is used
+    ThreadStatus.IDLE: f"{_ACTIVE} AND status = 'idle'",
+    ThreadStatus.SUSPENDED: "status = 'suspended'",
+    ThreadStatus.COMPLETED: f"{_HISTORY} AND status = 'completed'",
+    ThreadStatus.CANCELLED: "status = 'cancelled'",
+}
+
+
 def _conditions(wanted: Filter) -> tuple[list[str], list[str]]:
-    both = "('completed', 'cancelled')" if wanted.history else "('idle', 'suspended')"
-    where = [f"t.status IN {both}" if wanted.status is None else "t.status = ?"]
-    params = [] if wanted.status is None else [str(wanted.status)]
-    for column, value in (("t.workspace = ?", wanted.workspace), ("t.id < ?", wanted.before)):
+    where = [_VIEWS[wanted.status] if wanted.status else _HISTORY if wanted.history else _ACTIVE]
+    params: list[str] = []
+    for column, value in (("workspace = ?", wanted.workspace), ("id < ?", wanted.before)):
         if value is not None:
             where.append(column)
             params.append(value)
     if wanted.text:
-        where.append("lower(t.title) LIKE ? ESCAPE '!'")
+        where.append("lower(title) LIKE ? ESCAPE '!'")
         params.append(f"%{_literal(wanted.text.lower())}%")
     return where, params
 

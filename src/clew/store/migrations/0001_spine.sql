@@ -25,9 +25,11 @@ CREATE TABLE threads (
     last_turn TEXT,
     next_seq BIGINT NOT NULL DEFAULT 1024
 );
+-- The two views, and the two states that are rare in them: each list is read off one of these, newest first.
 CREATE INDEX threads_active ON threads (id) WHERE status IN ('idle', 'suspended');
 CREATE INDEX threads_history ON threads (id) WHERE status IN ('completed', 'cancelled');
-CREATE INDEX threads_by_status ON threads (status, id);
+CREATE INDEX threads_suspended ON threads (id) WHERE status = 'suspended';
+CREATE INDEX threads_cancelled ON threads (id) WHERE status = 'cancelled';
 
 -- History. A node is written once and never changed.
 CREATE TABLE nodes (

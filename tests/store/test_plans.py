@@ -1,0 +1,82 @@
+"""What people wait for is found by an index: no plan walks over all threads, turns, nodes or deliveries."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from clew.clock import SystemClock
+from clew.model import Conversation, ThreadStatus
+from clew.store import Row, Tx, bindings, deliveries, inbox, log, nodes, threads, turns
+from clew.store.migrate import open_store
+from clew.store.threads import Filter
+
+HOT: dict[str, Callable[[Tx], object]] = {
+    "list": lambda tx: threads.page(tx, Filter()),
+    "history": lambda tx: threads.page(tx, Filter(history=True, before="01Z")),
+    **{f"all {status}": partial(threads.page, wanted=Filter(status=status)) for status in ThreadStatus},
+    "show": lambda tx: threads.see(tx, "x"),
+    "find": lambda tx: threads.matching(tx, "01K"),
+    "a repeated message": lambda tx: inbox.find(tx, Conversation("cli"), "x"),
+    "a binding": lambda tx: bindings.bound(tx, Conversation("cli")),
+    "claim a turn": lambda tx: turns.claim(tx, "x", "me", 1),
+    "what runs": turns.all_live,
+    "what is queued": turns.threads_with_queued,
+    "the queue of a thread": lambda tx: turns.queued(tx, "x"),
+    "claim deliveries": lambda tx: deliveries.claim_due(tx, "webhook", "me", 1, 8, None),
+    "the next delivery": lambda tx: deliveries.next_due(tx, "webhook"),
+    "what a dead daemon was sending": lambda tx: deliveries.release_sending(tx, 1),
+    "receipts": lambda tx: deliveries.of_thread(tx, "x"),
+    "a piece of history": lambda tx: nodes.back_from(tx, "x", 10),
+    "the log of a thread": lambda tx: log.after(tx, 0, "x", 10),
+    "open steers": lambda tx: inbox.open_steers(tx, "x"),
+}
+
+
+LISTS = [HOT[name] for name in HOT if name in ("list", "history") or name.startswith("all ")]
+
+
+class Planner(Tx):
+    """A transaction that asks for the plan of each statement before it runs it."""
+
+    def __init__(self, tx: Tx) -> None:
+        super().__init__(tx._connection)
+        self.plans: list[str] = []
+
+    def run(self, sql: str, *params: object) -> int:
+        self._explain(sql, params)
+        return super().run(sql, *params)
+
+    def all(self, sql: str, *params: object) -> list[Row]:
+        self._explain(sql, params)
+        return super().all(sql, *params)
+
+    def one(self, sql: str, *params: object) -> Row | None:
+        self._explain(sql, params)
+        return super().one(sql, *params)
+
+    def _explain(self, sql: str, params: tuple[object, ...]) -> None:
+        rows = self._connection.all(f"EXPLAIN QUERY PLAN {sql}", params)
+        self.plans += [row["detail"] for row in rows]
+
+
+@pytest.mark.parametrize("name", HOT)
+async def test_it_is_found_by_an_index(tmp_path: Path, name: str) -> None:
+    store = open_store(tmp_path / "clew.db", SystemClock())
+
+    def body(tx: Tx) -> list[str]:
+        planner = Planner(tx)
+        HOT[name](planner)
+        return planner.plans
+
+    plans = await store.write(body)
+    await asyncio.to_thread(store.close)
+    tables = ("threads", "turns", "nodes", "deliveries", "inbox", "log", "steers", "q", "l", "d", "e")
+    walks = [plan for plan in plans if plan.startswith("SCAN ") and plan.split()[1] in tables and "INDEX" not in plan]
+    sorts = [plan for plan in plans if "TEMP B-TREE FOR ORDER BY" in plan and HOT[name] in LISTS]
+    assert walks == [], plans
+    assert len(sorts) <= 1, plans  # the page itself, which is small
