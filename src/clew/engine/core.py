@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from clew.clock import Clock
 from clew.config import Config
 from clew.engine.live import Live
-from clew.errors import BadInput
+from clew.errors import BadInput, StoreError
 from clew.model import Conversation
 from clew.runtimes.base import Runtime
-from clew.store import Store
+from clew.store import Store, Tx
 from clew.surfaces.base import Surface
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,17 @@ class Core:
     surfaces: Mapping[str, Surface]
     live: Live
     workspace: str  # for threads that begin where there is no folder
+
+    async def write_down(self, body: Callable[[Tx], T]) -> T:
+        """A write that must not be lost because the disk is full or the file is locked for a while."""
+        wait = 1.0
+        while True:
+            try:
+                return await self.store.write(body)
+            except StoreError as error:
+                _log.error("the store does not take what happened, trying again in %.0f s: %s", wait, error.message)
+                await self.clock.sleep(wait)
+                wait = min(wait * 2, 30.0)
 
     def reaches(self, where: Conversation | None) -> bool:
         """Whether an answer can be brought there by us, rather than fetched by them."""

@@ -1,7 +1,8 @@
 """Live fan-out: what is committed, and the text that is being written, to whoever watches.
 
-Each frame is encoded once and shared by all subscribers. A subscriber that falls behind is cut with a hint, so that
-memory never grows with a slow reader. It decides nothing, and nothing waits for it.
+Each frame is encoded once and shared by all subscribers, and pieces of text that come in one round of the loop are one
+frame. A subscriber that falls behind is cut with a hint, so that memory never grows with a slow reader. It decides
+nothing, and nothing waits for it.
 """
 
 from __future__ import annotations
@@ -61,6 +62,16 @@ class _Open:
         return self.pieces[0] if self.pieces else ""
 
 
+@dataclass(slots=True)
+class _Unsent:
+    """Pieces of one item that leave together at the end of this round of the loop."""
+
+    turn: str
+    item: str
+    offset: int
+    pieces: list[str]
+
+
 class Subscription:
     """A bounded mailbox. `async with` it, then iterate batches of frames until it is cut or closed."""
 
@@ -106,6 +117,7 @@ class Live:
     def __init__(self) -> None:
         self._subscriptions: dict[str | None, list[Subscription]] = {}
         self._open: dict[str, dict[str, _Open]] = {}
+        self._unsent: dict[str, _Unsent] = {}
 
     def subscribe(self, thread: str | None) -> Subscription:
         return Subscription(self, thread)
@@ -121,7 +133,7 @@ class Live:
         opened = self._open.setdefault(thread, {}).setdefault(item, _Open(turn, "text", []))
         opened.pieces.append(text)
         if self._watched(thread):
-            self.say(thread, "text", turn=turn, item=item, offset=offset, text=text)
+            self._collect(thread, _Unsent(turn, item, offset, [text]))
 
     def text_done(self, thread: str, turn: str, item: str, text: str, *, cut: bool) -> None:
         self._open.get(thread, {}).pop(item, None)
@@ -155,7 +167,23 @@ class Live:
     def _watched(self, thread: str) -> bool:
         return bool(self._subscriptions) and (thread in self._subscriptions or None in self._subscriptions)
 
+    def _collect(self, thread: str, more: _Unsent) -> None:
+        unsent = self._unsent.get(thread)
+        if unsent is not None and unsent.item == more.item:
+            unsent.pieces += more.pieces
+            return
+        self._flush(thread)
+        self._unsent[thread] = more
+        asyncio.get_running_loop().call_soon(self._flush, thread)
+
+    def _flush(self, thread: str) -> None:
+        unsent = self._unsent.pop(thread, None)
+        if unsent is not None:
+            text = "".join(unsent.pieces)
+            self.say(thread, "text", turn=unsent.turn, item=unsent.item, offset=unsent.offset, text=text)
+
     def _send(self, thread: str, frame: Frame) -> None:
+        self._flush(thread)  # so that nothing overtakes the text before it
         for key in (thread, None):
             for subscription in self._subscriptions.get(key, ()):
                 subscription.put(frame)
@@ -163,6 +191,7 @@ class Live:
     def _join(self, thread: str | None, subscription: Subscription) -> None:
         """From here on it misses nothing; what is being written comes first, from its beginning."""
         for name in [thread] if thread is not None else list(self._open):
+            self._flush(name)
             for item, opened in self._open.get(name, {}).items():
                 body = {"thread": name, "turn": opened.turn, "item": item, "kind": opened.kind, "text": opened.text()}
                 subscription.put(Frame("open", None, _encode(body)))

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from clew import crash
 from clew.engine import words
 from clew.engine.core import Core
-from clew.errors import StoreError
 from clew.model import Delivery, DeliveryKind
 from clew.store import Entry, Tx, deliveries
 from clew.surfaces.base import Down, InDoubt, Never, NotSent, Outgoing, Receipt, Surface
@@ -45,11 +44,11 @@ class Outbox:
         """Send one claimed delivery and write down what came of it."""
         outcome = await self._try(delivery, surface)
         if isinstance(outcome, NotSent):
-            await self._write(partial(self._not_sent, delivery=delivery, failure=outcome))
+            await self._core.write_down(partial(self._not_sent, delivery=delivery, failure=outcome))
             return
         crash.point("outbox.sent-not-recorded")
         self.down.pop(surface.name, None)
-        await self._write(partial(self._sent, delivery=delivery, receipt=outcome))
+        await self._core.write_down(partial(self._sent, delivery=delivery, receipt=outcome))
 
     async def _serve(self, surface: Surface) -> None:
         """Bring what is due, sleep until more is owed or due."""
@@ -63,14 +62,15 @@ class Outbox:
         async with asyncio.TaskGroup() as group:
             while True:
                 wake.clear()
-                for delivery in await self._claim(surface, PARALLEL - len(on_the_way)):
+                claimed, due = await self._claim(surface, PARALLEL - len(on_the_way))
+                for delivery in claimed:
                     task = group.create_task(self.deliver(delivery, surface))
                     on_the_way.add(task)
                     task.add_done_callback(arrived)
-                await self._sleep(surface, wake, full=len(on_the_way) >= PARALLEL)
+                await self._sleep(wake, None if len(on_the_way) >= PARALLEL else due)
 
-    async def _sleep(self, surface: Surface, wake: asyncio.Event, *, full: bool) -> None:
-        due = None if full else await self._core.store.read(lambda tx: deliveries.next_due(tx, surface.name))
+    async def _sleep(self, wake: asyncio.Event, due: int | None) -> None:
+        """Until more is owed, something arrived, or the next one is due."""
         wait = None if due is None else max(0.0, (due - self._core.clock.now()) / 1000)
         try:
             async with asyncio.timeout(wait):
@@ -78,22 +78,17 @@ class Outbox:
         except TimeoutError:
             return
 
-    async def _claim(self, surface: Surface, free: int) -> list[Delivery]:
-        if free <= 0:
-            return []
+    async def _claim(self, surface: Surface, free: int) -> tuple[list[Delivery], int | None]:
+        """What can leave now, and when the next one is due."""
         now = self._core.clock.now()
         owner = self._core.incarnation
         leaving = now if surface.can.idempotency_window else None  # there doubt is cheap, and saves a commit
 
-        def body(tx: Tx) -> list[Delivery]:
-            return deliveries.claim_due(tx, surface.name, owner, now, free, leaving)
+        def body(tx: Tx) -> tuple[list[Delivery], int | None]:
+            claimed = deliveries.claim_due(tx, surface.name, owner, now, free, leaving)
+            return claimed, deliveries.next_due(tx, surface.name)
 
-        try:
-            return await self._core.store.write(body)
-        except StoreError as error:
-            _log.error("the outbox waits for the store: %s", error.message)
-            await self._core.clock.sleep(1.0)
-            return []
+        return await self._core.write_down(body)
 
     async def _try(self, delivery: Delivery, surface: Surface) -> Receipt | NotSent:
         try:
@@ -138,7 +133,7 @@ class Outbox:
     async def _leaving(self, delivery: Delivery) -> None:
         """Written before it leaves: from here on, a death means doubt."""
         now = self._core.clock.now()
-        await self._write(lambda tx: deliveries.first_sent(tx, delivery, now))
+        await self._core.write_down(lambda tx: deliveries.first_sent(tx, delivery, now))
 
     def _sent(self, tx: Tx, delivery: Delivery, receipt: Receipt) -> None:
         now = self._core.clock.now()
@@ -164,16 +159,6 @@ class Outbox:
         steps = min(delivery.attempts - 1, 10)
         return float(min(LONGEST_WAIT, 2.0**steps) * (0.5 + self._core.clock.random() / 2))
 
-    async def _write(self, body: Callable[[Tx], object]) -> None:
-        """The receipt must not be lost because the disk is full for a while."""
-        while True:
-            try:
-                await self._core.store.write(body)
-                return
-            except StoreError as error:
-                _log.error("cannot write a receipt, trying again: %s", error.message)
-                await self._core.clock.sleep(1.0)
-
     async def _refuse_unknown(self) -> None:
         """What is owed to a surface that is no longer configured says so, instead of waiting in silence."""
 
@@ -183,7 +168,7 @@ class Outbox:
                     reason = f"there is no surface {name!r} any more; add it, then `clew notify --retry-failed`"
                     deliveries.fail_all(tx, name, reason)
 
-        await self._write(body)
+        await self._core.write_down(body)
 
 
 def outgoing_of(delivery: Delivery) -> Outgoing:

@@ -180,7 +180,7 @@ class Recovery:
         elif turn.attempts >= ATTEMPTS:
             await self._runner.end(turn, End(TurnState.FAILED, problem=words.never_began(turn.attempts)))
         else:
-            await self._runner.write_down(again)
+            await self._core.write_down(again)
 
     async def _cut(self, thread: Thread, turn: Turn, record: TurnRecord) -> None:
         remains = await self._core.store.read(lambda tx: _remains(tx, thread, turn, record))
@@ -191,15 +191,15 @@ class Recovery:
         begun = begun_without_end(remains, record)
         if continues_by_itself(remains, record):
             request = again(self._core.clock.ulid(), remains, begun)
-            await self._runner.write_down(lambda tx: end_and_continue(tx, self._core, turn, end, request))
+            await self._core.write_down(lambda tx: end_and_continue(tx, self._core, turn, end, request))
             return
         question = words.cut_off(begun)
-        await self._runner.write_down(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
+        await self._core.write_down(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
 
     async def _ask_about_unknown(self, turn: Turn, reason: str) -> None:
         end = End(TurnState.INTERRUPTED)
         question = words.unknown_outcome(reason)
-        await self._runner.write_down(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
+        await self._core.write_down(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
 
 
 def hold_backlog(tx: Tx, core: Core, thread: str, now: int) -> None:

@@ -64,19 +64,7 @@ class Runner:
         return await self._follow(turn, await self._thread(turn), session, session.attach(turn.id))
 
     async def end(self, turn: Turn, end: End) -> None:
-        await self.write_down(lambda tx: end_turn(tx, self._core, turn, end))
-
-    async def write_down(self, body: Callable[[Tx], object]) -> None:
-        """A write that must not be lost because the disk is full for a while."""
-        wait = 1.0
-        while True:
-            try:
-                await self._core.store.write(body)
-                return
-            except StoreError as error:
-                _log.error("cannot write down the end of a turn, trying again in %.0f s: %s", wait, error.message)
-                await self._core.clock.sleep(wait)
-                wait = min(wait * 2, 30.0)
+        await self._core.write_down(lambda tx: end_turn(tx, self._core, turn, end))
 
     async def _thread(self, turn: Turn) -> Thread:
         thread = await self._core.store.read(lambda tx: threads.get(tx, turn.thread))
@@ -139,7 +127,7 @@ class Runner:
             except (RuntimeLost, TimeoutError):
                 return  # in doubt: the record decides at the turn's end
             crash.point("steer.sent-not-recorded")
-            await self._core.store.write(partial(self._steered, steer=steer, taken=taken))
+            await self._core.write_down(partial(self._steered, steer=steer, taken=taken))
 
     def _steered(self, tx: Tx, steer: Steer, taken: bool) -> None:
         if not taken:
@@ -261,7 +249,7 @@ class _Work:
             tx.log(self.thread.id, self.turn.id, "turn.started", self._core.clock.now())
 
         crash.point("turn.sent-not-recorded")
-        await self._core.store.write(body)
+        await self._core.write_down(body)
         self.started.set()
         self.on_started()
 
@@ -284,11 +272,11 @@ class _Work:
                 data = {"item": item.item, "activity": item.kind, "phase": item.phase, "title": clean(item.title)}
                 tx.log(self.thread.id, self.turn.id, "activity", now, **data, outcome=item.outcome)
 
-        await self._core.store.write(body)
+        await self._core.write_down(body)
 
     async def _log(self, kind: str, **data: str) -> None:
         now = self._core.clock.now()
-        await self._core.store.write(lambda tx: tx.log(self.thread.id, self.turn.id, kind, now, **data))
+        await self._core.write_down(lambda tx: tx.log(self.thread.id, self.turn.id, kind, now, **data))
 
 
 def of_record(record: TurnRecord) -> End:

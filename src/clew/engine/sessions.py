@@ -42,7 +42,7 @@ class Sessions:
         now = session.continuity()
         if now is None or now == self._stored.get(thread.id):
             return
-        await self._core.store.write(lambda tx: bindings.keep_continuity(tx, thread.id, thread.runtime, now))
+        await self._core.write_down(lambda tx: bindings.keep_continuity(tx, thread.id, thread.runtime, now))
         self._stored[thread.id] = now
 
     async def release(self, thread: str) -> None:

@@ -77,7 +77,7 @@ class Turns:
             return []
         for thread in wanted:
             del self._ready[thread]
-        return await self._core.store.write(lambda tx: self._claim_each(tx, wanted))
+        return await self._core.write_down(lambda tx: self._claim_each(tx, wanted))
 
     def _claim_each(self, tx: Tx, wanted: list[str]) -> list[Turn]:
         claimed = [turns.claim(tx, thread, self._core.incarnation, self._core.clock.now()) for thread in wanted]

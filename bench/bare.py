@@ -1,0 +1,85 @@
+"""The yardstick: a bare JSON-RPC driver of Codex's app-server, with no store, no policy and no delivery."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from clew.config import CodexConfig
+from clew.runtimes.codex import binary
+
+LINE = 64 * 1024 * 1024
+
+
+class Bare:
+    """One app-server, driven with as little as possible between the caller and the pipe."""
+
+    def __init__(self, home: Path, workspace: Path) -> None:
+        self._home = home
+        self._workspace = workspace
+        self._answers: dict[int, asyncio.Future[Any]] = {}
+        self._ended: dict[str, asyncio.Event] = {}
+        self.deltas = 0
+        self._last = 0
+
+    async def __aenter__(self) -> Bare:
+        self._process = await asyncio.create_subprocess_exec(
+            binary.locate(CodexConfig()),
+            "app-server",
+            "--listen",
+            "stdio://",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={**os.environ, "CODEX_HOME": str(self._home)},
+            limit=LINE,
+        )
+        self._reader = asyncio.create_task(self._read())
+        await self.ask("initialize", clientInfo={"name": "bare", "version": "0"})
+        self._send({"method": "initialized"})
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        await self._process.wait()
+        await self._reader
+
+    async def ask(self, method: str, **params: Any) -> Any:
+        self._last += 1
+        answer = self._answers[self._last] = asyncio.get_running_loop().create_future()
+        self._send({"id": self._last, "method": method, "params": params})
+        return await answer
+
+    async def thread(self) -> str:
+        started = await self.ask(
+            "thread/start", cwd=str(self._workspace), sandbox="workspace-write", approvalPolicy="never"
+        )
+        return str(started["thread"]["id"])
+
+    async def turn(self, thread: str, text: str) -> None:
+        """From the request to the notice that it is complete."""
+        ended = self._ended[thread] = asyncio.Event()
+        await self.ask("turn/start", threadId=thread, input=[{"type": "text", "text": text}])
+        await ended.wait()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        while line := await self._process.stdout.readline():
+            message = json.loads(line)
+            if "id" in message and "method" not in message:
+                self._answers.pop(message["id"]).set_result(message.get("result"))
+            elif message.get("method") == "turn/completed":
+                self._ended[message["params"]["threadId"]].set()
+            elif message.get("method") == "item/agentMessage/delta":
+                self.deltas += 1

@@ -1,0 +1,210 @@
+"""What clew adds to a turn of Codex: the same turns through clew and through the bare driver, one after the other.
+
+(a) one turn, from the message to its answer on the webhook; (b) 5,000 deltas to a watcher; (c) 20 turns at once;
+(i) the turn after a 5,000-word answer, against one before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.bare import Bare
+from bench.report import Line
+from clew.client import Client
+from clew.home import Home
+from clew.launch import ensure_daemon, stop_daemon
+from clew.scripted_model import ScriptedModel, write_codex_home
+from clew.surfaces.signing import sign
+
+SECRET = "bench"
+WORDS = 5_000
+
+
+class Hook:
+    """A webhook receiver in this loop: an event for each answer."""
+
+    def __init__(self) -> None:
+        self.arrived: dict[str, asyncio.Future[float]] = {}
+
+    async def start(self) -> str:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/"
+
+    def expect(self, conversation: str) -> asyncio.Future[float]:
+        future: asyncio.Future[float] = asyncio.get_running_loop().create_future()
+        self.arrived[conversation] = future
+        return future
+
+    async def stop(self) -> None:
+        self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := await _head(reader):
+            body = json.loads(await reader.readexactly(int(head["content-length"])))
+            at = time.perf_counter()
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+            if (future := self.arrived.pop(body["conversation"], None)) is not None:
+                future.set_result(at)
+        writer.close()
+
+
+async def _head(reader: asyncio.StreamReader) -> dict[str, str]:
+    try:
+        raw = (await reader.readuntil(b"\r\n\r\n")).decode()
+    except asyncio.IncompleteReadError:
+        return {}
+    pairs = [line.split(":", 1) for line in raw.split("\r\n")[1:] if ":" in line]
+    return {name.lower(): value.strip() for name, value in pairs}
+
+
+@dataclass
+class Desk:
+    """clew and the bare driver, side by side on one model."""
+
+    bare: Bare
+    home: Home
+    hook: Hook
+    port: int
+
+    async def say(self, conversation: str, text: str) -> float:
+        """One message through clew: seconds from the request to the answer on the webhook."""
+        arrived = self.hook.expect(conversation)
+        began = time.perf_counter()
+        await self._post(conversation, text)
+        return await arrived - began
+
+    async def _post(self, conversation: str, text: str) -> None:
+        message = {"id": os.urandom(8).hex(), "conversation": conversation, "sender": "bench", "text": text}
+        body = json.dumps(message).encode()
+        now = int(time.time())
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        writer.write(
+            f"POST /surfaces/webhook/x HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {len(body)}\r\n"
+            f"x-clew-timestamp: {now}\r\nx-clew-signature: {sign(SECRET, now, body)}\r\nconnection: close\r\n\r\n".encode()
+            + body
+        )
+        answer = await reader.read()
+        assert b" 200 " in answer[:20], answer
+        writer.close()
+
+
+@asynccontextmanager
+async def desk(folder: Path) -> AsyncIterator[Desk]:
+    async with ScriptedModel() as model:
+        codex = write_codex_home(folder / "codex", model.url)
+        hook = Hook()
+        url = await hook.start()
+        home = Home(folder / "home")
+        home.prepare()
+        home.config.write_text(
+            f'[runtimes.codex]\nhome = "{codex}"\napproval_policy = "never"\n[http]\nport = 0\n'
+            f'[surfaces.webhook.x]\nurl = "{url}"\nsecret = "{SECRET}"\nworkspace = "{folder}"\n'
+        )
+        await asyncio.to_thread(ensure_daemon, home, lambda line: None)
+        try:
+            status = await asyncio.to_thread(Client(home).get, "status")
+            async with Bare(codex, folder) as bare:
+                yield Desk(bare, home, hook, int(status["daemon"]["http"].rsplit(":", 1)[1]))
+        finally:
+            await asyncio.to_thread(stop_daemon, home, 0, lambda line: None)
+            await hook.stop()
+
+
+async def single(desk: Desk, rounds: int) -> Line:
+    thread = await desk.bare.thread()
+    ours, theirs = [], []
+    for number in range(rounds + 3):
+        began = time.perf_counter()
+        await desk.bare.turn(thread, f"!text t{number} b c d e")
+        theirs.append(time.perf_counter() - began)
+        ours.append(await desk.say("single", f"!text t{number} b c d e"))
+    return _ratio("a turn, message to answer on the webhook", ours[3:], theirs[3:], 1.15)
+
+
+async def parallel(desk: Desk, count: int, rounds: int) -> Line:
+    threads = [await desk.bare.thread() for _ in range(count)]
+    ours, theirs = [], []
+    for number in range(rounds + 1):
+        began = time.perf_counter()
+        await asyncio.gather(*(desk.bare.turn(thread, f"!text p{number}") for thread in threads))
+        theirs.append(time.perf_counter() - began)
+        began = time.perf_counter()
+        await asyncio.gather(*(desk.say(f"p{n}", f"!text p{number}") for n in range(count)))
+        ours.append(time.perf_counter() - began)
+    return _ratio(f"{count} turns at once", ours[1:], theirs[1:], 1.15)
+
+
+async def stream(desk: Desk, rounds: int) -> list[Line]:
+    """5,000 deltas to somebody who watches; and whether the next turn is slower for it."""
+    thread = await desk.bare.thread()
+    ours, theirs, before, after = [], [], [], []
+    for _ in range(rounds):
+        began = time.perf_counter()
+        await desk.bare.turn(thread, f"!say {WORDS} words")
+        theirs.append(time.perf_counter() - began)
+        before.append(await desk.say("stream", "!text short"))
+        ours.append(await _watched(desk))
+        after.append(await desk.say("stream", "!text short"))
+    rate = statistics.median(theirs) / statistics.median(ours)
+    return [
+        Line(f"{WORDS} deltas to a watcher, rate", WORDS / statistics.median(ours), "/s", rate, at_least=0.8),
+        _ratio("the turn after a 5,000-word answer, to one before it", after, before, 1.1),
+    ]
+
+
+async def _watched(desk: Desk) -> float:
+    """Until a watcher of the thread has the whole text and its end."""
+    listed = await asyncio.to_thread(lambda: Client(desk.home).get("threads"))
+    thread = next(view["id"] for view in listed["threads"] if view["title"] == "!text short")
+    ready, loop = asyncio.Event(), asyncio.get_running_loop()
+    watching = asyncio.create_task(
+        asyncio.to_thread(_watch, desk.home, thread, lambda: loop.call_soon_threadsafe(ready.set))
+    )
+    await ready.wait()
+    began = time.perf_counter()
+    answered = asyncio.create_task(desk.say("stream", f"!say {WORDS} words"))
+    words, at = await watching
+    await answered
+    assert words == WORDS, f"the watcher saw {words} words"
+    return at - began
+
+
+def _watch(home: Home, thread: str, ready: object) -> tuple[int, float]:
+    text = ""
+    for event in Client(home).events(thread):
+        if event.kind == "hello":
+            ready()  # type: ignore[operator]
+        elif event.kind == "text":
+            text += event.data["text"]
+        elif event.kind == "turn.ended":
+            return len(text.split()), time.perf_counter()
+    return 0, 0.0
+
+
+def _ratio(name: str, ours: list[float], theirs: list[float], limit: float) -> Line:
+    mine, bare = statistics.median(ours), statistics.median(theirs)
+    return Line(name, mine * 1000, "ms", mine / bare, at_most=limit)
+
+
+async def measure(rounds: int = 40) -> list[Line]:
+    with tempfile.TemporaryDirectory() as folder:
+        async with desk(Path(folder)) as both:
+            lines = [await single(both, rounds)]
+            lines += await stream(both, 5)
+            lines.append(await parallel(both, 20, 8))
+            return lines
+
+
+if __name__ == "__main__":
+    for line in asyncio.run(measure()):
+        print(line, file=sys.stdout)
