@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from clew.clock import SystemClock
 from clew.errors import BadInput, NotFound, Refused
 from clew.model import Fate, ThreadKind
+from clew.store import audit
 from clew.store.threads import Filter
 from clew.surfaces.base import Down, Never, SurfaceCan, TryAgain
 from clew.views import NewThread
@@ -353,3 +356,46 @@ async def _text_of(subscription: object) -> str:
                 text += json.loads(frame.data)["text"]
             if frame.kind == "turn.ended":
                 return text
+
+
+async def test_a_steer_that_a_cancelled_thread_did_not_take_does_not_wait_for_ever(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        first = await rig.say("!hold door")
+        await rig.started(first.turn)
+        late = await rig.say("too late")
+        await rig.saw("steer.sent")
+        ledger, session = rig.scripted.ledger, f"scripted-{first.thread}"
+        ledger.save(session, [replace(played, steers=()) for played in ledger.load(session)])  # it was lost there
+        await rig.engine.cancel(first.thread or "")
+        await rig.ended(first.turn)
+        left = await rig.store.read(audit.unfinished)
+    assert late.fate is Fate.STEER
+    assert [line for line in left if not line.startswith("delivery")] == []
+
+
+async def test_the_end_of_a_turn_waits_for_a_full_disk_and_is_not_lost(tmp_path: Path) -> None:
+    clock = HurriedClock()
+    async with Rig(tmp_path, clock=clock) as rig:
+        accepted = await rig.say("!hold door\n!say 3000 words")
+        await rig.started(accepted.turn)
+        pages = await rig.store.write(lambda tx: tx.all("PRAGMA page_count")[0]["page_count"])
+        await rig.store.write(lambda tx: tx.all(f"PRAGMA max_page_count = {pages}"))
+        rig.scripted.holds.release("door")
+        await clock.slept.wait()  # it has met the full disk
+        await rig.store.write(lambda tx: tx.all("PRAGMA max_page_count = 1000000"))
+        turn = await rig.ended(accepted.turn)
+        await rig.delivered(f"{accepted.turn}:final")
+    assert turn.state == "completed" and len(rig.room.texts[0].split()) == 3000
+
+
+class HurriedClock(SystemClock):
+    """Does not wait, and tells when somebody wanted to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slept = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds >= 1:
+            self.slept.set()
+        await asyncio.sleep(0)

@@ -49,13 +49,15 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     thread = _close(tx, core.clock, turn, end)
     if thread is None:
         return False
-    owe_final(tx, core, thread, turn, end)
-    _move_thread(tx, core.clock, thread, turn, end)
+    _owe_final(tx, core, thread, turn, end)
+    _move_thread(tx, core.clock, thread, end)
     return True
 
 
 def end_and_continue(tx: Tx, core: Core, turn: Turn, end: End, request: tuple[Said, ...]) -> bool:
     """It was cut off, and goes on by itself in a new turn. The answer comes from that one."""
+    if turns.is_stopping(tx, turn.id):
+        return end_turn(tx, core, turn, end)
     thread = _close(tx, core.clock, turn, end)
     if thread is None:
         return False
@@ -67,6 +69,8 @@ def end_and_continue(tx: Tx, core: Core, turn: Turn, end: End, request: tuple[Sa
 
 def end_and_ask(tx: Tx, core: Core, turn: Turn, end: End, by: SuspendedBy, question: str) -> bool:
     """It was cut off, and a person has to say whether it goes on."""
+    if turns.is_stopping(tx, turn.id):
+        return end_turn(tx, core, turn, end)
     thread = _close(tx, core.clock, turn, end)
     if thread is None:
         return False
@@ -103,7 +107,7 @@ def owed_to(core: Core, thread: Thread, turn: Turn) -> Conversation | None:
     return Conversation.parse(thread.notify_target) if thread.notify_target else None
 
 
-def owe_final(tx: Tx, core: Core, thread: Thread, turn: Turn, end: End) -> None:
+def _owe_final(tx: Tx, core: Core, thread: Thread, turn: Turn, end: End) -> None:
     where = owed_to(core, thread, turn)
     body = words.final(end.state, end.text, end.problem)
     note = words.CONTINUED if turn.origin is Origin.CONTINUATION else ""
@@ -156,7 +160,8 @@ def _settle_steers(tx: Tx, clock: Clock, thread: Thread, turn: Turn, end: End) -
     head = thread.head
     for steer in inbox.open_steers(tx, turn.id):
         if steer.message.id not in end.messages:
-            requeue_steer(tx, clock, steer)
+            over = thread.status is ThreadStatus.CANCELLED
+            requeue_steer(tx, clock, steer, words.cancelled(thread.id) if over else words.STEER_QUEUED)
             continue
         said = steer.message
         node = chain.Spoken(turn.id, clock.now(), said.id, said.author, said.text, said.attachments, steer=True)
@@ -165,7 +170,7 @@ def _settle_steers(tx: Tx, clock: Clock, thread: Thread, turn: Turn, end: End) -
     return head
 
 
-def requeue_steer(tx: Tx, clock: Clock, steer: Steer) -> None:
+def requeue_steer(tx: Tx, clock: Clock, steer: Steer, told: str = words.STEER_QUEUED) -> None:
     """It was not taken: it runs as a turn of its own, and its sender is told."""
     if not inbox.move_steer(tx, steer, SteerState.QUEUED):
         return
@@ -178,7 +183,7 @@ def requeue_steer(tx: Tx, clock: Clock, steer: Steer) -> None:
         thread=steer.thread,
         turn=turn,
         conversation=steer.conversation,
-        body=words.steer_queued(),
+        body=told,
         state=DeliveryState.PENDING,
         created_at=clock.now(),
         due_at=clock.now(),
@@ -214,8 +219,30 @@ def queue_turn(
     return turn.id
 
 
-def _move_thread(tx: Tx, clock: Clock, thread: Thread, turn: Turn, end: End) -> None:
-    """A task is over when its turn is; one that failed waits for a person."""
+def drop(tx: Tx, clock: Clock, turn: Turn) -> None:
+    """A queued turn that a person does not want any more. Nothing is owed for it, and that is written down too."""
+    now = clock.now()
+    if not turns.drop_queued(tx, turn.id, now):
+        return
+    answer = Delivery(
+        id=f"{turn.id}:{DeliveryKind.FINAL}",
+        kind=DeliveryKind.FINAL,
+        thread=turn.thread,
+        turn=turn.id,
+        conversation=turn.conversation,
+        body="",
+        state=DeliveryState.SUPERSEDED,
+        created_at=now,
+    )
+    deliveries.owe(tx, answer)
+    tx.log(turn.thread, turn.id, "turn.ended", now, state=TurnState.INTERRUPTED, error=None)
+
+
+def _move_thread(tx: Tx, clock: Clock, thread: Thread, end: End) -> None:
+    """A task is over when its turn is; one that failed waits for a person; in a cancelled thread nothing waits."""
+    if thread.status is ThreadStatus.CANCELLED:
+        for queued in turns.queued(tx, thread.id):
+            drop(tx, clock, queued)
     if thread.kind is not ThreadKind.TASK or thread.status is not ThreadStatus.IDLE:
         return
     if end.state is TurnState.COMPLETED and not turns.count_queued(tx, thread.id):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from clew import chain
 from clew.engine.core import Core
-from clew.engine.suspended import drop
+from clew.engine.ending import drop
 from clew.errors import BadInput, NotFound, Refused
 from clew.model import ENDED, Conversation, Inbound, Thread, ThreadKind, ThreadStatus, Turn
 from clew.runtimes.base import ForkPoint
@@ -90,8 +90,10 @@ def finish(tx: Tx, core: Core, thread: Thread) -> None:
     """A person says that it is done."""
     if thread.status is ThreadStatus.COMPLETED:
         return
-    if turns.live(tx, thread.id) or turns.count_queued(tx, thread.id):
+    if turns.live(tx, thread.id):
         raise Refused(f"Thread {thread.id} still works; `clew stop {thread.id}` first, or wait.")
+    if waiting := turns.count_queued(tx, thread.id):
+        raise Refused(f"Thread {thread.id} has {waiting} queued; let them run, or `clew cancel {thread.id}`.")
     if thread.status is ThreadStatus.CANCELLED:
         raise Refused(f"Thread {thread.id} is cancelled.")
     _finish(tx, core, thread, ThreadStatus.COMPLETED)
@@ -104,7 +106,7 @@ def cancel(tx: Tx, core: Core, thread: Thread) -> None:
     if thread.status is ThreadStatus.COMPLETED:
         raise Refused(f"Thread {thread.id} is completed already; there is nothing to cancel.")
     for turn in turns.queued(tx, thread.id):
-        drop(tx, core, turn)
+        drop(tx, core.clock, turn)
     if turns.live(tx, thread.id):
         ask_stop(tx, core, thread)
     _finish(tx, core, thread, ThreadStatus.CANCELLED)

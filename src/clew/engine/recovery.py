@@ -130,8 +130,10 @@ class Recovery:
         _, last_alive = log.newest(tx)
         if now - last_alive <= self._core.config.inbox.stale_after * 1000:
             return
+        busy = {turn.thread for turn in turns.all_live(tx)}  # those go on with what they were at
         for thread in turns.threads_with_queued(tx):
-            hold_backlog(tx, self._core, thread, now)
+            if thread not in busy:
+                hold_backlog(tx, self._core, thread, now)
 
     async def _recover(self, turn: Turn) -> None:
         try:
@@ -185,9 +187,6 @@ class Recovery:
     async def _cut(self, thread: Thread, turn: Turn, record: TurnRecord) -> None:
         remains = await self._core.store.read(lambda tx: _remains(tx, thread, turn, record))
         end = End(TurnState.INTERRUPTED, record.text or _last_text(remains), None, record.usage, record.messages)
-        if remains.turn.stop_asked:
-            await self._runner.end(turn, end)
-            return
         begun = begun_without_end(remains, record)
         if continues_by_itself(remains, record):
             request = again(self._core.clock.ulid(), remains, begun)

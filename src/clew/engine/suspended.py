@@ -4,22 +4,9 @@ from __future__ import annotations
 
 from clew.engine import words
 from clew.engine.core import Core
-from clew.engine.ending import queue_continuation, queue_turn
-from clew.model import (
-    Conversation,
-    Delivery,
-    DeliveryKind,
-    DeliveryState,
-    Fate,
-    Origin,
-    Said,
-    SuspendedBy,
-    Thread,
-    ThreadStatus,
-    Turn,
-    TurnState,
-)
-from clew.store import Tx, deliveries, threads, turns
+from clew.engine.ending import drop, queue_continuation, queue_turn
+from clew.model import Conversation, Fate, Origin, Said, SuspendedBy, Thread, ThreadStatus, Turn
+from clew.store import Tx, threads, turns
 from clew.store.inbox import Arrival
 
 
@@ -72,34 +59,15 @@ def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn]) -> Arrival:
     first, rest = waiting[0], waiting[1:]
     turns.set_request(tx, first.id, tuple(said for turn in waiting for said in turn.request))
     for turn in rest:
-        drop(tx, core, turn)
+        drop(tx, core.clock, turn)
     return Arrival(Fate.ANSWER, thread.id, first.id, f"Merged {len(waiting)} into one.")
 
 
 def _skip(tx: Tx, core: Core, thread: Thread, waiting: list[Turn]) -> Arrival:
     for turn in waiting:
-        drop(tx, core, turn)
+        drop(tx, core.clock, turn)
     _reopen(tx, core, thread)
     return Arrival(Fate.ANSWER, thread.id, None, f"Skipped {len(waiting)}.")
-
-
-def drop(tx: Tx, core: Core, turn: Turn) -> None:
-    """A queued turn that a person does not want any more. Nothing is owed for it, and that is written down too."""
-    now = core.clock.now()
-    if not turns.drop_queued(tx, turn.id, now):
-        return
-    answer = Delivery(
-        id=f"{turn.id}:{DeliveryKind.FINAL}",
-        kind=DeliveryKind.FINAL,
-        thread=turn.thread,
-        turn=turn.id,
-        conversation=turn.conversation,
-        body="",
-        state=DeliveryState.SUPERSEDED,
-        created_at=now,
-    )
-    deliveries.owe(tx, answer)
-    tx.log(turn.thread, turn.id, "turn.ended", now, state=TurnState.INTERRUPTED, error=None)
 
 
 def _reopen(tx: Tx, core: Core, thread: Thread) -> None:

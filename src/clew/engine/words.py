@@ -17,15 +17,12 @@ POSSIBLE_REPEAT = "This may be a repeat: clew was interrupted while it was sent.
 RECOVERED = "Recovered: clew was interrupted while it was sent."
 WORKING = "Working on it …"
 STEERED = "Passed on to the running turn."
+STEER_QUEUED = "Your message came too late for the running turn; it is queued and runs next."
 EMPTY = "There was nothing in that message; say something."
 
 
 def queued(ahead: int) -> str:
     return "Queued: it runs next." if ahead == 0 else f"Queued behind {ahead} more."
-
-
-def steer_queued() -> str:
-    return "Your message came too late for the running turn; it is queued and runs next."
 
 
 def cancelled(thread: str) -> str:
