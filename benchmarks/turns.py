@@ -18,8 +18,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.bare import Bare
-from bench.report import Line
+from benchmarks.bare import Bare
+from benchmarks.report import Line
 from clew.client import Client
 from clew.home import Home
 from clew.launch import ensure_daemon, stop_daemon
@@ -90,7 +90,8 @@ class Desk:
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         writer.write(
             f"POST /surfaces/webhook/x HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {len(body)}\r\n"
-            f"x-clew-timestamp: {now}\r\nx-clew-signature: {sign(SECRET, now, body)}\r\nconnection: close\r\n\r\n".encode()
+            f"x-clew-timestamp: {now}\r\nx-clew-signature: {sign(SECRET, now, body)}\r\n"
+            "connection: close\r\n\r\n".encode()
             + body
         )
         answer = await reader.read()

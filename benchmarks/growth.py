@@ -1,6 +1,6 @@
 """Do list, show, start and resume cost the same in a store with a few threads and in one with 100,000?
 
-    python -m bench.growth [--few 20] [--many 100000]
+    python -m benchmarks.growth [--few 20] [--many 100000]
 
 The engine and the real SQLite file, in this process. Few and many are measured in turns, so that a noisy machine
 disturbs both alike; a ratio is of the medians. Exit 1 where one is over 1.5.
@@ -18,6 +18,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from benchmarks.report import Line
 from clew import chain
 from clew.clock import SystemClock
 from clew.config import Config, ThreadsConfig
@@ -50,7 +51,7 @@ PAGE = 9  # rows, so that the small store fills a page too
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="bench.growth", description=__doc__)
+    parser = argparse.ArgumentParser(prog="benchmarks.growth", description=__doc__)
     parser.add_argument("--few", type=int, default=20)
     parser.add_argument("--many", type=int, default=100_000)
     parser.add_argument("--json", action="store_true")
@@ -164,6 +165,13 @@ class Bench:
 
 def _complete(tx: Tx, name: str) -> None:
     threads.finish(tx, name, ThreadStatus.IDLE, ThreadStatus.COMPLETED, 1)
+
+
+def lines(rows: dict[str, dict[str, float]]) -> list[Line]:
+    return [
+        Line(f"{name}, in a large store, to a small one", row["many_ms"], "ms", row["ratio"], at_most=LIMIT)
+        for name, row in rows.items()
+    ]
 
 
 def table(rows: dict[str, dict[str, float]], few: int, many: int) -> str:

@@ -1,0 +1,58 @@
+"""`./bench`: one table, each line a ratio or a figure of one run, with the machine named; `--json FILE` keeps it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks import commits, daemon, growth, turns
+from benchmarks.report import Line
+
+Measure = Callable[[], list[Line]]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="./bench", description=__doc__)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    parser.add_argument("--many", type=int, default=100_000, help="how many threads a large store has")
+    wanted = parser.parse_args()
+    print(machine())
+    lines: list[Line] = []
+    for title, measure in _parts(wanted.many):
+        print(f"… {title}", file=sys.stderr)
+        for line in measure():
+            lines.append(line)
+            print(line, flush=True)
+    if wanted.json:
+        wanted.json.write_text(json.dumps({"machine": machine(), "lines": [asdict(line) for line in lines]}, indent=2))
+    return 0 if all(line.ok for line in lines) else 1
+
+
+def _parts(many: int) -> list[tuple[str, Measure]]:
+    return [
+        ("turns, against a bare driver", lambda: asyncio.run(turns.measure())),
+        (f"growth to {many} threads", lambda: growth.lines(asyncio.run(growth.measure(20, many)))),
+        ("commits", lambda: asyncio.run(commits.measure())),
+        ("the daemon and its commands", daemon.measure),
+    ]
+
+
+def machine() -> str:
+    cpu = next((line.split(":")[1].strip() for line in _cpuinfo() if line.startswith("model name")), platform.machine())
+    return f"{cpu}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+
+
+def _cpuinfo() -> list[str]:
+    path = Path("/proc/cpuinfo")
+    return path.read_text().splitlines() if path.exists() else []
+
+
+if __name__ == "__main__":
+    sys.exit(main())
