@@ -124,7 +124,7 @@ class Engine:
                 return seen
             thread = life.open_thread(tx, self._core, opening)
             turn = queue_turn(tx, self._core.clock, thread.id, Origin.MESSAGE, (said(inbound),), DESK)
-            return write_fate(tx, self._core, inbound, Arrival(Fate.TURN, thread.id, turn, ""))
+            return write_fate(tx, self._core, inbound, Arrival(Fate.TURN, thread.id, turn.id, ""))
 
         return await self._core.store.write(body)
 
@@ -196,6 +196,7 @@ class Engine:
             await self._core.store.write(lambda tx: deliveries.failed(tx, delivery, reason))
             return
         await self._outbox.deliver(delivery, surface)
+        self._outbox.wake(name)  # it may be due again
 
     # What people look at
 

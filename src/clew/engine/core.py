@@ -30,6 +30,7 @@ class Core:
     surfaces: Mapping[str, Surface]
     live: Live
     workspace: str  # for threads that begin where there is no folder
+    desk: str = "cli"  # what is said there comes from a client of ours, which fetches its answer itself
 
     async def write_down(self, body: Callable[[Tx], T]) -> T:
         """A write that must not be lost because the disk is full or the file is locked for a while."""

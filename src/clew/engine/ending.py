@@ -3,19 +3,18 @@ of the messages that were steered into it, and what is owed for it. It never sen
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from clew import chain
 from clew.chain import Deed
 from clew.clock import Clock
 from clew.engine import words
 from clew.engine.core import Core
+from clew.engine.owing import owe, owe_nothing, owed_to
 from clew.events import ActivityKind
 from clew.model import (
     Conversation,
-    Delivery,
     DeliveryKind,
-    DeliveryState,
     Origin,
     Problem,
     Said,
@@ -42,15 +41,19 @@ class End:
     problem: Problem | None = None
     usage: Usage | None = None
     messages: frozenset[str] = frozenset()
+    items: tuple[Item, ...] = ()  # what was not written yet
 
 
 def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     """False: somebody else holds the turn by now, and nothing was changed."""
-    thread = _close(tx, core.clock, turn, end)
+    thread = _close(tx, core, turn, end)
     if thread is None:
         return False
-    _owe_final(tx, core, thread, turn, end)
-    _move_thread(tx, core.clock, thread, end)
+    body = words.final(end.state, end.text, end.problem)
+    note = words.CONTINUED if turn.origin is Origin.CONTINUATION else ""
+    owe(tx, core, turn, DeliveryKind.FINAL, owed_to(core, thread, turn), body, note=note)
+    deliveries.supersede(tx, f"{turn.id}:{DeliveryKind.PLACEHOLDER}")
+    _move_thread(tx, core, thread, end)
     return True
 
 
@@ -58,11 +61,9 @@ def end_and_continue(tx: Tx, core: Core, turn: Turn, end: End, request: tuple[Sa
     """It was cut off, and goes on by itself in a new turn. The answer comes from that one."""
     if turns.is_stopping(tx, turn.id):
         return end_turn(tx, core, turn, end)
-    thread = _close(tx, core.clock, turn, end)
-    if thread is None:
+    if _close(tx, core, turn, end) is None:
         return False
-    answer = _delivery(core.clock, turn, DeliveryKind.FINAL, owed_to(core, thread, turn), "")
-    deliveries.owe(tx, replace(answer, state=DeliveryState.SUPERSEDED))
+    owe_nothing(tx, core, turn)
     queue_continuation(tx, core.clock, turn, request, Origin.CONTINUATION)
     return True
 
@@ -71,14 +72,12 @@ def end_and_ask(tx: Tx, core: Core, turn: Turn, end: End, by: SuspendedBy, quest
     """It was cut off, and a person has to say whether it goes on."""
     if turns.is_stopping(tx, turn.id):
         return end_turn(tx, core, turn, end)
-    thread = _close(tx, core.clock, turn, end)
+    thread = _close(tx, core, turn, end)
     if thread is None:
         return False
-    where = owed_to(core, thread, turn)
-    deliveries.owe(tx, _delivery(core.clock, turn, DeliveryKind.ASK, where, question))
-    _log_owed(tx, core.clock, turn, where)
-    threads.suspend(tx, thread.id, by, question)
-    _log_status(tx, core.clock, thread.id, ThreadStatus.SUSPENDED)
+    owe(tx, core, turn, DeliveryKind.ASK, owed_to(core, thread, turn), question)
+    if threads.suspend(tx, thread.id, by, question):
+        log_status(tx, core, thread.id, ThreadStatus.SUSPENDED)
     return True
 
 
@@ -100,30 +99,16 @@ def queue_continuation(tx: Tx, clock: Clock, cut: Turn, request: tuple[Said, ...
     return turn.id
 
 
-def owed_to(core: Core, thread: Thread, turn: Turn) -> Conversation | None:
-    """Where the answer goes: to where it was asked; where nothing can be sent, to where the thread notifies."""
-    if core.reaches(turn.conversation):
-        return turn.conversation
-    return Conversation.parse(thread.notify_target) if thread.notify_target else None
-
-
-def _owe_final(tx: Tx, core: Core, thread: Thread, turn: Turn, end: End) -> None:
-    where = owed_to(core, thread, turn)
-    body = words.final(end.state, end.text, end.problem)
-    note = words.CONTINUED if turn.origin is Origin.CONTINUATION else ""
-    deliveries.owe(tx, replace(_delivery(core.clock, turn, DeliveryKind.FINAL, where, body), note=note))
-    deliveries.supersede(tx, f"{turn.id}:{DeliveryKind.PLACEHOLDER}")
-    _log_owed(tx, core.clock, turn, where)
-
-
-def _close(tx: Tx, clock: Clock, turn: Turn, end: End) -> Thread | None:
+def _close(tx: Tx, core: Core, turn: Turn, end: End) -> Thread | None:
     """Fold the turn into history and end its row, if the lease is still ours."""
     held = turns.get(tx, turn.id)
     thread = threads.get(tx, turn.thread)
     if held is None or thread is None or held.generation != turn.generation or held.owner != turn.owner:
         return None
-    now = clock.now()
-    head = _settle_steers(tx, clock, thread, turn, end)
+    now = core.clock.now()
+    for item in end.items:
+        items.put(tx, turn.id, item)
+    head = _settle_steers(tx, core, thread, turn, end)
     outcome = chain.Outcome(
         turn=turn.id,
         at=now,
@@ -155,42 +140,29 @@ def _deeds(done: list[Item], answer: str) -> tuple[Deed, ...]:
     )
 
 
-def _settle_steers(tx: Tx, clock: Clock, thread: Thread, turn: Turn, end: End) -> str | None:
+def _settle_steers(tx: Tx, core: Core, thread: Thread, turn: Turn, end: End) -> str | None:
     """What the runtime's record contains is history; what it does not contain becomes a turn of its own."""
     head = thread.head
     for steer in inbox.open_steers(tx, turn.id):
         if steer.message.id not in end.messages:
             over = thread.status is ThreadStatus.CANCELLED
-            requeue_steer(tx, clock, steer, words.cancelled(thread.id) if over else words.STEER_QUEUED)
+            requeue_steer(tx, core, steer, words.cancelled(thread.id) if over else words.STEER_QUEUED)
             continue
         said = steer.message
-        node = chain.Spoken(turn.id, clock.now(), said.id, said.author, said.text, said.attachments, steer=True)
+        node = chain.Spoken(turn.id, core.clock.now(), said.id, said.author, said.text, said.attachments, steer=True)
         head = nodes.append(tx, thread.id, head, node)
         inbox.move_steer(tx, steer, SteerState.TAKEN)
     return head
 
 
-def requeue_steer(tx: Tx, clock: Clock, steer: Steer, told: str = words.STEER_QUEUED) -> None:
+def requeue_steer(tx: Tx, core: Core, steer: Steer, told: str = words.STEER_QUEUED) -> None:
     """It was not taken: it runs as a turn of its own, and its sender is told."""
     if not inbox.move_steer(tx, steer, SteerState.QUEUED):
         return
-    turn = queue_turn(tx, clock, steer.thread, Origin.MESSAGE, (steer.message,), steer.conversation)
-    inbox.change_fate(tx, steer, turn)
-    tx.log(steer.thread, turn, "steer.queued", clock.now(), message=steer.message.id)
-    notice = Delivery(
-        id=f"{turn}:{DeliveryKind.NOTICE}",
-        kind=DeliveryKind.NOTICE,
-        thread=steer.thread,
-        turn=turn,
-        conversation=steer.conversation,
-        body=told,
-        state=DeliveryState.PENDING,
-        created_at=clock.now(),
-        due_at=clock.now(),
-    )
-    if steer.conversation is not None:
-        deliveries.owe(tx, notice)
-        tx.log(steer.thread, turn, "delivery.owed", clock.now(), surface=steer.conversation.surface)
+    turn = queue_turn(tx, core.clock, steer.thread, Origin.MESSAGE, (steer.message,), steer.conversation)
+    inbox.change_fate(tx, steer, turn.id)
+    tx.log(steer.thread, turn.id, "steer.queued", core.clock.now(), message=steer.message.id)
+    owe(tx, core, turn, DeliveryKind.NOTICE, steer.conversation, told)
 
 
 def queue_turn(
@@ -200,8 +172,7 @@ def queue_turn(
     origin: Origin,
     request: tuple[Said, ...],
     where: Conversation | None,
-    continues: str | None = None,
-) -> str:
+) -> Turn:
     """A turn at the end of its thread's queue."""
     turn = Turn(
         id=clock.ulid(),
@@ -212,65 +183,34 @@ def queue_turn(
         request=request,
         conversation=where,
         queued_at=clock.now(),
-        continues=continues,
     )
     turns.insert(tx, turn)
     tx.log(thread, turn.id, "turn.queued", turn.queued_at, origin=origin)
-    return turn.id
+    return turn
 
 
-def drop(tx: Tx, clock: Clock, turn: Turn) -> None:
+def drop(tx: Tx, core: Core, turn: Turn) -> None:
     """A queued turn that a person does not want any more. Nothing is owed for it, and that is written down too."""
-    now = clock.now()
-    if not turns.drop_queued(tx, turn.id, now):
-        return
-    answer = Delivery(
-        id=f"{turn.id}:{DeliveryKind.FINAL}",
-        kind=DeliveryKind.FINAL,
-        thread=turn.thread,
-        turn=turn.id,
-        conversation=turn.conversation,
-        body="",
-        state=DeliveryState.SUPERSEDED,
-        created_at=now,
-    )
-    deliveries.owe(tx, answer)
-    tx.log(turn.thread, turn.id, "turn.ended", now, state=TurnState.INTERRUPTED, error=None)
+    now = core.clock.now()
+    if turns.drop_queued(tx, turn.id, now):
+        owe_nothing(tx, core, turn)
+        tx.log(turn.thread, turn.id, "turn.ended", now, state=TurnState.INTERRUPTED, error=None)
 
 
-def _move_thread(tx: Tx, clock: Clock, thread: Thread, end: End) -> None:
+def log_status(tx: Tx, core: Core, thread: str, status: ThreadStatus) -> None:
+    tx.log(thread, None, "thread.status", core.clock.now(), status=status)
+
+
+def _move_thread(tx: Tx, core: Core, thread: Thread, end: End) -> None:
     """A task is over when its turn is; one that failed waits for a person; in a cancelled thread nothing waits."""
     if thread.status is ThreadStatus.CANCELLED:
         for queued in turns.queued(tx, thread.id):
-            drop(tx, clock, queued)
+            drop(tx, core, queued)
     if thread.kind is not ThreadKind.TASK or thread.status is not ThreadStatus.IDLE:
         return
     if end.state is TurnState.COMPLETED and not turns.count_queued(tx, thread.id):
-        threads.finish(tx, thread.id, ThreadStatus.IDLE, ThreadStatus.COMPLETED, clock.now())
-        _log_status(tx, clock, thread.id, ThreadStatus.COMPLETED)
+        threads.finish(tx, thread.id, ThreadStatus.IDLE, ThreadStatus.COMPLETED, core.clock.now())
+        log_status(tx, core, thread.id, ThreadStatus.COMPLETED)
     elif end.state is TurnState.FAILED:
         threads.suspend(tx, thread.id, SuspendedBy.FAILURE, words.task_failed(end.problem))
-        _log_status(tx, clock, thread.id, ThreadStatus.SUSPENDED)
-
-
-def _delivery(clock: Clock, turn: Turn, kind: DeliveryKind, where: Conversation | None, body: str) -> Delivery:
-    return Delivery(
-        id=f"{turn.id}:{kind}",
-        kind=kind,
-        thread=turn.thread,
-        turn=turn.id,
-        conversation=where,
-        body=body,
-        state=DeliveryState.PENDING if where else DeliveryState.NO_TARGET,
-        created_at=clock.now(),
-        due_at=clock.now(),
-    )
-
-
-def _log_owed(tx: Tx, clock: Clock, turn: Turn, where: Conversation | None) -> None:
-    if where is not None:
-        tx.log(turn.thread, turn.id, "delivery.owed", clock.now(), surface=where.surface)
-
-
-def _log_status(tx: Tx, clock: Clock, thread: str, status: ThreadStatus) -> None:
-    tx.log(thread, None, "thread.status", clock.now(), status=status)
+        log_status(tx, core, thread.id, ThreadStatus.SUSPENDED)

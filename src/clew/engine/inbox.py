@@ -10,8 +10,7 @@ from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.ending import queue_turn
 from clew.engine.life import Opening, open_thread
-from clew.engine.recovery import hold_backlog
-from clew.engine.suspended import answer_suspended
+from clew.engine.suspended import CLEW, answer_suspended, hold_backlog
 from clew.model import (
     Accepted,
     Fate,
@@ -69,14 +68,15 @@ class Admission:
     def _for_idle(self, tx: Tx, inbound: Inbound, thread: Thread, message: Said) -> Arrival:
         running = turns.live(tx, thread.id)
         if running and not inbound.queue and not running.stop_asked and self.core.can_steer(thread.runtime):
-            inbox.offer_steer(tx, Steer(message, running.id, thread.id, inbound.conversation, SteerState.OFFERED))
+            steer = Steer(message, running.id, thread.id, inbound.conversation, SteerState.OFFERED)
+            inbox.offer_steer(tx, steer, threads.next_seq(tx, thread.id))
             tx.log(thread.id, running.id, "steer.offered", self.core.clock.now(), message=message.id)
             return Arrival(Fate.STEER, thread.id, running.id, words.STEERED)
         ahead = turns.count_queued(tx, thread.id)
         turn = queue_turn(tx, self.core.clock, thread.id, Origin.MESSAGE, (message,), inbound.conversation)
-        if self._is_stale(inbound):
-            hold_backlog(tx, self.core, thread.id, self.core.clock.now())
-        return Arrival(Fate.TURN, thread.id, turn, words.queued(ahead) if running or ahead else "")
+        if self._is_stale(inbound) and not running:
+            hold_backlog(tx, self.core, thread.id)
+        return Arrival(Fate.TURN, thread.id, turn.id, words.queued(ahead) if running or ahead else "")
 
     def _is_stale(self, inbound: Inbound) -> bool:
         limit = self.core.config.inbox.stale_after * 1000
@@ -106,8 +106,11 @@ def resume_completed(tx: Tx, core: Core, thread: Thread, message: Said, inbound:
         return Arrival(Fate.REFUSED, thread.id, None, words.cannot_resume(thread.id, thread.status))
     tx.log(thread.id, None, "thread.status", core.clock.now(), status=ThreadStatus.IDLE)
     turn = queue_turn(tx, core.clock, thread.id, Origin.RESUME, (message,), inbound.conversation)
-    return Arrival(Fate.TURN, thread.id, turn, "")
+    return Arrival(Fate.TURN, thread.id, turn.id, "")
 
 
 def said(inbound: Inbound) -> Said:
-    return Said(inbound.message_id, clean(inbound.sender), clean(inbound.text), inbound.attachments)
+    """Nobody but clew speaks in clew's name."""
+    author = clean(inbound.sender)
+    named = f"{author} (a sender)" if author.strip().lower() == CLEW else author
+    return Said(inbound.message_id, named, clean(inbound.text), inbound.attachments)

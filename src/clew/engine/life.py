@@ -106,7 +106,7 @@ def cancel(tx: Tx, core: Core, thread: Thread) -> None:
     if thread.status is ThreadStatus.COMPLETED:
         raise Refused(f"Thread {thread.id} is completed already; there is nothing to cancel.")
     for turn in turns.queued(tx, thread.id):
-        drop(tx, core.clock, turn)
+        drop(tx, core, turn)
     if turns.live(tx, thread.id):
         ask_stop(tx, core, thread)
     _finish(tx, core, thread, ThreadStatus.CANCELLED)
@@ -163,9 +163,10 @@ def _fork_turn(tx: Tx, source: Thread, turn_id: str | None) -> Turn | None:
 
 
 def _start_of(tx: Tx, source: Thread) -> str | None:
-    """Where nothing has ended yet: before the first request."""
-    first = next((node for node in reversed(nodes.back_from(tx, source.head, 1_000)) if node.type == "spoken"), None)
-    return first.prev if first else source.head
+    """Where nothing has ended yet: where the thread itself began."""
+    begins = (chain.Started.type, chain.Forked.type)
+    walked = nodes.back_from(tx, source.head, 1_000)
+    return next((node.hash for node in walked if node.type in begins), source.head)
 
 
 def _fork_point(tx: Tx, source: Thread, turn: Turn | None) -> ForkPoint | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from clew import crash
@@ -26,12 +27,17 @@ class Outbox:
         self._core = core
         self._wakes = {name: asyncio.Event() for name in core.surfaces}
         self.down: dict[str, str] = {}  # surfaces that are out of reach, and why
+        self._downs: dict[str, int] = {}  # and how often in a row
 
     def committed(self, entries: Sequence[Entry]) -> None:
         """The store's listener."""
         for entry in entries:
-            if entry.kind == "delivery.owed" and entry.data.get("surface") in self._wakes:
-                self._wakes[str(entry.data["surface"])].set()
+            if entry.kind == "delivery.owed":
+                self.wake(str(entry.data.get("surface")))
+
+    def wake(self, surface: str) -> None:
+        if surface in self._wakes:
+            self._wakes[surface].set()
 
     async def run(self) -> None:
         await self._refuse_unknown()
@@ -48,6 +54,7 @@ class Outbox:
             return
         crash.point("outbox.sent-not-recorded")
         self.down.pop(surface.name, None)
+        self._downs.pop(surface.name, None)
         await self._core.write_down(partial(self._sent, delivery=delivery, receipt=outcome))
 
     async def _serve(self, surface: Surface) -> None:
@@ -148,7 +155,9 @@ class Outbox:
             return
         down = isinstance(failure, Down)
         if down and delivery.conversation is not None:
-            self.down[delivery.conversation.surface] = failure.reason
+            name = delivery.conversation.surface
+            self.down[name] = failure.reason
+            self._downs[name] = self._downs.get(name, 0) + 1
         doubt = isinstance(failure, InDoubt) or delivery.in_doubt
         due = now + int(self._wait(delivery, failure) * 1000)
         deliveries.later(tx, delivery, due, failure.reason, in_doubt=doubt, uncounted=down)
@@ -156,7 +165,9 @@ class Outbox:
     def _wait(self, delivery: Delivery, failure: NotSent) -> float:
         if failure.retry_after is not None:
             return min(failure.retry_after, LONGEST_OBEYED)
-        steps = min(delivery.attempts - 1, 10)
+        name = delivery.conversation.surface if delivery.conversation else ""
+        tried = self._downs.get(name, 1) if isinstance(failure, Down) else delivery.attempts
+        steps = min(tried - 1, 10)
         return float(min(LONGEST_WAIT, 2.0**steps) * (0.5 + self._core.clock.random() / 2))
 
     async def _refuse_unknown(self) -> None:
@@ -186,12 +197,4 @@ def outgoing_of(delivery: Delivery) -> Outgoing:
 
 def _noted(outgoing: Outgoing, note: str) -> Outgoing:
     both = f"{outgoing.note} {note}".strip()
-    return Outgoing(
-        outgoing.id,
-        outgoing.kind,
-        outgoing.conversation,
-        outgoing.thread,
-        outgoing.turn,
-        outgoing.text,
-        both,
-    )
+    return replace(outgoing, note=both)

@@ -81,7 +81,9 @@ def may_have_acted(items: Mapping[str, Item] | list[Item]) -> bool:
 
 
 def _with(progress: Progress, item: Item) -> Progress:
-    return replace(progress, items={**progress.items, item.item: item})
+    known = progress.items.get(item.item)
+    placed = replace(item, position=known.position if known else len(progress.items))
+    return replace(progress, items={**progress.items, item.item: placed})
 
 
 def _activity(event: Activity) -> Item:

@@ -160,7 +160,12 @@ def _view(seen: Seen) -> ThreadView:
         forked_from=row.forked_from,
         turn=seen.live_turn or row.last_turn,
         queued=seen.queued,
+        last_line=_last_line(seen.answer_end or ""),
     )
+
+
+def _last_line(text: str) -> str | None:
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), None)
 
 
 def _notification(row: Thread, receipt: str | None) -> str | None:

@@ -17,28 +17,18 @@ from clew.engine.ending import End, end_and_ask, end_and_continue
 from clew.engine.progress import may_have_acted
 from clew.engine.runner import Runner, of_record
 from clew.engine.sessions import Sessions
+from clew.engine.suspended import CLEW, hold_backlog, own_words
 from clew.engine.turns import Turns
-from clew.errors import RuntimeLost, RuntimeTrouble
+from clew.errors import RuntimeTrouble
 from clew.events import Phase
-from clew.model import (
-    Delivery,
-    DeliveryKind,
-    DeliveryState,
-    Origin,
-    Said,
-    SuspendedBy,
-    Thread,
-    ThreadKind,
-    ThreadStatus,
-    Turn,
-    TurnState,
-)
+from clew.model import Origin, Said, SuspendedBy, Thread, ThreadKind, Turn, TurnState
 from clew.runtimes.base import RecordState, Session, TurnRecord
 from clew.store import Tx, deliveries, inbox, items, log, threads, turns
 from clew.store.items import TEXT, Item
 
 ATTEMPTS = 5  # how often a turn that never began is given to its runtime
 LOOKUPS = (0.0, 0.5, 2.0, 8.0)  # seconds before each try to ask a runtime
+LATEST = 3_600_000  # milliseconds after which anything that was put off is due, whatever the clock did
 _log = logging.getLogger(__name__)
 
 
@@ -74,9 +64,8 @@ def begun_without_end(remains: Remains, record: TurnRecord) -> list[str]:
 
 def again(clock_id: str, remains: Remains, begun: Sequence[str]) -> tuple[Said, ...]:
     """The request, word for word, and why it comes again."""
-    note = Said(clock_id, "clew", words.continuation(begun))
-    original = tuple(said for said in remains.turn.request if said.author != "clew")
-    return (*original, *remains.taken, note)
+    note = Said(clock_id, CLEW, words.continuation(begun))
+    return (*own_words(remains.turn), *remains.taken, note)
 
 
 class Recovery:
@@ -87,6 +76,7 @@ class Recovery:
         self._turns = turns_
         self.taken_over = asyncio.Event()
         runner.doubt = self.settle
+        runner.unsent = self.absent
 
     async def run(self) -> None:
         """Once, at the start. Threads that were running dispatch nothing until they are recovered."""
@@ -104,6 +94,12 @@ class Recovery:
         """Find out what became of a turn, and go on from there."""
         thread = await self._core.store.read(lambda tx: threads.get(tx, turn.thread))
         assert thread is not None, turn.thread
+        try:
+            await self._settle(thread, turn, reason)
+        finally:
+            await self._sessions.release(thread.id)
+
+    async def _settle(self, thread: Thread, turn: Turn, reason: str) -> None:
         lost: str | None = reason
         for _ in range(ATTEMPTS):
             _log.info("looking up turn %s: %s", turn.id, lost)
@@ -122,6 +118,7 @@ class Recovery:
         now = self._core.clock.now()
         self._hold_backlog(tx, now)
         deliveries.release_sending(tx, now)
+        deliveries.hasten(tx, now + LATEST)
         adopted = [turns.adopt(tx, turn, self._core.incarnation) for turn in turns.all_live(tx)]
         return [turn for turn in adopted if turn is not None], turns.threads_with_queued(tx)
 
@@ -133,7 +130,7 @@ class Recovery:
         busy = {turn.thread for turn in turns.all_live(tx)}  # those go on with what they were at
         for thread in turns.threads_with_queued(tx):
             if thread not in busy:
-                hold_backlog(tx, self._core, thread, now)
+                hold_backlog(tx, self._core, thread)
 
     async def _recover(self, turn: Turn) -> None:
         try:
@@ -152,15 +149,17 @@ class Recovery:
             try:
                 session = await self._sessions.open(thread)
                 return session, await session.record(turn.id)
-            except RuntimeLost as lost:
+            except RuntimeTrouble as again:
                 await self._sessions.drop(thread.id)
-                trouble = lost
+                trouble = again
         raise trouble
 
     async def _go_on(self, thread: Thread, turn: Turn, session: Session, record: TurnRecord | None) -> str | None:
         """Returns why it was lost again, if it was."""
-        if record is None:
-            await self._absent(turn)
+        if record is None and await self._acted(turn):
+            await self._cut(thread, turn, TurnRecord(RecordState.CUT, turn.runtime_turn or ""))
+        elif record is None:
+            await self.absent(turn)
         elif record.state is RecordState.ALIVE:
             return await self._runner.reattach(turn, session)
         elif record.state is RecordState.CUT:
@@ -169,7 +168,11 @@ class Recovery:
             await self._runner.end(turn, of_record(record))
         return None
 
-    async def _absent(self, turn: Turn) -> None:
+    async def _acted(self, turn: Turn) -> bool:
+        """A record may be lost; what we saw of the turn with our own eyes counts too."""
+        return await self._core.store.read(lambda tx: may_have_acted(items.of_turn(tx, turn.id)))
+
+    async def absent(self, turn: Turn) -> None:
         """It never ran. Whoever wanted it stopped has got that; else it is sent again, and nobody is bothered."""
         now = self._core.clock.now()
 
@@ -199,31 +202,6 @@ class Recovery:
         end = End(TurnState.INTERRUPTED)
         question = words.unknown_outcome(reason)
         await self._core.write_down(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
-
-
-def hold_backlog(tx: Tx, core: Core, thread: str, now: int) -> None:
-    """Suspend a thread whose messages waited too long, and ask once what to do with them."""
-    waiting = turns.queued(tx, thread)
-    question = words.backlog(len(waiting))
-    if not waiting or not threads.suspend(tx, thread, SuspendedBy.BACKLOG, question):
-        return
-    tx.log(thread, None, "thread.status", now, status=ThreadStatus.SUSPENDED)
-    where = waiting[-1].conversation
-    reachable = core.reaches(where)
-    ask = Delivery(
-        id=f"{waiting[0].id}:backlog",
-        kind=DeliveryKind.ASK,
-        thread=thread,
-        turn=waiting[0].id,
-        conversation=where if reachable else None,
-        body=question,
-        state=DeliveryState.PENDING if reachable else DeliveryState.NO_TARGET,
-        created_at=now,
-        due_at=now,
-    )
-    deliveries.owe(tx, ask)
-    if reachable and where is not None:
-        tx.log(thread, waiting[0].id, "delivery.owed", now, surface=where.surface)
 
 
 def _remains(tx: Tx, thread: Thread, turn: Turn, record: TurnRecord) -> Remains:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 
 from clew import crash
@@ -14,7 +15,7 @@ from clew.engine.core import Core
 from clew.engine.ending import End, end_turn, requeue_steer
 from clew.engine.progress import Progress, advance, is_sign_of_life
 from clew.engine.sessions import Sessions
-from clew.errors import RuntimeLost, RuntimeTrouble, StoreError
+from clew.errors import RuntimeLost, RuntimeTrouble
 from clew.events import Activity, Event, Notice, Phase, TextDelta, TextDone, TurnEnded, TurnStarted
 from clew.model import Problem, Steer, SteerState, Thread, Turn, TurnState
 from clew.runtimes.base import RecordState, Session, TurnRecord, TurnRequest
@@ -33,18 +34,20 @@ class Silence(Exception):
 
 
 class Runner:
-    """Runs the turns that were claimed. `doubt` is recovery's answer to a turn whose outcome is unknown."""
+    """Runs the turns that were claimed. Recovery answers what it cannot know: `doubt`, where the outcome of a turn is
+    unknown, and `unsent`, where it was never given to its runtime."""
 
     def __init__(self, core: Core, sessions: Sessions) -> None:
         self._core = core
         self._sessions = sessions
-        self._nudges: dict[str, asyncio.Event] = {}
+        self._nudges: dict[str, Nudges] = {}
         self.doubt: Callable[[Turn, str], Awaitable[None]]
+        self.unsent: Callable[[Turn], Awaitable[None]]
 
     def nudge(self, turn: str | None) -> None:
         """Somebody steered it or wants it stopped: its row says which."""
         if turn in self._nudges:
-            self._nudges[turn].set()
+            self._nudges[turn].give()
 
     async def run(self, turn: Turn) -> None:
         """From a fresh claim to its end."""
@@ -52,16 +55,24 @@ class Runner:
         thread = await self._thread(turn)
         try:
             session = await self._sessions.open(thread)
-        except RuntimeTrouble as trouble:
-            await self.end(turn, End(TurnState.FAILED, problem=Problem(trouble.code, trouble.message)))
+        except RuntimeLost as lost:
+            _log.warning("turn %s could not be given to its runtime: %s", turn.id, lost.message)
+            await self._sessions.drop(thread.id)
+            await self.unsent(turn)
             return
-        lost = await self._follow(turn, thread, session, session.run(TurnRequest(turn.id, turn.request)))
-        if lost is not None:
-            await self.doubt(turn, lost)
+        except RuntimeTrouble as trouble:
+            await self.end(turn, End(TurnState.FAILED, problem=_problem(trouble)))
+            return
+        work = _Work(self._core, turn, thread, session)
+        reason = await self._follow(work, session.run(TurnRequest(turn.id, turn.request)))
+        if reason is not None:
+            await self.doubt(turn, reason)
 
     async def reattach(self, turn: Turn, session: Session) -> str | None:
         """A turn that its runtime still works on. Returns why it was lost again, if it was."""
-        return await self._follow(turn, await self._thread(turn), session, session.attach(turn.id))
+        work = _Work(self._core, turn, await self._thread(turn), session)
+        work.started.set()
+        return await self._follow(work, session.attach(turn.id))
 
     async def end(self, turn: Turn, end: End) -> None:
         await self._core.write_down(lambda tx: end_turn(tx, self._core, turn, end))
@@ -71,83 +82,109 @@ class Runner:
         assert thread is not None, turn.thread
         return thread
 
-    async def _follow(self, turn: Turn, thread: Thread, session: Session, events: AsyncIterator[Event]) -> str | None:
-        """To its end; or until the runtime is lost, and then why."""
-        work = _Work(self._core, turn, thread, session)
-        if turn.runtime_turn is not None:
-            work.started.set()
-        nudge = self._nudges[turn.id] = asyncio.Event()
-        nudge.set()  # what was said or asked before we listened
-        work.on_started = nudge.set
-        control = asyncio.create_task(self._control(work, nudge))
+    async def _follow(self, work: _Work, events: AsyncIterator[Event]) -> str | None:
+        """To its end; or until its outcome is in doubt, and then why."""
+        nudges = self._nudges[work.turn.id] = Nudges()
+        work.on_started = nudges.give
+        beside = (self._stop(work, nudges), self._steer(work, nudges), work.keep_writing())
+        control = [asyncio.create_task(task) for task in beside]
         try:
             ended = await work.consume(events)
         except Silence:
             await self._give_up(work)
         except RuntimeLost as lost:
-            await self._sessions.drop(thread.id)
+            await self._sessions.drop(work.thread.id)
             return lost.message
         except RuntimeTrouble as trouble:
-            await self.end(turn, work.end(TurnEnded(TurnState.FAILED, problem=_problem(trouble))))
+            await self.end(work.turn, work.end(TurnEnded(TurnState.FAILED, problem=_problem(trouble))))
         else:
-            crash.point("turn.ended-not-owed")
-            await self.end(turn, work.end(ended))
-            await self._sessions.keep(thread, session)
+            return await self._ended(work, ended)
         finally:
-            control.cancel()
-            del self._nudges[turn.id]
-            self._core.live.turn_over(thread.id)
-            await self._sessions.release(thread.id)
+            for task in control:
+                task.cancel()
+            del self._nudges[work.turn.id]
+            self._core.live.turn_over(work.thread.id)
+            await self._sessions.release(work.thread.id)
         return None
 
-    async def _control(self, work: _Work, nudge: asyncio.Event) -> None:
-        """Between the rows and the running session: steers, in order, and a stop."""
+    async def _ended(self, work: _Work, ended: TurnEnded) -> str | None:
+        crash.point("turn.ended-not-owed")
+        if ended.state is TurnState.INTERRUPTED and not await self._is_stopping(work.turn):
+            return "the runtime interrupted it, and nobody here had asked for that"
+        await self.end(work.turn, work.end(ended))
+        await self._sessions.keep(work.thread, work.session)
+        return None
+
+    async def _is_stopping(self, turn: Turn) -> bool:
+        return await self._core.store.read(lambda tx: turns.is_stopping(tx, turn.id))
+
+    async def _stop(self, work: _Work, nudges: Nudges) -> None:
+        """A person's stop, once the turn has begun: before that no runtime could hear it."""
         while True:
-            await nudge.wait()
-            nudge.clear()
+            await nudges.stop.wait()
+            nudges.stop.clear()
             try:
-                if await self._core.store.read(lambda tx: turns.is_stopping(tx, work.turn.id)):
+                if work.started.is_set() and await self._is_stopping(work.turn):
                     work.hurry()
                     await _interrupt(work.session)
                     return
-                if work.started.is_set():
-                    await self._steer(work)
-            except StoreError as error:
-                _log.error("turn %s cannot be steered or stopped now: %s", work.turn.id, error.message)
+            except Exception:  # a stop must not be lost: it is tried again
+                _log.exception("turn %s cannot be stopped now", work.turn.id)
                 await self._core.clock.sleep(1.0)
-                nudge.set()
+                nudges.stop.set()
 
-    async def _steer(self, work: _Work) -> None:
-        for steer in await self._core.store.read(lambda tx: inbox.open_steers(tx, work.turn.id)):
-            if steer.state is not SteerState.OFFERED:
-                continue
+    async def _steer(self, work: _Work, nudges: Nudges) -> None:
+        """What people say meanwhile, in order."""
+        while True:
+            await nudges.steer.wait()
+            nudges.steer.clear()
             try:
-                async with asyncio.timeout(STEER_TIMEOUT):
-                    taken = await work.session.steer(steer.message)
-            except (RuntimeLost, TimeoutError):
-                return  # in doubt: the record decides at the turn's end
-            crash.point("steer.sent-not-recorded")
-            await self._core.write_down(partial(self._steered, steer=steer, taken=taken))
+                if work.started.is_set():
+                    await self._offer(work)
+            except Exception:  # what was offered is settled at the turn's end at the latest
+                _log.exception("turn %s cannot be steered now", work.turn.id)
+
+    async def _offer(self, work: _Work) -> None:
+        for steer in await self._core.store.read(lambda tx: inbox.open_steers(tx, work.turn.id)):
+            if steer.state is SteerState.OFFERED:
+                taken = await _taken(work.session, steer)
+                crash.point("steer.sent-not-recorded")
+                await self._core.write_down(partial(self._steered, steer=steer, taken=taken))
 
     def _steered(self, tx: Tx, steer: Steer, taken: bool) -> None:
         if not taken:
-            requeue_steer(tx, self._core.clock, steer)
+            requeue_steer(tx, self._core, steer)
         elif inbox.move_steer(tx, steer, SteerState.SENT):
             tx.log(steer.thread, steer.turn, "steer.sent", self._core.clock.now(), message=steer.message.id)
 
     async def _give_up(self, work: _Work) -> None:
         """Ask it to end, then ask its record: it may have finished after all."""
-        if not work.hurried:
-            await _interrupt(work.session)
+        await _interrupt(work.session)
         record = await _quietly(work.session, work.turn.id)
         await self._sessions.drop(work.thread.id)
         if record is not None and record.state is RecordState.COMPLETED:
             await self.end(work.turn, of_record(record))
-        elif work.hurried:
-            await self.end(work.turn, work.end(TurnEnded(TurnState.INTERRUPTED)))
+            return
+        heard = record.messages if record is not None else frozenset()
+        if work.hurried:
+            ended = TurnEnded(TurnState.INTERRUPTED, messages=heard)
         else:
             problem = words.silence(self._core.config.turns.silence)
-            await self.end(work.turn, work.end(TurnEnded(TurnState.FAILED, problem=problem)))
+            ended = TurnEnded(TurnState.FAILED, problem=problem, messages=heard)
+        await self.end(work.turn, work.end(ended))
+
+
+class Nudges:
+    """Wakes the two who listen for people while a turn runs. Given once at the start, for what came before."""
+
+    def __init__(self) -> None:
+        self.stop = asyncio.Event()
+        self.steer = asyncio.Event()
+        self.give()
+
+    def give(self) -> None:
+        self.stop.set()
+        self.steer.set()
 
 
 class _Work:
@@ -160,8 +197,8 @@ class _Work:
         self.session = session
         self.started = asyncio.Event()
         self._progress = Progress()
-        self._flushed = 0.0
-        self._flush_due: set[str] = set()
+        self._unsaved: set[str] = set()
+        self._grown = asyncio.Event()
         self._patience: asyncio.Timeout | None = None
         self.hurried = False
         self.on_started: Callable[[], None] = lambda: None
@@ -197,7 +234,8 @@ class _Work:
 
     def end(self, ended: TurnEnded) -> End:
         text = ended.text or ("" if ended.state is TurnState.COMPLETED else self.partial())
-        return End(ended.state, clean(text), ended.problem, self._progress.tokens, ended.messages)
+        unwritten = tuple(map(_cleaned, self._unwritten()))
+        return End(ended.state, clean(text), ended.problem, self._progress.tokens, ended.messages, unwritten)
 
     def partial(self) -> str:
         """The newest text that was shown, whole or not."""
@@ -211,13 +249,11 @@ class _Work:
         match event:
             case TextDelta(item, offset, text):
                 self._core.live.text(self.thread.id, self.turn.id, item, offset, text)
-                self._flush_due.add(item)
+                self._due(item)
                 crash.point("turn.text-not-stored")
-                await self._flush()
             case TextDone(item, text, cut):
                 self._core.live.text_done(self.thread.id, self.turn.id, item, text, cut=cut)
-                self._flush_due.discard(item)
-                await self._store(self._progress.items[item])
+                self._due(item)  # the runtime's own record has it: no need to hurry
             case Activity():
                 await self._activity(event)
             case TurnStarted(runtime_turn):
@@ -241,7 +277,8 @@ class _Work:
                 detail=event.detail,
             )
             return
-        await self._store(self._progress.items[event.item], log=True)
+        item = self._progress.items[event.item]
+        await self._store(*self._unwritten(), item, told=item)
 
     async def _begun(self, runtime_turn: str) -> None:
         def body(tx: Tx) -> None:
@@ -253,24 +290,35 @@ class _Work:
         self.started.set()
         self.on_started()
 
-    async def _flush(self) -> None:
-        """The text that is being written, at most four times a second."""
-        now = self._core.clock.monotonic()
-        if now - self._flushed < FLUSH:
-            return
-        self._flushed = now
-        texts = self._core.live.open_texts(self.thread.id)
-        for item in self._flush_due & texts.keys():
-            await self._store(Item(item, items.TEXT, Phase.STARTED, body=texts[item]))
-        self._flush_due.clear()
+    async def keep_writing(self) -> None:
+        """The text that is being written, at most four times a second, for whoever comes back after a crash."""
+        while True:
+            await self._grown.wait()
+            self._grown.clear()
+            await self._core.clock.sleep(FLUSH)
+            await self._store(*self._unwritten())
 
-    async def _store(self, item: Item, *, log: bool = False) -> None:
+    def _due(self, item: str) -> None:
+        self._unsaved.add(item)
+        self._grown.set()
+
+    def _unwritten(self) -> list[Item]:
+        """Texts that have grown since they were last written."""
+        texts = self._core.live.open_texts(self.thread.id)
+        due = [self._progress.items[item] for item in self._progress.items if item in self._unsaved]
+        self._unsaved.clear()
+        return [replace(item, body=texts.get(item.item, item.body)) for item in due]
+
+    async def _store(self, *changed: Item, told: Item | None = None) -> None:
+        if not changed:
+            return
+
         def body(tx: Tx) -> None:
-            now = self._core.clock.now()
-            items.put(tx, self.turn.id, _cleaned(item), now)
-            if log:
-                data = {"item": item.item, "activity": item.kind, "phase": item.phase, "title": clean(item.title)}
-                tx.log(self.thread.id, self.turn.id, "activity", now, **data, outcome=item.outcome)
+            for item in map(_cleaned, changed):
+                items.put(tx, self.turn.id, item)
+            if told is not None:
+                data = {"item": told.item, "activity": told.kind, "phase": told.phase, "title": clean(told.title)}
+                tx.log(self.thread.id, self.turn.id, "activity", self._core.clock.now(), **data, outcome=told.outcome)
 
         await self._core.write_down(body)
 
@@ -283,6 +331,16 @@ def of_record(record: TurnRecord) -> End:
     """The end of a turn as its runtime's record tells it."""
     state = TurnState.COMPLETED if record.state is RecordState.COMPLETED else TurnState.FAILED
     return End(state, clean(record.text), record.problem, record.usage, record.messages)
+
+
+async def _taken(session: Session, steer: Steer) -> bool:
+    """Whether the runtime took it. In doubt it counts as taken, and the record decides at the turn's end."""
+    try:
+        async with asyncio.timeout(STEER_TIMEOUT):
+            return await session.steer(steer.message)
+    except (RuntimeTrouble, TimeoutError) as trouble:
+        _log.warning("a steer is in doubt: %s", trouble)
+        return True
 
 
 async def _interrupt(session: Session) -> None:
@@ -304,13 +362,4 @@ def _problem(trouble: RuntimeTrouble) -> Problem:
 
 
 def _cleaned(item: Item) -> Item:
-    return Item(
-        item.item,
-        item.kind,
-        item.phase,
-        clean(item.title),
-        clean(item.body),
-        item.outcome,
-        item.exit_code,
-        item.folder,
-    )
+    return replace(item, title=clean(item.title), body=clean(item.body))

@@ -54,7 +54,7 @@ class Sessions:
     async def drop(self, thread: str) -> None:
         session = self._open.pop(thread, None)
         self._stored.pop(thread, None)
-        self._locks.pop(thread, None)
+        self._busy.discard(thread)
         if session is not None:
             await session.close()
 

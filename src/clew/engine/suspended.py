@@ -1,13 +1,28 @@
-"""What a message means to a thread that waits for a person: it answers what was asked. It never guesses a yes."""
+"""Threads that wait for a person: how they come to ask about a backlog, and what a message means to one that waits. It
+answers what was asked; it never guesses a yes."""
 
 from __future__ import annotations
 
 from clew.engine import words
 from clew.engine.core import Core
-from clew.engine.ending import drop, queue_continuation, queue_turn
-from clew.model import Conversation, Fate, Origin, Said, SuspendedBy, Thread, ThreadStatus, Turn
+from clew.engine.ending import drop, log_status, queue_continuation, queue_turn
+from clew.engine.owing import owe, owed_to
+from clew.model import Conversation, DeliveryKind, Fate, Origin, Said, SuspendedBy, Thread, ThreadStatus, Turn
 from clew.store import Tx, threads, turns
 from clew.store.inbox import Arrival
+
+CLEW = "clew"
+"""The author of what clew itself adds to a request. Nobody else may bear that name."""
+
+
+def hold_backlog(tx: Tx, core: Core, name: str) -> None:
+    """Suspend a thread whose messages waited too long, and ask once what to do with them."""
+    thread, waiting = threads.get(tx, name), turns.queued(tx, name)
+    question = words.backlog(len(waiting))
+    if thread is None or not waiting or not threads.suspend(tx, name, SuspendedBy.BACKLOG, question):
+        return
+    log_status(tx, core, name, ThreadStatus.SUSPENDED)
+    owe(tx, core, waiting[0], DeliveryKind.ASK, owed_to(core, thread, waiting[-1]), question, name="backlog")
 
 
 def answer_suspended(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
@@ -17,28 +32,37 @@ def answer_suspended(tx: Tx, core: Core, thread: Thread, message: Said, where: C
     return _answer_cut(tx, core, thread, message, where)
 
 
+def own_words(turn: Turn) -> tuple[Said, ...]:
+    """A turn's request without what clew added to it."""
+    return tuple(said for said in turn.request if said.author != CLEW)
+
+
+def _word(message: Said) -> str | None:
+    """What may be a word of command; a message that carries a file never is one."""
+    return None if message.attachments else message.text.strip().lower()
+
+
 def _answer_cut(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
     _reopen(tx, core, thread)
-    word = message.text.strip().lower()
+    word = _word(message)
     cut = turns.get(tx, thread.last_turn) if thread.last_turn else None
     if word in words.STOP:
         return Arrival(Fate.ANSWER, thread.id, None, "Stopped. Say something new whenever you like.")
     if cut is None:
         turn = queue_turn(tx, core.clock, thread.id, Origin.RESUME, (message,), where)
-        return Arrival(Fate.TURN, thread.id, turn, "")
+        return Arrival(Fate.TURN, thread.id, turn.id, "")
     request = _go_on(core, cut, None if word in words.CONTINUE else message)
     return Arrival(Fate.TURN, thread.id, queue_continuation(tx, core.clock, cut, request, Origin.RESUME), "")
 
 
 def _go_on(core: Core, cut: Turn, supplement: Said | None) -> tuple[Said, ...]:
     """The request again, why it comes again, and what the person adds."""
-    original = tuple(said for said in cut.request if said.author != "clew")
-    note = Said(core.clock.ulid(), "clew", words.continuation(()))
-    return (*original, note) if supplement is None else (*original, note, supplement)
+    note = Said(core.clock.ulid(), CLEW, words.continuation(()))
+    return (*own_words(cut), note) if supplement is None else (*own_words(cut), note, supplement)
 
 
 def _answer_backlog(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
-    word = message.text.strip().lower()
+    word = _word(message)
     waiting = turns.queued(tx, thread.id)
     if word in words.RUN_ALL:
         _reopen(tx, core, thread)
@@ -47,29 +71,31 @@ def _answer_backlog(tx: Tx, core: Core, thread: Thread, message: Said, where: Co
         return _merge(tx, core, thread, waiting)
     if word in words.SKIP:
         return _skip(tx, core, thread, waiting)
+    if not word and not message.attachments:
+        return Arrival(Fate.REFUSED, thread.id, None, words.backlog(len(waiting)))
     turn = queue_turn(tx, core.clock, thread.id, Origin.MESSAGE, (message,), where)
-    return Arrival(Fate.TURN, thread.id, turn, words.still_backlog(len(waiting)))
+    return Arrival(Fate.TURN, thread.id, turn.id, words.still_backlog(len(waiting)))
 
 
 def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn]) -> Arrival:
-    """All of it as one request, in the place of the first."""
+    """All of it as one request, in the place of the first. What is history already stays as it is."""
     _reopen(tx, core, thread)
-    if not waiting:
-        return Arrival(Fate.ANSWER, thread.id, None, "Nothing waits any more.")
-    first, rest = waiting[0], waiting[1:]
-    turns.set_request(tx, first.id, tuple(said for turn in waiting for said in turn.request))
-    for turn in rest:
-        drop(tx, core.clock, turn)
-    return Arrival(Fate.ANSWER, thread.id, first.id, f"Merged {len(waiting)} into one.")
+    fresh = [turn for turn in waiting if turn.request_node is None]
+    merged = tuple(said for turn in fresh for said in turn.request)
+    if not fresh or not turns.set_request(tx, fresh[0].id, merged):
+        return Arrival(Fate.ANSWER, thread.id, None, "There is nothing to merge; what waits runs as it is.")
+    for turn in fresh[1:]:
+        drop(tx, core, turn)
+    return Arrival(Fate.ANSWER, thread.id, fresh[0].id, f"Merged {len(fresh)} into one.")
 
 
 def _skip(tx: Tx, core: Core, thread: Thread, waiting: list[Turn]) -> Arrival:
     for turn in waiting:
-        drop(tx, core.clock, turn)
+        drop(tx, core, turn)
     _reopen(tx, core, thread)
     return Arrival(Fate.ANSWER, thread.id, None, f"Skipped {len(waiting)}.")
 
 
 def _reopen(tx: Tx, core: Core, thread: Thread) -> None:
     if threads.reopen(tx, thread.id, ThreadStatus.SUSPENDED):
-        tx.log(thread.id, None, "thread.status", core.clock.now(), status=ThreadStatus.IDLE)
+        log_status(tx, core, thread.id, ThreadStatus.IDLE)

@@ -6,14 +6,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from itertools import islice
 
 from clew import chain
 from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.ending import End
+from clew.engine.owing import owe
 from clew.engine.runner import Runner
-from clew.model import Delivery, DeliveryKind, DeliveryState, Problem, Turn, TurnState
-from clew.store import Entry, Tx, deliveries, nodes, threads, turns
+from clew.model import DeliveryKind, Problem, Turn, TurnState
+from clew.store import Entry, Tx, nodes, threads, turns
 
 _log = logging.getLogger(__name__)
 WAKING = frozenset({"turn.queued", "turn.ended", "thread.status"})
@@ -72,7 +74,7 @@ class Turns:
 
     async def _claim(self) -> list[Turn]:
         free = 0 if self._settling else self._core.config.turns.parallel - len(self._running)
-        wanted = [thread for thread in self._ready if thread not in self._held][: max(free, 0)]
+        wanted = list(islice((thread for thread in self._ready if thread not in self._held), max(free, 0)))
         if not wanted:
             return []
         for thread in wanted:
@@ -102,27 +104,9 @@ class Turns:
 
     def _owe_placeholder(self, tx: Tx, turn: Turn) -> None:
         """A sign that it is being worked on, where it can later be edited."""
-        where = turn.conversation
-        surface = self._core.surfaces.get(where.surface) if where else None
-        if where is None or surface is None or not surface.can.edit:
-            return
-        now = self._core.clock.now()
-        kind = DeliveryKind.PLACEHOLDER
-        deliveries.owe(
-            tx,
-            Delivery(
-                id=f"{turn.id}:{kind}",
-                kind=kind,
-                thread=turn.thread,
-                turn=turn.id,
-                conversation=where,
-                body=words.WORKING,
-                state=DeliveryState.PENDING,
-                created_at=now,
-                due_at=now,
-            ),
-        )
-        tx.log(turn.thread, turn.id, "delivery.owed", now, surface=where.surface)
+        surface = self._core.surfaces.get(turn.conversation.surface) if turn.conversation else None
+        if surface is not None and surface.can.edit:
+            owe(tx, self._core, turn, DeliveryKind.PLACEHOLDER, turn.conversation, words.WORKING)
 
     async def _guarded(self, turn: Turn) -> None:
         """One turn must not take the others down, and must not stay running with nobody behind it."""

@@ -17,8 +17,8 @@ def owe(tx: Tx, delivery: Delivery) -> bool:
     """False where it was owed already."""
     where = delivery.conversation
     changed = tx.run(
-        "INSERT INTO deliveries (id, kind, thread, turn, surface, address, body, note, state, due_at, created_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        "INSERT INTO deliveries (id, kind, thread, turn, surface, address, body, note, state, due_at, created_at, error)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         delivery.id,
         delivery.kind,
         delivery.thread,
@@ -30,6 +30,7 @@ def owe(tx: Tx, delivery: Delivery) -> bool:
         delivery.state,
         delivery.due_at,
         delivery.created_at,
+        delivery.error,
     )
     return changed == 1
 
@@ -98,8 +99,11 @@ def surfaces_pending(tx: Tx) -> list[str]:
 
 def undelivered_finals(tx: Tx, *, failed: bool, after: str, limit: int) -> list[Delivery]:
     """Answers of ended turns that have not arrived, by id."""
-    states = "('pending', 'failed')" if failed else "('pending')"
-    sql = f"SELECT {_COLUMNS} FROM deliveries WHERE state IN {states} AND kind = 'final' AND id > ? ORDER BY id LIMIT ?"
+    only = "" if failed else " AND state = 'pending'"
+    sql = (
+        f"SELECT {_COLUMNS} FROM deliveries WHERE state IN ('pending', 'failed') AND kind = 'final'{only}"
+        " AND id > ? ORDER BY id LIMIT ?"
+    )
     return [_delivery(row) for row in tx.all(sql, after, limit)]
 
 
@@ -144,6 +148,11 @@ def fail_all(tx: Tx, surface: str, error: str) -> None:
 def supersede(tx: Tx, delivery: str) -> bool:
     """What has not left yet and is no longer worth saying."""
     return tx.run("UPDATE deliveries SET state = 'superseded' WHERE id = ? AND state = 'pending'", delivery) == 1
+
+
+def hasten(tx: Tx, latest: int) -> None:
+    """Nothing is due later than that, also where the clock was set back since it was put off."""
+    tx.run("UPDATE deliveries SET due_at = ? WHERE state = 'pending' AND due_at > ?", latest, latest)
 
 
 def release_sending(tx: Tx, now: int) -> list[str]:

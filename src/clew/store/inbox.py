@@ -8,6 +8,7 @@ import msgspec
 
 from clew.model import Conversation, Fate, Inbound, Said, Steer, SteerState
 from clew.store.base import Row, Tx
+from clew.text import clean
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ def record(tx: Tx, inbound: Inbound, arrival: Arrival, at: int) -> None:
         inbound.conversation.surface,
         inbound.conversation.address,
         inbound.message_id,
-        inbound.sender,
+        clean(inbound.sender),
         arrival.fate,
         arrival.thread,
         arrival.turn,
@@ -72,10 +73,11 @@ def count_rows(tx: Tx) -> dict[str, int]:
     return {str(fate): found.get(str(fate), 0) for fate in Fate}
 
 
-def offer_steer(tx: Tx, steer: Steer) -> None:
+def offer_steer(tx: Tx, steer: Steer, seq: int) -> None:
     assert steer.conversation is not None
     tx.run(
-        "INSERT INTO steers (surface, address, message_id, turn, thread, message, state) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO steers (surface, address, message_id, turn, thread, message, state, seq)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         steer.conversation.surface,
         steer.conversation.address,
         steer.message.id,
@@ -83,15 +85,15 @@ def offer_steer(tx: Tx, steer: Steer) -> None:
         steer.thread,
         msgspec.json.encode(steer.message).decode(),
         SteerState.OFFERED,
+        seq,
     )
 
 
 def open_steers(tx: Tx, turn: str) -> list[Steer]:
     """Those of a turn whose end is not yet known, in the order they came."""
     rows = tx.all(
-        "SELECT s.surface, s.address, s.turn, s.thread, s.message, s.state FROM steers s"
-        " JOIN inbox i ON i.surface = s.surface AND i.address = s.address AND i.message_id = s.message_id"
-        " WHERE s.turn = ? AND s.state IN ('offered', 'sent') ORDER BY i.received_at, i.message_id",
+        "SELECT surface, address, turn, thread, message, state FROM steers"
+        " WHERE turn = ? AND state IN ('offered', 'sent') ORDER BY seq",
         turn,
     )
     return [_steer(row) for row in rows]

@@ -19,11 +19,12 @@ class Item:
     outcome: str | None = None
     exit_code: int | None = None
     folder: str | None = None
+    position: int = 0  # in the order in which they began
 
 
-def put(tx: Tx, turn: str, item: Item, at: int) -> None:
+def put(tx: Tx, turn: str, item: Item) -> None:
     tx.run(
-        "INSERT INTO items (turn, item, kind, phase, title, body, outcome, exit_code, folder, at)"
+        "INSERT INTO items (turn, item, kind, phase, title, body, outcome, exit_code, folder, position)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (turn, item) DO UPDATE SET phase = excluded.phase, title = excluded.title, body = excluded.body,"
         " outcome = excluded.outcome, exit_code = excluded.exit_code, folder = excluded.folder",
@@ -36,14 +37,15 @@ def put(tx: Tx, turn: str, item: Item, at: int) -> None:
         item.outcome,
         item.exit_code,
         item.folder,
-        at,
+        item.position,
     )
 
 
 def of_turn(tx: Tx, turn: str) -> list[Item]:
     """In the order in which they began."""
     rows = tx.all(
-        "SELECT item, kind, phase, title, body, outcome, exit_code, folder FROM items WHERE turn = ? ORDER BY at, item",
+        "SELECT item, kind, phase, title, body, outcome, exit_code, folder, position FROM items WHERE turn = ?"
+        " ORDER BY position",
         turn,
     )
     return [_item(row) for row in rows]
@@ -63,4 +65,5 @@ def _item(row: Row) -> Item:
         row["outcome"],
         row["exit_code"],
         row["folder"],
+        row["position"],
     )

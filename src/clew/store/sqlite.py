@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 import queue
 import sqlite3
 import threading
@@ -13,11 +15,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from clew import crash
-from clew.errors import ClewError, StoreError
+from clew.errors import StoreError
 from clew.store.base import Body, Entry, Row, Tx
 
 T = TypeVar("T")
 SERIAL = "INTEGER PRIMARY KEY AUTOINCREMENT"
+_log = logging.getLogger(__name__)
 _BATCH = 256
 _READERS = 2
 
@@ -128,8 +131,19 @@ class WriterThread:
     def _work(self) -> None:
         while (first := self._jobs.get()) is not None:
             batch = self._batch(first)
-            self._commit(batch)
+            try:
+                self._commit(batch)
+            except Exception as error:  # a dead writer would leave everybody waiting without a word
+                _log.exception("the writer failed, and opens the file anew")
+                _fail(batch, StoreError(f"{self._path}: {error}"))
+                self._reopen()
             _answer(batch)
+
+    def _reopen(self) -> None:
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.raw.close()
+        with contextlib.suppress(sqlite3.Error):
+            self._connection = connect(self._path)
 
     def _batch(self, first: _Job) -> list[_Job]:
         batch = [first]
@@ -152,10 +166,8 @@ class WriterThread:
             crash.point("store.written-not-committed")
             self._connection.raw.execute("COMMIT")
         except sqlite3.Error as error:
+            _fail(batch, explain(error, self._path))
             _roll_back(self._connection)
-            trouble = explain(error, self._path)
-            for job in batch:
-                job.error = trouble
 
 
 def _run_in_savepoint(connection: SqliteConnection, job: _Job) -> None:
@@ -164,12 +176,20 @@ def _run_in_savepoint(connection: SqliteConnection, job: _Job) -> None:
     try:
         job.result = job.body(tx)
         job.entries = tx.entries
-    except sqlite3.OperationalError:
+    except (sqlite3.IntegrityError, sqlite3.ProgrammingError) as error:
+        connection.raw.execute("ROLLBACK TO body")
+        job.error = error
+    except sqlite3.Error:
         raise  # the disk or the file: no body of this batch can be trusted to be whole
     except BaseException as error:  # a body's own failure belongs to its caller, whatever it is
         connection.raw.execute("ROLLBACK TO body")
         job.error = error
     connection.raw.execute("RELEASE body")
+
+
+def _fail(batch: list[_Job], trouble: StoreError) -> None:
+    for job in batch:
+        job.error = trouble
 
 
 def _roll_back(connection: SqliteConnection) -> None:
@@ -188,13 +208,21 @@ def _answer(batch: list[_Job]) -> None:
 def _settle(batch: list[_Job]) -> None:
     for job in batch:
         if job.error is None and job.entries:
-            job.committed(job.entries)
+            _tell(job)
         if job.future.done():
             continue
         if job.error is not None:
             job.future.set_exception(job.error)
         else:
             job.future.set_result(job.result)
+
+
+def _tell(job: _Job) -> None:
+    """A listener that breaks must not leave the rest of the batch unanswered."""
+    try:
+        job.committed(job.entries or [])
+    except Exception:
+        _log.exception("a listener broke")
 
 
 def _snapshot(connection: SqliteConnection, body: Body[T]) -> T:
@@ -248,14 +276,3 @@ def _statements(sql: str) -> list[str]:
     lines = [line for line in sql.splitlines() if not line.lstrip().startswith("--")]
     return [part.strip() for part in "\n".join(lines).split(";") if part.strip()]
 
-
-def check_integrity(connection: SqliteConnection, path: Path) -> None:
-    """Cheap signs of a damaged file, before anything is written to it."""
-    try:
-        connection.raw.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.Error as error:
-        raise explain(error, path) from error
-
-
-def translate(error: BaseException, path: Path) -> ClewError | None:
-    return explain(error, path) if isinstance(error, sqlite3.Error) else None

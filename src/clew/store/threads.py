@@ -29,6 +29,7 @@ class Filter:
     workspace: str | None = None
     before: str | None = None  # the id that the last page ended with
     limit: int = 50
+    running: bool = False  # only those of which a turn is live, whatever is stored
 
 
 def insert(tx: Tx, thread: Thread) -> None:
@@ -72,7 +73,7 @@ def matching(tx: Tx, prefix: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A thread with what is known of it elsewhere: its live turn, its queue, and the receipt of its newest answer."""
+    """A thread with what is known of it elsewhere: its live turn, its queue, and its newest answer with the receipt."""
 
     thread: Thread | Damaged
     live_turn: str | None
@@ -80,13 +81,15 @@ class Seen:
     receipt: str | None  # the state of the delivery
     sent_at: int | None
     error: str | None
+    answer_end: str | None  # the last characters of the answer
 
 
 _SEEN = (
     f"SELECT {', '.join(f't.{column}' for column in _COLUMNS.split(', '))},"
     " (SELECT l.id FROM turns l WHERE l.thread = t.id AND l.state IN ('running', 'waiting')) AS live_turn,"
     " (SELECT count(*) FROM turns q WHERE q.thread = t.id AND q.state = 'queued') AS queued,"
-    " d.state AS receipt, d.sent_at, d.error"
+    " d.state AS receipt, d.sent_at, d.error,"
+    " substr(d.body, CASE WHEN length(d.body) > 400 THEN length(d.body) - 399 ELSE 1 END) AS answer_end"
     " FROM ({threads}) t LEFT JOIN deliveries d ON d.id = t.last_turn || ':final' ORDER BY t.id DESC"
 )
 
@@ -108,10 +111,11 @@ def ids(tx: Tx, after: str, limit: int) -> list[str]:
     return [row["id"] for row in tx.all("SELECT id FROM threads WHERE id > ? ORDER BY id LIMIT ?", after, limit)]
 
 
+_LIVE = "SELECT l.thread FROM turns l WHERE l.state IN ('running', 'waiting')"
 _ACTIVE = "status IN ('idle', 'suspended')"
 _HISTORY = "status IN ('completed', 'cancelled')"
 _VIEWS = {  # in the words of the partial indices, so that one of them is used
-    ThreadStatus.IDLE: f"{_ACTIVE} AND status = 'idle'",
+    ThreadStatus.IDLE: f"{_ACTIVE} AND status = 'idle' AND NOT EXISTS ({_LIVE} AND l.thread = threads.id)",
     ThreadStatus.SUSPENDED: "status = 'suspended'",
     ThreadStatus.COMPLETED: f"{_HISTORY} AND status = 'completed'",
     ThreadStatus.CANCELLED: "status = 'cancelled'",
@@ -119,7 +123,7 @@ _VIEWS = {  # in the words of the partial indices, so that one of them is used
 
 
 def _conditions(wanted: Filter) -> tuple[list[str], list[str]]:
-    where = [_VIEWS[wanted.status] if wanted.status else _HISTORY if wanted.history else _ACTIVE]
+    where = [_view(wanted)]
     params: list[str] = []
     for column, value in (("workspace = ?", wanted.workspace), ("id < ?", wanted.before)):
         if value is not None:
@@ -129,6 +133,12 @@ def _conditions(wanted: Filter) -> tuple[list[str], list[str]]:
         where.append("lower(title) LIKE ? ESCAPE '!'")
         params.append(f"%{_literal(wanted.text.lower())}%")
     return where, params
+
+
+def _view(wanted: Filter) -> str:
+    if wanted.running:
+        return f"id IN ({_LIVE})"
+    return _VIEWS[wanted.status] if wanted.status else _HISTORY if wanted.history else _ACTIVE
 
 
 def next_seq(tx: Tx, thread: str) -> int:
@@ -210,7 +220,13 @@ def _thread(row: Row) -> Thread:
 
 def _seen(row: Row) -> Seen:
     return Seen(
-        _thread_or_damaged(row), row["live_turn"], int(row["queued"]), row["receipt"], row["sent_at"], row["error"]
+        _thread_or_damaged(row),
+        row["live_turn"],
+        int(row["queued"]),
+        row["receipt"],
+        row["sent_at"],
+        row["error"],
+        row["answer_end"],
     )
 
 

@@ -44,8 +44,8 @@ def live(tx: Tx, thread: str) -> Turn | None:
 
 def all_live(tx: Tx) -> list[Turn]:
     """By the partial index, so that it costs what is live, not what ever was."""
-    sql = f"SELECT {_COLUMNS} FROM turns WHERE state IN ('running', 'waiting') ORDER BY id"
-    return [_turn(row) for row in tx.all(sql)]
+    rows = tx.all(f"SELECT {_COLUMNS} FROM turns WHERE state IN ('running', 'waiting')")
+    return sorted((_turn(row) for row in rows), key=lambda turn: turn.id)
 
 
 def queued(tx: Tx, thread: str) -> list[Turn]:
@@ -60,10 +60,6 @@ def count_queued(tx: Tx, thread: str) -> int:
 
 def threads_with_queued(tx: Tx) -> list[str]:
     return [row["thread"] for row in tx.all("SELECT DISTINCT thread FROM turns WHERE state = 'queued' ORDER BY thread")]
-
-
-def newest(tx: Tx, thread: str) -> Turn | None:
-    return _maybe(tx.one(f"SELECT {_COLUMNS} FROM turns WHERE thread = ? ORDER BY seq DESC LIMIT 1", thread))
 
 
 def last_with_runtime(tx: Tx, thread: str, seq: int) -> Turn | None:
@@ -125,10 +121,11 @@ def set_request_node(tx: Tx, turn: str, node: str) -> None:
     tx.run("UPDATE turns SET request_node = ? WHERE id = ?", node, turn)
 
 
-def set_request(tx: Tx, turn: str, request: tuple[Said, ...]) -> None:
-    """A queued turn's words; only before it was ever given to a runtime."""
+def set_request(tx: Tx, turn: str, request: tuple[Said, ...]) -> bool:
+    """A queued turn's words; only before they are history."""
     encoded = msgspec.json.encode(request).decode()
-    tx.run("UPDATE turns SET request = ? WHERE id = ? AND state = 'queued' AND request_node IS NULL", encoded, turn)
+    sql = "UPDATE turns SET request = ? WHERE id = ? AND state = 'queued' AND request_node IS NULL"
+    return tx.run(sql, encoded, turn) == 1
 
 
 def end(tx: Tx, turn: Turn, state: TurnState, at: int, node: str, problem: Problem | None, usage: Usage | None) -> bool:

@@ -80,7 +80,7 @@ CREATE TABLE items (
     outcome TEXT,
     exit_code BIGINT,
     folder TEXT,
-    at BIGINT NOT NULL,
+    position BIGINT NOT NULL,
     PRIMARY KEY (turn, item)
 );
 
@@ -106,9 +106,10 @@ CREATE TABLE steers (
     thread TEXT NOT NULL,
     message TEXT NOT NULL,
     state TEXT NOT NULL,
+    seq BIGINT NOT NULL,
     PRIMARY KEY (surface, address, message_id)
 );
-CREATE INDEX steers_open ON steers (turn) WHERE state IN ('offered', 'sent');
+CREATE INDEX steers_open ON steers (turn, seq) WHERE state IN ('offered', 'sent');
 
 CREATE TABLE deliveries (
     id TEXT PRIMARY KEY,
@@ -135,7 +136,7 @@ CREATE INDEX deliveries_by_thread ON deliveries (thread, created_at);
 CREATE INDEX deliveries_due ON deliveries (surface, due_at) WHERE state = 'pending';
 CREATE INDEX deliveries_open ON deliveries (thread, surface, address) WHERE state IN ('pending', 'sending');
 CREATE INDEX deliveries_sending ON deliveries (id) WHERE state = 'sending';
-CREATE INDEX deliveries_failed ON deliveries (id) WHERE state = 'failed';
+CREATE INDEX deliveries_unsent ON deliveries (id) WHERE state IN ('pending', 'failed') AND kind = 'final';
 
 CREATE TABLE bindings (
     surface TEXT NOT NULL,

@@ -1,0 +1,65 @@
+"""What is owed to whom: the one place where a delivery is written. Where nothing can be brought, that is written down
+too. It never sends."""
+
+from __future__ import annotations
+
+from clew.engine.core import Core
+from clew.model import Conversation, Delivery, DeliveryKind, DeliveryState, Thread, Turn
+from clew.store import Tx, deliveries
+
+
+def owed_to(core: Core, thread: Thread, turn: Turn) -> Conversation | None:
+    """Where an answer goes: to where it was asked; where nothing can be sent, to where the thread notifies."""
+    if core.reaches(turn.conversation):
+        return turn.conversation
+    return Conversation.parse(thread.notify_target) if thread.notify_target else None
+
+
+def owe(
+    tx: Tx,
+    core: Core,
+    turn: Turn,
+    kind: DeliveryKind,
+    where: Conversation | None,
+    body: str,
+    *,
+    note: str = "",
+    name: str | None = None,
+) -> None:
+    """A message for a conversation, under an id that is chosen: owing twice is owing once."""
+    now = core.clock.now()
+    state, error = _prospect(core, where)
+    delivery = Delivery(
+        id=f"{turn.id}:{name or kind}",
+        kind=kind,
+        thread=turn.thread,
+        turn=turn.id,
+        conversation=where if state is not DeliveryState.NO_TARGET else None,
+        body=body,
+        state=state,
+        created_at=now,
+        due_at=now,
+        error=error,
+        note=note,
+    )
+    if deliveries.owe(tx, delivery) and state is DeliveryState.PENDING and where is not None:
+        tx.log(turn.thread, turn.id, "delivery.owed", now, surface=where.surface)
+
+
+def owe_nothing(tx: Tx, core: Core, turn: Turn) -> None:
+    """Its answer is not wanted any more, or comes from another turn."""
+    now = core.clock.now()
+    name, kind = f"{turn.id}:{DeliveryKind.FINAL}", DeliveryKind.FINAL
+    nothing = Delivery(name, kind, turn.thread, turn.id, turn.conversation, "", DeliveryState.SUPERSEDED, now)
+    deliveries.owe(tx, nothing)
+
+
+def _prospect(core: Core, where: Conversation | None) -> tuple[DeliveryState, str | None]:
+    if where is None:
+        return DeliveryState.NO_TARGET, None
+    if core.reaches(where):
+        return DeliveryState.PENDING, None
+    if where.surface in core.surfaces or where.surface == core.desk:
+        return DeliveryState.NO_TARGET, None
+    gone = f"there is no surface {where.surface!r} any more; add it, then `clew notify --retry-failed`"
+    return DeliveryState.FAILED, gone
