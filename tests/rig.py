@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -23,7 +23,7 @@ from clew.runtimes.base import Runtime, Session
 from clew.runtimes.scripted import FileLedger, ScriptedRuntime
 from clew.store import Entry, Store
 from clew.store.migrate import open_store
-from clew.surfaces.base import Inbox, NotSent, Outgoing, Receipt, SurfaceCan
+from clew.surfaces.base import Inbox, NotSent, Outgoing, Receipt, Surface, SurfaceCan
 from clew.views import NewThread, TurnView
 
 PATIENCE = 20.0
@@ -88,6 +88,7 @@ class Rig:
         clock: Clock | None = None,
         config: Config | None = None,
         outlives: bool = False,
+        surfaces: Mapping[str, Surface] | None = None,
     ) -> None:
         self.clock = clock or SystemClock()
         self.room = room or Room()
@@ -103,7 +104,7 @@ class Rig:
             config=self.config,
             incarnation=f"rig-{next(self._numbers)}",
             runtimes={"scripted": runtime or self.scripted},
-            surfaces={"room": self.room},
+            surfaces={"room": self.room} if surfaces is None else surfaces,
             workspace=str(folder),
         )
         self._task: asyncio.Task[None] | None = None

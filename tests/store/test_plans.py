@@ -19,6 +19,7 @@ HOT: dict[str, Callable[[Tx], object]] = {
     "list": lambda tx: threads.page(tx, Filter()),
     "history": lambda tx: threads.page(tx, Filter(history=True, before="01Z")),
     **{f"all {status}": partial(threads.page, wanted=Filter(status=status)) for status in ThreadStatus},
+    "all running": lambda tx: threads.page(tx, Filter(running=True)),
     "show": lambda tx: threads.see(tx, "x"),
     "find": lambda tx: threads.matching(tx, "01K"),
     "a repeated message": lambda tx: inbox.find(tx, Conversation("cli"), "x"),
@@ -30,6 +31,9 @@ HOT: dict[str, Callable[[Tx], object]] = {
     "claim deliveries": lambda tx: deliveries.claim_due(tx, "webhook", "me", 1, 8, None),
     "the next delivery": lambda tx: deliveries.next_due(tx, "webhook"),
     "what a dead daemon was sending": lambda tx: deliveries.release_sending(tx, 1),
+    "what has not arrived": lambda tx: deliveries.undelivered_finals(tx, failed=True, after="", limit=10),
+    "what has not arrived yet": lambda tx: deliveries.undelivered_finals(tx, failed=False, after="", limit=10),
+    "what was put off": lambda tx: deliveries.hasten(tx, 1),
     "receipts": lambda tx: deliveries.of_thread(tx, "x"),
     "a piece of history": lambda tx: nodes.back_from(tx, "x", 10),
     "the log of a thread": lambda tx: log.after(tx, 0, "x", 10),
@@ -38,6 +42,14 @@ HOT: dict[str, Callable[[Tx], object]] = {
 
 
 LISTS = [HOT[name] for name in HOT if name in ("list", "history") or name.startswith("all ")]
+
+
+PARTIAL = ("turns_live", "turns_queued", "threads_", "deliveries_")
+
+
+def _partial(plan: str) -> bool:
+    """A walk along an index that holds only what is open is as short as that is."""
+    return any(f"INDEX {name}" in plan for name in PARTIAL)
 
 
 class Planner(Tx):
@@ -76,7 +88,7 @@ async def test_it_is_found_by_an_index(tmp_path: Path, name: str) -> None:
     plans = await store.write(body)
     await asyncio.to_thread(store.close)
     tables = ("threads", "turns", "nodes", "deliveries", "inbox", "log", "steers", "q", "l", "d", "e")
-    walks = [plan for plan in plans if plan.startswith("SCAN ") and plan.split()[1] in tables and "INDEX" not in plan]
+    walks = [plan for plan in plans if plan.startswith("SCAN ") and plan.split()[1] in tables and not _partial(plan)]
     sorts = [plan for plan in plans if "TEMP B-TREE FOR ORDER BY" in plan and HOT[name] in LISTS]
     assert walks == [], plans
     assert len(sorts) <= 1, plans  # the page itself, which is small

@@ -28,7 +28,6 @@ from clew.store.items import TEXT, Item
 
 ATTEMPTS = 5  # how often a turn that never began is given to its runtime
 LOOKUPS = (0.0, 0.5, 2.0, 8.0)  # seconds before each try to ask a runtime
-LATEST = 3_600_000  # milliseconds after which anything that was put off is due, whatever the clock did
 _log = logging.getLogger(__name__)
 
 
@@ -118,7 +117,7 @@ class Recovery:
         now = self._core.clock.now()
         self._hold_backlog(tx, now)
         deliveries.release_sending(tx, now)
-        deliveries.hasten(tx, now + LATEST)
+        deliveries.hasten(tx, now)
         adopted = [turns.adopt(tx, turn, self._core.incarnation) for turn in turns.all_live(tx)]
         return [turn for turn in adopted if turn is not None], turns.threads_with_queued(tx)
 

@@ -150,9 +150,9 @@ def supersede(tx: Tx, delivery: str) -> bool:
     return tx.run("UPDATE deliveries SET state = 'superseded' WHERE id = ? AND state = 'pending'", delivery) == 1
 
 
-def hasten(tx: Tx, latest: int) -> None:
-    """Nothing is due later than that, also where the clock was set back since it was put off."""
-    tx.run("UPDATE deliveries SET due_at = ? WHERE state = 'pending' AND due_at > ?", latest, latest)
+def hasten(tx: Tx, now: int) -> None:
+    """What was put off is tried at once by a new daemon: the clock may have been set back since."""
+    tx.run("UPDATE deliveries SET due_at = ? WHERE state = 'pending' AND due_at > ?", now, now)
 
 
 def release_sending(tx: Tx, now: int) -> list[str]:

@@ -275,4 +275,3 @@ class Inline:
 def _statements(sql: str) -> list[str]:
     lines = [line for line in sql.splitlines() if not line.lstrip().startswith("--")]
     return [part.strip() for part in "\n".join(lines).split(";") if part.strip()]
-

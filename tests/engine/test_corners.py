@@ -1,0 +1,280 @@
+"""Corners in which a message, a stop or an answer was once lost or doubled."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.clock import SystemClock
+from clew.engine import runner
+from clew.errors import RuntimeLost, RuntimeTrouble, StoreError
+from clew.model import Attachment, Fate, Inbound, Said, ThreadKind
+from clew.runtimes.base import Seat, Session
+from clew.store import Tx, audit, turns
+from clew.store.migrate import open_store
+from clew.store.sqlite import WriterThread
+from clew.surfaces.base import Never, TryAgain
+from tests.rig import Rig, patient
+
+
+async def test_a_stop_before_the_turn_has_begun_is_heard_when_it_has(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    opening, may_open = asyncio.Event(), asyncio.Event()
+    _delay(rig, opening, may_open)
+    async with rig:
+        accepted = await rig.say("!hold for-ever")
+        await opening.wait()
+        await rig.engine.stop(accepted.thread or "")
+        may_open.set()
+        turn = await rig.ended(accepted.turn)
+    assert turn.state == "interrupted"
+
+
+def _delay(rig: Rig, opening: asyncio.Event, may_open: asyncio.Event) -> None:
+    open_ = rig.scripted.open
+
+    async def slowly(seat: Seat) -> Session:
+        opening.set()
+        await may_open.wait()
+        return await open_(seat)
+
+    rig.scripted.open = slowly  # type: ignore[method-assign]
+
+
+async def test_a_runtime_that_is_lost_while_it_opens_is_tried_again(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    open_, tries = rig.scripted.open, []
+
+    async def flaky(seat: Seat) -> Session:
+        tries.append(seat)
+        if len(tries) == 1:
+            raise RuntimeLost("it is gone")
+        return await open_(seat)
+
+    rig.scripted.open = flaky  # type: ignore[method-assign]
+    async with rig:
+        accepted = await rig.say("!text hello")
+        turn = await rig.ended(accepted.turn)
+    assert (turn.state, turn.text) == ("completed", "hello")
+
+
+async def test_what_was_heard_before_a_silence_is_not_said_again(tmp_path: Path) -> None:
+    async with Rig(tmp_path, config=patient(silence=0.3)) as rig:
+        accepted = await rig.say("!hold for-ever")
+        await rig.held("for-ever")
+        await rig.say("also this", id="m2")
+        await rig.saw("steer.sent")
+        turn = await rig.ended(accepted.turn)
+        kinds = rig.kinds(accepted.thread)
+    assert turn.state == "failed" and "steer.queued" not in kinds
+
+
+Steering = Callable[[Said], Coroutine[Any, Any, bool]]
+
+
+async def _steered_by(rig: Rig, thread: str | None, how: Callable[[Steering, list[str]], Steering]) -> list[str]:
+    """Replace what the session does with a steer; the ids that reach it."""
+    session, calls = await rig.scripted_session(thread), list[str]()
+    session.steer = how(session.steer, calls)  # type: ignore[method-assign, assignment]
+    return calls
+
+
+async def test_a_steer_whose_answer_is_late_is_not_given_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "STEER_TIMEOUT", 0.05)
+
+    def late(steer: Steering, calls: list[str]) -> Steering:
+        async def answer(message: Said) -> bool:
+            calls.append(message.id)
+            taken = await steer(message)
+            if len(calls) == 1:
+                await asyncio.Event().wait()
+            return taken
+
+        return answer
+
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!hold door\n!text done")
+        await rig.held("door")
+        calls = await _steered_by(rig, accepted.thread, late)
+        await rig.say("two", id="m2")
+        await rig.until(lambda entry: entry.kind == "steer.sent" and entry.data["message"] == "m2")
+        await rig.say("three", id="m3")
+        await rig.until(lambda entry: entry.kind == "steer.sent" and entry.data["message"] == "m3")
+        rig.scripted.holds.release("door")
+        turn = await rig.ended(accepted.turn)
+    assert calls == ["m2", "m3"] and "heard: two; three" in turn.text
+
+
+async def test_a_steer_that_breaks_does_not_deafen_the_turn_to_a_stop(tmp_path: Path) -> None:
+    def broken(steer: Steering, calls: list[str]) -> Steering:
+        async def answer(message: Said) -> bool:
+            calls.append(message.id)
+            raise RuntimeTrouble("an answer in an unknown shape")
+
+        return answer
+
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!hold for-ever")
+        await rig.held("for-ever")
+        await _steered_by(rig, accepted.thread, broken)
+        late = await rig.say("!text two", id="m2")
+        await rig.saw("steer.sent")
+        await rig.engine.stop(accepted.thread or "")
+        turn = await rig.ended(accepted.turn)
+        queued = await rig.saw("steer.queued")  # the record does not have it
+        done = await rig.ended(queued.turn)
+    assert late.fate is Fate.STEER and (turn.state, done.text) == ("interrupted", "two")
+
+
+async def test_somebody_called_clew_does_not_speak_in_its_name(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.engine.say(Inbound(rig.where(), "m1", "Clew", "!hold door\n!text one"))
+        await rig.held("door")
+        await rig.kill()
+    async with Rig(tmp_path) as rig:
+        cut = await rig.ended(accepted.turn)
+        row = await rig.store.read(lambda tx: turns.get(tx, cut.continued_by or ""))
+    assert row is not None and row.request[0].text == "!hold door\n!text one"
+
+
+async def test_an_answer_that_is_only_a_file_is_kept(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!shell make\n!hold door")
+        await rig.held("door")
+        await rig.kill()
+    picture = Attachment("a.png", "/files/a.png", "image/png")
+    async with Rig(tmp_path) as rig:
+        await rig.ended(accepted.turn)
+        reply = await rig.say("", attachments=(picture,))
+        row = await rig.store.read(lambda tx: turns.get(tx, reply.turn or ""))
+    assert row is not None and picture in [file for said in row.request for file in said.attachments]
+
+
+async def test_what_failed_and_is_put_off_again_goes_on_by_itself(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        rig.room.troubles = [Never("no such channel")]
+        accepted = await rig.say("!text hi")
+        await rig.saw("delivery.failed")
+        rig.room.troubles = [TryAgain("busy", 0.05)]
+        await rig.engine.notify(retry_failed=True)
+        await rig.delivered(f"{accepted.turn}:final")
+    assert rig.room.texts == ["hi"]
+
+
+async def test_a_notice_to_a_client_that_asks_for_itself_is_not_left_waiting(tmp_path: Path) -> None:
+    def refused(steer: Steering, calls: list[str]) -> Steering:
+        async def answer(message: Said) -> bool:
+            return False
+
+        return answer
+
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.start("!hold door")
+        await rig.held("door")
+        await _steered_by(rig, accepted.thread, refused)
+        await rig.send(accepted.thread, "!text also")
+        queued = await rig.saw("steer.queued")
+        rig.scripted.holds.release("door")
+        await rig.ended(queued.turn)
+        left = await rig.store.read(audit.unfinished)
+    assert left == []
+
+
+async def test_what_is_owed_to_a_surface_that_is_gone_says_so(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.start("!hold door\n!text done", notify="room:a")
+        await rig.held("door")
+        await rig.kill()
+    rig = Rig(tmp_path, surfaces={})
+    async with rig:
+        cut = await rig.ended(accepted.turn)
+        rig.scripted.holds.release("door")
+        await rig.ended(cut.continued_by)
+        view = await rig.engine.thread(accepted.thread or "")
+    assert view.notification_status == "failed" and "no surface 'room'" in (view.notification_error or "")
+
+
+async def test_a_backlog_asks_where_the_thread_notifies(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    accepted = await rig.start("!text two", notify="room:a")
+    await rig.kill()
+    async with Rig(tmp_path, config=patient(stale_after=-1)) as rig:
+        await rig.delivered(f"{accepted.turn}:backlog")
+    assert "1 message waited" in rig.room.texts[0]
+
+
+async def test_a_merge_leaves_alone_what_is_history_already(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    opening, never = asyncio.Event(), asyncio.Event()
+    _delay(rig, opening, never)
+    async with rig:
+        first = await rig.say("!text one")
+        await opening.wait()
+        second = await rig.say("!text two", queue=True)
+        third = await rig.say("!text three", queue=True)
+        await rig.kill()
+    idle = Rig(tmp_path)
+    await idle.store.write(lambda tx: tx.run("UPDATE turns SET state = 'queued', owner = NULL"))
+    await idle.kill()
+    async with Rig(tmp_path, config=patient(stale_after=-1)) as rig:
+        await rig.saw("delivery.sent")
+        await rig.say("merge")
+        one, both = await rig.ended(first.turn), await rig.ended(second.turn)
+        dropped = await rig.engine.turn(third.turn or "")
+    assert (one.text, both.request, dropped.state) == ("one", "!text two\n\n!text three", "interrupted")
+
+
+async def test_a_fork_of_a_fresh_fork_has_the_same_history(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.start("!text hi", kind=ThreadKind.CHAT)
+        await rig.ended(accepted.turn)
+        one = await rig.engine.fork(accepted.thread or "", None, None)
+        two = await rig.engine.fork(one.id, None, None)
+        told = [passage.text for passage in await rig.engine.transcript(two.id, 50)]
+        said = await rig.send(two.id, "!recall")
+        turn = await rig.ended(said.turn)
+    assert told[:2] == ["!text hi", "hi"] and turn.text.startswith("I know 2 messages")
+
+
+async def test_an_interruption_that_nobody_asked_for_is_looked_up(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.start("!hold door\n!text one", notify="room:a")
+        await rig.held("door")
+        await (await rig.scripted_session(accepted.thread)).interrupt()
+        cut = await rig.ended(accepted.turn)
+        rig.scripted.holds.release("door")
+        done = await rig.ended(cut.continued_by)
+        await rig.delivered(f"{done.id}:final")
+    assert (cut.state, rig.room.texts) == ("interrupted", ["one"])
+
+
+async def test_a_writer_that_cannot_even_roll_back_says_so_and_goes_on(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "clew.db", SystemClock())
+    executor = store._executor
+    assert isinstance(executor, WriterThread)
+    good = executor._connection.raw
+
+    class Broken:
+        in_transaction = True
+
+        def execute(self, sql: str, *params: object) -> None:
+            raise sqlite3.OperationalError("disk I/O error")
+
+        def close(self) -> None:
+            good.close()
+
+    executor._connection.raw = Broken()  # type: ignore[assignment]
+    with pytest.raises(StoreError):
+        await store.write(_note)
+    await store.write(_note)
+    assert await store.read(lambda tx: len(tx.all("SELECT 1 FROM meta WHERE name = 'note'"))) == 1
+    await asyncio.to_thread(store.close)
+
+
+def _note(tx: Tx) -> None:
+    tx.run("INSERT INTO meta (name, value) VALUES ('note', 'x')")
