@@ -55,9 +55,11 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     def live(self, main: Coroutine[Any, Any, None], on_death: Callable[[], None]) -> bool:
         """Run until nothing is left to happen (True) or until it is killed (False)."""
         asyncio.set_event_loop(self)
-        self.create_task(main)
+        task = self.create_task(main)
+        task.add_done_callback(lambda _: self.stop())
         try:
             self.run_forever()
+            return False  # it ended by itself, as a program does that cannot go on
         except AtRest:
             return True
         except Killed:
@@ -67,7 +69,6 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             on_death()
             self._bury()
             asyncio.set_event_loop(None)
-        raise AssertionError("the loop stopped by itself")
 
     def _bury(self) -> None:
         while tasks := asyncio.all_tasks(self):

@@ -22,6 +22,7 @@ def _never_silent(world: World, tx: Tx) -> Iterator[str]:
     """1. Every message has exactly one fate, and the counts add up."""
     if (counted := inbox.fates(tx)) != (rows := inbox.count_rows(tx)):
         yield f"the counters say {counted}, the rows {rows}"
+    yield from (f"{act.id} ({act.kind}) was never answered" for act in world.acts if not act.done)
     for letter in world.platform.letters:
         if letter.copies > 0:
             yield f"{letter.id} was never acknowledged"

@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from clew.errors import StoreError
 from clew.model import Conversation, DeliveryKind, Inbound
 from clew.surfaces.base import Backlog, Down, Inbox, InDoubt, Outgoing, Receipt, SurfaceCan, TryAgain
 
@@ -119,7 +120,11 @@ class SimulatedSurface:
         while letter.copies > 0:
             where = Conversation(self.name, letter.conversation)
             inbound = Inbound(where, letter.id, "somebody", letter.text, queue=letter.queue)
-            accepted = await inbox.accept(inbound)
+            try:
+                accepted = await inbox.accept(inbound)
+            except StoreError:  # it was not acknowledged, so the platform sends it again
+                await asyncio.sleep(1.0)
+                continue
             self._platform.tell(f"{letter.id} in {letter.conversation}: {accepted.fate} {accepted.words[:60]!r}")
             letter.copies -= 1
             await asyncio.sleep(self._platform.chance.random())

@@ -17,6 +17,7 @@ from clew.runtimes.base import TurnRequest
 from clew.runtimes.scripted import MemoryLedger, Played, ScriptedRuntime
 from clew.scripted_model import script
 from clew.scripted_model.script import Step
+from clew.simulation import people
 from clew.simulation.loop import VirtualLoop
 from clew.simulation.platform import CLASSES, Letter, Platform, Post, SimulatedSurface
 from clew.store import Store
@@ -24,6 +25,7 @@ from clew.store.migrate import migrate
 from clew.store.sqlite import Inline, SqliteConnection
 
 EPOCH = 1_800_000_000_000
+LAST_TRIES = 30  # daemons, where the disk is full at their start
 LONGEST = 50_000  # steps in which the last daemon must come to rest
 
 
@@ -112,6 +114,9 @@ class World:
         self.lives = 0
         self.rested = False
         self.time = 0.0
+        self.disk = random.Random(f"disk {self.seed}")
+        self.full_disks = self.chance.choice((0, 0, 5, 20))
+        self.acts = people.plan(random.Random(f"people {self.seed}"), self.chance.randrange(12))
         self._write_letters()
         self._answered: set[str] = set()
 
@@ -127,7 +132,7 @@ class World:
         self.lives += 1
         self.clock.start = self.time
         loop = VirtualLoop(self.time, steps)
-        life = Life(Inline(self.connection), SimulatedSurface(self.platform), self.ledger)
+        life = Life(Inline(self.connection, self._disk_is_full), SimulatedSurface(self.platform), self.ledger)
         self.timeline.append(f"{self.time:9.3f}  daemon {self.lives} starts")
         rested = loop.live(self._daemon(life), life.end)
         self.time = self.clock.start = loop.time()
@@ -152,7 +157,16 @@ class World:
             surfaces={"simulated": life.surface},
             workspace="/nowhere",
         )
-        await engine.run()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(engine.run())
+            group.create_task(people.live(engine, self.acts, self.tell))
+
+    def _disk_is_full(self) -> bool:
+        """Now and then, for a while; not for ever."""
+        if self.full_disks <= 0 or self.disk.random() > 0.01:
+            return False
+        self.full_disks -= 1
+        return True
 
     def _script(self, request: TurnRequest) -> tuple[Step, ...]:
         """What the agent does with a turn: the same each time it is asked."""
@@ -194,5 +208,8 @@ def play(seed: int, *, letters: int = 24, deaths: int = 4) -> World:
         if world.live_once(world.chance.randrange(1, 600)):
             break
         world.time += world.chance.expovariate(1 / 3)
-    world.rested = world.live_once(LONGEST)
+    for _ in range(LAST_TRIES):
+        world.rested = world.live_once(LONGEST)
+        if world.rested:
+            break
     return world

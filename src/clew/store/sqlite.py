@@ -236,8 +236,9 @@ def _snapshot(connection: SqliteConnection, body: Body[T]) -> T:
 class Inline:
     """Runs each body at once, on the caller's turn of the loop: for simulations, where a thread would be chance."""
 
-    def __init__(self, connection: SqliteConnection) -> None:
+    def __init__(self, connection: SqliteConnection, fails: Callable[[], bool] = lambda: False) -> None:
         self._connection = connection
+        self._fails = fails  # whether the disk is full just now
         self.alive = True
 
     async def write(self, body: Body[T], committed: Callable[[list[Entry]], None]) -> T:
@@ -261,6 +262,8 @@ class Inline:
 
     def _transact(self, body: Body[T]) -> tuple[T, list[Entry]]:
         self._check()
+        if self._fails():
+            raise StoreError("no room left")
         tx = Tx(self._connection)
         self._connection.raw.execute("BEGIN IMMEDIATE")
         try:

@@ -1,0 +1,79 @@
+"""What people do besides talking in rooms: start tasks, stop, resume, finish, fork, cancel. Each act has an id of its
+own and is tried again until clew has answered it, through any number of deaths."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from clew.engine import Engine
+from clew.errors import Refused, StoreError
+from clew.model import ThreadKind
+from clew.store.threads import Filter
+from clew.views import NewThread
+
+KINDS = ("task", "task", "task", "stop", "resume", "done", "fork", "cancel")
+
+
+@dataclass(slots=True)
+class Act:
+    at: float
+    id: str
+    kind: str
+    pick: float  # which thread, of those that there are
+    done: bool = False
+
+
+def plan(chance: random.Random, count: int) -> list[Act]:
+    return [Act(chance.random() * 40, f"act{n}", chance.choice(KINDS), chance.random()) for n in range(count)]
+
+
+async def live(engine: Engine, acts: list[Act], tell: Callable[[str], None]) -> None:
+    async with asyncio.TaskGroup() as group:
+        for act in acts:
+            if not act.done:
+                group.create_task(_do(engine, act, tell))
+
+
+async def _do(engine: Engine, act: Act, tell: Callable[[str], None]) -> None:
+    await asyncio.sleep(max(0.0, act.at - asyncio.get_running_loop().time()))
+    while not act.done:
+        try:
+            answer = await _act(engine, act)
+        except StoreError:
+            await asyncio.sleep(1.0)
+            continue
+        except Refused as refused:
+            answer = f"refused: {refused.message}"
+        tell(f"{act.id} {act.kind}: {answer}")
+        act.done = True
+
+
+async def _act(engine: Engine, act: Act) -> str:
+    if act.kind == "task":
+        where = f"simulated:room-{int(act.pick * 4)}"
+        started = await engine.start(NewThread(act.id, f"errand {act.id}", kind=ThreadKind.TASK, notify=where))
+        return f"thread {started.thread}"
+    thread = await _some_thread(engine, act)
+    if thread is None:
+        return "nothing to do it to"
+    match act.kind:
+        case "stop":
+            await engine.stop(thread)
+        case "resume":
+            await engine.resume(thread, "and now this", act.id, "somebody")
+        case "done":
+            await engine.done(thread)
+        case "fork":
+            await engine.fork(thread, None, act.id)
+        case "cancel":
+            await engine.cancel(thread)
+    return thread
+
+
+async def _some_thread(engine: Engine, act: Act) -> str | None:
+    finished = act.kind == "resume"
+    views = (await engine.threads(Filter(history=finished, limit=20))).threads
+    return views[int(act.pick * len(views))].id if views else None
