@@ -48,6 +48,8 @@ from clew.views import (
 
 _log = logging.getLogger(__name__)
 
+LAST_SENDS = 3.0  # seconds that deliveries on their way get at the end
+
 DESK = Conversation("cli")
 """Where messages come from that a client of the API sends: it fetches its answer itself."""
 
@@ -94,6 +96,7 @@ class Engine:
     async def settle(self, grace: float) -> None:
         """Start nothing more, and give what runs some time to end."""
         await self._turns.settle(grace)
+        await self._outbox.settle(LAST_SENDS)
 
     async def _receive(self, surface: Surface) -> None:
         """One surface must not take the others down: it comes back by itself, and says why it was away."""

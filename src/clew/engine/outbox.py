@@ -28,6 +28,7 @@ class Outbox:
         self._wakes = {name: asyncio.Event() for name in core.surfaces}
         self.down: dict[str, str] = {}  # surfaces that are out of reach, and why
         self._downs: dict[str, int] = {}  # and how often in a row
+        self._on_the_way: set[asyncio.Task[None]] = set()
 
     def committed(self, entries: Sequence[Entry]) -> None:
         """The store's listener."""
@@ -45,6 +46,11 @@ class Outbox:
             for surface in self._core.surfaces.values():
                 if surface.can.send:
                     group.create_task(self._serve(surface))
+
+    async def settle(self, grace: float) -> None:
+        """Let what is on its way arrive, so that a plain stop leaves nothing in doubt."""
+        if self._on_the_way:
+            await asyncio.wait(set(self._on_the_way), timeout=grace)
 
     async def deliver(self, delivery: Delivery, surface: Surface) -> None:
         """Send one claimed delivery and write down what came of it."""
@@ -64,6 +70,7 @@ class Outbox:
 
         def arrived(task: asyncio.Task[None]) -> None:
             on_the_way.discard(task)
+            self._on_the_way.discard(task)
             wake.set()
 
         async with asyncio.TaskGroup() as group:
@@ -73,6 +80,7 @@ class Outbox:
                 for delivery in claimed:
                     task = group.create_task(self.deliver(delivery, surface))
                     on_the_way.add(task)
+                    self._on_the_way.add(task)
                     task.add_done_callback(arrived)
                 await self._sleep(wake, None if len(on_the_way) >= PARALLEL else due)
 
