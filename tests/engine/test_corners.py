@@ -278,3 +278,36 @@ async def test_a_writer_that_cannot_even_roll_back_says_so_and_goes_on(tmp_path:
 
 def _note(tx: Tx) -> None:
     tx.run("INSERT INTO meta (name, value) VALUES ('note', 'x')")
+
+
+async def test_whoever_waits_elsewhere_hears_that_a_cut_task_was_stopped(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.start("!shell make\n!cut", notify="room:a")
+        await rig.until(lambda entry: entry.kind == "delivery.sent" and str(entry.data["delivery"]).endswith(":ask"))
+        asked = await rig.engine.thread(accepted.thread or "")
+        await rig.engine.resume(accepted.thread or "", "stop", rig.clock.ulid(), "ann")
+        await rig.delivered(f"{asked.turn}:final")
+        view = await rig.engine.thread(accepted.thread or "")
+    assert asked.notification_status == "sent" and view.notification_status == "sent"
+    assert rig.room.texts[-1] == "(Stopped.)"
+
+
+async def test_what_was_declined_is_history_and_small_print(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!ask which colour | red | blue\n!text ok")
+        turn = await rig.ended(accepted.turn)
+        await rig.delivered(f"{accepted.turn}:final")
+    assert [(item.kind, item.outcome) for item in turn.items] == [("notice", "declined")]
+    assert "which colour" in turn.items[0].title
+    assert rig.room.sent[0].text == "ok" and "nobody can be asked" in rig.room.sent[0].note
+
+
+async def test_what_was_begun_and_has_no_end_is_told_as_that(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        rig.scripted.pace = lambda: 0.0
+        accepted = await rig.say("!shell make\n!hold door")
+        await rig.held("door")
+        await rig.store.write(lambda tx: tx.run("UPDATE items SET phase = 'started', outcome = NULL"))
+        await rig.engine.stop(accepted.thread or "")
+        turn = await rig.ended(accepted.turn)
+    assert [(item.kind, item.outcome) for item in turn.items] == [("command", "unended")]

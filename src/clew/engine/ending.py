@@ -11,7 +11,7 @@ from clew.clock import Clock
 from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.owing import owe, owe_nothing, owed_to
-from clew.events import ActivityKind
+from clew.events import ActivityKind, NoticeKind, Phase
 from clew.model import (
     Conversation,
     DeliveryKind,
@@ -31,6 +31,8 @@ from clew.model import (
 from clew.store import Tx, deliveries, inbox, items, nodes, threads, turns
 from clew.store.items import TEXT, Item
 
+UNENDED = "unended"
+
 
 @dataclass(frozen=True, slots=True)
 class End:
@@ -46,11 +48,12 @@ class End:
 
 def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     """False: somebody else holds the turn by now, and nothing was changed."""
+    declined = sum(item.outcome == NoticeKind.DECLINED for item in items.of_turn(tx, turn.id))
     thread = _close(tx, core, turn, end)
     if thread is None:
         return False
     body = words.final(end.state, end.text, end.problem)
-    note = words.CONTINUED if turn.origin is Origin.CONTINUATION else ""
+    note = words.note(turn.origin is Origin.CONTINUATION, declined)
     owe(tx, core, turn, DeliveryKind.FINAL, owed_to(core, thread, turn), body, note=note)
     deliveries.supersede(tx, f"{turn.id}:{DeliveryKind.PLACEHOLDER}")
     _move_thread(tx, core, thread, end)
@@ -133,11 +136,14 @@ def _deeds(done: list[Item], answer: str) -> tuple[Deed, ...]:
     kept = [item for item in done if item.body or item.kind != TEXT]
     if kept and kept[-1].kind == TEXT and kept[-1].body == answer:
         kept.pop()
-    return tuple(
-        Deed(item.kind, item.title, item.body, item.outcome, item.exit_code, item.folder)
-        for item in kept
-        if item.kind != ActivityKind.THOUGHT or item.body
-    )
+    return tuple(_deed(item) for item in kept if item.kind != ActivityKind.THOUGHT or item.body)
+
+
+def _deed(item: Item) -> Deed:
+    """What was begun and has no recorded end says so, for whoever has to decide how to go on."""
+    unended = item.kind != TEXT and item.phase != Phase.DONE
+    outcome = UNENDED if unended else item.outcome
+    return Deed(item.kind, item.title, item.body, outcome, item.exit_code, item.folder)
 
 
 def _settle_steers(tx: Tx, core: Core, thread: Thread, turn: Turn, end: End) -> str | None:

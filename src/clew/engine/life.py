@@ -43,7 +43,7 @@ class Opening:
     def of_request(cls, core: Core, new: NewThread) -> Opening:
         """A thread that a client asks for. Raises BadInput for what could never work."""
         return cls(
-            clean(new.title).strip() if new.title else title_of(new.text),
+            clean(new.title or "").strip() or title_of(new.text) or ", ".join(file.name for file in new.attachments),
             new.kind,
             _known_runtime(core, new.runtime),
             _real_folder(new.workspace) if new.workspace else None,
@@ -156,7 +156,7 @@ def _fork_turn(tx: Tx, source: Thread, turn_id: str | None) -> Turn | None:
     wanted = turn_id or source.last_turn
     turn = turns.get(tx, wanted) if wanted else None
     if turn_id and (turn is None or turn.thread != source.id):
-        raise NotFound(f"Thread {source.id} has no turn {turn_id}; `clew show {source.id}` lists them.")
+        raise NotFound(f"Thread {source.id} has no turn {turn_id}; `clew read {source.id} --json` names them.")
     if turn_id and (turn is None or turn.state not in ENDED or turn.node is None):
         raise Refused(f"Turn {turn_id} has not ended; fork from an earlier one, or wait.")
     return turn

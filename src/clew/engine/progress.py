@@ -31,8 +31,11 @@ from clew.store.items import TEXT, Item
 
 KEPT_OUTPUT = 64_000  # characters of an activity's output that history keeps
 
+NOTICE = "notice"
+REMEMBERED = frozenset({NoticeKind.DECLINED, NoticeKind.COMPACTED})  # notices that belong to history
+
 # What changes nothing in the world and may be done twice.
-HARMLESS = frozenset({TEXT, ActivityKind.THOUGHT, ActivityKind.PLAN, ActivityKind.SEARCH})
+HARMLESS = frozenset({TEXT, NOTICE, ActivityKind.THOUGHT, ActivityKind.PLAN, ActivityKind.SEARCH})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,6 @@ class Progress:
     items: Mapping[str, Item] = field(default_factory=lambda: MappingProxyType({}))
     gates: frozenset[str] = frozenset()
     tokens: Tokens | None = None
-    cut: frozenset[str] = frozenset()  # texts that were given up
 
     @property
     def busy(self) -> bool:
@@ -54,9 +56,8 @@ def advance(progress: Progress, event: Event) -> Progress:
     match event:
         case TextDelta(item=item):
             return progress if item in progress.items else _with(progress, Item(item, TEXT, Phase.STARTED))
-        case TextDone(item, text, cut):
-            shown = _with(progress, Item(item, TEXT, Phase.DONE, body=text))
-            return replace(shown, cut=shown.cut | {item}) if cut else shown
+        case TextDone(item, text):
+            return _with(progress, Item(item, TEXT, Phase.DONE, body=text))
         case Activity():
             return _with(progress, _activity(event))
         case GateOpened(ref=ref):
@@ -65,6 +66,9 @@ def advance(progress: Progress, event: Event) -> Progress:
             return replace(progress, gates=progress.gates - {ref})
         case Usage(tokens):
             return replace(progress, tokens=tokens)
+        case Notice(kind, text) if kind in REMEMBERED:
+            name = f"notice-{len(progress.items)}"
+            return _with(progress, Item(name, NOTICE, Phase.DONE, text, outcome=kind))
         case TurnStarted() | Notice() | TurnEnded():
             return progress
 

@@ -259,6 +259,7 @@ class _Work:
             case TurnStarted(runtime_turn):
                 await self._begun(runtime_turn)
             case Notice(kind, text):
+                await self._store(*(item for item in self._progress.items.values() if item.title == text))
                 await self._log("notice", notice=kind, text=clean(text))
             case _:
                 pass

@@ -7,7 +7,18 @@ from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.ending import drop, log_status, queue_continuation, queue_turn
 from clew.engine.owing import owe, owed_to
-from clew.model import Conversation, DeliveryKind, Fate, Origin, Said, SuspendedBy, Thread, ThreadStatus, Turn
+from clew.model import (
+    Conversation,
+    DeliveryKind,
+    Fate,
+    Origin,
+    Said,
+    SuspendedBy,
+    Thread,
+    ThreadStatus,
+    Turn,
+    TurnState,
+)
 from clew.store import Tx, threads, turns
 from clew.store.inbox import Arrival
 
@@ -47,12 +58,20 @@ def _answer_cut(tx: Tx, core: Core, thread: Thread, message: Said, where: Conver
     word = _word(message)
     cut = turns.get(tx, thread.last_turn) if thread.last_turn else None
     if word in words.STOP:
-        return Arrival(Fate.ANSWER, thread.id, None, "Stopped. Say something new whenever you like.")
+        return _stopped(tx, core, thread, cut, where)
     if cut is None:
         turn = queue_turn(tx, core.clock, thread.id, Origin.RESUME, (message,), where)
         return Arrival(Fate.TURN, thread.id, turn.id, "")
     request = _go_on(core, cut, None if word in words.CONTINUE else message)
     return Arrival(Fate.TURN, thread.id, queue_continuation(tx, core.clock, cut, request, Origin.RESUME), "")
+
+
+def _stopped(tx: Tx, core: Core, thread: Thread, cut: Turn | None, where: Conversation) -> Arrival:
+    """Whoever waits for the answer elsewhere hears that there is none."""
+    target = owed_to(core, thread, cut) if cut else None
+    if cut is not None and target != where:
+        owe(tx, core, cut, DeliveryKind.FINAL, target, words.final(TurnState.INTERRUPTED, "", None))
+    return Arrival(Fate.ANSWER, thread.id, None, "Stopped. Say something new whenever you like.")
 
 
 def _go_on(core: Core, cut: Turn, supplement: Said | None) -> tuple[Said, ...]:

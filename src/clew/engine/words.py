@@ -13,12 +13,18 @@ MERGE = frozenset({"merge", "合并"})
 SKIP = frozenset({"skip", "跳过"})
 
 CONTINUED = "clew was interrupted while this ran; the work was continued."
+DECLINED = "Something needed a person's word and was declined, because nobody can be asked yet."
 POSSIBLE_REPEAT = "This may be a repeat: clew was interrupted while it was sent."
 RECOVERED = "Recovered: clew was interrupted while it was sent."
 WORKING = "Working on it …"
 STEERED = "Passed on to the running turn."
 STEER_QUEUED = "Your message came too late for the running turn; it is queued and runs next."
 EMPTY = "There was nothing in that message; say something."
+
+
+def note(continued: bool, declined: int) -> str:
+    """The small print of an answer; empty almost always."""
+    return " ".join(text for text, applies in ((CONTINUED, continued), (DECLINED, declined > 0)) if applies)
 
 
 def queued(ahead: int) -> str:

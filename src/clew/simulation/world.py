@@ -65,7 +65,7 @@ class WatchedLedger(MemoryLedger):
 
     def __init__(self) -> None:
         super().__init__()
-        self.begun: dict[str, int] = {}
+        self.begun: dict[tuple[str, str], int] = {}  # (session, turn); a fork has its own copy
         self.deaf = False
 
     def save(self, session: str, played: list[Played]) -> None:
@@ -73,7 +73,7 @@ class WatchedLedger(MemoryLedger):
             raise RuntimeLost("nobody is there any more")
         newest = played[-1]
         if newest == Played(newest.turn, newest.messages):
-            self.begun[newest.turn] = self.begun.get(newest.turn, 0) + 1
+            self.begun[session, newest.turn] = self.begun.get((session, newest.turn), 0) + 1
         super().save(session, played)
 
 

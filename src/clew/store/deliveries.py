@@ -17,7 +17,8 @@ def owe(tx: Tx, delivery: Delivery) -> bool:
     """False where it was owed already."""
     where = delivery.conversation
     changed = tx.run(
-        "INSERT INTO deliveries (id, kind, thread, turn, surface, address, body, note, state, due_at, created_at, error)"
+        "INSERT INTO deliveries"
+        " (id, kind, thread, turn, surface, address, body, note, state, due_at, created_at, error)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         delivery.id,
         delivery.kind,

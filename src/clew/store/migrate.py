@@ -62,7 +62,11 @@ def version(connection: SqliteConnection) -> int:
 
 
 def _prepare(path: Path, clock: Clock) -> str:
-    existed = path.exists() and path.stat().st_size > 0
+    existed = path.exists()
+    if existed and path.stat().st_size == 0:
+        raise StoreError(
+            f"{path} is empty, as no database of clew ever is: put a copy back, or remove it to begin anew"
+        )
     done = _inspect(path) if existed else 0
     newest = migrations()[-1][0]
     if done > newest:
