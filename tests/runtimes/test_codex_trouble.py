@@ -15,7 +15,7 @@ from clew.config import CodexConfig
 from clew.errors import RuntimeTrouble
 from clew.processes import Marks
 from clew.runtimes.base import HealthState, Seat
-from clew.runtimes.codex import CodexRuntime, trouble
+from clew.runtimes.codex import CodexRuntime, binary, trouble
 from clew.runtimes.codex.ping import PingStep, ping
 from clew.runtimes.codex.wire import TurnError
 from clew.scripted_model import ScriptedModel, write_codex_home
@@ -134,7 +134,7 @@ async def test_without_a_login_it_says_how_to_log_in(
     for name in ("OPENAI_API_KEY", "CODEX_API_KEY", "CODEX_ACCESS_TOKEN"):
         monkeypatch.delenv(name, raising=False)
     words = await both_say(CodexConfig(home=str(tmp_path)), clock, bare, "codex_not_logged_in")
-    assert words.startswith("Codex is not logged in. Run `codex login`")
+    assert words.startswith("Codex is not logged in. Run `clew codex login`")
 
 
 async def test_a_login_that_the_model_rejects_is_told_by_ping(
@@ -142,7 +142,7 @@ async def test_a_login_that_the_model_rejects_is_told_by_ping(
 ) -> None:
     model.on("one word: pong", lambda request: [Status(401)])
     try:
-        with pytest.raises(RuntimeTrouble, match="`codex login`"):
+        with pytest.raises(RuntimeTrouble, match="`clew codex login`"):
             await steps(CodexConfig(home=str(write_codex_home(tmp_path, model.url))), clock, bare)
     finally:
         model._handlers.clear()
@@ -183,3 +183,11 @@ def test_each_failure_has_a_code_and_words(info: object, code: str) -> None:
 def test_a_failure_without_any_reason_still_has_words() -> None:
     assert trouble.problem(None).message
     assert trouble.problem(msgspec.json.decode(b'{"message":"m","codexErrorInfo":{}}', type=TurnError)).code == "failed"
+
+
+async def test_a_program_that_hangs_is_told_as_that(tmp_path: Path, clock: SystemClock, marks: Marks) -> None:
+    program = tmp_path / "codex"
+    program.write_text("#!/bin/sh\nexec sleep 100\n")
+    program.chmod(0o755)
+    with pytest.raises(RuntimeTrouble, match="did not answer `--version` within 0.2 s"):
+        await binary.find(CodexConfig(command=str(program), start_timeout=0.2), clock, marks)

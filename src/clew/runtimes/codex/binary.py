@@ -16,7 +16,6 @@ from clew.runtimes.process import spawn
 
 OLDEST = (0, 163, 0)  # the first whose turns can be listed, and the one that all was measured with
 _UNRELEASED = (0, 0, 0)  # what a build from source says
-PATIENCE = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ class Binary:
 async def find(config: CodexConfig, clock: Clock, marks: Marks) -> Binary:
     """Raises CodexMissing, CodexTooOld or CodexExits."""
     path = locate(config)
-    said = await _say_version(path, clock, marks)
+    said = await _say_version(path, config.start_timeout, clock, marks)
     match = re.search(r"(\d+)\.(\d+)\.(\d+)\S*", said)
     if match is None:
         raise trouble.no_version(path, said)
@@ -56,13 +55,16 @@ def _bundled() -> str | None:
         return None
 
 
-async def _say_version(path: str, clock: Clock, marks: Marks) -> str:
+async def _say_version(path: str, patience: float, clock: Clock, marks: Marks) -> str:
     lines: list[bytes] = []
     try:
         child = await spawn([path, "--version"], marks.next(), clock, lines.append, name="codex")
     except OSError as error:
         raise trouble.missing(f"{path}: {error.strerror}") from error
-    await child.settled(PATIENCE)
+    await child.settled(patience)
+    hangs = child.exit_code is None
     await child.end()
+    if hangs:
+        raise trouble.no_answer(path, patience)
     said = b" ".join(lines).decode(errors="replace").strip()
     return said if child.exit_code == 0 else " ".join(child.last_words)

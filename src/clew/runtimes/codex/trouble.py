@@ -11,7 +11,10 @@ from clew.errors import RuntimeTrouble
 from clew.model import Problem
 from clew.runtimes.codex.wire import TurnError
 
-LOGIN = "Run `codex login` (or set the API key that your Codex config names), then try again."
+LOGIN = (
+    "Run `clew codex login` (or set the API key that your Codex config names, and `clew restart` so that the daemon has"
+    " it too), then try again."
+)
 INSTALL = "Install Codex (`npm install -g @openai/codex`, or clew's `codex` extra), or set `runtimes.codex.command`."
 
 
@@ -50,6 +53,10 @@ def too_old(path: str, version: str, needed: str) -> CodexTooOld:
 
 def no_version(path: str, said: str) -> CodexExits:
     return CodexExits(f"{path} does not say that it is Codex (`--version`: {said or 'nothing'}). {INSTALL}")
+
+
+def no_answer(path: str, seconds: float) -> CodexExits:
+    return CodexExits(f"{path} did not answer `--version` within {seconds:g} s. Run it by hand to see why.")
 
 
 def exits(path: str, fate: str, last_words: Iterable[str] = ()) -> CodexExits:

@@ -1,0 +1,23 @@
+"""`clew codex …`: the very Codex that clew runs, with the same home, so that advice such as `clew codex login` works."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from clew import config
+from clew.home import Home
+
+
+@click.command("codex", context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("args", nargs=-1, type=click.UNPROCESSED)
+def codex_command(args: tuple[str, ...]) -> None:
+    """The Codex that clew uses, with your arguments."""
+    from clew.runtimes.codex import binary
+
+    settings = config.load(Home.find().config).runtimes.codex
+    path = binary.locate(settings)
+    if settings.home is not None:
+        os.environ["CODEX_HOME"] = settings.home
+    os.execv(path, [path, *args])
