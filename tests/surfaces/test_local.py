@@ -164,3 +164,30 @@ async def test_what_was_shown_cannot_be_edited_or_found() -> None:
         await surface.edit(Receipt(HOME, "terminal"), FINAL)
     assert await surface.find(FINAL) is None
     await surface.close()
+
+
+async def test_the_terminal_that_started_it_gets_a_line_and_nothing_that_commands_it() -> None:
+    ours, theirs = os.openpty()
+    try:
+        where = Conversation("local", os.ttyname(theirs))
+        surface = LocalSurface(nobody, NOTHING)
+        assert surface.resolve(where.address) == where
+        receipt = await surface.send(replace(FINAL, conversation=where, text=HOSTILE))
+        shown_there = os.read(ours, 4096)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert receipt == Receipt(where, "terminal")
+    assert shown_there.startswith(b"\r\n") and b"clew: T1 is done: --help" in shown_there
+    assert b"\x1b" not in shown_there and "\u202e".encode() not in shown_there
+
+
+async def test_a_terminal_that_is_gone_is_passed_over() -> None:
+    ours, theirs = os.openpty()
+    where = Conversation("local", os.ttyname(theirs))
+    os.close(ours)
+    os.close(theirs)
+    surface = LocalSurface(nobody, NOTHING)
+    assert await surface.send(replace(FINAL, conversation=where)) == Receipt(where, "receipt")
+    with pytest.raises(BadInput):
+        surface.resolve("/etc/passwd")

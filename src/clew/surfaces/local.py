@@ -7,6 +7,7 @@ import asyncio
 import html
 import logging
 import os
+import re
 import shutil
 import signal
 import sys
@@ -23,6 +24,8 @@ log = logging.getLogger(__name__)
 
 LINE = 200  # characters of a notification
 
+_TERMINAL = re.compile(r"/dev/(pts/\d+|tty[A-Za-z0-9]+)")
+
 # The text reaches AppleScript as an argument, never as a part of the script, so that it cannot become one.
 _APPLESCRIPT = ("on run argv", "display notification (item 2 of argv) with title (item 1 of argv)", "end run")
 
@@ -32,6 +35,24 @@ def one_line(text: str, limit: int = LINE) -> str:
     spaced = " ".join(text.split())
     line = "".join(char for char in spaced if not unicodedata.category(char).startswith("C"))
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def write_line(terminal: str, line: str) -> bool:
+    """A line on a terminal, if it is one, is still there, and is ours. Never waits."""
+    if not _TERMINAL.fullmatch(terminal):
+        return False
+    try:
+        descriptor = os.open(terminal, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        if not os.isatty(descriptor) or os.fstat(descriptor).st_uid != os.geteuid():
+            return False
+        return os.write(descriptor, f"\r\n{line}\r\n".encode()) > 0
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +118,10 @@ class LocalSurface:
         self._desktop = desktop or Desktop()
 
     def resolve(self, address: str) -> Conversation:
-        if address:
+        """Bare, or with the terminal that started the work, which `clew start --notify local` adds by itself."""
+        if address and not _TERMINAL.fullmatch(address):
             raise BadInput(f"`local` takes no address: say `local`, not `local:{one_line(address)}`")
-        return Conversation(self.name)
+        return Conversation(self.name, address)
 
     async def run(self, inbox: Inbox) -> None:
         """Nothing arrives by itself: the CLI speaks through the API. Waits until cancelled."""
@@ -109,9 +131,11 @@ class LocalSurface:
         return Receipt(outgoing.conversation, await self._show(outgoing))
 
     async def _show(self, outgoing: Outgoing) -> str:
+        text = f"{outgoing.text} ({outgoing.note})" if outgoing.note else outgoing.text
+        if write_line(outgoing.conversation.address, f"clew: {outgoing.thread} is done: {one_line(text)}"):
+            return "terminal"
         if self._announce(outgoing):
             return "terminal"
-        text = f"{outgoing.text} ({outgoing.note})" if outgoing.note else outgoing.text
         if await self._desktop.show("clew", one_line(text)):
             return "desktop"
         return "receipt"
