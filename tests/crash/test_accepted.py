@@ -1,0 +1,26 @@
+"""Promise 2: what was committed and not acknowledged is sent again by its platform, and is one message all the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.crash.conftest import SECRET, Desk
+from tests.receivers import post_signed
+
+
+def test_a_message_that_was_committed_and_not_acknowledged_is_one_turn(desk: Desk, tmp_path: Path) -> None:
+    clew = desk.clew
+    pid = clew.up(env={"CLEW_CRASH": "inbox.accepted-not-acknowledged"})
+    body = json.dumps({"id": "m1", "conversation": "c", "sender": "ann", "text": "!text once"}).encode()
+    with pytest.raises(OSError):
+        post_signed(clew.json("status")["daemon"]["http"], "x", SECRET, body)
+    clew.wait_gone(pid)
+    clew.up()
+    again = post_signed(clew.json("status")["daemon"]["http"], "x", SECRET, body)
+    clew.wait_for(again["thread"], "delivery.sent")
+    assert again["repeated"] is True
+    assert desk.model.count("once") == 1 and [got.json["text"] for got in desk.hook.deliveries] == ["once"]
+    assert clew.json("status")["fates"]["turn"] == 1
