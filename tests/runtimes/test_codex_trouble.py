@@ -189,5 +189,5 @@ async def test_a_program_that_hangs_is_told_as_that(tmp_path: Path, clock: Syste
     program = tmp_path / "codex"
     program.write_text("#!/bin/sh\nexec sleep 100\n")
     program.chmod(0o755)
-    with pytest.raises(RuntimeTrouble, match="did not answer `--version` within 0.2 s"):
+    with pytest.raises(RuntimeTrouble, match=r"did not answer `--version` within 0\.2 s"):
         await binary.find(CodexConfig(command=str(program), start_timeout=0.2), clock, marks)

@@ -1,4 +1,4 @@
-"""`clew codex …`: the very Codex that clew runs, with the same home, so that advice such as `clew codex login` works."""
+"""`clew codex …`: the very Codex that clew runs, with the same home, so that advice like `clew codex login` works."""
 
 from __future__ import annotations
 
