@@ -1,10 +1,11 @@
 """A real clew on a throw-away home, driven from outside as a person or a script would. Synchronous, and no sleeps: it
 waits on pipes, on the end of processes, and on the event stream.
 
-    with Clew(tmp_path, env={"CLEW_CRASH": "outbox.sent-not-recorded"}) as clew:
+    with Clew(tmp_path) as clew:
+        pid = clew.up(env={"CLEW_CRASH": "outbox.sent-not-recorded"})
         thread = clew.json("start", "!text hello", "--notify", "webhook:x")["thread"]
-        clew.wait_gone()                      # it died there
-        clew.up(env={"CLEW_CRASH": ""})       # and is brought back
+        clew.wait_gone(pid)                   # it died there
+        clew.up()                             # its supervisor brings it back, with nothing armed
         clew.wait_for(thread, "delivery.sent")
 """
 
@@ -22,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from clew import launch, lock, processes
+from clew import launch, lock, processes, supervisor
 from clew.client import Client, Event
 from clew.home import Home
 
@@ -137,22 +138,37 @@ class Clew:
         assert holder is not None, "no daemon ever ran here"
         return holder.pid
 
+    @property
+    def supervisor(self) -> int:
+        """The pid of the one that is there, or was last."""
+        return int(json.loads((self.home.run / supervisor.LOCK).read_bytes())["pid"])
+
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
-        """End the daemon as no program can foresee, and wait until it is gone."""
+        """End the daemon as no program can foresee, and wait until it is gone. Its supervisor brings it back."""
         pid = self.pid
         os.kill(pid, number)
         self.wait_gone(pid)
 
+    def kill_supervisor(self) -> None:
+        pid = self.supervisor
+        os.kill(pid, signal.SIGKILL)
+        self.wait_gone(pid)
+
     def wait_gone(self, pid: int | None = None) -> None:
-        """Until the daemon has ended, by whatever."""
+        """Until the daemon, or another process, has ended, by whatever."""
         try:
             handle = os.pidfd_open(pid or self.pid)
         except ProcessLookupError:
             return
         try:
-            assert select.select([handle], [], [], PATIENCE)[0], "the daemon does not end"
+            assert select.select([handle], [], [], PATIENCE)[0], "it does not end"
         finally:
             os.close(handle)
+
+    def alive(self) -> list[int]:
+        """The daemon, its supervisor, and whatever else runs for this home, without the commands of this test."""
+        mine = {process.pid for process in self._left}
+        return [pid for pid in carrying(f"CLEW_HOME={self.root}") if pid not in mine]
 
     def children(self) -> list[processes.Process]:
         """What carries this home's mark, without the daemon itself."""
@@ -188,6 +204,20 @@ class Clew:
     def _environ(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         given = {**os.environ, "CLEW_HOME": str(self.root), **self.env, **(extra or {})}
         return {name: value for name, value in given.items() if value or name in os.environ}
+
+
+def carrying(variable: str) -> list[int]:
+    """The other processes with this in their environment."""
+    folders = (folder for folder in Path("/proc").iterdir() if folder.name.isdecimal())
+    found = [int(folder.name) for folder in folders if os.fsencode(variable) in _variables(folder)]
+    return [pid for pid in found if pid != os.getpid()]
+
+
+def _variables(folder: Path) -> list[bytes]:
+    try:
+        return (folder / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return []  # gone, or somebody else's
 
 
 def _argv(args: Sequence[str]) -> list[str]:

@@ -1,3 +1,19 @@
-"""clew: a durable home for the work of coding agents."""
+"""clew: a durable home for the work of coding agents. `from clew import Clew` is its Python door (docs/python.md)."""
+
+TYPE_CHECKING = False  # not from typing: everything imports this file, also what has to stay small
+if TYPE_CHECKING:
+    from clew.door import Clew
+    from clew.notifier import notify_with
 
 __version__ = "0.1.0"
+__all__ = ["Clew", "__version__", "notify_with"]
+
+_LATER = {"Clew": "clew.door", "notify_with": "clew.notifier"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_LATER[name]), name)

@@ -61,6 +61,7 @@ class Client:
         self._start = start
         self._say = say
         self._patience = patience
+        self._seen_to = False
 
     def get(self, *path: str, **query: object) -> Json:
         return self._ask("GET", address(*path, **query), None, tries=TRIES)
@@ -153,6 +154,7 @@ class Client:
         for _ in range(TRIES):
             try:
                 connection.connect()
+                self._see_to_its_supervisor()
                 return connection
             except OutOfReach:
                 if not self._start:
@@ -162,6 +164,14 @@ class Client:
             ensure_daemon(self._home, self._say)
         connection.connect()
         return connection
+
+    def _see_to_its_supervisor(self) -> None:
+        """Once: who would start a daemon also wants it to come back after a crash."""
+        if self._start and not self._seen_to:
+            from clew.launch import supervise
+
+            self._seen_to = True
+            supervise(self._home)
 
 
 def address(*path: str, **query: object) -> str:

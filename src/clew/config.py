@@ -211,6 +211,22 @@ def parse(text: str, name: str) -> Config:
         raise ConfigError(f"{name}, line {line}: {'.'.join(wrong.key)} {wrong.words}") from None
 
 
+def mistakes(text: str, name: str) -> list[str]:
+    """All that is wrong with a text, not only the first of it: what was named is left out, and the rest read again."""
+    found: list[str] = []
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return [f"{name}: not valid TOML: {error}"]
+    while True:
+        try:
+            _table(Config, data, ())
+            return found
+        except _Wrong as wrong:
+            found.append(f"{name}, line {_line(text, wrong.key)}: {'.'.join(wrong.key)} {wrong.words}")
+            _leave_out(data, wrong.key)
+
+
 class _Wrong(Exception):
     def __init__(self, key: tuple[str, ...], words: str) -> None:
         super().__init__(words)
@@ -224,7 +240,7 @@ def _table(kind: type[T], data: object, at: tuple[str, ...]) -> T:
     known = {each.name: each for each in fields(kind)}
     for key in data:
         if key not in known:
-            raise _Wrong((*at, key), f"is not a setting{_hint(key, known)}")
+            raise _Wrong((*at, key), f"is not a setting{suggestion(key, known)}")
     for key, each in known.items():
         if key not in data and each.default is MISSING and each.default_factory is MISSING:
             raise _Wrong(at, f"needs `{key}`")
@@ -233,12 +249,12 @@ def _table(kind: type[T], data: object, at: tuple[str, ...]) -> T:
 
 
 def _value(hint: Any, value: object, at: tuple[str, ...]) -> Any:
-    hint = _present(hint)
+    hint = present(hint)
     if isinstance(hint, type) and is_dataclass(hint):
         return _table(hint, value, at)
     if get_origin(hint) is Mapping:
         return _named_tables(hint, value, at)
-    kind, rules = _split(hint)
+    kind, rules = split(hint)
     return _ruled(_plain(kind, value, at), rules, at)
 
 
@@ -247,7 +263,7 @@ def _named_tables(hint: Any, value: object, at: tuple[str, ...]) -> Mapping[str,
         raise _Wrong(at, f"must be a table of names, such as [{'.'.join(at)}.NAME], not {_called(value)}")
     name, kind = get_args(hint)
     for key in value:
-        _ruled(key, _split(name)[1], (*at, key))
+        _ruled(key, split(name)[1], (*at, key))
     return MappingProxyType({key: _value(kind, each, (*at, key)) for key, each in value.items()})
 
 
@@ -281,12 +297,12 @@ def _expanded(value: str, at: tuple[str, ...]) -> str:
         raise _Wrong(at, f"is {value!r}: it must be a path; there is no such person here") from None
 
 
-def _present(hint: Any) -> Any:
+def present(hint: Any) -> Any:
     """The hint without its `None`: TOML has no null, so what is there is never None."""
     return next(each for each in get_args(hint) if each is not NoneType) if NoneType in get_args(hint) else hint
 
 
-def _split(hint: Any) -> tuple[type, tuple[Any, ...]]:
+def split(hint: Any) -> tuple[type, tuple[Any, ...]]:
     return (get_args(hint)[0], get_args(hint)[1:]) if get_origin(hint) is Annotated else (hint, ())
 
 
@@ -305,7 +321,7 @@ def _called(value: object) -> str:
     return _KINDS.get(type(value), f"a {type(value).__name__}")
 
 
-def _hint(key: str, known: Iterable[str]) -> str:
+def suggestion(key: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches  # only an error needs it
 
     close = get_close_matches(key, known := list(known), n=1)
@@ -337,6 +353,12 @@ def _has(data: object, key: tuple[str, ...]) -> bool:
     return isinstance(data, dict) and key[0] in data and _has(data[key[0]], key[1:])
 
 
+def _leave_out(data: dict[str, Any], key: tuple[str, ...]) -> None:
+    for name in key[:-1]:
+        data = data[name]
+    del data[key[-1]]
+
+
 def _secrets(table: Any) -> Iterator[str]:
     for name, hint in get_type_hints(type(table), include_extras=True).items():
         value = getattr(table, name)
@@ -345,5 +367,5 @@ def _secrets(table: Any) -> Iterator[str]:
         elif isinstance(value, Mapping):
             for each in value.values():
                 yield from _secrets(each)
-        elif value is not None and any(isinstance(rule, Hidden) for rule in _split(_present(hint))[1]):
+        elif value is not None and any(isinstance(rule, Hidden) for rule in split(present(hint))[1]):
             yield value

@@ -49,11 +49,13 @@ class Stop:
     hurry: asyncio.Event = field(default_factory=asyncio.Event)
     grace: float = GRACE
     reason: str = "stopping"
+    note: Callable[[], None] = lambda: None  # so that who looks after it knows that it ends on purpose
 
     def ask(self, grace: float = GRACE, reason: str = "stopping") -> None:
         if self.asked.is_set():
             self.hurry.set()
             return
+        self.note()
         self.grace, self.reason = grace, reason
         self.asked.set()
 
@@ -79,15 +81,16 @@ class Teller:
         self.pipe = None
 
 
-async def serve(home: Home, ready: Callable[[], None]) -> None:
+async def serve(home: Home, ready: Callable[[], None], *, foreground: bool = False) -> None:
     """Run until a signal or `clew down`."""
     clock = SystemClock()
-    stop = Stop()
     home.prepare()
-    with _held(home, clock, "daemon") as held, _signals(stop):
+    with _held(home, clock, "daemon", foreground) as held, _signals(stop := Stop(note=held.note_stopping)):
         settings = config.load(home.config)
         with _logging(home, settings):
             log.info("clew %s begins, pid %d", __version__, os.getpid())
+            if held.before and held.before.what == "daemon" and not held.before.stopping:
+                log.warning("the daemon before, pid %d, has ended without being asked to", held.before.pid)
             async with _store(home, clock, held) as store:
                 await _serve(home, clock, settings, store, held.holder, stop, ready)
             log.info("clew ends")
@@ -196,9 +199,10 @@ async def _any(*waits: Coroutine[Any, Any, object]) -> None:
 
 
 @contextmanager
-def _held(home: Home, clock: Clock, what: str) -> Iterator[lock.Held]:
+def _held(home: Home, clock: Clock, what: str, foreground: bool = False) -> Iterator[lock.Held]:
     me = processes.look(os.getpid())
-    with lock.hold(home.lock, lock.Holder(os.getpid(), me.started if me else "", clock.now(), what)) as held:
+    holder = lock.Holder(os.getpid(), me.started if me else "", clock.now(), what, foreground=foreground)
+    with lock.hold(home.lock, holder) as held:
         yield held
 
 
@@ -237,10 +241,10 @@ def _signals(stop: Stop) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-def run(home: Home, ready: Callable[[], None]) -> None:
+def run(home: Home, ready: Callable[[], None], *, foreground: bool = False) -> None:
     """Blocks until it ends. Raises the one error that ended it, out of the groups that tasks wrap around it."""
     try:
-        asyncio.run(serve(home, ready))
+        asyncio.run(serve(home, ready, foreground=foreground))
     except BaseExceptionGroup as group:
         raise _first(group) from group
 

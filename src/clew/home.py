@@ -23,6 +23,11 @@ class Home:
     def find(cls, environ: Mapping[str, str] = os.environ) -> Home:
         return cls(Path(environ.get("CLEW_HOME") or "~/.clew").expanduser().absolute())
 
+    @classmethod
+    def at(cls, folder: str | Path | None) -> Home:
+        """The home in that folder; None: as the environment says."""
+        return cls.find() if folder is None else cls(Path(folder).expanduser().absolute())
+
     @property
     def config(self) -> Path:
         return self.root / "config.toml"

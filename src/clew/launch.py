@@ -1,6 +1,7 @@
 """Starting and stopping the daemon from outside, as tmux does: who needs it starts it, and waits until it is ready.
 
-One start at a time per home, by a lock of its own; who comes second finds the daemon there.
+One start at a time per home, by a lock of its own; who comes second finds the daemon there. What is started is a
+supervisor, which starts the daemon and brings it back after a crash.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from clew import lock
+from clew import lock, supervisor
 from clew.client import Client, known
 from clew.errors import ClewError, OutOfReach, StoreHeld
 from clew.home import Home
@@ -29,7 +31,9 @@ if TYPE_CHECKING:
 START = 60.0  # seconds in which a daemon must get ready
 HANDOVER = 30.0  # seconds in which one that starts or stops must have done so
 CLOSING = 20.0  # seconds beyond its grace in which a daemon must have ended
+OUTPUT = "daemon.out"  # what a daemon says beside its log, and its supervisor
 KEPT_OUTPUT = 1 << 20  # bytes
+SAME = 2_000  # milliseconds by which two accounts of the beginning of one process may differ
 _POLL = 0.05
 
 Say = Callable[[str], None]
@@ -44,10 +48,15 @@ def answers(home: Home) -> bool:
         return True
 
 
-def ensure_daemon(home: Home, say: Say) -> bool:
-    """Raises why it cannot run. True: it was started now."""
+def ensure_daemon(home: Home, say: Say, *, again: bool = False) -> bool:
+    """Raises why it cannot run. True: it was started now. `again`: even if its supervisor has given it up."""
     if answers(home):
+        supervise(home)
         return False
+    if again:
+        forget(home)
+    elif why := given_up(home):
+        raise OutOfReach(why)
     home.prepare()
     with starting(home, say):
         return start(home, say)
@@ -73,10 +82,10 @@ def start(home: Home, say: Say) -> bool:
     deadline = time.monotonic() + HANDOVER
     said = False
     while not answers(home):
-        if lock.is_free(home.lock):
+        if not is_supervised(home) and lock.is_free(home.lock):
             say("starting the daemon…")
             try:
-                spawn(home)
+                _spawn(home)
                 return True
             except StoreHeld:
                 continue  # somebody was faster
@@ -89,37 +98,81 @@ def start(home: Home, say: Say) -> bool:
     return False
 
 
-def spawn(home: Home) -> None:
-    """Start a daemon of its own session, and wait until it is ready. Raises why it is not."""
+def is_supervised(home: Home) -> bool:
+    return not lock.is_free(home.run / supervisor.LOCK)
+
+
+def supervise(home: Home) -> None:
+    """Give a daemon that has lost its supervisor a new one. One that runs in the foreground has none."""
+    if is_supervised(home) or lock.is_free(home.lock):
+        return
+    holder = lock.read(home.lock)
+    if holder and holder.what == "daemon" and not (holder.foreground or holder.stopping):
+        with suppress(ClewError):  # somebody was faster; else the next command tries again
+            _spawn(home, adopt=holder.pid)
+
+
+def given_up(home: Home) -> str | None:
+    """Why its supervisor does not bring the daemon back any more, and what to do."""
+    try:
+        why = (home.run / supervisor.GAVE_UP).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return f"{why}. `clew logs` and {home.logs / OUTPUT} tell more; `clew up` tries again"
+
+
+def forget(home: Home) -> None:
+    """That the daemon was given up."""
+    with suppress(OSError):
+        (home.run / supervisor.GAVE_UP).unlink(missing_ok=True)
+
+
+def _spawn(home: Home, adopt: int = 0) -> None:
+    """Start a supervisor, and by it a daemon, and wait until that is ready. Raises why it is not."""
     import subprocess  # slow to import, and seldom needed
 
-    from clew.processes import VARIABLE
-
-    # A daemon that is started from within an agent's work must not be taken for a part of it.
-    environ = {name: value for name, value in os.environ.items() if name != VARIABLE}
     receiver, sender = os.pipe()
     with os.fdopen(receiver, "rb") as pipe, _daemon_output(home) as out:
+        begin = out.seek(0, os.SEEK_END)
         try:
-            subprocess.Popen(
-                [sys.executable, "-m", "clew.daemon", "--ready-fd", str(sender)],
+            # It leaves this process at once, and what is waited for here is only that.
+            subprocess.run(
+                [*_small_python(), supervisor.__file__, home.run, str(sender), str(adopt), *_daemon_command()],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
-                env={**environ, "CLEW_HOME": str(home.root)},
+                env=_environ(home),
                 cwd=home.root,
                 pass_fds=[sender],
-                start_new_session=True,
             )
         finally:
             os.close(sender)
-        _await_ready(home, pipe.fileno(), out.tell())
+        _await_ready(home, pipe.fileno(), begin)
+
+
+def _small_python() -> list[str]:
+    """Without site-packages, and without what the environment would add: a third of the memory."""
+    return [sys.executable, "-I", "-S"]
+
+
+def _daemon_command() -> list[str]:
+    return [sys.executable, "-m", "clew.daemon"]
+
+
+def _environ(home: Home) -> dict[str, str]:
+    """A daemon that is started from within an agent's work must not be taken for a part of it."""
+    from clew.processes import VARIABLE
+
+    return {**{name: value for name, value in os.environ.items() if name != VARIABLE}, "CLEW_HOME": str(home.root)}
 
 
 def _daemon_output(home: Home) -> BinaryIO:
     """For what a daemon says beside its log, such as its last words; only its owner may read it."""
-    path = home.logs / "daemon.out"
-    is_long = path.exists() and path.stat().st_size > KEPT_OUTPUT
-    return open(path, "wb" if is_long else "ab", opener=lambda name, flags: os.open(name, flags, 0o600))
+    path = home.logs / OUTPUT
+    file = open(path, "a+b", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115 (given to the caller)
+    if os.fstat(file.fileno()).st_size > KEPT_OUTPUT:
+        file.truncate(0)
+    return file
 
 
 def _await_ready(home: Home, pipe: int, begin: int) -> None:
@@ -137,20 +190,27 @@ def _await_ready(home: Home, pipe: int, begin: int) -> None:
 
 
 def _last_words(home: Home, begin: int) -> str:
-    path = home.logs / "daemon.out"
+    path = home.logs / OUTPUT
     lines = path.read_bytes()[begin:].decode(errors="replace").strip().splitlines()
     return f": {lines[-1]} (see {path})" if lines else "; `clew logs` tells more"
 
 
 def stop_daemon(home: Home, grace: float, say: Say, *, restart: bool = False) -> bool:
-    """End the daemon, if there is one, and everything that it or a dead one left. True: there was one."""
-    was_there = _stop(home, grace, say, restart)
+    """End the daemon and its supervisor, if they are there, and everything that they or dead ones left. True: one was.
+
+    The supervisor goes first, because it would bring the daemon back.
+    """
+    was_supervised = _end_supervisor(home)
+    stopped = _stop(home, grace, say, restart)
+    if (note := _note(home)) and note.daemon == stopped:
+        _end_supervisor(home)  # a command may have given it a new one meanwhile
+    forget(home)
     holder = lock.read(home.lock)
     if holder and holder.store:
         _sweep(holder.store)
     if lock.is_free(home.lock):
         remove_socket(home.socket)
-    return was_there
+    return was_supervised or stopped is not None
 
 
 def remove_socket(path: Path) -> None:
@@ -160,24 +220,84 @@ def remove_socket(path: Path) -> None:
         path.parent.rmdir()
 
 
-def _stop(home: Home, grace: float, say: Say, restart: bool) -> bool:
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a supervisor writes down: itself, and the daemon that it has begun or adopted."""
+
+    pid: int
+    since: int
+    daemon: int
+    began: int
+
+
+def _note(home: Home) -> Note | None:
+    with suppress(OSError, ValueError, TypeError):
+        data: dict[str, int] = json.loads((home.run / supervisor.LOCK).read_bytes())
+        return Note(**data)
+    return None
+
+
+def _end_supervisor(home: Home) -> bool:
+    """True: there was one. Its daemon goes on."""
+    if not is_supervised(home):
+        return False
+    deadline = time.monotonic() + CLOSING
+    while is_supervised(home) and time.monotonic() < deadline:
+        note = _note(home)
+        if note and (process := _same(note.pid, note.since)):
+            _end(process)
+        else:
+            time.sleep(_POLL)  # it has only just begun
+    return True
+
+
+def _stop(home: Home, grace: float, say: Say, restart: bool) -> int | None:
+    """The pid of the daemon that was there."""
     from clew import processes
 
     if lock.is_free(home.lock):
-        return False
+        return _stop_begun(home)
     if not (holder := lock.read(home.lock)):
         raise StoreHeld(lock.words(home.lock))
     say("stopping the daemon…" if not grace else f"stopping the daemon; running turns get up to {grace:g} s…")
     process = processes.look(holder.pid)
     if process is None or process.started != holder.started:
-        return True
+        return holder.pid
     if holder.what == "daemon" and not _ask_to_stop(home, grace, restart):
         processes.tell(process, signal.SIGTERM)
     if not _gone(process, grace + CLOSING):
         say(f"pid {process.pid} does not end; killing it…")
         processes.tell(process, signal.SIGKILL)
         _gone(process, CLOSING)
-    return True
+    return holder.pid
+
+
+def _stop_begun(home: Home) -> int | None:
+    """A daemon that does not hold the store yet is known only to its supervisor, which may be dead."""
+    note = _note(home)
+    if note is None or (process := _same(note.daemon, note.began)) is None:
+        return None
+    _end(process)
+    return process.pid
+
+
+def _same(pid: int, began: int) -> Process | None:
+    """The process with this pid, if it is the one that began then and not a later one."""
+    from clew import processes
+
+    process = processes.look(pid) if pid else None
+    if process and abs(time.time() * 1000 - process.age * 1000 - began) < SAME:
+        return process
+    return None
+
+
+def _end(process: Process) -> None:
+    from clew import processes
+
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        processes.tell(process, number)
+        if _gone(process, CLOSING):
+            break
 
 
 def _ask_to_stop(home: Home, grace: float, restart: bool) -> bool:

@@ -18,6 +18,7 @@ from typing import Any
 
 from clew.errors import StoreHeld
 
+_SIZE = 512  # bytes: each write covers the one before as a whole, so that no reader sees half of both
 _PATIENCE = 0.5  # seconds; `is_free` takes the lock for a moment, and must not keep a daemon from starting
 
 
@@ -28,23 +29,30 @@ class Holder:
     since: int
     what: str = "daemon"
     store: str | None = None  # the store's id, which its children carry
+    foreground: bool = False  # somebody else sees to it, such as a service manager
+    stopping: bool = False  # it was asked to; whatever ends it now, its supervisor does not bring it back
 
 
 class Held:
     """The lock, as long as it is ours."""
 
-    def __init__(self, handle: int, holder: Holder) -> None:
+    def __init__(self, handle: int, holder: Holder, before: Holder | None) -> None:
         self._handle = handle
-        self.holder = holder
+        self.before = before
+        # Whose children may be left, until this one knows its store by itself.
+        self.holder = replace(holder, store=before.store if before else None)
 
     def note_store(self, store: str) -> None:
         self.holder = replace(self.holder, store=store)
         self.write()
 
+    def note_stopping(self) -> None:
+        self.holder = replace(self.holder, stopping=True)
+        with suppress(OSError):  # it stops all the same
+            self.write()
+
     def write(self) -> None:
-        data = json.dumps(asdict(self.holder)).encode()
-        os.pwrite(self._handle, data, 0)
-        os.ftruncate(self._handle, len(data))
+        os.pwrite(self._handle, json.dumps(asdict(self.holder)).encode().ljust(_SIZE), 0)
 
 
 @contextmanager
@@ -54,7 +62,7 @@ def hold(path: Path, holder: Holder) -> Iterator[Held]:
     try:
         if not _try_for_a_moment(handle):
             raise StoreHeld(words(path))
-        held = Held(handle, holder)
+        held = Held(handle, holder, read(path))
         held.write()
         yield held
     finally:
@@ -67,7 +75,7 @@ def is_free(path: Path) -> bool:
     except FileNotFoundError:
         return True
     try:
-        return _try(handle)
+        return _try(handle, fcntl.LOCK_SH)  # two who only look do not see each other
     finally:
         os.close(handle)
 
@@ -101,9 +109,9 @@ def _try_for_a_moment(handle: int) -> bool:
     return True
 
 
-def _try(handle: int) -> bool:
+def _try(handle: int, how: int = fcntl.LOCK_EX) -> bool:
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, how | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

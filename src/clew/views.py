@@ -46,6 +46,7 @@ class ThreadView:
     forked_from: str | None = None
     turn: str | None = None  # the live one, else the newest ended one
     queued: int = 0
+    last_line: str | None = None  # of the newest answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,7 @@ class Passage:
     turn: str | None
     state: str | None = None
     items: tuple[ItemView, ...] = ()
+    files: tuple[str, ...] = ()  # names of what was attached
 
 
 @dataclass(frozen=True, slots=True)

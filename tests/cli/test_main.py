@@ -12,6 +12,7 @@ from clew.cli.main import COMMANDS, cli
 from tests.daemons import Clew
 
 HEAVY = ("asyncio", "fastapi", "pydantic", "uvicorn", "httpx", "msgspec", "sqlite3", "subprocess", "http.client")
+SHOWY = ("rich", "prompt_toolkit")
 
 
 def imported_by(code: str) -> set[str]:
@@ -22,12 +23,17 @@ def imported_by(code: str) -> set[str]:
 
 
 def test_help_imports_nothing_that_is_slow() -> None:
-    assert imported_by("import clew.cli.main").isdisjoint(HEAVY)
+    assert imported_by("import clew.cli.main").isdisjoint((*HEAVY, *SHOWY))
 
 
 def test_a_plain_command_imports_nothing_that_only_the_daemon_needs() -> None:
     wanted = imported_by("import clew.cli.main, clew.cli.look, clew.client, clew.launch")
-    assert wanted.isdisjoint(set(HEAVY) - {"http.client"})
+    assert wanted.isdisjoint({*HEAVY, *SHOWY} - {"http.client"})
+
+
+@pytest.mark.parametrize("command", ["work", "change", "chat", "complete", "follow", "screen"])
+def test_what_is_only_for_looks_is_imported_when_it_is_needed(command: str) -> None:
+    assert imported_by(f"import clew.cli.{command}, clew.client").isdisjoint(SHOWY)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from tests.daemons import Clew
 
 
@@ -27,8 +29,25 @@ def test_threads_are_listed_newest_first_and_in_pages(clew: Clew) -> None:
 
 def test_threads_for_a_person_are_one_line_each(clew: Clew) -> None:
     thread = clew.json("run", "!text hi", "--title", "with\x1b[31m colour")["thread"]
-    line = next(line for line in clew("threads").splitlines() if line.startswith(thread))
-    assert "idle" in line and "with\\x1b[31m colour" in line
+    line = next(line for line in clew("threads").splitlines() if thread.startswith(line.split()[0]))
+    assert "idle" in line and "with\\x1b[31m colour" in line and line.endswith("  hi")
+
+
+def test_threads_that_run_are_found_as_such_and_not_as_idle(clew: Clew) -> None:
+    gate = clew.gate("listed")
+    thread = clew.json("start", "!hold listed")["thread"]
+    gate.wait()
+    assert [each["id"] for each in clew.json("threads", "--status", "running")] == [thread]
+    assert thread not in [each["id"] for each in clew.json("threads", "--status", "idle")]
+    gate.release()
+    clew.wait_for(thread, "thread.status", status="completed")
+    assert clew.json("threads", "--status", "running") == []
+
+
+def test_the_last_line_of_the_newest_answer_is_known(clew: Clew) -> None:
+    thread = chat(clew, "!text one")
+    clew.wait_ended(clew.json("send", thread, "!slow 100 0"))
+    assert clew.json("show", thread)["last_line"].endswith("never lose the thread")
 
 
 def test_show_for_a_person_names_what_there_is(clew: Clew) -> None:
@@ -41,7 +60,14 @@ def test_show_for_a_person_names_what_there_is(clew: Clew) -> None:
 def test_read_tells_who_said_what(clew: Clew) -> None:
     thread = chat(clew, "!shell ls\n!text all is well")
     told = clew("read", thread)
+    assert told.startswith("# !shell ls\n")
     assert told.index("## you") < told.index("- command: ls") < told.rindex("\n\nall is well\n")
+
+
+def test_read_names_what_was_attached(clew: Clew, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    thread = clew.json("run", "!text hi", "--file", str(tmp_path / "notes.txt"))["thread"]
+    assert "\n!text hi\n\n(attached: notes.txt)\n" in clew("read", thread)
 
 
 def test_a_completed_thread_is_resumed_with_new_information(clew: Clew) -> None:

@@ -47,9 +47,9 @@ def test_one_answer_arrives_wherever_the_daemon_is_killed(desk: Desk, tmp_path: 
 
 def test_a_turn_that_ended_unseen_is_delivered_without_asking_the_model_again(desk: Desk, tmp_path: Path) -> None:
     clew = desk.clew
-    clew.up(env={"CLEW_CRASH": "turn.ended-not-owed"})
+    pid = clew.up(env={"CLEW_CRASH": "turn.ended-not-owed"})
     thread = clew.json("start", "!text forty-two", "--notify", "webhook:x", "--workspace", str(tmp_path))["thread"]
-    clew.wait_gone()
+    clew.wait_gone(pid)
     clew.up()
     clew.wait_for(thread, "delivery.sent")
     assert [delivery.json["text"] for delivery in desk.hook.deliveries] == ["forty-two"]
@@ -63,8 +63,8 @@ def test_work_that_was_cut_is_continued_visibly(desk: Desk, tmp_path: Path) -> N
     started = clew.json("start", command, "--notify", "webhook:x", "--workspace", str(tmp_path))
     model.wait_held("here")
     clew.kill()
-    model.release("here")
     clew.up()
+    model.release("here")  # only now: the old Codex, just gone, could otherwise have come to the end
     clew.wait_for(started["thread"], "delivery.sent")
     [delivery] = desk.hook.deliveries
     assert delivery.json["text"] == "one moment\nthe end"

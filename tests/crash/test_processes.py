@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from clew import processes
@@ -15,7 +16,11 @@ def _busy(desk: Desk, folder: Path) -> list[processes.Process]:
         config.read_text().replace("[runtimes.codex]", '[runtimes.codex]\nsandbox = "danger-full-access"')
     )
     desk.clew.up()
-    command = "setsid sleep 1000 > /dev/null 2>&1 < /dev/null & echo started"
+    for name in ("begun", "never"):
+        os.mkfifo(folder / name)
+    # What it leaves says that it is there, and then waits for ever without becoming another program.
+    left = f"echo > {folder}/begun; read line < {folder}/never"
+    command = f"setsid sh -c '{left}' > /dev/null 2>&1 < /dev/null & cat {folder}/begun"
     desk.clew.json("start", f"!shell {command}\n!hold here", "--workspace", str(folder))
     desk.model.wait_held("here")
     return desk.clew.children()
@@ -24,7 +29,7 @@ def _busy(desk: Desk, folder: Path) -> list[processes.Process]:
 def test_10_no_process_outlives_its_purpose(desk: Desk, tmp_path: Path) -> None:
     """Killed without a word, the next start ends what is left; and so does `down` where there is no next start."""
     busy = _busy(desk, tmp_path)
-    assert any("sleep" in process.command for process in busy)
+    assert any(process.command == "sh" and process.session == process.pid for process in busy)
     assert any("codex" in process.command for process in busy)
     desk.clew.kill()
     desk.clew.up()

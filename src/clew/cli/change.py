@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from clew.cli.complete import thread_argument
 from clew.cli.out import Out, json_option, prompt_text
 
 
 @click.command("resume", short_help="Pick up a finished or suspended thread with new information.")
-@click.argument("thread")
+@thread_argument()
 @click.option("--supplement", required=True, metavar="TEXT", help="What is new, or the answer; - is stdin.")
 @json_option
 @click.pass_obj
@@ -23,37 +24,40 @@ def resume_command(out: Out, thread: str, supplement: str) -> None:
 
 
 @click.command("stop", short_help="Stop the running turn of a thread.")
-@click.argument("thread")
+@thread_argument()
 @json_option
 @click.pass_obj
 def stop_command(out: Out, thread: str) -> None:
     """Stop the running turn of a thread. What is queued behind it goes on."""
     turn = out.client().post("threads", thread, "stop")
     out.result(turn, f"stopping turn {turn['id']}")
+    out.hint(f"clew read {turn['thread']} shows how far it came; clew send {turn['thread']} '…' goes on")
 
 
 @click.command("done", short_help="Mark a thread as completed.")
-@click.argument("thread")
+@thread_argument()
 @json_option
 @click.pass_obj
 def done_command(out: Out, thread: str) -> None:
     """Mark a thread as completed. `clew resume` picks it up again."""
     view = out.client().post("threads", thread, "done")
     out.result(view, f"{view['id']} is {view['status']}")
+    out.hint(f"clew resume {view['id']} --supplement '…' picks it up again")
 
 
 @click.command("cancel", short_help="Cancel a thread for good.")
-@click.argument("thread")
+@thread_argument()
 @json_option
 @click.pass_obj
 def cancel_command(out: Out, thread: str) -> None:
     """Cancel a thread for good: what runs is stopped, what is queued is dropped. It can still be forked."""
     view = out.client().post("threads", thread, "cancel")
     out.result(view, f"{view['id']} is cancelled")
+    out.hint(f"clew fork {view['id']} begins a new one from it")
 
 
 @click.command("fork", short_help="Begin a new thread from another one.")
-@click.argument("thread")
+@thread_argument()
 @click.option("--turn", metavar="TURN", help="After this turn; else after the newest that has ended.")
 @click.option("--title", help="Else the old one, marked as a fork.")
 @json_option
@@ -62,11 +66,11 @@ def fork_command(out: Out, thread: str, turn: str | None, title: str | None) -> 
     """Begin a new thread from another one, with its history. Prints the new id."""
     view = out.client().post("threads", thread, "fork", body={"turn": turn, "title": title})
     out.result(view, view["id"])
-    out.hint(f"clew send {view['id']} '…' goes on there")
+    out.hint(f"clew chat {view['id']} goes on there")
 
 
 @click.command("title", short_help="Give a thread another title.")
-@click.argument("thread")
+@thread_argument()
 @click.argument("title")
 @json_option
 @click.pass_obj
@@ -74,3 +78,4 @@ def title_command(out: Out, thread: str, title: str) -> None:
     """Give a thread another title."""
     view = out.client().patch("threads", thread, body={"title": prompt_text(title)})
     out.result(view, f"{view['id']}: {view['title']}")
+    out.hint(f"clew show {view['id']} tells how it stands")

@@ -11,18 +11,23 @@ import sqlite3
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import clew
 from clew import config, launch, lock, plugins, processes
 from clew.cli.doctor import Finding
+from clew.cli.out import moment
 from clew.client import Client
 from clew.clock import SystemClock
 from clew.errors import ClewError
 from clew.home import Home
+from clew.store import Tx, log
 from clew.store.migrate import migrations, version
-from clew.store.sqlite import check_integrity, connect, explain
+from clew.store.sqlite import connect, explain
 
 LITTLE = 200 << 20  # bytes of free disk space
+CLOCK_SLACK = 60_000  # milliseconds that two clocks may differ
 
 Check = Callable[[Home, config.Config], Finding]
 
@@ -33,10 +38,10 @@ def all_checks(home: Home) -> Iterator[Finding]:
     settings = config.Config()
     try:
         settings = config.load(home.config)
-        yield Finding("config", True, str(home.config) if home.config.exists() else "none: all defaults")
+        yield _config(home)
     except ClewError as error:
         yield Finding("config", False, error.message, f"mend {home.config}; the checks below go by the defaults")
-    checks: tuple[Check, ...] = (_store, _disk, _socket, _port, _codex, _children, _plugins, _surfaces)
+    checks: tuple[Check, ...] = (_store, _disk, _clock, _socket, _port, _codex, _children, _plugins, _surfaces)
     for check in checks:
         try:
             yield check(home, settings)
@@ -59,6 +64,15 @@ def _folder(home: Home) -> Finding:
     return Finding("home", True, str(home.root))
 
 
+def _config(home: Home) -> Finding:
+    """It loads; there may be more to say all the same."""
+    from clew.cli.config import mistakes
+
+    if found := mistakes(home.config):
+        return Finding("config", False, "; ".join(found), "clew config check tells when it is right")
+    return Finding("config", True, str(home.config) if home.config.exists() else "none: all defaults")
+
+
 def _store(home: Home, settings: config.Config) -> Finding:
     if not home.database.exists():
         return Finding("store", True, "none yet: it is made at first use")
@@ -66,7 +80,6 @@ def _store(home: Home, settings: config.Config) -> Finding:
     try:
         connection = connect(home.database, read_only=True)
         try:
-            check_integrity(connection, home.database)
             found = version(connection)
         finally:
             connection.raw.close()
@@ -85,6 +98,33 @@ def _disk(home: Home, settings: config.Config) -> Finding:
     free = shutil.disk_usage(folder).free
     todo = None if free > LITTLE else "free some space"
     return Finding("disk", free > LITTLE, f"{free >> 20:,} MiB free at {folder}", todo)
+
+
+def _clock(home: Home, settings: config.Config) -> Finding:
+    """Whether it can be right: time does not go back behind what was written, or behind clew's own files."""
+    now = SystemClock().now()
+    for what, then in (("this clew", _installed()), ("the newest entry of the store", _newest_entry(home))):
+        if now + CLOCK_SLACK < then:
+            detail = f"it is {moment(now)} by the clock of this machine, but {what} is of {moment(then)}"
+            return Finding("clock", False, detail, "set the clock, then clew restart; signatures and waits go by it")
+    return Finding("clock", True, f"{moment(now)}; nothing here is newer")
+
+
+def _installed() -> int:
+    return int(Path(clew.__file__).stat().st_mtime * 1000)
+
+
+def _newest_entry(home: Home) -> int:
+    """Zero where there is no store, or one that cannot be read: that is a finding of its own."""
+    if not home.database.exists():
+        return 0
+    connection = connect(home.database, read_only=True)
+    try:
+        return log.newest(Tx(connection))[1]
+    except sqlite3.Error:
+        return 0
+    finally:
+        connection.raw.close()
 
 
 def _socket(home: Home, settings: config.Config) -> Finding:

@@ -18,13 +18,16 @@ GRACE = 10.0
 @json_option
 @click.pass_obj
 def up_command(out: Out, foreground: bool) -> None:
-    """Start the daemon, and wait until it is ready. When it is up, that is fine too."""
+    """Start the daemon, and wait until it is ready. When it is up, that is fine too.
+
+    A small process of its own brings it back after a crash.
+    """
     if foreground:
         _run_here(out)
         return
     from clew.launch import ensure_daemon
 
-    started = ensure_daemon(Home.find(), out.say)
+    started = ensure_daemon(Home.find(), out.say, again=True)
     daemon = out.client().get("status")["daemon"]
     words = "up" if started else "up already"
     out.result({"daemon": daemon, "started": started}, f"{words}: pid {daemon['pid']}, home {daemon['home']}")
@@ -33,8 +36,11 @@ def up_command(out: Out, foreground: bool) -> None:
 
 def _run_here(out: Out) -> None:
     from clew.daemon import run
+    from clew.launch import forget
 
-    run(Home.find(), lambda: out.say("ready; Ctrl-C stops it"))
+    home = Home.find()
+    forget(home)
+    run(home, lambda: out.say("ready; Ctrl-C stops it"), foreground=True)
 
 
 @click.command("down", short_help="Stop the daemon and all that it started.")
@@ -79,13 +85,28 @@ def status_command(out: Out) -> None:
     except OutOfReach as error:
         if out.as_json:
             out.json({"daemon": None, "runtimes": [], "surfaces": [], "fates": {}})
-        out.say(f"clew: {error.message}")
+        out.say(f"clew: {_why_not(Home.find()) or error.message}")
         raise click.exceptions.Exit(error.exit) from error
     if out.as_json:
         out.json(status)
         return
     for line in _status_lines(status):
         out.line(line)
+
+
+_SUPERVISED = {
+    True: "its supervisor brings it back",
+    False: "nothing brings it back: it runs in the foreground, or the next command that needs it sees to that",
+}
+
+
+def _why_not(home: Home) -> str | None:
+    """Why no daemon answers, where more is known than that."""
+    from clew import launch
+
+    if launch.is_supervised(home):
+        return "the daemon has died and is just being brought back; try again in a moment"
+    return launch.given_up(home)
 
 
 def _status_lines(status: Any) -> list[str]:
@@ -96,6 +117,7 @@ def _status_lines(status: Any) -> list[str]:
     return [
         f"clew {daemon['version']} is up: pid {daemon['pid']}, since {moment(daemon['since'])}, home {daemon['home']}",
         f"http      {daemon['http'] or 'only the Unix socket; set `port` under [http] for webhooks'}",
+        f"crashes   {_SUPERVISED[daemon['supervised']]}",
         *table(parts),
         f"messages  {fates}",
     ]

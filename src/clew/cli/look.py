@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+import time
 from typing import Any
 
 import click
 
-from clew.cli.out import Out, json_option, moment, table
+from clew.cli.complete import thread_argument
+from clew.cli.out import Out, is_terminal, json_option, moment, painted, table
+from clew.cli.threads import short_ids, thread_table
 
 
 @click.command("threads", short_help="List threads, newest first.")
 @click.option("--history", is_flag=True, help="Those that are completed or cancelled.")
-@click.option("--status", type=click.Choice(["idle", "suspended", "completed", "cancelled"]))
+@click.option("--status", type=click.Choice(["idle", "running", "suspended", "completed", "cancelled"]))
 @click.option("--text", metavar="WORDS", help="In the title.")
 @click.option("--workspace", metavar="FOLDER", type=click.Path(resolve_path=False))
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
@@ -20,26 +25,29 @@ from clew.cli.out import Out, json_option, moment, table
 @json_option
 @click.pass_obj
 def threads_command(out: Out, /, workspace: str | None, **wanted: Any) -> None:
-    """List threads, newest first."""
+    """List threads, newest first: id, status, title, runtime, age, and the last line of the newest answer."""
     folder = os.path.abspath(workspace) if workspace else None  # noqa: PTH100 (as `start` stores it)
     page = out.client().get("threads", workspace=folder, **wanted)
     if out.as_json:
         out.json(page["threads"])
         return
-    for line in table([_row(thread) for thread in page["threads"]]) if page["threads"] else []:
-        out.line(line)
+    room = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+    for line in thread_table(page["threads"], time.time(), room, _paint):
+        print(line)
     if not page["threads"]:
         out.hint("none; clew start PROMPT begins one" + ("" if wanted["history"] else ", clew threads --history"))
-    elif page["next"]:
-        out.hint(f"more: --before {page['next']}")
+    else:
+        more = f"; more: --before {page['next']}" if page["next"] else ""
+        out.hint(f"clew chat {short_ids(page['threads'])[0]} goes on with the newest{more}")
 
 
-def _row(thread: Any) -> tuple[str, ...]:
-    return thread["id"], thread["status"], moment(thread["created_at"]), thread["runtime"], thread["title"]
+def _paint(cell: str) -> str:
+    colour = {"running": 32, "suspended": 33, "damaged": 31, "cancelled": 2}.get(cell.strip())
+    return painted(cell, colour, sys.stdout) if colour else cell
 
 
 @click.command("show", short_help="One thread.")
-@click.argument("thread")
+@thread_argument()
 @json_option
 @click.pass_obj
 def show_command(out: Out, thread: str) -> None:
@@ -82,42 +90,35 @@ def _next(view: Any) -> str:
         "suspended": f"clew resume {name} --supplement '…' answers it",
         "completed": f"clew read {name} shows it; clew resume {name} --supplement '…' goes on",
         "cancelled": f"clew fork {name} begins a new one from it",
-    }.get(view["status"], f"clew read {name} shows it; clew send {name} '…' goes on")
+    }.get(view["status"], f"clew read {name} shows it; clew chat {name} goes on")
 
 
 @click.command("read", short_help="What was said and done in a thread.")
-@click.argument("thread")
+@thread_argument()
 @click.option("--limit", type=click.IntRange(1, 10_000), default=200, show_default=True, help="The newest so many.")
+@click.option("--plain", is_flag=True, help="The Markdown itself, also on a terminal.")
 @json_option
 @click.pass_obj
-def read_command(out: Out, thread: str, limit: int) -> None:
-    """What was said and done in a thread, as Markdown."""
-    passages = out.client().get("threads", thread, "transcript", limit=limit)
+def read_command(out: Out, thread: str, limit: int, plain: bool) -> None:
+    """What was said and done in a thread, as Markdown; on a terminal it is laid out."""
+    client = out.client()
+    passages = client.get("threads", thread, "transcript", limit=limit)
     if out.as_json:
         out.json(passages)
         return
-    for passage in passages:
-        out.line(_markdown(passage))
+    from clew.cli.transcript import lay_out, markdown
 
-
-def _markdown(passage: Any) -> str:
-    state = f" ({passage['state']})" if passage["state"] not in (None, "completed") else ""
-    lines = [f"## {passage['author'] or passage['role']}, {moment(passage['at'])}{state}", ""]
-    if passage["items"]:
-        lines += [*(_item(item) for item in passage["items"]), ""]
-    return "\n".join([*lines, passage["text"], ""])
-
-
-def _item(item: Any) -> str:
-    if item["kind"] == "text":
-        return f"{item['body']}\n"
-    from clew.cli.follow import activity_line
-
-    return activity_line({**item, "activity": item["kind"]}).replace("·", "-", 1)
+    view = client.get("threads", thread)
+    text = markdown(view, passages)
+    if plain or not is_terminal(sys.stdout):
+        print(text, end="")
+    else:
+        lay_out(text)
+    out.hint(_next(view))
 
 
 @click.command("where", short_help="Where the answers of a thread went: the receipts.")
-@click.argument("thread")
+@thread_argument()
 @json_option
 @click.pass_obj
 def where_command(out: Out, thread: str) -> None:
@@ -130,6 +131,10 @@ def where_command(out: Out, thread: str) -> None:
         out.line(line)
     if not rows:
         out.hint("nothing is owed for it yet")
+    elif any(row["state"] == "failed" for row in rows):
+        out.hint("clew notify --retry-failed tries what failed again")
+    else:
+        out.hint(f"clew read {thread} shows what was said")
 
 
 def _receipt(row: Any) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Mapping
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,9 +14,16 @@ from clew import __version__
 from clew.cli.out import Out, json_option
 from clew.errors import ClewError
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
 # Each command: the module that holds it, and its line of help. A test keeps the lines equal to the commands' own.
 SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "First": {
+        "demo": ("demo", "The whole story in a minute, without an account."),
+    },
     "Work": {
+        "chat": ("chat", "Talk in a thread, or in a new one."),
         "run": ("work", "One turn in the foreground: stream it, print the answer."),
         "start": ("work", "A task in the background; prints its id."),
         "send": ("work", "Say something in a thread."),
@@ -39,10 +47,15 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "restart": ("daemon", "Stop the daemon and start it again."),
         "status": ("daemon", "How the daemon, its runtimes and its surfaces are."),
         "logs": ("daemon", "The daemon's log."),
+        "service": ("service", "Let the system start the daemon at login."),
+        "init": ("init", "Write a config.toml to begin with."),
+        "config": ("config", "Look at settings, change them, check them."),
         "doctor": ("doctor", "Check everything, and say what to do."),
         "ping": ("upkeep", "Try a runtime: one tiny turn, with the time of each step."),
+        "codex": ("codex", "The Codex that clew uses, with your arguments."),
         "verify": ("upkeep", "Check the history of a thread, or of all."),
         "notify": ("upkeep", "One pass over the answers that are still owed."),
+        "completion": ("complete", "The completion script of your shell."),
     },
 }
 COMMANDS = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
@@ -58,6 +71,13 @@ class LazyGroup(click.Group):
         module = import_module(f"clew.cli.{COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """As click does it, but without importing every command for its line of help."""
+        from click.shell_completion import CompletionItem
+
+        names = [CompletionItem(name, help=line) for name, (_, line) in COMMANDS.items() if name.startswith(incomplete)]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, commands in SECTIONS.items():

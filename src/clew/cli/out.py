@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
+from clew.cli.columns import table as table
 from clew.text import visible
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class Out:
         from clew.client import Client
         from clew.home import Home
 
-        return Client(Home.find(), say=self.say, **options)
+        return Client(Home.find(), **{"say": self.say, **options})
 
 
 def _set_json(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -69,19 +71,19 @@ def json_option(command: F) -> F:
     return option(command)
 
 
+def is_terminal(stream: TextIO) -> bool:
+    """One that can move its cursor."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def painted(text: str, code: int, stream: TextIO) -> str:
+    """In a colour, where there is a terminal and nobody minds (https://no-color.org)."""
+    return f"\x1b[{code}m{text}\x1b[0m" if is_terminal(stream) and not os.environ.get("NO_COLOR") else text
+
+
 def moment(millis: int | None) -> str:
     """Local time; the JSON has milliseconds."""
     return "" if millis is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(millis / 1000))
-
-
-def table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Columns as wide as they need to be; the last one as it is."""
-    shown = [[visible(cell).replace("\n", " ") for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)][:-1]
-    return [
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
-        for row in shown
-    ]
 
 
 def prompt_text(text: str) -> str:

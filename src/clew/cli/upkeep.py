@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
+from clew.cli.complete import thread_argument
 from clew.cli.out import Out, json_option, table
 from clew.errors import OutOfReach
 from clew.home import Home
 
 
 @click.command("verify", short_help="Check the history of a thread, or of all.")
-@click.argument("thread", required=False)
+@thread_argument(required=False)
 @json_option
 @click.pass_obj
 def verify_command(out: Out, thread: str | None) -> None:
@@ -28,6 +29,7 @@ def verify_command(out: Out, thread: str | None) -> None:
     elif not thread:
         out.line(f"{len(verdicts)} threads, {bad} damaged")
     if bad:
+        out.hint("a damaged history cannot be mended: restore a backup, or fork a thread from before it")
         raise click.exceptions.Exit(1)
 
 
@@ -57,6 +59,7 @@ def notify_command(out: Out, dry_run: bool, retry_failed: bool) -> None:
     else:
         out.line("nothing is owed")
     if any(each["state"] == "failed" for each in done) and not dry_run:
+        out.hint("clew notify --retry-failed tries those again; clew doctor looks at the surfaces")
         raise click.exceptions.Exit(1)
 
 
@@ -114,3 +117,4 @@ async def _ping_codex(out: Out) -> None:
             out.line(f"{step.name:<6} {step.seconds:7.3f} s  {step.detail}")
     if out.as_json:
         out.json(steps)
+    out.hint("it works; clew run 'say hello' --runtime codex")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from clew.cli.follow import Watcher, follow_turn
+from clew.cli.complete import thread_argument
 from clew.cli.out import Out, json_option, prompt_text
 from clew.errors import ClewError, Refused
 
 if TYPE_CHECKING:
+    from clew.cli.screen import Screen
     from clew.client import Client
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -35,7 +36,7 @@ _file_option = click.option(
 )
 
 
-def _thread_options(command: F) -> F:
+def thread_options(command: F) -> F:
     """What a new thread may be given."""
     options = [
         click.option("--runtime", metavar="NAME", help="The agent that works it, such as codex."),
@@ -59,7 +60,7 @@ def _thread_options(command: F) -> F:
 
 @click.command("run", short_help="One turn in the foreground: stream it, print the answer.")
 @click.argument("prompt")
-@_thread_options
+@thread_options
 @json_option
 @click.pass_obj
 def run_command(out: Out, /, prompt: str, **options: Any) -> None:
@@ -67,19 +68,28 @@ def run_command(out: Out, /, prompt: str, **options: Any) -> None:
 
     A PROMPT of - is read from stdin. Ctrl-C stops the turn; a second one leaves it running.
     """
-    client = out.client()
-    accepted = _start(client, "chat", prompt, options)
-    _stop_by_ctrl_c(out, client, accepted["thread"])
-    turn = follow_turn(out, client, accepted["thread"], accepted["turn"])
+    from clew.cli.follow import WORKING, follow_turn
+    from clew.cli.screen import Screen
+    from clew.cli.story import Aside, summary
+
+    with Screen() as screen:
+        client = out.client(say=screen.say)
+        accepted = client.post("threads", body=opening("chat", prompt_text(prompt), options))
+        stop_by_ctrl_c(screen, client, accepted["thread"])
+        screen.wait(WORKING)
+        show = (lambda pieces: None) if out.as_json else screen.show
+        turn, _ = follow_turn(client, accepted["thread"], accepted["turn"], show)
+        screen.wait(None)
+        show([Aside(f"· {summary(turn)}")])
     if out.as_json:
-        out.json(_run_result(turn))
+        out.json(run_result(turn))
     if turn["state"] != "completed":
-        _say_why(out, client, turn)
+        say_why(out, client, turn)
         raise click.exceptions.Exit(1)
-    out.hint(f"clew send {turn['thread']} '…' goes on with it")
+    out.hint(f"clew chat {turn['thread']} goes on with it")
 
 
-def _say_why(out: Out, client: Client, turn: Any) -> None:
+def say_why(out: Out, client: Client, turn: Any) -> None:
     thread = client.get("threads", turn["thread"])
     if thread["status"] == "suspended":
         out.say(f"clew: {thread['suspend_message']}")
@@ -88,7 +98,7 @@ def _say_why(out: Out, client: Client, turn: Any) -> None:
         out.say(f"clew: {turn['error'] or 'the turn was ' + turn['state']}")
 
 
-def _run_result(turn: Any) -> dict[str, Any]:
+def run_result(turn: Any) -> dict[str, Any]:
     began, ended = turn["started_at"] or turn["queued_at"], turn["ended_at"]
     return {
         "thread": turn["thread"],
@@ -101,48 +111,50 @@ def _run_result(turn: Any) -> dict[str, Any]:
     }
 
 
-def _stop_by_ctrl_c(out: Out, client: Client, thread: str) -> None:
+def stop_by_ctrl_c(screen: Screen, client: Client, thread: str) -> None:
     """The first Ctrl-C asks the turn to stop, and its end is waited for; the second leaves it to itself."""
     asked = False
 
     def interrupted(number: int, frame: FrameType | None) -> None:
         nonlocal asked
         if asked:
-            out.say(f"\nleft it; clew watch {thread} comes back to it")
+            screen.say(f"\nleft it; clew watch {thread} comes back to it")
             raise KeyboardInterrupt
         asked = True
-        out.say("\nstopping the turn… (Ctrl-C again leaves it running)")
+        screen.say("\nstopping the turn… (Ctrl-C again leaves it running)")
         try:
             client.post("threads", thread, "stop")
         except ClewError as error:
-            out.say(f"clew: {error.message}")
+            screen.say(f"clew: {error.message}")
 
     signal.signal(signal.SIGINT, interrupted)
 
 
 @click.command("start", short_help="A task in the background; prints its id.")
 @click.argument("prompt")
-@_thread_options
+@thread_options
 @json_option
 @click.pass_obj
 def start_command(out: Out, /, prompt: str, **options: Any) -> None:
     """A task in the background; prints its id. A PROMPT of - is read from stdin."""
-    accepted = _start(out.client(), "task", prompt, options)
+    accepted = out.client().post("threads", body=opening("task", prompt_text(prompt), options))
     out.result(accepted, accepted["thread"])
     out.hint(f"clew watch {accepted['thread']} looks on; clew show {accepted['thread']} tells how it stands")
 
 
-def _start(client: Client, kind: str, prompt: str, options: dict[str, Any]) -> Any:
+def opening(kind: str, text: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What is sent to begin a thread."""
     from clew.client import new_message_id
 
-    workspace = os.path.abspath(options.pop("workspace"))  # noqa: PTH100 (the folder as its owner names it)
-    files = options.pop("files")
-    body = {"message_id": new_message_id(), "text": prompt_text(prompt), "kind": kind, "workspace": workspace}
-    return client.post("threads", body={**body, "attachments": files, **options})
+    given = dict(options)
+    workspace = os.path.abspath(given.pop("workspace"))  # noqa: PTH100 (the folder as its owner names it)
+    files = given.pop("files")
+    body = {"message_id": new_message_id(), "text": text, "kind": kind, "workspace": workspace}
+    return {**body, "attachments": files, **given}
 
 
 @click.command("send", short_help="Say something in a thread.")
-@click.argument("thread")
+@thread_argument()
 @click.argument("text")
 @click.option("--queue", is_flag=True, help="Never into the running turn: as a turn of its own, after it.")
 @_file_option
@@ -161,7 +173,7 @@ def send_command(out: Out, thread: str, text: str, queue: bool, files: list[str]
 
 
 @click.command("watch", short_help="Look on, live.")
-@click.argument("thread", required=False)
+@thread_argument(required=False)
 @json_option
 @click.pass_obj
 def watch_command(out: Out, thread: str | None) -> None:
@@ -169,8 +181,12 @@ def watch_command(out: Out, thread: str | None) -> None:
 
     With --json each event is one line, as the API sends it.
     """
-    client = out.client()
-    found = client.get("threads", thread)["id"] if thread else None
-    watcher = Watcher(out, found)
-    for event in client.events(found):
-        watcher.show(event)
+    from clew.cli.follow import Watcher
+    from clew.cli.screen import Screen
+
+    with Screen() as screen:
+        client = out.client(say=screen.say)
+        found = client.get("threads", thread)["id"] if thread else None
+        watcher = Watcher(client, screen, found, out.as_json)
+        for event in client.events(found):
+            watcher.show(event)

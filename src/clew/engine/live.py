@@ -117,6 +117,7 @@ class Live:
     def __init__(self) -> None:
         self._subscriptions: dict[str | None, list[Subscription]] = {}
         self._open: dict[str, dict[str, _Open]] = {}
+        self._written: dict[str, dict[str, _Open]] = {}  # texts of the turn that are done, and perhaps not yet stored
         self._unsent: dict[str, _Unsent] = {}
 
     def subscribe(self, thread: str | None) -> Subscription:
@@ -137,6 +138,8 @@ class Live:
 
     def text_done(self, thread: str, turn: str, item: str, text: str, *, cut: bool) -> None:
         self._open.get(thread, {}).pop(item, None)
+        if not cut:
+            self._written.setdefault(thread, {})[item] = _Open(turn, "text", [text])
         if self._watched(thread):
             self.say(thread, "text.done", turn=turn, item=item, text=text, cut=cut)
 
@@ -150,6 +153,7 @@ class Live:
 
     def turn_over(self, thread: str) -> None:
         self._open.pop(thread, None)
+        self._written.pop(thread, None)
 
     def announce(self, outgoing: Outgoing) -> bool:
         """A line for whoever is attached to the thread right now; False where nobody is."""
@@ -189,12 +193,13 @@ class Live:
                 subscription.put(frame)
 
     def _join(self, thread: str | None, subscription: Subscription) -> None:
-        """From here on it misses nothing; what is being written comes first, from its beginning."""
-        for name in [thread] if thread is not None else list(self._open):
+        """From here on it misses nothing; the texts of the turn come first, those that are done as `written`."""
+        for name in [thread] if thread is not None else {**self._written, **self._open}:
             self._flush(name)
-            for item, opened in self._open.get(name, {}).items():
-                body = {"thread": name, "turn": opened.turn, "item": item, "kind": opened.kind, "text": opened.text()}
-                subscription.put(Frame("open", None, _encode(body)))
+            for kind, texts in (("written", self._written), ("open", self._open)):
+                for item, text in texts.get(name, {}).items():
+                    body = {"thread": name, "turn": text.turn, "item": item, "kind": text.kind, "text": text.text()}
+                    subscription.put(Frame(kind, None, _encode(body)))
         self._subscriptions.setdefault(thread, []).append(subscription)
 
     def _leave(self, thread: str | None, subscription: Subscription) -> None:

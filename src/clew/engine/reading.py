@@ -239,7 +239,8 @@ def _passage(node: Node) -> Passage | None:
     match content:
         case chain.Spoken():
             role = "clew" if content.author == "clew" else "person"
-            return Passage(role, content.author, content.text, content.at, content.turn)
+            files = tuple(file.name for file in content.attachments)
+            return Passage(role, content.author, content.text, content.at, content.turn, files=files)
         case chain.Outcome():
             text = content.text or (content.problem.message if content.problem else "")
             deeds = _deeds(content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import msgspec
 from fastapi import APIRouter
@@ -11,6 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from clew.errors import ClewError
 from clew.http import shapes
 from clew.http.door import Door, Through, answer
+from clew.launch import is_supervised
 from clew.views import Notified, Verdict
 
 router = APIRouter(tags=["daemon"])
@@ -26,7 +28,7 @@ async def healthz() -> Response:
 @router.get("/api/status", response_model=shapes.StatusView, summary="How the daemon and all around it are")
 async def status(door: Through) -> Response:
     view = shapes.StatusView(
-        daemon=door.about,
+        daemon=replace(door.about, supervised=is_supervised(door.home)),
         runtimes=await door.engine.runtimes(),
         surfaces=await door.engine.surfaces(),
         fates=await door.engine.fates(),

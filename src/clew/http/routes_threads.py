@@ -16,7 +16,7 @@ from clew.views import NewThread, Page, Passage, ThreadView, TurnView, WhereRow
 
 router = APIRouter(prefix="/api", tags=["threads"])
 
-Status = Literal["idle", "suspended", "completed", "cancelled"]
+Status = Literal["idle", "running", "suspended", "completed", "cancelled"]
 
 
 @router.post("/threads", response_model=Accepted, status_code=201, summary="Start a thread with its first message")
@@ -50,9 +50,10 @@ async def threads(
     before: Annotated[str | None, Query(max_length=64)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> Response:
-    stored = ThreadStatus(status) if status else None
-    wanted = Filter(history, stored, text, workspace, await door.engine.find(before) if before else None, limit)
-    return answer(await door.engine.threads(wanted))
+    running = status == "running"
+    stored = ThreadStatus(status) if status and not running else None
+    after = await door.engine.find(before) if before else None
+    return answer(await door.engine.threads(Filter(history, stored, text, workspace, after, limit, running)))
 
 
 @router.get("/threads/{thread}", response_model=ThreadView, summary="One thread")

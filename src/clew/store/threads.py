@@ -88,9 +88,11 @@ _SEEN = (
     f"SELECT {', '.join(f't.{column}' for column in _COLUMNS.split(', '))},"
     " (SELECT l.id FROM turns l WHERE l.thread = t.id AND l.state IN ('running', 'waiting')) AS live_turn,"
     " (SELECT count(*) FROM turns q WHERE q.thread = t.id AND q.state = 'queued') AS queued,"
-    " d.state AS receipt, d.sent_at, d.error,"
+    " coalesce(d.state, a.state) AS receipt, coalesce(d.sent_at, a.sent_at) AS sent_at,"
+    " coalesce(d.error, a.error) AS error,"
     " substr(d.body, CASE WHEN length(d.body) > 400 THEN length(d.body) - 399 ELSE 1 END) AS answer_end"
-    " FROM ({threads}) t LEFT JOIN deliveries d ON d.id = t.last_turn || ':final' ORDER BY t.id DESC"
+    " FROM ({threads}) t LEFT JOIN deliveries d ON d.id = t.last_turn || ':final'"
+    " LEFT JOIN deliveries a ON a.id = t.last_turn || ':ask' ORDER BY t.id DESC"
 )
 
 

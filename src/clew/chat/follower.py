@@ -1,0 +1,147 @@
+"""Tells what happens in the thread one is in, from a thread of its own, while the prompt waits for the next line."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from clew.cli.columns import clock, fit, one_line
+from clew.cli.follow import Teller
+from clew.cli.story import Aside, Piece, Words
+from clew.client import Client, Event
+from clew.errors import ClewError
+from clew.home import Home
+
+SHORT = 100  # columns of what was said before
+OPEN = ("running", "waiting")
+Show = Callable[[Sequence[Piece]], None]
+
+
+class HungUp(ClewError):
+    """The person went to another thread."""
+
+
+class Line(Client):
+    """A client whose stream can be ended from another thread."""
+
+    def __init__(self, home: Home, say: Callable[[str], None]) -> None:
+        super().__init__(home, say=say)
+        self._streaming: http.client.HTTPConnection | None = None
+        self._over = False
+
+    def hang_up(self) -> None:
+        self._over = True
+        door = self._streaming.sock if self._streaming else None
+        if door is not None:
+            with suppress(OSError):
+                door.shutdown(socket.SHUT_RDWR)
+
+    def _open(self, method: str, path: str, body: Any, timeout: float | None) -> tuple[Any, http.client.HTTPResponse]:
+        self._check()
+        opened = super()._open(method, path, body, timeout)
+        self._streaming = opened[0]
+        self._check()
+        return opened
+
+    def _check(self) -> None:
+        if self._over:
+            raise HungUp("the person went to another thread")
+
+
+class Follower(threading.Thread):
+    """`after` is how far the log was told already; None: what was said last is told first, then what comes.
+
+    `running` is when the turn began that is worked on now, and `away` when the daemon went away: None where not so.
+    """
+
+    def __init__(self, home: Home, thread: str, show: Show, after: int | None = None) -> None:
+        super().__init__(name=f"follow {thread}", daemon=True)
+        self._line = Line(home, self._lost)
+        self._asking = Client(home)
+        self._teller = Teller(self._asking, thread, after)
+        self._show = show
+        self._is_new = after is None
+        self.thread_id = thread
+        self.running: float | None = None
+        self.away: float | None = None
+
+    @property
+    def after(self) -> int | None:
+        return self._teller.after
+
+    def run(self) -> None:
+        try:
+            for event in self._line.events(self.thread_id, self._teller.after):
+                self._show(self._told(event))
+        except HungUp:
+            return
+        except ClewError as error:
+            self._show([Aside(f"clew: {error.message}")])
+        finally:
+            self.running = self.away = None
+
+    def leave(self) -> None:
+        self._line.hang_up()
+
+    def _lost(self, words: str) -> None:
+        """Said at each try to come back; told once, when that worked."""
+        self.away = self.away or time.monotonic()
+
+    def _told(self, event: Event) -> list[Piece]:
+        pieces: list[Piece] = []
+        if event.kind == "hello":
+            pieces += self._back() if not self._is_new else self._past()
+            self._is_new = False
+        pieces += self._teller.tell(event)
+        if event.kind == "thread.status" and event.data["data"]["status"] == "suspended":
+            pieces += self._question()
+        self._note_running()
+        return pieces
+
+    def _note_running(self) -> None:
+        if self._teller.running is None:
+            self.running = None
+        elif self.running is None:
+            self.running = time.monotonic()
+
+    def _back(self) -> list[Piece]:
+        if self.away is None:
+            return []
+        gone, self.away = time.monotonic() - self.away, None
+        return [Aside(f"· the daemon was away for {clock(gone)}; back again")]
+
+    def _past(self) -> list[Piece]:
+        """Where one is, and what was said last."""
+        thread = self._asking.get("threads", self.thread_id)
+        passages = self._asking.get("threads", self.thread_id, "transcript", limit=2)
+        for told in passages:
+            if told["role"] == "agent" and told["state"] not in OPEN:
+                self._teller.story.close(told["turn"])
+        return past(thread, passages)
+
+    def _question(self) -> list[Piece]:
+        thread = self._asking.get("threads", self.thread_id)
+        return question(thread)
+
+
+def past(thread: Any, passages: Sequence[Any]) -> list[Piece]:
+    pieces: list[Piece] = [Aside(f"· {thread['id']}, {thread['status']}: {one_line(thread['title'])}")]
+    for told in passages:
+        if told["state"] in OPEN or not told["text"]:
+            continue
+        if told["role"] == "agent":
+            pieces.append(Words(f"{told['text']}\n", fresh=True))
+        else:
+            pieces.append(Aside(f"{told['author']}: {fit(one_line(told['text']), SHORT)}"))
+    return [*pieces, *question(thread)]
+
+
+def question(thread: Any) -> list[Piece]:
+    """What a suspended thread waits for."""
+    message = thread["suspend_message"] if thread["status"] == "suspended" else None
+    return [Aside(f"· {line}") for line in (message or "").splitlines()]

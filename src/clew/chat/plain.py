@@ -1,0 +1,84 @@
+"""`clew chat` without a terminal: each line of stdin is a message, and its answer comes before the next is read.
+
+So a script gets what it would get from a person who waits; at the end of stdin the last turn has ended.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from clew.chat.lines import joined
+from clew.chat.talk import Reply, Talk
+from clew.cli.follow import WORKING, follow_turn
+from clew.cli.out import Out
+from clew.cli.screen import Screen
+from clew.cli.story import Aside, summary
+from clew.cli.work import run_result, say_why, stop_by_ctrl_c
+
+if TYPE_CHECKING:
+    from clew.client import Client
+
+
+def read_stdin() -> Iterable[str]:
+    for line in sys.stdin.buffer:
+        yield line.decode("utf-8", "replace")
+
+
+class Plain:
+    def __init__(self, out: Out, client: Client, screen: Screen, talk: Talk) -> None:
+        self._out = out
+        self._client = client
+        self._screen = screen
+        self._talk = talk
+        self._after: dict[str, int] = {}  # how far the log of a thread was read
+
+    def run(self, lines: Iterable[str]) -> bool:
+        """True when every line did what it said."""
+        fine = True
+        for line in joined(lines):
+            self._mark(self._talk.thread)
+            reply = self._talk.do(line)
+            fine &= not reply.failed
+            self._say(reply)
+            if reply.turn and self._talk.thread:
+                fine &= self._answered(self._talk.thread, reply.turn)
+            if reply.leave:
+                break
+        return fine
+
+    def _mark(self, thread: str | None) -> None:
+        """Where the log of a thread stands before something is said in it."""
+        if thread is not None and thread not in self._after:
+            hello = next(self._client.events(thread))
+            self._after[thread] = hello.seq or 0
+
+    def _say(self, reply: Reply) -> None:
+        """What was asked for goes to stdout, what is beside it to stderr."""
+        for line in reply.lines:
+            if self._out.as_json or reply.failed or line.startswith("·"):
+                self._screen.aside(line)
+            else:
+                self._screen.words(f"{line}\n", fresh=True)
+        if self._out.as_json and reply.failed:
+            print(json.dumps({"error": {"code": "refused", "message": " ".join(reply.lines)}}), flush=True)
+
+    def _answered(self, thread: str, turn: str) -> bool:
+        stop_by_ctrl_c(self._screen, self._client, thread)
+        self._screen.wait(WORKING)
+        show = (lambda pieces: None) if self._out.as_json else self._screen.show
+        ended, self._after[thread] = follow_turn(self._client, thread, turn, show, self._after.get(thread, 0))
+        self._screen.wait(None)
+        self._end(ended)
+        return bool(ended["state"] == "completed")
+
+    def _end(self, ended: Any) -> None:
+        self._screen.end_line()
+        if self._out.as_json:
+            print(json.dumps(run_result(ended)), flush=True)
+        else:
+            self._screen.show([Aside(f"· {summary(ended)}")])
+        if ended["state"] != "completed":
+            say_why(self._out, self._client, ended)

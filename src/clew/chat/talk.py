@@ -1,0 +1,210 @@
+"""Does what a line means, through the daemon, and says in lines what came of it. It prints nothing itself.
+
+It holds the thread one is in, the files for the next message, and the list that `/resume N` counts in.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from clew.chat.lines import Command, Files, Message, Wrong, help_lines, is_file, meaning, only_path
+from clew.cli.columns import one_line, table
+from clew.cli.out import moment
+from clew.cli.threads import thread_table
+from clew.client import new_message_id
+from clew.errors import ClewError, Refused
+from clew.text import clean
+
+LISTED = 20
+Opening = Callable[[str], dict[str, Any]]  # what is sent to begin a thread with this text
+
+
+class Door(Protocol):
+    """The daemon, as far as talking needs it."""
+
+    def get(self, *path: str, **query: object) -> Any: ...
+    def post(self, *path: str, body: Any = None) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came of a line. `turn` is the one that the message began; `moved`: another thread, or the first one."""
+
+    lines: tuple[str, ...] = ()
+    turn: str | None = None
+    moved: bool = False
+    leave: bool = False
+    failed: bool = False
+
+
+@dataclass(slots=True)
+class Talk:
+    door: Door
+    opening: Opening
+    thread: str | None = None
+    room: Callable[[], int | None] = lambda: None  # columns of the terminal, where there is one
+    files: list[str] = field(default_factory=list)
+    _listed: list[str] = field(default_factory=list)
+    _told_steer: bool = False
+
+    def do(self, line: str) -> Reply:
+        """Whatever goes wrong is words, never an end of the talk."""
+        try:
+            return self._do(line)
+        except ClewError as error:
+            return Reply((f"clew: {error.message}",), failed=True)
+
+    def _do(self, line: str) -> Reply:
+        match meaning(line):
+            case None:
+                return Reply()
+            case Message(text):
+                return self._say(text)
+            case Files(paths):
+                return self._attach(paths)
+            case Wrong(words):
+                raise Refused(words)
+            case Command(name, argument):
+                return _DO[name](self, argument)
+
+    def _say(self, text: str, *, queue: bool = False) -> Reply:
+        files, self.files = self.files, []
+        try:
+            accepted = self._send(clean(text), files, queue)
+        except ClewError as error:
+            if files:
+                error.message += f" Nothing was sent; attach {_names(files)} again."
+            raise
+        if accepted["fate"] == "refused":
+            raise Refused(accepted["words"])
+        moved, self.thread = self.thread != accepted["thread"], accepted["thread"]
+        steered = accepted["fate"] == "steer"
+        return Reply(self._words(accepted), None if steered else accepted["turn"], moved)
+
+    def _send(self, text: str, files: list[str], queue: bool) -> Any:
+        if self.thread is None:
+            return self.door.post("threads", body={**self.opening(text), "attachments": files})
+        body = {"message_id": new_message_id(), "text": text, "queue": queue, "attachments": files}
+        return self.door.post("threads", self.thread, "messages", body=body)
+
+    def _words(self, accepted: Any) -> tuple[str, ...]:
+        """That one steers is said once; what is queued is said each time."""
+        if accepted["fate"] != "steer":
+            return (f"· {accepted['words']}",) if accepted["words"] else ()
+        told, self._told_steer = self._told_steer, True
+        return () if told else (f"· {accepted['words']} /queue TEXT keeps it for after the turn.",)
+
+    def _attach(self, paths: tuple[Path, ...]) -> Reply:
+        for path in paths:
+            if not is_file(path):
+                raise Refused(f"there is no file {path}")
+        self.files += [str(path) for path in paths]
+        names = ", ".join(path.name for path in paths)
+        return Reply((f"· attached {names}; it goes with your next message",))
+
+    def _here(self) -> str:
+        if self.thread is None:
+            raise Refused("there is no thread yet; say something to begin one, or /resume one")
+        return self.thread
+
+    def _help(self, _: str) -> Reply:
+        return Reply(tuple(help_lines()))
+
+    def _new(self, _: str) -> Reply:
+        self.thread = None
+        return Reply(("· your next message begins a new thread",), moved=True)
+
+    def _threads(self, _: str) -> Reply:
+        found = self.door.get("threads", limit=LISTED)["threads"]
+        self._listed = [thread["id"] for thread in found]
+        room = self.room()
+        rows = thread_table(found, time.time(), room and room - 5)
+        numbers = [*([""] if room else []), *map(str, range(1, len(found) + 1))]
+        listed = tuple(f"{number:>3}  {row}" for number, row in zip(numbers, rows, strict=False))
+        return Reply(listed or ("· there is none yet; say something to begin one",))
+
+    def _resume(self, which: str) -> Reply:
+        self.thread = self.door.get("threads", self._named(which))["id"]
+        return Reply(moved=True)
+
+    def _named(self, which: str) -> str:
+        if which.isdigit() and len(which) < 4:
+            if not 0 < int(which) <= len(self._listed):
+                raise Refused(f"there is no number {which} in the list; /threads shows it")
+            return self._listed[int(which) - 1]
+        return which or self._newest_other()
+
+    def _newest_other(self) -> str:
+        found = [each["id"] for each in self.door.get("threads", limit=2)["threads"] if each["id"] != self.thread]
+        if not found:
+            raise Refused("there is no other thread")
+        return str(found[0])
+
+    def _fork(self, _: str) -> Reply:
+        view = self.door.post("threads", self._here(), "fork", body={"turn": None, "title": None})
+        self.thread = view["id"]
+        return Reply((f"· forked: {one_line(view['title'])}",), moved=True)
+
+    def _stop(self, _: str) -> Reply:
+        self.door.post("threads", self._here(), "stop")
+        return Reply(("· stopping the turn…",))
+
+    def _queue(self, text: str) -> Reply:
+        return self._say(text, queue=True)
+
+    def _file(self, path: str) -> Reply:
+        return self._attach((only_path(path),))
+
+    def _status(self, _: str) -> Reply:
+        view = self.door.get("threads", self._here())
+        queued = f", {view['queued']} queued" if view["queued"] else ""
+        rows = [
+            ("  thread", view["id"]),
+            ("  title", one_line(view["title"])),
+            ("  status", f"{view['status']}{queued}"),
+            ("  waits for", one_line(view["suspend_message"] or "")),
+            ("  runtime", " ".join(part for part in (view["runtime"], view["model"], view["effort"]) if part)),
+            ("  workspace", view["workspace"]),
+            ("  attached", _names(self.files)),
+        ]
+        return Reply(tuple(table([row for row in rows if row[1]])))
+
+    def _where(self, _: str) -> Reply:
+        rows = self.door.get("threads", self._here(), "deliveries")
+        return Reply(tuple(table([_receipt(row) for row in rows])) if rows else ("· nothing is owed for it yet",))
+
+    def _done(self, _: str) -> Reply:
+        self.door.post("threads", self._here(), "done")
+        return Reply(("· completed; your next message picks it up again",))
+
+    def _quit(self, _: str) -> Reply:
+        return Reply(leave=True)
+
+
+def _names(files: list[str]) -> str:
+    return ", ".join(Path(file).name for file in files)
+
+
+def _receipt(row: Any) -> tuple[str, ...]:
+    place = "here" if row["conversation"] is None else row["conversation"]
+    return f"  {row['delivery']}", place, row["state"], moment(row["sent_at"]) or row["error"] or ""
+
+
+_DO: dict[str, Callable[[Talk, str], Reply]] = {
+    "help": Talk._help,
+    "new": Talk._new,
+    "threads": Talk._threads,
+    "resume": Talk._resume,
+    "fork": Talk._fork,
+    "stop": Talk._stop,
+    "queue": Talk._queue,
+    "file": Talk._file,
+    "status": Talk._status,
+    "where": Talk._where,
+    "done": Talk._done,
+    "quit": Talk._quit,
+}

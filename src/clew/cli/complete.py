@@ -1,0 +1,68 @@
+"""Completion in a shell: the script for it, and the ids of threads. It starts no daemon and is silent when it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.cli.out import Out, json_option
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+PATIENCE = 1.0  # seconds; a person is about to type the next letter
+VARIABLE = "_CLEW_COMPLETE"
+
+
+def thread_argument(**options: Any) -> Callable[[Any], Any]:
+    return click.argument("thread", shell_complete=thread_ids, **options)
+
+
+def thread_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Those that are active, then the finished ones, each with its title."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(name, help=title) for name, title in threads() if name.startswith(incomplete.upper())]
+
+
+def threads() -> list[tuple[str, str]]:
+    """Ids and titles, newest first; none where no daemon answers at once."""
+    from clew.cli.columns import one_line
+    from clew.client import Client
+    from clew.errors import ClewError
+    from clew.home import Home
+
+    client = Client(Home.find(), start=False, patience=PATIENCE)
+    try:
+        pages = [client.get("threads", history=history, limit=100)["threads"] for history in (False, True)]
+    except (ClewError, OSError, ValueError):
+        return []
+    return [(each["id"], one_line(each["title"])) for page in pages for each in page]
+
+
+@click.command("completion", short_help="The completion script of your shell.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@json_option
+@click.pass_obj
+def completion_command(out: Out, shell: str) -> None:
+    """The completion script of your shell: commands, options, and the ids of threads.
+
+    \b
+    bash: eval "$(clew completion bash)"         in ~/.bashrc
+    zsh:  eval "$(clew completion zsh)"          in ~/.zshrc, after compinit
+    fish: clew completion fish > ~/.config/fish/completions/clew.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    from clew.cli.main import cli
+
+    kind = get_completion_class(shell)
+    assert kind is not None, shell
+    script = kind.source_template % kind(cli, {}, "clew", VARIABLE).source_vars()
+    if out.as_json:
+        out.json({"shell": shell, "script": script})
+    else:
+        print(script)
+    out.hint(f"this is only shown; clew completion --help tells where {shell} wants it")

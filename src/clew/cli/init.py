@@ -1,0 +1,160 @@
+"""`clew init`: a config.toml to begin with. Few questions; every answer has a default that is good."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from clew.cli.out import Out, json_option
+from clew.errors import BadInput, ClewError, Refused
+from clew.home import Home
+
+SANDBOXES = ("workspace-write", "read-only", "danger-full-access")
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    workspace: str | None = None
+    sandbox: str = SANDBOXES[0]
+
+
+@click.command("init", short_help="Write a config.toml to begin with.")
+@click.option("--yes", is_flag=True, help="Ask nothing: the defaults are good.")
+@click.option("--force", is_flag=True, help="Replace a config.toml that is there; a copy of it is kept.")
+@json_option
+@click.pass_obj
+def init_command(out: Out, yes: bool, force: bool) -> None:
+    """Write a config.toml to begin with, with a line about each setting. Without a terminal it asks nothing."""
+    home = Home.find()
+    if home.config.exists() and not force:
+        raise Refused(
+            f"{home.config} is there already: `clew config get` shows what it says, `clew config set` changes it, and"
+            " `clew init --force` replaces it and keeps a copy"
+        )
+    codex = _codex()
+    out.say(f"codex: {codex or 'not found'}")
+    answers = Answers() if yes or out.as_json or not sys.stdin.isatty() else _ask()
+    home.prepare()
+    kept = _write(home.config, answers)
+    after = "clew ping codex" if codex else "clew run 'say hello' --runtime scripted"
+    written = {"file": str(home.config), "kept": str(kept) if kept else None, "codex": codex, "next": after}
+    out.result(written, f"written: {home.config}" + (f"; the old one is {kept}" if kept else ""))
+    _say_next(out, codex, after)
+
+
+def _say_next(out: Out, codex: str | None, after: str) -> None:
+    if codex is None:
+        from clew.runtimes.codex.trouble import INSTALL
+
+        out.say(INSTALL)
+    out.say(f"next: {after}")
+
+
+def _codex() -> str | None:
+    """Where it is; whether it works and is logged in is for `clew ping codex` to say."""
+    from clew.config import CodexConfig
+    from clew.runtimes.codex.binary import locate
+
+    try:
+        return locate(CodexConfig())
+    except ClewError:
+        return None
+
+
+def _ask() -> Answers:
+    click.echo(
+        "\nIn a terminal, work happens in the folder you are in. What begins elsewhere (a webhook, later a chat)\n"
+        "needs one too: a folder of yours, or one that clew makes for it.",
+        err=True,
+    )
+    folder = click.prompt("Folder", default="clew's own", value_proc=_folder, err=True)
+    click.echo(
+        "\nWhat Codex may touch: its workspace (workspace-write), nothing (read-only), or everything that you may\n"
+        "(danger-full-access).",
+        err=True,
+    )
+    sandbox = click.prompt("Sandbox", default=SANDBOXES[0], type=click.Choice(SANDBOXES), err=True)
+    return Answers(folder, sandbox)
+
+
+def _folder(said: str) -> str | None:
+    if said == "clew's own":
+        return None
+    if not Path(said).expanduser().is_dir():
+        raise click.UsageError(f"there is no folder {said}")
+    return said if said.startswith("~") else str(Path(said).absolute())
+
+
+def _write(path: Path, answers: Answers) -> Path | None:
+    """The copy that was kept of an older file, if there was one."""
+    from clew import config, config_edit
+
+    text = config_text(answers)
+    config.parse(text, str(path))
+    kept = _keep(path) if path.exists() else None
+    config_edit.write(path, text)
+    return kept
+
+
+def _keep(path: Path) -> Path:
+    from clew import config_edit
+
+    try:
+        old = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path} cannot be read, so no copy of it can be kept: move it away by hand") from error
+    names = (path.with_name(f"{path.name}.old{number}") for number in ("", *range(2, 1000)))
+    copy = next(name for name in names if not name.exists())
+    config_edit.write(copy, old)
+    return copy
+
+
+def config_text(answers: Answers) -> str:
+    from clew.config_edit import quoted
+
+    workspace = f"workspace = {quoted(answers.workspace)}" if answers.workspace else '# workspace = "~/work"'
+    sandbox = f"sandbox = {quoted(answers.sandbox)}"
+    return TEMPLATE.format(workspace=workspace, sandbox=sandbox)
+
+
+TEMPLATE = """\
+# Settings of clew. What begins with `# ` and looks like a setting shows a default or an example: take the `# ` away.
+# `clew config check` says whether all is right, `clew restart` makes it count. All of it: docs/config.md.
+
+[threads]
+# The agent that works on a thread when none is named.
+runtime = "codex"
+# The folder of threads that begin where there is none, as in a chat; else one of clew's own.
+{workspace}
+
+[runtimes.codex]
+# What Codex may touch: "read-only", "workspace-write" or "danger-full-access".
+{sandbox}
+# When Codex has to ask: "untrusted", "on-request" or "never".
+# approval_policy = "on-request"
+# Else Codex decides.
+# model = "gpt-5-codex"
+# effort = "medium"
+
+[turns]
+# How many turns run at once, over all threads.
+# parallel = 16
+# Seconds without a sign of life from the model, after which a turn is given up; 0: for ever.
+# silence = 600
+
+[log]
+# "debug", "info", "warning" or "error".
+# level = "info"
+
+[http]
+# The command line needs no port; webhooks do, to receive. 0: any free one.
+# port = 7621
+
+# A place where programs talk to clew: docs/webhook.md. The secret: openssl rand -hex 32
+# [surfaces.webhook.ci]
+# secret = "a long random text"
+# url = "https://ci.example.org/clew"
+"""

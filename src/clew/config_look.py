@@ -1,0 +1,85 @@
+"""Settings one by one: which there are, of which kind, and what counts now. Secrets are never shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, is_dataclass
+from typing import Any, get_args, get_origin, get_type_hints
+
+from clew.config import Config, Hidden, present, split, suggestion
+from clew.errors import ConfigError
+
+SECRET = "[secret]"
+
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    key: str
+    value: str | int | float | bool | None  # None: not set, and there is no default
+    is_set: bool  # in the file; else it is the default
+
+
+def hint_of(key: Key) -> Any:
+    """Of a setting or a table. Raises ConfigError, in the words of a file that names it, where there is none."""
+    hint: Any = Config
+    for depth, name in enumerate(key, 1):
+        hint = _inside(hint, name, key[:depth])
+    return hint
+
+
+def kind_of(key: Key) -> type:
+    """The plain type of a setting. Raises ConfigError where there is none."""
+    hint = hint_of(key)
+    if inner := _names(hint):
+        raise ConfigError(f"{'.'.join(key)} is a table; in it there are {', '.join(inner)}")
+    return split(hint)[0]
+
+
+def all_settings(config: Config, data: Mapping[str, Any]) -> list[Setting]:
+    """What counts; `data` is the file as TOML reads it."""
+    return [Setting(".".join(key), value, _is_in(data, key)) for key, value in _walk(config, ())]
+
+
+def below(settings: list[Setting], key: Key) -> list[Setting]:
+    """Those of one table, or the one of that name."""
+    name = ".".join(key)
+    return [each for each in settings if not key or each.key == name or each.key.startswith(f"{name}.")]
+
+
+def _inside(hint: Any, name: str, at: Key) -> Any:
+    if get_origin(hint) is Mapping:
+        return get_args(hint)[1]
+    known = _names(hint)
+    if name not in known:
+        raise ConfigError(f"{'.'.join(at)} is not a setting{suggestion(name, known) if known else ''}")
+    return present(get_type_hints(hint, include_extras=True)[name])
+
+
+def _names(hint: Any) -> list[str]:
+    if get_origin(hint) is Mapping:
+        return ["NAME"]
+    return list(get_type_hints(hint)) if is_dataclass(hint) else []
+
+
+def _walk(table: Any, at: Key) -> Iterator[tuple[Key, Any]]:
+    for name, hint in get_type_hints(type(table), include_extras=True).items():
+        value = getattr(table, name)
+        if is_dataclass(value):
+            yield from _walk(value, (*at, name))
+        elif isinstance(value, Mapping):
+            for each, inner in value.items():
+                yield from _walk(inner, (*at, name, each))
+        else:
+            yield (*at, name), SECRET if value is not None and _is_hidden(hint) else value
+
+
+def _is_hidden(hint: Any) -> bool:
+    return any(isinstance(rule, Hidden) for rule in split(present(hint))[1])
+
+
+def _is_in(data: Any, key: Key) -> bool:
+    if not key:
+        return True
+    return isinstance(data, Mapping) and key[0] in data and _is_in(data[key[0]], key[1:])

@@ -1,0 +1,334 @@
+"""Brings the daemon back after a crash. Run as a script of its own, by `python -I -S`, so that it stays very small: it
+imports nothing of clew, and only what Python has in memory anyway.
+
+    supervisor.py RUN READY ADOPT COMMAND…
+
+RUN is the home's folder for what lives as long as a daemon, READY a pipe for the daemon's word that it is ready, ADOPT
+the pid of a daemon that runs already (0: start one), and COMMAND starts a daemon. What it says goes to stderr.
+
+Its lock is the kernel's, as the daemon's own: who holds `supervisor.lock` is the supervisor. The file names it and its
+daemon, so that `clew down` finds also a daemon that has only just begun. A daemon that was asked to stop says so in
+`clew.lock` before it does; any other end is a crash. It decides nothing else: SIGTERM ends it, and the daemon goes on.
+"""
+
+# ruff: noqa: PTH105, PTH123
+# pathlib alone would be a tenth of its memory.
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import signal
+import sys
+import time
+
+LOCK = "supervisor.lock"
+GAVE_UP = "gave-up"  # why, as long as nobody has tried again
+
+QUICK = 10.0  # a daemon that ends so many seconds after its start, or is never ready, has died quickly
+DEATHS = 5  # quick ones in a row, after which it is given up
+PAUSES = (0.0, 0.25, 0.5, 1.0)  # seconds before the next start, after one quick death, two, …
+LOOK = 1.0  # seconds between looks where the system cannot wake us
+PATIENCE = 0.5  # seconds; somebody who looks whether a lock is free takes it for a moment
+SIZE = 128  # bytes of a note: each write covers the one before as a whole
+WORDS = 400  # characters of a daemon's last words that are kept
+ARMED = "CLEW_CRASH"  # for the first daemon only, or it would crash for ever
+
+
+class Told(Exception):
+    """Somebody has told us to end."""
+
+
+class Bell:
+    """Wakes us at a signal. What signals ask for is done only where we wait, so that nothing is left half done."""
+
+    def __init__(self) -> None:
+        self.told = False
+        self._out, self._in = os.pipe()
+        os.set_blocking(self._in, False)
+        os.set_blocking(self._out, False)
+        signal.set_wakeup_fd(self._in, warn_on_full_buffer=False)
+        signal.signal(signal.SIGTERM, self._tell)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        for number in (signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, signal.SIG_IGN)
+
+    def _tell(self, number: int, frame: object) -> None:
+        self.told = True
+
+    def wait(self, others: list[int], patience: float | None) -> list[int]:
+        """Which of the others can be read. Raises Told."""
+        ready = [] if self.told else select.select([self._out, *others], [], [], patience)[0]
+        if self._out in ready:
+            ready.remove(self._out)
+            os.read(self._out, 4096)
+        if self.told:
+            raise Told
+        return ready
+
+
+class Supervisor:
+    def __init__(self, run: str, ready: int, command: list[str]) -> None:
+        self._run = run
+        self._ready = ready  # -1 when who started us has been told
+        self._command = command
+        self._lock = os.open(f"{run}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._since = _millis()
+        self._pipe = -1  # where our daemon says that it is ready
+        self._was_ready = False
+        self._said = 0  # how long stderr was when it began
+        self.bell: Bell
+
+    def take(self) -> bool:
+        """Whether we are the supervisor now. If not, there is another one, or it is not wanted any more."""
+        if not _try_for_a_moment(self._lock):
+            self._tell(b'{"error": {"code": "store_held", "message": "another supervisor is there"}}\n')
+            return False
+        self.bell = Bell()
+        self._note(0)
+        self._tell(b" ", more=True)
+        return self._ready >= 0  # else who started us was interrupted, and nobody waits for a daemon
+
+    def keep(self, adopted: int) -> None:
+        """Until the daemon is stopped on purpose, or given up. Raises Told."""
+        deaths = 0
+        is_first = not adopted
+        while True:
+            began = time.monotonic()
+            pid, end = self._adopt(adopted) if adopted else self._start()
+            if self._is_on_purpose(pid) or (is_first and not self._was_ready):
+                return  # in the second case, who started it has been told why
+            is_quick = not self._was_ready or time.monotonic() - began < QUICK
+            deaths = deaths + 1 if is_quick else 0
+            if deaths >= DEATHS:
+                self._give_up(pid, end)
+                return
+            _say(f"the daemon, pid {pid}, {end}; bringing it back")
+            self._pause(PAUSES[min(max(deaths - 1, 0), len(PAUSES) - 1)])
+            if not self._wait_for_the_store():
+                return
+            adopted, is_first = 0, False
+
+    def _start(self) -> tuple[int, str]:
+        """Start a daemon and follow it to its end."""
+        self._was_ready = False
+        self._said = os.fstat(2).st_size
+        self._pipe, word = os.pipe()
+        pid = self._fork(word)
+        os.close(word)
+        os.environ.pop(ARMED, None)
+        while (status := _reap(pid)) is None:
+            self._listen(self.bell.wait([self._pipe] if self._pipe >= 0 else [], None))
+        self._listen_to_the_end()
+        return pid, _fate(status)
+
+    def _fork(self, word: int) -> int:
+        """The child waits for our go: until its pid is written down, it ends with us."""
+        waits, go = os.pipe()
+        if pid := os.fork():
+            os.close(waits)
+            self._note(pid)
+            os.write(go, b"!")
+            os.close(go)
+            return pid
+        try:
+            os.close(go)
+            if os.read(waits, 1):
+                self._become(word)
+        finally:
+            os._exit(127)
+
+    def _become(self, word: int) -> None:
+        os.setsid()
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGHUP, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        os.set_inheritable(word, True)
+        command = [*self._command, "--ready-fd", str(word)]
+        try:
+            os.execv(command[0], command)
+        except OSError as error:
+            _say(f"{command[0]} cannot be run: {error.strerror}")
+
+    def _listen(self, ready: list[int]) -> None:
+        """Pass on what the daemon says of its start."""
+        if self._pipe not in ready:
+            return
+        news = os.read(self._pipe, 65536)
+        self._was_ready = self._was_ready or b'"ready"' in news
+        self._tell(news, more=bool(news) and not news.endswith(b"\n"))
+        if not news:
+            os.close(self._pipe)
+            self._pipe = -1
+
+    def _listen_to_the_end(self) -> None:
+        """Its last word may still be on the way; but what it left behind may hold the pipe open."""
+        while self._pipe >= 0 and select.select([self._pipe], [], [], 0)[0]:
+            self._listen([self._pipe])
+        if self._pipe >= 0:
+            os.close(self._pipe)
+            self._pipe = -1
+        self._tell(b"")
+
+    def _tell(self, news: bytes, more: bool = False) -> None:
+        if self._ready < 0:
+            return
+        try:
+            os.write(self._ready, news)
+        except OSError:
+            more = False  # who started us has gone
+        if not more:
+            os.close(self._ready)
+            self._ready = -1
+
+    def _adopt(self, pid: int) -> tuple[int, str]:
+        """Follow a daemon that somebody else has started. It is the one, if the lock is held and names it."""
+        watch = _watch(pid)
+        self._note(pid)
+        self._tell(b'{"ready": true}\n')
+        self._was_ready = True
+        self._said = os.fstat(2).st_size
+        os.environ.pop(ARMED, None)
+        try:
+            if not self._is_free() and self._is_named(pid):
+                while not self._has_ended(watch):
+                    pass
+        finally:
+            if watch >= 0:
+                os.close(watch)
+        return pid, "ended"
+
+    def _has_ended(self, watch: int) -> bool:
+        if watch >= 0:
+            return bool(self.bell.wait([watch], None))
+        self.bell.wait([], LOOK)
+        return self._is_free()
+
+    def _pause(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            self.bell.wait([], left)
+
+    def _wait_for_the_store(self) -> bool:
+        """Somebody else may hold it just now, such as `clew notify`. False: another daemon did, and was stopped."""
+        if self._is_free():
+            return True
+        while not self._is_free():
+            self._pause(LOOK)
+        return b'"stopping": true' not in self._holder()
+
+    def _is_free(self) -> bool:
+        try:
+            handle = os.open(f"{self._run}/clew.lock", os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return True
+        try:
+            return _try(handle, fcntl.LOCK_SH)  # two who only look do not see each other
+        finally:
+            os.close(handle)
+
+    def _holder(self) -> bytes:
+        try:
+            with open(f"{self._run}/clew.lock", "rb", 0) as file:
+                return file.read()
+        except FileNotFoundError:
+            return b""
+
+    def _is_named(self, pid: int) -> bool:
+        return b'"pid": %d,' % pid in self._holder()
+
+    def _is_on_purpose(self, pid: int) -> bool:
+        return self._is_named(pid) and b'"stopping": true' in self._holder()
+
+    def _note(self, daemon: int) -> None:
+        line = b'{"pid": %d, "since": %d, "daemon": %d, "began": %d}' % (os.getpid(), self._since, daemon, _millis())
+        os.pwrite(self._lock, line.ljust(SIZE), 0)
+
+    def _give_up(self, pid: int, end: str) -> None:
+        why = f"the daemon died {DEATHS} times in a row; the last one, pid {pid}, {end}{_last_words(self._said)}"
+        _say(f"given up: {why}")
+        draft = f"{self._run}/{GAVE_UP}.draft"
+        with open(draft, "w", encoding="utf-8") as file:
+            file.write(why)
+        os.replace(draft, f"{self._run}/{GAVE_UP}")
+
+
+def _watch(pid: int) -> int:
+    """What can be read once a process has ended; -1: this system has no such thing, or it has ended."""
+    if sys.platform == "linux":
+        try:
+            return os.pidfd_open(pid)
+        except OSError:
+            return -1
+    return -1
+
+
+def _reap(pid: int) -> int | None:
+    ended, status = os.waitpid(pid, os.WNOHANG)
+    return status if ended else None
+
+
+def _fate(status: int) -> str:
+    code = os.waitstatus_to_exitcode(status)
+    return f"ended with exit code {code}" if code >= 0 else f"was killed by {_name(-code)}"
+
+
+def _name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _last_words(begin: int) -> str:
+    said = os.pread(2, 1 << 16, max(begin, os.fstat(2).st_size - (1 << 16))).decode("utf-8", "replace")
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return f": {lines[-1][:WORDS]}" if lines else ""
+
+
+def _say(words: str) -> None:
+    stamp = time.strftime("%Y-%m-%d %H:%M:%S")
+    os.write(2, f"{stamp} supervisor: {words}\n".encode())
+
+
+def _try(handle: int, how: int = fcntl.LOCK_EX) -> bool:
+    try:
+        fcntl.flock(handle, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _try_for_a_moment(handle: int) -> bool:
+    until = time.monotonic() + PATIENCE
+    while not _try(handle):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def _millis() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _detach() -> None:
+    """Nobody's child, in a session of its own."""
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+
+
+def main(run: str, ready: str, adopted: str, *command: str) -> None:
+    _detach()
+    supervisor = Supervisor(run, int(ready), list(command))
+    try:
+        if supervisor.take():
+            supervisor.keep(int(adopted))
+    except Told:
+        return
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,95 @@
+"""A command on a terminal of its own, driven as a person would: keys in, what is shown out. No sleeps: it waits for
+words, or for the end."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Sequence
+from types import TracebackType
+
+from tests.daemons import PATIENCE, Clew, _argv
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[=>78])")
+
+
+class Terminal:
+    """`shown` is all that was written so far, without the sequences that move the cursor and set colours."""
+
+    def __init__(self, clew: Clew, args: Sequence[str], columns: int = 100) -> None:
+        self._own, child = pty.openpty()
+        fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
+        environ = {**clew._environ(), "TERM": "xterm", "LANG": "C.UTF-8"}
+        self.process = subprocess.Popen(
+            _argv(args), stdin=child, stdout=child, stderr=child, env=environ, start_new_session=True
+        )
+        os.close(child)
+        self._raw = b""
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(PATIENCE)
+        os.close(self._own)
+
+    @property
+    def raw(self) -> str:
+        return self._raw.decode(errors="replace")
+
+    @property
+    def shown(self) -> str:
+        return _ESCAPES.sub("", self.raw).replace("\r\n", "\n").replace("\r", "")
+
+    @property
+    def lines(self) -> list[str]:
+        """What is left to see of a command that only ever wipes its last line."""
+        left = re.sub(r"[^\n]*\r\x1b\[K", "", self.raw)
+        return [line for line in _ESCAPES.sub("", left).replace("\r", "").split("\n") if line]
+
+    def type(self, keys: str) -> None:
+        os.write(self._own, keys.encode())
+
+    def read_until(self, words: str, times: int = 1) -> str:
+        deadline = time.monotonic() + PATIENCE
+        while self.shown.count(words) < times:
+            assert self._read() and time.monotonic() < deadline, f"there is no {words!r}:\n{self.shown}"
+        return self.shown
+
+    def wait(self) -> int:
+        """To its end; the exit code."""
+        while self._read():
+            pass
+        return self.process.wait(PATIENCE)
+
+    def _read(self) -> bool:
+        assert select.select([self._own], [], [], PATIENCE)[0], f"nothing comes any more:\n{self.shown}"
+        try:
+            piece = os.read(self._own, 65536)
+        except OSError:  # Linux says so at the end of a terminal
+            return False
+        self._raw += piece
+        for _ in range(piece.count(b"\x1b[6n")):  # where is the cursor? As any terminal tells it.
+            os.write(self._own, b"\x1b[5;1R")
+        return bool(piece)
+
+
+def read_words(process: subprocess.Popen[str], count: int) -> str:
+    """What a command prints to stdout, until it has begun that many words. Past Python's buffer, which would keep what
+    comes behind them."""
+    assert process.stdout is not None
+    read = ""
+    while len(read.split()) < count:
+        piece = os.read(process.stdout.fileno(), 4096).decode()
+        assert piece, f"it ended after {read!r}"
+        read += piece
+    return read

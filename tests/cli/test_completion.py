@@ -1,0 +1,65 @@
+"""Completion in a shell, by the real shells where they are installed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.daemons import Clew
+
+
+def completed(clew: Clew, words: str, last: int) -> list[str]:
+    """What a shell would be told: lines of a kind and a value."""
+    given = {"_CLEW_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(last)}
+    return [line.partition(",")[2] for line in clew(env=given).splitlines()]
+
+
+def test_commands_and_options_are_completed(clew: Clew) -> None:
+    assert completed(clew, "clew thr", 1) == ["threads"]
+    assert "--supplement" in completed(clew, "clew resume --s", 2)
+
+
+def test_ids_of_threads_are_completed_whether_active_or_finished(clew: Clew) -> None:
+    threads = [clew.json("run", "!text hi")["thread"] for _ in range(2)]
+    clew("done", threads[0])
+    assert set(completed(clew, "clew show 01", 2)) >= set(threads)
+    assert completed(clew, f"clew chat {threads[0].lower()[:24]}", 2) == threads[:1]
+
+
+def test_without_a_daemon_nothing_is_completed_nothing_said_and_nothing_started(tmp_path: Path) -> None:
+    idle = Clew(tmp_path / "home")
+    result = idle.run(env={"_CLEW_COMPLETE": "bash_complete", "COMP_WORDS": "clew show 0", "COMP_CWORD": "2"})
+    assert (result.out.strip(), result.err) == ("", "")
+    assert not idle.home.root.exists()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_is_printed(clew: Clew, shell: str) -> None:
+    script = clew("completion", shell)
+    assert f"_CLEW_COMPLETE={shell}_complete" in script
+    assert clew.json("completion", shell) == {"shell": shell, "script": script.removesuffix("\n")}
+
+
+@pytest.mark.parametrize("shell", [shell for shell in ("bash", "zsh", "fish") if shutil.which(shell)])
+def test_a_shell_takes_its_script(clew: Clew, shell: str) -> None:
+    done = subprocess.run([shell, "-n"], input=clew("completion", shell), capture_output=True, text=True, timeout=20)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_bash_completes_with_it(clew: Clew, tmp_path: Path) -> None:
+    thread = clew.json("run", "!text hi")["thread"]
+    program = tmp_path / "clew"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m clew.cli.main "$@"\n')
+    program.chmod(0o755)
+    ask = f"""
+    {clew("completion", "bash")}
+    COMP_WORDS=(clew show {thread[:25]}); COMP_CWORD=2
+    _clew_completion clew >/dev/null; echo "${{COMPREPLY[@]}}"
+    """
+    environ = {**clew._environ(), "PATH": f"{tmp_path}:/usr/bin:/bin"}
+    done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, env=environ, timeout=20)
+    assert (done.stdout, done.stderr) == (f"{thread}\n", "")

@@ -1,0 +1,112 @@
+"""The docs are true: what they quote is said, what they name exists, and what they tell you to do works."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clew.cli.main import COMMANDS
+from clew.door import Clew as Door
+from tests.daemons import SCRIPTED, Clew
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = ("quickstart", "runbook", "troubleshooting", "python", "cli")
+
+
+def page(name: str) -> str:
+    return (DOCS / f"{name}.md").read_text(encoding="utf-8")
+
+
+def said_by_clew() -> list[str]:
+    """Every text in the source, in one line each; what an f-string puts in is left out."""
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "src").rglob("*.py"))
+    nodes = (node for tree in trees for node in ast.walk(tree))
+    return [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+
+
+def quotes() -> list[str]:
+    return [line[2:] for line in page("troubleshooting").splitlines() if line.startswith("> ")]
+
+
+def test_every_message_that_troubleshooting_quotes_is_one_that_clew_says() -> None:
+    said = said_by_clew()
+    assert len(quotes()) > 20
+    for quote in quotes():
+        pieces = [piece for part in re.split(r"…|\. ", quote) if len(piece := part.strip(" ().`")) > 3]
+        missing = [piece for piece in pieces if not any(piece in text for text in said)]
+        assert pieces and not missing, quote
+
+
+def test_every_command_that_the_docs_name_exists() -> None:
+    for name in PAGES:
+        code = re.findall(r"```sh\n(.*?)```|`([^`\n]+)`", page(name), re.DOTALL)
+        lines = [line for block, inline in code for line in (block or inline).splitlines()]
+        named = {found[1] for line in lines if (found := re.match(r"(?:\./)?clew ([a-z]+)\b", line))}
+        assert named <= set(COMMANDS), name
+
+
+def known_tests() -> set[str]:
+    texts = (path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    return {name for text in texts for name in re.findall(r"def (test_\w+)", text)}
+
+
+def test_every_test_and_room_that_the_map_names_exists() -> None:
+    text = page("test-map")
+    assert set(re.findall(r"`(test_\w+)`", text)) - known_tests() == set()
+    assert [room for room in re.findall(r"`(tests/\w+)`", text) if not (ROOT / room).is_dir()] == []
+    rooms = {f"tests/{path.parent.name}" for path in (ROOT / "tests").glob("*/test_*.py")}
+    assert rooms <= set(re.findall(r"`(tests/\w+)`", text))
+
+
+def test_the_page_about_python_names_every_method_and_only_kinds_of_events_that_there_are() -> None:
+    text = page("python")
+    methods = [name for name in vars(Door) if not name.startswith("_")]
+    assert [name for name in methods if f"`{name}(" not in text] == []
+    kinds = [
+        kind for row in re.findall(r"^\| (`[a-z.`, ]+) \| (?:yes)? ?\|", text, re.MULTILINE) for kind in row.split(", ")
+    ]
+    assert len(kinds) > 10
+    said = set(said_by_clew())
+    assert [kind for kind in kinds if kind.strip("`") not in said] == []
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [path.name for path in DOCS.glob("*.md") if f"docs/{path.name}" not in readme] == []
+
+
+def block(heading: str) -> str:
+    """The shell commands under a heading of the runbook."""
+    found = re.search(rf"^## {heading}\n.*?```sh\n(.*?)```", page("runbook"), re.DOTALL | re.MULTILINE)
+    assert found is not None
+    return found[1]
+
+
+def follow(heading: str, home: Path, backup: Path) -> str:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environ = {**os.environ, "PATH": path, "CLEW_HOME": str(home), "BACKUP": str(backup)}
+    done = subprocess.run(["sh", "-eu"], input=block(heading), env=environ, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("runs", [True, False], ids=["while it runs", "while it does not"])
+def test_a_backup_made_by_the_runbook_is_restored_by_it(tmp_path: Path, runs: bool) -> None:
+    backup = tmp_path / "backup"
+    with Clew(tmp_path / "one", SCRIPTED) as one:
+        thread = one.json("run", "!text hello")["thread"]
+        if not runs:
+            one("down")
+        follow("Back up", one.root, backup)
+        one.json("run", "!text said after the backup")
+    with Clew(tmp_path / "two", SCRIPTED) as two:
+        assert follow("Restore", two.root, backup).splitlines()[-1] == "1 threads, 0 damaged"
+        assert [passage["text"] for passage in two.json("read", thread)] == ["!text hello", "hello"]
+        assert two.json("run", "!text on we go")["state"] == "completed"

@@ -1,0 +1,272 @@
+"""Who brings the daemon back: what is killed, in which order, and what is left then. On real processes."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clew import launch, lock, processes, supervisor
+from tests.daemons import SCRIPTED, Clew
+
+BROKEN = "[http]\nprot = 1\n"
+
+
+@pytest.fixture
+def clew(tmp_path: Path) -> Iterator[Clew]:
+    with Clew(tmp_path / "home") as clew:
+        yield clew
+
+
+def supervised(clew: Clew) -> bool:
+    return bool(clew.json("status")["daemon"]["supervised"])
+
+
+def test_it_is_very_small_and_has_a_session_of_its_own(clew: Clew) -> None:
+    daemon = processes.look(clew.up())
+    small = processes.look(clew.supervisor)
+    assert daemon is not None and small is not None
+    assert small.rss < 15 << 20
+    assert (small.session, daemon.parent, daemon.session) == (small.pid, small.pid, daemon.pid)
+    assert small.parent != os.getpid()
+    assert supervised(clew)
+
+
+def test_a_killed_daemon_is_brought_back_by_itself_as_often_as_it_takes(clew: Clew) -> None:
+    seen = {clew.up()}
+    thread = clew.json("run", "!text kept")["thread"]
+    for _ in range(2):
+        clew.kill()
+        back = clew.json("up")
+        assert back["started"] is False  # nobody but the supervisor has started it
+        seen.add(back["daemon"]["pid"])
+    assert len(seen) == 3
+    assert "has ended without being asked to" in clew("logs")
+    assert clew.json("show", thread)["status"] == "idle"
+
+
+def test_a_kill_point_is_armed_for_the_first_daemon_only(clew: Clew) -> None:
+    dies = clew.up(env={"CLEW_CRASH": "turn.ended-not-owed"})
+    turn = clew.json("start", "!text once")
+    clew.wait_gone(dies)
+    clew.up()
+    assert clew.wait_ended(turn)["text"] == "once"
+    clew.wait_ended(clew.json("start", "!text twice"))
+    assert clew.pid != dies
+
+
+def test_neither_is_taken_for_a_part_of_the_work_that_started_it(clew: Clew) -> None:
+    daemon = clew.up(env={processes.VARIABLE: "store:incarnation:1"})
+    found = [processes.look(pid) for pid in (daemon, clew.supervisor)]
+    assert [process.mark for process in found if process] == [None, None]
+
+
+def test_when_the_supervisor_dies_the_daemon_goes_on_and_the_next_command_restores_it(clew: Clew) -> None:
+    pid = clew.up()
+    clew.kill_supervisor()
+    assert clew("status").splitlines()[2].startswith("crashes   nothing brings it back")
+    assert not supervised(clew)  # who only looks restores nothing
+    several = [clew.begin("threads") for _ in range(3)]
+    assert [clew.wait(process).code for process in several] == [0, 0, 0]
+    assert supervised(clew)
+    assert clew.pid == pid
+    for late in set(clew.alive()) - {pid, clew.supervisor}:
+        clew.wait_gone(late)  # each of the commands may have tried to, and one was the first
+    clew.kill()
+    assert clew.json("up")["started"] is False
+
+
+def test_an_adopted_daemon_that_is_stopped_is_not_brought_back(clew: Clew) -> None:
+    clew.up()
+    clew.kill_supervisor()
+    clew("threads")
+    adopter = clew.supervisor
+    clew.kill(signal.SIGTERM)
+    clew.wait_gone(adopter)
+    assert clew.alive() == []
+
+
+def test_a_daemon_that_ends_by_a_signal_in_order_is_not_brought_back(clew: Clew) -> None:
+    clew.up()
+    keeper = clew.supervisor
+    clew.kill(signal.SIGTERM)
+    clew.wait_gone(keeper)
+    assert clew.alive() == []
+
+
+DEATHS = {
+    "nothing": "",
+    "the daemon": "d",
+    "the supervisor": "s",
+    "the daemon, then the supervisor": "ds",
+    "the supervisor, then the daemon": "sd",
+    "the supervisor, its daemon and what brought it back": "srd",
+}
+
+
+@pytest.mark.parametrize("deaths", DEATHS.values(), ids=DEATHS.keys())
+def test_down_leaves_nothing_whatever_was_killed(clew: Clew, deaths: str) -> None:
+    clew.up()
+    for each in deaths:
+        match each:
+            case "d":
+                clew.kill()
+            case "s":
+                clew.kill_supervisor()
+            case "r":
+                clew("threads")
+    clew("down")
+    assert clew.alive() == []
+    assert not clew.home.socket.exists()
+    assert lock.is_free(clew.home.lock)
+
+
+HELD = """
+import os, sys
+if "clew.daemon" in sys.orig_argv:
+    os.read(os.open(os.environ["HOLD"], os.O_RDONLY), 1)
+"""
+
+
+def test_down_finds_a_daemon_that_has_only_just_begun_and_lost_its_supervisor(clew: Clew, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(HELD)
+    os.mkfifo(tmp_path / "hold")
+    clew.env = {"PYTHONPATH": str(tmp_path), "HOLD": str(tmp_path / "hold")}
+    starting = clew.begin("up")
+    hold = os.open(tmp_path / "hold", os.O_WRONLY)  # it is there, long before it takes the store
+    try:
+        clew.kill_supervisor()
+        assert clew("down") == "stopped\n"
+    finally:
+        os.close(hold)
+    assert clew.wait(starting).code == 1
+    assert clew.alive() == []
+
+
+def test_a_start_that_was_interrupted_starts_nothing(tmp_path: Path) -> None:
+    """Who asked for a daemon has gone before there was a supervisor: nobody would know of it."""
+    asked, ready = os.pipe()
+    os.close(asked)
+    ends, life = os.pipe()  # it ends with the last process that has it
+    began = tmp_path / "began"
+    command = [sys.executable, "-I", "-S", supervisor.__file__, str(tmp_path), str(ready), "0"]
+    subprocess.run([*command, "/usr/bin/touch", str(began)], pass_fds=[ready, life], check=True)
+    os.close(ready)
+    os.close(life)
+    assert os.read(ends, 1) == b""
+    os.close(ends)
+    assert (tmp_path / supervisor.LOCK).exists() and not began.exists()
+
+
+def test_it_waits_for_somebody_else_who_holds_the_store(clew: Clew) -> None:
+    clew.up()
+    handle = os.open(clew.home.lock, os.O_RDWR)
+    other = threading.Thread(target=fcntl.flock, args=(handle, fcntl.LOCK_EX))
+    other.start()
+    clew.kill()
+    other.join()
+    assert "is just being brought back" in clew.run("status").err
+    os.close(handle)
+    assert clew.json("up")["started"] is False
+
+
+BLIND = """
+import os, sys
+def pidfd_open(pid):
+    raise OSError
+os.pidfd_open = pidfd_open
+sys.argv.pop(0)
+exec(compile(open(sys.argv[0]).read(), sys.argv[0], "exec"))
+"""
+
+
+def test_where_the_system_cannot_wake_it_it_looks(clew: Clew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "blind.py").write_text(BLIND)
+    clew.up()
+    clew.kill_supervisor()
+    monkeypatch.setattr(launch, "_small_python", lambda: [sys.executable, "-I", "-S", str(tmp_path / "blind.py")])
+    launch.supervise(clew.home)
+    assert supervised(clew)
+    clew.kill()
+    assert clew.json("up")["started"] is False
+
+
+def test_restart_makes_both_anew(clew: Clew) -> None:
+    before = {clew.up(), clew.supervisor}
+    clew("restart")
+    assert before.isdisjoint({clew.pid, clew.supervisor})
+    assert supervised(clew)
+    assert len(clew.alive()) == 2
+
+
+def test_in_the_foreground_it_has_no_supervisor(clew: Clew) -> None:
+    daemon = clew.begin("up", "--foreground")
+    assert daemon.stderr is not None
+    assert daemon.stderr.readline().startswith("ready")
+    clew("threads")
+    assert not supervised(clew)
+    assert clew.alive() == []  # beside the command that began it
+    assert clew.end(daemon).code == 0
+
+
+def test_a_daemon_that_cannot_start_at_all_leaves_no_supervisor(clew: Clew) -> None:
+    clew.configure(BROKEN)
+    result = clew.run("up")
+    assert (result.code, "http.prot is not a setting" in result.err) == (1, True)
+    clew.wait_gone(clew.supervisor)
+    assert clew.alive() == []
+
+
+def test_after_five_quick_deaths_it_is_given_up_and_the_next_command_says_why(clew: Clew) -> None:
+    clew.up()
+    keeper = clew.supervisor
+    left = leave_a_child(clew)
+    clew.configure(BROKEN)
+    clew.kill()
+    clew.wait_gone(keeper)
+    for command in ("status", "threads"):
+        result = clew.run(command)
+        assert result.code == 3
+        assert "the daemon died 5 times in a row" in result.err
+        assert "line 2: http.prot is not a setting" in result.err
+        assert "`clew up` tries again" in result.err
+    assert "tries again" in clew.json("threads", code=3)["error"]["message"]
+    clew.configure(SCRIPTED)
+    clew.up()
+    assert left.wait() == -signal.SIGTERM
+    assert supervised(clew)
+    assert clew.json("threads") == []
+
+
+def test_what_a_dead_daemon_left_is_ended_by_down_also_if_a_later_one_could_not_even_start(clew: Clew) -> None:
+    clew.up()
+    left = leave_a_child(clew)
+    clew.kill_supervisor()
+    clew.kill()
+    clew.configure(BROKEN)
+    assert clew.run("up").code == 1
+    clew("down")
+    assert left.wait() == -signal.SIGTERM
+
+
+def test_down_forgets_that_it_was_given_up(clew: Clew) -> None:
+    clew.home.prepare()
+    (clew.home.run / supervisor.GAVE_UP).write_text("it died")
+    assert clew.run("status").err.startswith("clew: it died. `clew logs` and ")
+    clew("down")
+    assert clew.run("status").err == "clew: the daemon does not run; `clew up` starts it\n"
+
+
+def leave_a_child(clew: Clew) -> subprocess.Popen[bytes]:
+    """A process with the mark of this home's store, as a runtime's child that nobody has ended."""
+    holder = lock.read(clew.home.lock)
+    assert holder is not None and holder.store is not None
+    mark = processes.Marks(holder.store, "dead").next()
+    return subprocess.Popen(["sleep", "600"], env={**os.environ, processes.VARIABLE: str(mark)})
