@@ -5,102 +5,36 @@ The dataclasses are the whole truth: their type hints drive the loader, and `doc
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType, NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
+from clew.config_rules import (
+    Address,
+    ApprovalPolicy,
+    AtLeastOne,
+    Between,
+    Expanded,
+    Hidden,
+    Level,
+    Name,
+    Place,
+    Port,
+    Sandbox,
+    Seconds,
+    Secret,
+    Timeout,
+)
 from clew.errors import ConfigError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
-
-
-class Rule(Protocol):
-    """What a value must be beyond its type."""
-
-    words: str
-
-    def holds(self, value: Any) -> bool: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Between:
-    least: float
-    most: float = float("inf")
-
-    @property
-    def words(self) -> str:
-        return f"at least {self.least:g}" if self.most == float("inf") else f"from {self.least:g} to {self.most:g}"
-
-    def holds(self, value: float) -> bool:
-        return self.least <= value <= self.most
-
-
-@dataclass(frozen=True, slots=True)
-class OneOf:
-    choices: tuple[str, ...]
-
-    @property
-    def words(self) -> str:
-        return "one of " + ", ".join(self.choices)
-
-    def holds(self, value: str) -> bool:
-        return value in self.choices
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """A text that matches a pattern as a whole."""
-
-    pattern: str
-    words: str
-
-    def holds(self, value: str) -> bool:
-        return re.fullmatch(self.pattern, value) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class WebAddress:
-    words: str = "an address such as https://example.org/hook"
-
-    def holds(self, value: str) -> bool:
-        try:
-            parts = urlsplit(value)
-            return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            return False
-
-
-@dataclass(frozen=True, slots=True)
-class Expanded:
-    """A path, in which a leading `~` is the person's own folder."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hidden:
-    """A secret: never shown in an error, redacted in the log."""
-
-
-Place = Annotated[str, Expanded()]
-Secret = Annotated[str, Hidden()]
-Address = Annotated[str, WebAddress()]
-Port = Annotated[int, Between(0, 65535)]
-Count = Annotated[int, Between(0)]
-AtLeastOne = Annotated[int, Between(1)]
-Seconds = Annotated[float, Between(0)]
-Timeout = Annotated[float, Between(0.1)]
-Name = Annotated[str, Shape(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _")]
-Level = Annotated[str, OneOf(("debug", "info", "warning", "error"))]
-Sandbox = Annotated[str, OneOf(("read-only", "workspace-write", "danger-full-access"))]
-ApprovalPolicy = Annotated[str, OneOf(("untrusted", "on-request", "never"))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,16 +275,16 @@ def _line(text: str, key: tuple[str, ...]) -> int:
             data = tomllib.loads("".join(lines[:end]))
         except tomllib.TOMLDecodeError:
             continue
-        if _has(data, key):
+        if has(data, key):
             return begins
         begins = end + 1
     return 1
 
 
-def _has(data: object, key: tuple[str, ...]) -> bool:
+def has(data: object, key: tuple[str, ...]) -> bool:
     if not key:
         return True
-    return isinstance(data, dict) and key[0] in data and _has(data[key[0]], key[1:])
+    return isinstance(data, dict) and key[0] in data and has(data[key[0]], key[1:])
 
 
 def _leave_out(data: dict[str, Any], key: tuple[str, ...]) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
-from clew.config import Config, Hidden, present, split, suggestion
+from clew.config import Config, has, present, split, suggestion
+from clew.config_rules import Hidden
 from clew.errors import ConfigError
 
 SECRET = "[secret]"
@@ -39,7 +40,7 @@ def kind_of(key: Key) -> type:
 
 def all_settings(config: Config, data: Mapping[str, Any]) -> list[Setting]:
     """What counts; `data` is the file as TOML reads it."""
-    return [Setting(".".join(key), value, _is_in(data, key)) for key, value in _walk(config, ())]
+    return [Setting(".".join(key), value, has(data, key)) for key, value in _walk(config, ())]
 
 
 def below(settings: list[Setting], key: Key) -> list[Setting]:
@@ -77,9 +78,3 @@ def _walk(table: Any, at: Key) -> Iterator[tuple[Key, Any]]:
 
 def _is_hidden(hint: Any) -> bool:
     return any(isinstance(rule, Hidden) for rule in split(present(hint))[1])
-
-
-def _is_in(data: Any, key: Key) -> bool:
-    if not key:
-        return True
-    return isinstance(data, Mapping) and key[0] in data and _is_in(data[key[0]], key[1:])

@@ -10,7 +10,11 @@ from clew import config
 from clew.home import Home
 
 
-@click.command("codex", context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.command(
+    "codex",
+    short_help="The Codex that clew uses, with your arguments.",
+    context_settings={"ignore_unknown_options": True, "help_option_names": []},
+)
 @click.argument("args", nargs=-1, type=click.UNPROCESSED)
 def codex_command(args: tuple[str, ...]) -> None:
     """The Codex that clew uses, with your arguments."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FrameType
@@ -66,7 +67,7 @@ def thread_options(command: F) -> F:
 def run_command(out: Out, /, prompt: str, **options: Any) -> None:
     """One turn in the foreground: stream it, print the answer, exit 0 when it completed and 1 when not.
 
-    A PROMPT of - is read from stdin. Ctrl-C stops the turn; a second one leaves it running.
+    A PROMPT of - is read from stdin. Ctrl-C stops the turn; a second one does not wait for its end.
     """
     from clew.cli.follow import WORKING, follow_turn
     from clew.cli.screen import Screen
@@ -121,7 +122,7 @@ def stop_by_ctrl_c(screen: Screen, client: Client, thread: str) -> None:
             screen.say(f"\nleft it; clew watch {thread} comes back to it")
             raise KeyboardInterrupt
         asked = True
-        screen.say("\nstopping the turn… (Ctrl-C again leaves it running)")
+        screen.say("\nstopping the turn… (Ctrl-C again does not wait for its end)")
         try:
             client.post("threads", thread, "stop")
         except ClewError as error:
@@ -150,7 +151,12 @@ def opening(kind: str, text: str, options: Mapping[str, Any]) -> dict[str, Any]:
     workspace = os.path.abspath(given.pop("workspace"))  # noqa: PTH100 (the folder as its owner names it)
     files = given.pop("files")
     body = {"message_id": new_message_id(), "text": text, "kind": kind, "workspace": workspace}
-    return {**body, "attachments": files, **given}
+    return {**body, "attachments": files, **given, "notify": _with_terminal(given["notify"])}
+
+
+def _with_terminal(target: str | None) -> str | None:
+    """`local` means this very terminal, if it is one and still there when the answer comes."""
+    return f"local:{os.ttyname(2)}" if target == "local" and sys.stderr.isatty() else target
 
 
 @click.command("send", short_help="Say something in a thread.")

@@ -1,0 +1,87 @@
+"""What a setting may be beyond its type, as marks on type hints."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, Protocol
+from urllib.parse import urlsplit
+
+
+class Rule(Protocol):
+    """What a value must be beyond its type."""
+
+    words: str
+
+    def holds(self, value: Any) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    least: float
+    most: float = float("inf")
+
+    @property
+    def words(self) -> str:
+        return f"at least {self.least:g}" if self.most == float("inf") else f"from {self.least:g} to {self.most:g}"
+
+    def holds(self, value: float) -> bool:
+        return self.least <= value <= self.most
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    choices: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        return "one of " + ", ".join(self.choices)
+
+    def holds(self, value: str) -> bool:
+        return value in self.choices
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A text that matches a pattern as a whole."""
+
+    pattern: str
+    words: str
+
+    def holds(self, value: str) -> bool:
+        return re.fullmatch(self.pattern, value) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class WebAddress:
+    words: str = "an address such as https://example.org/hook"
+
+    def holds(self, value: str) -> bool:
+        try:
+            parts = urlsplit(value)
+            return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """A path, in which a leading `~` is the person's own folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A secret: never shown in an error, redacted in the log."""
+
+
+Place = Annotated[str, Expanded()]
+Secret = Annotated[str, Hidden()]
+Address = Annotated[str, WebAddress()]
+Port = Annotated[int, Between(0, 65535)]
+AtLeastOne = Annotated[int, Between(1)]
+Seconds = Annotated[float, Between(0)]
+Timeout = Annotated[float, Between(0.1)]
+Name = Annotated[str, Shape(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _")]
+Level = Annotated[str, OneOf(("debug", "info", "warning", "error"))]
+Sandbox = Annotated[str, OneOf(("read-only", "workspace-write", "danger-full-access"))]
+ApprovalPolicy = Annotated[str, OneOf(("untrusted", "on-request", "never"))]
