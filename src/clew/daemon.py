@@ -31,7 +31,7 @@ from clew.http import listen
 from clew.http.door import Door
 from clew.http.shapes import DaemonView
 from clew.parts import Parts, assemble, close_all
-from clew.store import Store
+from clew.store import Store, deliveries
 from clew.store.migrate import open_store
 from clew.views import Notified
 
@@ -148,6 +148,8 @@ async def notify_once(home: Home, *, dry_run: bool, retry_failed: bool) -> list[
             parts = assemble(settings, clock, home, processes.Marks(store.id, incarnation), live.announce)
             try:
                 engine = build_engine(home, clock, settings, store, parts, incarnation, live)
+                if not dry_run:  # we hold the lock, so whoever was sending is dead
+                    await store.write(lambda tx: deliveries.release_sending(tx, clock.now()))
                 return await engine.notify(dry_run=dry_run, retry_failed=retry_failed)
             finally:
                 await close_all(parts)

@@ -44,7 +44,8 @@ def test_a_commands_line_of_help_is_its_own(name: str) -> None:
     assert command is not None
     assert command.name == name
     assert command.short_help == COMMANDS[name][1]
-    assert any("--json" in option.opts for option in command.params)
+    own_words = name == "codex"  # everything behind it is Codex's own
+    assert own_words or any("--json" in option.opts for option in command.params)
 
 
 @pytest.fixture
