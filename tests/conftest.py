@@ -5,12 +5,20 @@ from __future__ import annotations
 import os
 import select
 import signal
+import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 
 GRACE = 2.0  # seconds in which a child that was told to end may still do so
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Login shells of agents read nobody's profile: what that prints would be part of a command's output."""
+    home = tempfile.TemporaryDirectory(prefix="clew-home-")
+    config.add_cleanup(home.cleanup)
+    os.environ["HOME"] = home.name
 
 
 @pytest.fixture(scope="session")

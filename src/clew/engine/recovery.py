@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from clew.engine import words
 from clew.engine.core import Core
-from clew.engine.ending import End, end_and_ask, end_and_continue
+from clew.engine.ending import End, end_and_ask, end_and_continue, end_turn
 from clew.engine.progress import may_have_acted
 from clew.engine.runner import Runner, of_record
 from clew.engine.sessions import Sessions
@@ -176,12 +176,12 @@ class Recovery:
         now = self._core.clock.now()
 
         def again(tx: Tx) -> None:
-            if turns.requeue(tx, turn):
+            if turns.is_stopping(tx, turn.id):
+                end_turn(tx, self._core, turn, End(TurnState.INTERRUPTED))
+            elif turns.requeue(tx, turn):
                 tx.log(turn.thread, turn.id, "turn.queued", now, origin=turn.origin, again=True)
 
-        if await self._core.store.read(lambda tx: turns.is_stopping(tx, turn.id)):
-            await self._runner.end(turn, End(TurnState.INTERRUPTED))
-        elif turn.attempts >= ATTEMPTS:
+        if turn.attempts >= ATTEMPTS:
             await self._runner.end(turn, End(TurnState.FAILED, problem=words.never_began(turn.attempts)))
         else:
             await self._core.write_down(again)
