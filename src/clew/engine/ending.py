@@ -195,12 +195,23 @@ def queue_turn(
     return turn
 
 
-def drop(tx: Tx, core: Core, turn: Turn) -> None:
-    """A queued turn that a person does not want any more. Nothing is owed for it, and that is written down too."""
+def drop(tx: Tx, core: Core, turn: Turn, told: str = words.STEER_QUEUED) -> None:
+    """A queued turn that a person does not want any more. Nothing is owed for it, and that is written down too. What
+    was said into it, before it turned out that it had never run, is not lost with it."""
     now = core.clock.now()
-    if turns.drop_queued(tx, turn.id, now):
-        owe_nothing(tx, core, turn)
-        tx.log(turn.thread, turn.id, "turn.ended", now, state=TurnState.INTERRUPTED, error=None)
+    if not turns.drop_queued(tx, turn.id, now):
+        return
+    owe_nothing(tx, core, turn)
+    tx.log(turn.thread, turn.id, "turn.ended", now, state=TurnState.INTERRUPTED, error=None)
+    for steer in inbox.open_steers(tx, turn.id):
+        requeue_steer(tx, core, steer, told)
+
+
+def drop_all(tx: Tx, core: Core, thread: str) -> None:
+    """In a cancelled thread nothing waits."""
+    while waiting := turns.queued(tx, thread):
+        for turn in waiting:
+            drop(tx, core, turn, words.cancelled(thread))
 
 
 def log_status(tx: Tx, core: Core, thread: str, status: ThreadStatus) -> None:
@@ -210,8 +221,7 @@ def log_status(tx: Tx, core: Core, thread: str, status: ThreadStatus) -> None:
 def _move_thread(tx: Tx, core: Core, thread: Thread, end: End) -> None:
     """A task is over when its turn is; one that failed waits for a person; in a cancelled thread nothing waits."""
     if thread.status is ThreadStatus.CANCELLED:
-        for queued in turns.queued(tx, thread.id):
-            drop(tx, core, queued)
+        drop_all(tx, core, thread.id)
     if thread.kind is not ThreadKind.TASK or thread.status is not ThreadStatus.IDLE:
         return
     if end.state is TurnState.COMPLETED and not turns.count_queued(tx, thread.id):

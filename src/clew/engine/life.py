@@ -8,7 +8,7 @@ from pathlib import Path
 
 from clew import chain
 from clew.engine.core import Core
-from clew.engine.ending import drop
+from clew.engine.ending import drop_all
 from clew.errors import BadInput, NotFound, Refused
 from clew.model import ENDED, Conversation, Inbound, Thread, ThreadKind, ThreadStatus, Turn
 from clew.runtimes.base import ForkPoint
@@ -105,8 +105,7 @@ def cancel(tx: Tx, core: Core, thread: Thread) -> None:
         return
     if thread.status is ThreadStatus.COMPLETED:
         raise Refused(f"Thread {thread.id} is completed already; there is nothing to cancel.")
-    for turn in turns.queued(tx, thread.id):
-        drop(tx, core, turn)
+    drop_all(tx, core, thread.id)
     if turns.live(tx, thread.id):
         ask_stop(tx, core, thread)
     _finish(tx, core, thread, ThreadStatus.CANCELLED)
