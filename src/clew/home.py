@@ -21,7 +21,10 @@ class Home:
 
     @classmethod
     def find(cls, environ: Mapping[str, str] = os.environ) -> Home:
-        return cls(Path(environ.get("CLEW_HOME") or "~/.clew").expanduser().absolute())
+        root = Path(environ.get("CLEW_HOME") or "~/.clew").expanduser().absolute()
+        if root.exists() and not root.is_dir():
+            raise StoreError(f"{root} is not a folder: let CLEW_HOME name one, or unset it")
+        return cls(root)
 
     @classmethod
     def at(cls, folder: str | Path | None) -> Home:
