@@ -130,12 +130,14 @@ class Story:
         return [Aside("· (that was given up and is begun again)")] if self._shown.pop(key, "") else []
 
     def _activity(self, turn: str, data: Any) -> list[Piece]:
-        """Its beginning, and its end where that says more."""
+        """Its beginning, and its end where that says more. Who comes late is shown the same line."""
         key, ends = (turn, data["item"]), data["phase"] == "done"
         begun, ended = key in self._acts, self._acts.get(key, False)
         self._acts[key] = ends or ended
-        told = ended or (begun and (not ends or data["outcome"] in (None, "ok")))
-        return [] if told or not data["title"] else [Aside(activity_line(data))]
+        says_more = ends and data["outcome"] not in (None, "ok")
+        if ended or (begun and not says_more) or not data["title"]:
+            return []
+        return [Aside(activity_line(data if says_more else {**data, "phase": "started"}))]
 
 
 def _same(text: str, shown: dict[Key, str]) -> Key | None:
