@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from clew.asking import Asked
 from clew.model import Problem, TurnState
 from clew.model import Usage as Tokens
 
@@ -79,15 +80,16 @@ class Activity:
 
 @dataclass(frozen=True, slots=True)
 class GateOpened:
-    ref: str  # the runtime's own reference, unique within its process
-    kind: str
-    title: str
-    detail: str = ""
-    options: tuple[str, ...] = ()
+    """The runtime asks a person. The same `ref` again is the same request, told once more."""
+
+    ref: str  # the runtime's own reference: unique over all its processes, also after a restart
+    asked: Asked
 
 
 @dataclass(frozen=True, slots=True)
 class GateClosed:
+    """The runtime's request is settled: it took an answer, or does not want one any more."""
+
     ref: str
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from clew.asking import Answer, Policy
 from clew.events import Activity, Event
 from clew.model import Problem, Said, Usage
 
@@ -66,6 +67,7 @@ class Seat:
     fork: ForkPoint | None = None  # only where there is no continuity yet
     model: str | None = None
     effort: str | None = None
+    policy: Policy = Policy.CAREFUL
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,14 @@ class Session(Protocol):
         """Give a message to the running turn. False: not taken, and it never will be."""
 
     async def interrupt(self) -> None:
-        """Ask the running turn to end; its `TurnEnded` follows."""
+        """Ask the running turn to end; its `TurnEnded` follows. Open gates are answered with "cancelled" first."""
+
+    async def answer(self, ref: str, answer: Answer) -> bool:
+        """Give a person's answer to the request behind a gate; its `GateClosed` follows when the runtime took it.
+
+        False: there is no such request any more, and the answer had no effect. Raises RuntimeLost where that is in
+        doubt.
+        """
 
     async def record(self, turn: str) -> TurnRecord | None:
         """The truth about a turn. Raises RuntimeTrouble where it cannot be had now."""

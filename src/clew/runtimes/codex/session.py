@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
+from clew.asking import Answer
 from clew.config import CodexConfig
 from clew.errors import RuntimeLost, RuntimeTrouble
 from clew.events import Event, Notice, NoticeKind, TurnEnded
@@ -94,6 +95,9 @@ class CodexSession:
         elif not live.is_over:
             live.is_interrupted = False
             raise RuntimeTrouble("Codex has not begun the turn yet, so it cannot be stopped. Try again.")
+
+    async def answer(self, ref: str, answer: Answer) -> bool:
+        return False
 
     async def record(self, turn: str) -> TurnRecord | None:
         live = self._live

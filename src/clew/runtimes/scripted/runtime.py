@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 
+from clew.asking import Answer
 from clew.clock import Clock
 from clew.errors import RuntimeLost, RuntimeTrouble
 from clew.events import (
@@ -132,6 +133,9 @@ class ScriptedSession:
     async def interrupt(self) -> None:
         if self._stop is not None:
             self._stop.set()
+
+    async def answer(self, ref: str, answer: Answer) -> bool:
+        return False
 
     async def record(self, turn: str) -> TurnRecord | None:
         self._check()

@@ -1,0 +1,147 @@
+"""The nouns of asking: what a runtime asks a person, what a person answers, and the rules that answer for one. Frozen,
+no I/O."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from clew.model import Conversation
+
+
+class GateKind(StrEnum):
+    COMMAND = "command"
+    CHANGE = "change"  # of files
+    PERMISSION = "permission"  # anything else that the runtime may not do by itself, a tool among it
+    QUESTION = "question"
+
+
+class GateState(StrEnum):
+    OPEN = "open"
+    ANSWERED = "answered"  # a person decided; the runtime has not confirmed it
+    TAKEN = "taken"  # the runtime took the answer
+    VOID = "void"  # the runtime's request is gone
+    EXPIRED = "expired"  # nobody answered within the time that the config gives
+
+
+class Decision(StrEnum):
+    ACCEPT = "accept"
+    DECLINE = "decline"
+    CANCEL = "cancel"  # no, and stop the turn
+    REPLY = "reply"  # to questions
+
+
+class Policy(StrEnum):
+    """How much a thread may do without asking."""
+
+    CAREFUL = "careful"
+    TRUSTED = "trusted"  # writes in its workspace without asking
+    READ_ONLY = "read-only"
+    YOLO = "yolo"  # everything; has to be spelled out
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    id: str
+    text: str
+    options: tuple[str, ...] = ()
+    free: bool = True  # other words than the options are fine
+    several: bool = False  # more than one option may be chosen
+    secret: bool = False  # the answer is kept in memory only
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a runtime wants from a person, in its own words."""
+
+    kind: GateKind
+    title: str  # the exact command, the paths, the tool, the question
+    detail: str = ""  # the whole diff; what else there is to see
+    folder: str | None = None  # where a command would run
+    reason: str = ""  # why the runtime asks
+    paths: tuple[str, ...] = ()  # that a change touches
+    questions: tuple[Question, ...] = ()
+    item: str | None = None  # the activity that stands at this gate
+    blocking: bool = True  # False: the turn goes on meanwhile, and the answer is simply a message
+
+    @property
+    def subject(self) -> str:
+        """What a yes is about, to the byte: a yes to one thing never counts for another."""
+        questions = [f"{question.text}\0{question.options}" for question in self.questions]
+        return "\0".join((self.kind, self.folder or "", self.title, self.detail, *questions))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A person's decision about one gate."""
+
+    decision: Decision
+    reason: str = ""  # of a no: it reaches the agent
+    replies: tuple[tuple[str, tuple[str, ...]], ...] = ()  # question id and what was said to it
+
+    @property
+    def is_yes(self) -> bool:
+        return self.decision is Decision.ACCEPT
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    id: str
+    code: str  # what a person types
+    thread: str
+    turn: str
+    ref: str  # the runtime's own reference: unique over all its processes
+    asked: Asked
+    state: GateState
+    asked_at: int
+    warning: str = ""  # such as "may already have run"
+    answer: Answer | None = None  # without what was secret
+    answered_by: str | None = None
+    answered_at: int | None = None
+    sent_at: int | None = None  # when the answer was about to leave for the runtime: from here on it may have counted
+    closed_at: int | None = None  # taken, void or expired
+    why: str = ""  # why it is void
+    card: str | None = None  # the delivery that shows it
+    where: Conversation | None = None  # the conversation that it was shown in
+    carried: bool = False  # an unsent answer of a void gate, waiting for the same request to come again
+    reminded: bool = False
+
+
+class Effect(StrEnum):
+    DENY = "deny"
+    ASK = "ask"
+    ALLOW = "allow"
+
+
+class RuleKind(StrEnum):
+    COMMAND = "command"  # `pytest *`, word by word
+    CHANGE = "change"  # paths: `src/**`
+    TOOL = "tool"  # `github.*`
+    EXACT = "exact"  # one subject, to the byte: made by "accept for this thread"
+
+
+class Scope(StrEnum):
+    THREAD = "thread"
+    WORKSPACE = "workspace"
+    EVERYWHERE = "everywhere"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    id: str
+    effect: Effect
+    kind: RuleKind
+    pattern: str
+    scope: Scope
+    place: str  # the thread's id, the workspace's folder; empty where it holds everywhere
+    created_at: int
+    until: int | None = None  # milliseconds; None: for ever
+    created_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the rules and the thread's policy say about a request, and which of them it was."""
+
+    effect: Effect
+    why: str = ""  # `the rule allow pytest * (K3…)`, `the policy trusted`
