@@ -62,6 +62,7 @@ class Client:
         self._say = say
         self._patience = patience
         self._seen_to = False
+        self._is_lost = False
 
     def get(self, *path: str, **query: object) -> Json:
         return self._ask("GET", address(*path, **query), None, tries=TRIES)
@@ -94,13 +95,14 @@ class Client:
             try:
                 for event in self._stream(thread, after):
                     pause = 0.0
+                    self._is_lost = self._is_lost and event.kind != "hello"
                     after = after if event.seq is None else event.seq
                     yield event
                     if event.kind == "bye" and event.data["reason"] != "restarting":
                         raise Stopped("the daemon was stopped; `clew up` starts it again, and open work goes on then")
             except (*_LOST, TimeoutError):
                 pass
-            self._say("the connection was lost; coming back…")
+            self._lost("the connection was lost; coming back…")
             time.sleep(pause)
             pause = min(2.0, pause * 2 + 0.1)
 
@@ -116,7 +118,13 @@ class Client:
                 raise OutOfReach(
                     f"the daemon gave no answer in {self._patience:g} s; `clew logs` tells more"
                 ) from error
-            self._say("the connection was lost; trying again…")
+            self._lost("the connection was lost; trying again…")
+
+    def _lost(self, words: str) -> None:
+        """Said once: the same loss meets requests and streams, and may take several tries."""
+        if not self._is_lost:
+            self._say(words)
+        self._is_lost = True
 
     def _once(self, method: str, path: str, body: Json) -> Json:
         connection, response = self._open(method, path, body, self._patience)

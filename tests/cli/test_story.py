@@ -155,3 +155,20 @@ def test_the_end_of_a_turn_tells_time_and_tokens() -> None:
     assert summary(turn) == "completed in 3.2 s, 1,234 tokens (1,000 in, 234 out)"
     assert summary({**turn, "state": "failed", "usage": None, "ended_at": 66_000}) == "failed after 1 min 05 s"
     assert summary({**turn, "state": "interrupted", "started_at": None}) == "interrupted"
+
+
+def test_a_text_that_became_the_answer_of_a_stopped_turn_is_not_shown_twice() -> None:
+    story = Story()
+    pieces = told(story, text("I look"), done("I look"), act("started"))
+    assert story.settle(ended("I look", "I look", state="interrupted"), last=True) == []
+    assert written(pieces) == "I look"
+    assert written(Story().settle(ended("I look", "I look", state="interrupted"), last=True)) == "I look"
+
+
+def test_an_answer_that_stands_last_already_is_not_repeated_to_the_letter() -> None:
+    story = Story()
+    told(story, text("first", item="a"), text("the answer", item="b"))
+    assert story.settle(ended("the answer", "first", "the answer"), last=True) == []
+    story = Story()
+    told(story, text("the answer", item="a"))
+    assert written(story.settle(ended("the answer", "the answer", "a remark"), last=True)) == "a remark\nthe answer"

@@ -57,6 +57,12 @@ def test_show_for_a_person_names_what_there_is(clew: Clew) -> None:
     assert "completed" not in shown
 
 
+def test_show_of_a_suspended_thread_gives_the_command_that_goes_on(clew: Clew) -> None:
+    thread = clew.json("start", "!error server_error")["thread"]
+    clew.wait_for(thread, "thread.status", status="suspended")
+    assert clew.run("show", thread).err == f"clew resume {thread} --supplement continue tries again\n"
+
+
 def test_read_tells_who_said_what(clew: Clew) -> None:
     thread = chat(clew, "!shell ls\n!text all is well")
     told = clew("read", thread)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from clew import launch
+from tests.cli.terminal import read_words
 from tests.daemons import Clew
 
 
@@ -61,6 +62,12 @@ def test_run_that_fails_says_why_and_exits_with_1(clew: Clew) -> None:
     assert clew.json("run", "!error server_error", code=1)["state"] == "failed"
 
 
+def test_run_that_fails_says_how_to_go_on_in_its_thread(clew: Clew) -> None:
+    result = clew.run("run", "!error server_error", "--title", "failing")
+    thread = clew.json("threads", "--text", "failing")[0]["id"]
+    assert result.err.endswith(f"clew read {thread} shows it; clew send {thread} '…' or clew chat {thread} goes on\n")
+
+
 def test_a_prompt_of_a_dash_is_read_from_stdin(clew: Clew) -> None:
     assert clew.run("run", "-", input="!text from a pipe\n").out == "from a pipe\n"
 
@@ -77,8 +84,33 @@ def test_ctrl_c_stops_the_turn_and_waits_for_its_end(clew: Clew) -> None:
     running.send_signal(signal.SIGINT)
     result = clew.wait(running)
     assert result.code == 1
-    assert "stopping the turn…" in result.err
-    assert clew.json("threads", "--text", "stop me")[0]["status"] == "idle"
+    assert result.err.startswith("stopping the turn…")
+    thread = clew.json("threads", "--text", "stop me")[0]
+    assert thread["status"] == "idle"
+    assert f"clew send {thread['id']} '…'" in result.err
+
+
+def test_ctrl_c_does_not_print_twice_what_was_written_before_an_activity(clew: Clew) -> None:
+    gate = clew.gate("stopped-mid-way")
+    running = clew.begin("run", "!text begun\n!shell make\n!hold stopped-mid-way")
+    gate.wait()
+    read_until(running, "command: make")
+    running.send_signal(signal.SIGINT)
+    result = clew.wait(running)
+    assert (result.code, result.out) == (1, "begun\n")
+
+
+def test_run_whose_daemon_is_stopped_says_how_to_come_back(clew: Clew) -> None:
+    gate = clew.gate("stopped-daemon")
+    running = clew.begin("run", "!hold stopped-daemon", "--title", "left alone")
+    gate.wait()
+    clew("down", "--grace", "0")
+    result = clew.wait(running)
+    clew.up()
+    thread = clew.json("threads", "--text", "left alone")[0]["id"]
+    clew("stop", thread)
+    assert result.code == 3
+    assert result.err.endswith(f"open work goes on then; clew watch {thread} comes back to it\n")
 
 
 def test_a_second_ctrl_c_leaves_the_turn_running_and_says_how_to_come_back(clew: Clew) -> None:
@@ -102,6 +134,7 @@ def test_run_goes_on_when_the_daemon_is_killed_under_it(clew: Clew) -> None:
     gate = clew.gate("killed")
     running = clew.begin("run", "!text begun\n!hold killed\n!text done")
     gate.wait()
+    read_words(running, 1)
     with launch.starting(clew.home, lambda line: None):  # so that it comes back only when the test is ready
         clew.kill_supervisor()
         clew.kill()
@@ -111,6 +144,20 @@ def test_run_goes_on_when_the_daemon_is_killed_under_it(clew: Clew) -> None:
     result = clew.wait(running)
     assert (result.code, result.out.splitlines()[-1]) == (0, "done")
     assert "it was cut off and is continued" in result.err
+    assert result.err.startswith("\nthe connection was lost; "), "not glued to the text"
+    assert result.err.count("the connection was lost") == 1
+
+
+def test_run_whose_turn_was_cut_off_says_how_to_continue_it(clew: Clew) -> None:
+    gate = clew.gate("cut-off")
+    running = clew.begin("run", "!shell make\n!hold cut-off", "--title", "cut off")
+    gate.wait()
+    clew.kill()
+    gate.release()
+    result = clew.wait(running)
+    thread = clew.json("threads", "--text", "cut off")[0]["id"]
+    assert result.code == 1
+    assert f"\nclew resume {thread} --supplement continue goes on with it" in result.err
 
 
 def test_start_returns_at_once_and_the_task_is_completed_by_itself(clew: Clew) -> None:
@@ -210,6 +257,8 @@ def test_watch_comes_back_by_itself_after_a_restart_without_a_gap_or_a_repeat(cl
     while "turn.ended" not in [event["kind"] for event in seen]:
         seen.append(json.loads(watching.stdout.readline()))
     clew.end(watching)
+    assert not first["data"]["again"]
+    assert [event["data"]["again"] for event in seen if event["kind"] == "hello"] == [True]
     numbers = [event["seq"] for event in seen if event["seq"] and event["kind"] != "hello"]
     stored = []
     for event in clew.events(thread):

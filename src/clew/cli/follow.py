@@ -86,16 +86,17 @@ class Watcher:
         self._screen = screen
         self._as_json = as_json
         self._teller = Teller(client, thread) if thread else None
-        self._words = "watching; Ctrl-C ends"
+        self._is_begun = False
 
     def show(self, event: Event) -> None:
-        if self._as_json:
-            print(json.dumps({"kind": event.kind, "seq": event.seq, "data": event.data}), flush=True)
-            return
+        is_again = self._is_begun
         if event.kind == "hello":
-            self._screen.say(self._words)
-            self._words = "back again"
-        if self._teller:
+            self._screen.say("back again" if is_again else "watching; Ctrl-C ends")
+            self._is_begun = True
+        if self._as_json:
+            data = {**event.data, "again": is_again} if event.kind == "hello" else event.data
+            print(json.dumps({"kind": event.kind, "seq": event.seq, "data": data}), flush=True)
+        elif self._teller:
             self._in_one(self._teller, event)
         elif event.seq is not None and event.kind in _NEWS:
             self._screen.words(f"{event.data['thread']}  {one_line(_news(event))}\n", fresh=True)

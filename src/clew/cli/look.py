@@ -58,7 +58,10 @@ def show_command(out: Out, thread: str) -> None:
         return
     for line in table([(name, value) for name, value in _described(view) if value]):
         out.line(line)
-    out.hint(_next(view))
+    if view["status"] == "suspended":
+        out.say(next_step(view))
+    else:
+        out.hint(next_step(view))
 
 
 def _described(view: Any) -> list[tuple[str, str]]:
@@ -83,14 +86,23 @@ def _described(view: Any) -> list[tuple[str, str]]:
     ]
 
 
-def _next(view: Any) -> str:
+def next_step(view: Any) -> str:
+    """The next useful command in a thread."""
     name = view["id"]
     return {
         "running": f"clew watch {name} looks on; clew stop {name} stops it",
-        "suspended": f"clew resume {name} --supplement '…' answers it",
+        "suspended": f"clew resume {name} --supplement {_ANSWERS.get(view['suspended_by'], _ANY_ANSWER)}",
         "completed": f"clew read {name} shows it; clew resume {name} --supplement '…' goes on",
         "cancelled": f"clew fork {name} begins a new one from it",
-    }.get(view["status"], f"clew read {name} shows it; clew chat {name} goes on")
+    }.get(view["status"], f"clew read {name} shows it; clew send {name} '…' or clew chat {name} goes on")
+
+
+_ANSWERS = {
+    "cut": "continue goes on with it; stop instead of continue leaves it",
+    "failure": "continue tries again",
+    "backlog": "'run all' runs what waited; merge makes it one, skip leaves it out",
+}
+_ANY_ANSWER = "'…' answers it"
 
 
 @click.command("read", short_help="What was said and done in a thread.")
@@ -114,7 +126,7 @@ def read_command(out: Out, thread: str, limit: int, plain: bool) -> None:
         print(text, end="")
     else:
         lay_out(text)
-    out.hint(_next(view))
+    out.hint(next_step(view))
 
 
 @click.command("where", short_help="Where the answers of a thread went: the receipts.")

@@ -24,7 +24,7 @@ def frame(seconds: float) -> str:
 
 class Screen:
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # a signal may come while we write, in the same thread
+        self._lock = threading.RLock()  # several threads write, and a signal may come in the midst of it
         self._mid_line = False
         self._waiting: str | None = None
         self._since = 0.0
@@ -51,25 +51,30 @@ class Screen:
                     self.aside(line)
 
     def words(self, text: str, fresh: bool) -> None:
-        if fresh:
-            self.end_line()
-        self._write(lambda: print(visible(text), end="", flush=True))
-        self._mid_line = not text.endswith("\n")
+        with self._lock:
+            if fresh:
+                self.end_line()
+            self._write(lambda: print(visible(text), end="", flush=True))
+            self._mid_line = not text.endswith("\n")
 
     def aside(self, line: str) -> None:
         self.end_line()
         self._write(lambda: print(painted(visible(line), 2, sys.stderr), file=sys.stderr, flush=True))
 
     def say(self, line: str) -> None:
-        """About the connection: that is no reason to break a line of the text where nobody looks at it."""
-        if is_terminal(sys.stdout):
-            self.end_line()
-        self._write(lambda: print(visible(line), file=sys.stderr, flush=True))
+        """About the connection: that is no reason to break a line of the text where nobody looks at it. Both may end up
+        in one file, so it begins a line of its own there."""
+        with self._lock:
+            if is_terminal(sys.stdout):
+                self.end_line()
+            begun = "\n" if self._mid_line else ""
+            self._write(lambda: print(begun + visible(line), file=sys.stderr, flush=True))
 
     def end_line(self) -> None:
-        if self._mid_line:
-            self._write(lambda: print(flush=True))
-            self._mid_line = False
+        with self._lock:
+            if self._mid_line:
+                self._write(lambda: print(flush=True))
+                self._mid_line = False
 
     def wait(self, words: str | None, since: float | None = None) -> None:
         """What one waits for, until something else is said; None: for nothing."""

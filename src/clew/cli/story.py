@@ -80,7 +80,11 @@ class Story:
             return []
         left = {key: text for key, text in self._shown.items() if key[0] == turn["id"]}
         to_the_letter = last and turn["state"] == "completed"
-        pieces = [*self._missing(left, turn["items"]), *self._answer(left, turn["text"], to_the_letter)]
+        texts = [item["body"] for item in turn["items"] if item["kind"] == "text"]
+        pieces, end = self._missing(left, texts)
+        is_shown = turn["text"] in texts and (end == turn["text"] or not to_the_letter)
+        if not is_shown:
+            pieces += self._answer(left, turn["text"], to_the_letter)
         self.close(turn["id"])
         return pieces
 
@@ -91,14 +95,17 @@ class Story:
         self._shown = {key: text for key, text in self._shown.items() if key[0] != turn}
         self._at = None
 
-    def _missing(self, left: dict[Key, str], items: Iterable[Any]) -> Iterator[Piece]:
-        """Texts on the way to the answer."""
-        for text in (item["body"] for item in items if item["kind"] == "text"):
+    def _missing(self, left: dict[Key, str], texts: Iterable[str]) -> tuple[list[Piece], str]:
+        """What was not shown of the texts on the way to the answer, and which text stands last then."""
+        pieces: list[Piece] = []
+        end = left.get(self._at, "") if self._at else ""
+        for text in texts:
             key = _same(text, left)
-            if key is None:
-                yield Words(text, fresh=True)
-            elif rest := text[len(left.pop(key)) :]:
-                yield Words(rest, fresh=key != self._at)
+            rest = text if key is None else text[len(left.pop(key)) :]
+            if rest:
+                pieces.append(Words(rest, fresh=key is None or key != self._at))
+                self._at, end = key, text
+        return pieces, end
 
     def _answer(self, left: dict[Key, str], text: str, to_the_letter: bool) -> Iterator[Piece]:
         key = _same(text, left)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -79,7 +81,8 @@ def run_command(out: Out, /, prompt: str, **options: Any) -> None:
         stop_by_ctrl_c(screen, client, accepted["thread"])
         screen.wait(WORKING)
         show = (lambda pieces: None) if out.as_json else screen.show
-        turn, _ = follow_turn(client, accepted["thread"], accepted["turn"], show)
+        with how_to_come_back(accepted["thread"]):
+            turn, _ = follow_turn(client, accepted["thread"], accepted["turn"], show)
         screen.wait(None)
         show([Aside(f"· {summary(turn)}")])
     if out.as_json:
@@ -90,13 +93,24 @@ def run_command(out: Out, /, prompt: str, **options: Any) -> None:
     out.hint(f"clew chat {turn['thread']} goes on with it")
 
 
+@contextmanager
+def how_to_come_back(thread: str) -> Iterator[None]:
+    """Whatever goes wrong with the daemon, the thread is there."""
+    try:
+        yield
+    except ClewError as error:
+        error.message += f"; clew watch {thread} comes back to it"
+        raise
+
+
 def say_why(out: Out, client: Client, turn: Any) -> None:
+    """Why a turn did not complete, and how to go on in its thread."""
+    from clew.cli.look import next_step
+
     thread = client.get("threads", turn["thread"])
-    if thread["status"] == "suspended":
-        out.say(f"clew: {thread['suspend_message']}")
-        out.say(f"clew resume {thread['id']} --supplement '…' answers it")
-    else:
-        out.say(f"clew: {turn['error'] or 'the turn was ' + turn['state']}")
+    waits = thread["suspend_message"] if thread["status"] == "suspended" else None
+    out.say(f"clew: {waits or turn['error'] or 'the turn was ' + turn['state']}")
+    out.say(next_step(thread))
 
 
 def run_result(turn: Any) -> dict[str, Any]:
@@ -115,14 +129,18 @@ def run_result(turn: Any) -> dict[str, Any]:
 def stop_by_ctrl_c(screen: Screen, client: Client, thread: str) -> None:
     """The first Ctrl-C asks the turn to stop, and its end is waited for; the second leaves it to itself."""
     asked = False
+    behind_the_key = "\n" if sys.stderr.isatty() else ""  # a terminal shows ^C
 
     def interrupted(number: int, frame: FrameType | None) -> None:
         nonlocal asked
         if asked:
-            screen.say(f"\nleft it; clew watch {thread} comes back to it")
+            screen.say(f"{behind_the_key}left it; clew watch {thread} comes back to it")
             raise KeyboardInterrupt
         asked = True
-        screen.say("\nstopping the turn… (Ctrl-C again does not wait for its end)")
+        Thread(target=stop, daemon=True).start()  # a handler that writes itself would break into what is being written
+
+    def stop() -> None:
+        screen.say(f"{behind_the_key}stopping the turn… (Ctrl-C again does not wait for its end)")
         try:
             client.post("threads", thread, "stop")
         except ClewError as error:
