@@ -141,7 +141,7 @@ class Clew:
     @property
     def supervisor(self) -> int:
         """The pid of the one that is there, or was last."""
-        return int(json.loads((self.home.run / supervisor.LOCK).read_bytes())["pid"])
+        return int(json.loads((self.home.run / supervisor.LOCK).read_bytes())["supervisor"]["pid"])
 
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
         """End the daemon as no program can foresee, and wait until it is gone. Its supervisor brings it back."""

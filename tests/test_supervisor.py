@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from clew import launch, lock, processes, supervisor
+from clew.errors import ClewError
 from tests.daemons import SCRIPTED, Clew
 
 BROKEN = "[http]\nprot = 1\n"
@@ -177,14 +180,68 @@ def test_it_waits_for_somebody_else_who_holds_the_store(clew: Clew) -> None:
     assert clew.json("up")["started"] is False
 
 
-BLIND = """
-import os, sys
-def pidfd_open(pid):
-    raise OSError
-os.pidfd_open = pidfd_open
+def test_down_ends_the_supervisor_at_once_also_if_the_clock_was_set_meanwhile(clew: Clew) -> None:
+    clew.up()
+    path = clew.home.run / supervisor.LOCK
+    note = json.loads(path.read_bytes())
+    note["supervisor"]["since"] -= 3_600_000
+    with path.open("r+b") as file:
+        file.write(json.dumps(note).encode().ljust(supervisor.SIZE))
+    watch = os.pidfd_open(clew.supervisor)
+    stopping = clew.begin("down", "--grace", "3600")
+    assert stopping.stderr is not None
+    assert stopping.stderr.readline().startswith("stopping the daemon")
+    assert select.select([watch], [], [], 0)[0]  # it goes first
+    os.close(watch)
+    assert clew.wait(stopping).code == 0
+    assert clew.alive() == []
+
+
+def test_down_waits_for_a_holder_that_has_not_said_yet_who_it_is(clew: Clew) -> None:
+    """Between taking the lock and writing into it, the file names the one before, which is gone."""
+    pid = clew.up()
+    said = clew.home.lock.read_bytes()
+    with clew.home.lock.open("r+b") as file:
+        file.write(said.replace(b'"started": "', b'"started": "9'))
+        file.flush()
+        stopping = clew.begin("down", "--grace", "0")
+        clew.wait_gone(clew.supervisor)  # that goes first
+        file.seek(0)
+        file.write(said)
+    assert clew.wait(stopping).code == 0
+    assert processes.look(pid) is None
+
+
+# A script of Python that makes something of the system other than it is, and is then the supervisor.
+BEFORE = """
+import os, signal, sys
+{}
 sys.argv.pop(0)
 exec(compile(open(sys.argv[0]).read(), sys.argv[0], "exec"))
 """
+BLIND = BEFORE.format("""
+def pidfd_open(pid):
+    raise OSError
+os.pidfd_open = pidfd_open
+""")
+TOLD_TO_END = BEFORE.format("""
+go_on = os.execv
+def execv(*words):
+    os.kill(os.getpid(), signal.SIGTERM)
+    go_on(*words)
+os.execv = execv
+""")
+
+
+def test_a_daemon_that_is_told_to_end_before_it_has_begun_ends(
+    clew: Clew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "told.py").write_text(TOLD_TO_END)
+    monkeypatch.setattr(launch, "_small_python", lambda: [sys.executable, "-I", "-S", str(tmp_path / "told.py")])
+    with pytest.raises(ClewError, match="the daemon ended while it started"):
+        launch.ensure_daemon(clew.home, lambda line: None)
+    clew.wait_gone(clew.supervisor)
+    assert clew.alive() == []
 
 
 def test_where_the_system_cannot_wake_it_it_looks(clew: Clew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,6 +300,35 @@ def test_after_five_quick_deaths_it_is_given_up_and_the_next_command_says_why(cl
     assert left.wait() == -signal.SIGTERM
     assert supervised(clew)
     assert clew.json("threads") == []
+
+
+DIES = """
+import os, sys
+if "clew.daemon" in sys.orig_argv and os.path.exists(os.environ["HOLD"]):
+    if os.path.exists(os.environ["HOLD"] + "/first"):
+        os.read(os.open(os.environ["HOLD"] + "/first", os.O_RDONLY), 1)
+    os._exit(9)
+"""
+
+
+def test_a_command_that_waited_while_it_was_given_up_says_why_and_starts_nothing(clew: Clew, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(DIES)
+    clew.env = {"PYTHONPATH": str(tmp_path), "HOLD": str(tmp_path / "hold")}
+    clew.up()
+    keeper = clew.supervisor
+    (tmp_path / "hold").mkdir()
+    os.mkfifo(tmp_path / "hold" / "first")
+    clew.kill()
+    waiting = clew.begin("threads")
+    assert waiting.stderr is not None
+    assert waiting.stderr.readline().startswith("waiting for the daemon")
+    first = os.open(tmp_path / "hold" / "first", os.O_WRONLY)
+    (tmp_path / "hold" / "first").unlink()
+    os.close(first)  # it dies, and all that come after it
+    result = clew.wait(waiting)
+    assert (result.code, "the daemon died 5 times in a row" in result.err) == (3, True)
+    clew.wait_gone(keeper)
+    assert clew.alive() == []
 
 
 def test_what_a_dead_daemon_left_is_ended_by_down_also_if_a_later_one_could_not_even_start(clew: Clew) -> None:

@@ -55,8 +55,6 @@ def ensure_daemon(home: Home, say: Say, *, again: bool = False) -> bool:
         return False
     if again:
         forget(home)
-    elif why := given_up(home):
-        raise OutOfReach(why)
     home.prepare()
     with starting(home, say):
         return start(home, say)
@@ -78,11 +76,14 @@ def starting(home: Home, say: Say) -> Iterator[None]:
 
 
 def start(home: Home, say: Say) -> bool:
-    """Inside `starting`. One that is just starting or stopping by other means is waited for."""
+    """Inside `starting`. One that is just starting or stopping by other means is waited for; one that was given up, now
+    or before, is not started again."""
     deadline = time.monotonic() + HANDOVER
     said = False
     while not answers(home):
         if not is_supervised(home) and lock.is_free(home.lock):
+            if why := given_up(home):
+                raise OutOfReach(why)
             say("starting the daemon…")
             try:
                 _spawn(home)
@@ -108,7 +109,7 @@ def supervise(home: Home) -> None:
         return
     holder = lock.read(home.lock)
     if holder and holder.what == "daemon" and not (holder.foreground or holder.stopping):
-        with suppress(ClewError):  # somebody was faster; else the next command tries again
+        with suppress(ClewError, OSError):  # somebody was faster; else the next command tries again
             _spawn(home, adopt=holder.pid)
 
 
@@ -202,7 +203,7 @@ def stop_daemon(home: Home, grace: float, say: Say, *, restart: bool = False) ->
     """
     was_supervised = _end_supervisor(home)
     stopped = _stop(home, grace, say, restart)
-    if (note := _note(home)) and note.daemon == stopped:
+    if (note := _note(home)) and note.daemon and note.daemon.pid == stopped:
         _end_supervisor(home)  # a command may have given it a new one meanwhile
     forget(home)
     holder = lock.read(home.lock)
@@ -221,19 +222,38 @@ def remove_socket(path: Path) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """A process, as a supervisor writes it down."""
+
+    pid: int
+    started: str  # empty: this system has no such word, and the time has to do
+    since: int
+
+    def find(self) -> Process | None:
+        """It, if it still runs, and not a later one of that pid."""
+        from clew import processes
+
+        process = processes.look(self.pid)
+        return process if process and self._is(process) else None
+
+    def _is(self, process: Process) -> bool:
+        if self.started:
+            return process.started == self.started
+        return abs(time.time() * 1000 - process.age * 1000 - self.since) < SAME
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """What a supervisor writes down: itself, and the daemon that it has begun or adopted."""
 
-    pid: int
-    since: int
-    daemon: int
-    began: int
+    supervisor: Named
+    daemon: Named | None
 
 
 def _note(home: Home) -> Note | None:
-    with suppress(OSError, ValueError, TypeError):
-        data: dict[str, int] = json.loads((home.run / supervisor.LOCK).read_bytes())
-        return Note(**data)
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        data: dict[str, Any] = json.loads((home.run / supervisor.LOCK).read_bytes())
+        return Note(Named(**data["supervisor"]), Named(**data["daemon"]) if data["daemon"] else None)
     return None
 
 
@@ -244,7 +264,7 @@ def _end_supervisor(home: Home) -> bool:
     deadline = time.monotonic() + CLOSING
     while is_supervised(home) and time.monotonic() < deadline:
         note = _note(home)
-        if note and (process := _same(note.pid, note.since)):
+        if note and (process := note.supervisor.find()):
             _end(process)
         else:
             time.sleep(_POLL)  # it has only just begun
@@ -255,40 +275,43 @@ def _stop(home: Home, grace: float, say: Say, restart: bool) -> int | None:
     """The pid of the daemon that was there."""
     from clew import processes
 
-    if lock.is_free(home.lock):
+    if (found := _holding(home)) is None:
         return _stop_begun(home)
-    if not (holder := lock.read(home.lock)):
-        raise StoreHeld(lock.words(home.lock))
+    what, process = found
     say("stopping the daemon…" if not grace else f"stopping the daemon; running turns get up to {grace:g} s…")
-    process = processes.look(holder.pid)
-    if process is None or process.started != holder.started:
-        return holder.pid
-    if holder.what == "daemon" and not _ask_to_stop(home, grace, restart):
+    if what == "daemon" and not _ask_to_stop(home, grace, restart):
         processes.tell(process, signal.SIGTERM)
     if not _gone(process, grace + CLOSING):
         say(f"pid {process.pid} does not end; killing it…")
         processes.tell(process, signal.SIGKILL)
         _gone(process, CLOSING)
-    return holder.pid
+    return process.pid
+
+
+def _holding(home: Home) -> tuple[str, Process] | None:
+    """What holds the store, and which process it is. One that has only just taken it is about to say so."""
+    from clew import processes
+
+    deadline = time.monotonic() + CLOSING
+    while not lock.is_free(home.lock):
+        holder = lock.read(home.lock)
+        process = processes.look(holder.pid) if holder else None
+        if holder and process and process.started == holder.started:
+            return holder.what, process
+        if time.monotonic() > deadline:
+            raise StoreHeld(lock.words(home.lock))
+        time.sleep(_POLL)
+    return None
 
 
 def _stop_begun(home: Home) -> int | None:
     """A daemon that does not hold the store yet is known only to its supervisor, which may be dead."""
     note = _note(home)
-    if note is None or (process := _same(note.daemon, note.began)) is None:
+    process = note.daemon.find() if note and note.daemon else None
+    if process is None:
         return None
     _end(process)
     return process.pid
-
-
-def _same(pid: int, began: int) -> Process | None:
-    """The process with this pid, if it is the one that began then and not a later one."""
-    from clew import processes
-
-    process = processes.look(pid) if pid else None
-    if process and abs(time.time() * 1000 - process.age * 1000 - began) < SAME:
-        return process
-    return None
 
 
 def _end(process: Process) -> None:

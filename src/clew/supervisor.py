@@ -31,7 +31,7 @@ DEATHS = 5  # quick ones in a row, after which it is given up
 PAUSES = (0.0, 0.25, 0.5, 1.0)  # seconds before the next start, after one quick death, two, …
 LOOK = 1.0  # seconds between looks where the system cannot wake us
 PATIENCE = 0.5  # seconds; somebody who looks whether a lock is free takes it for a moment
-SIZE = 128  # bytes of a note: each write covers the one before as a whole
+SIZE = 192  # bytes of a note: each write covers the one before as a whole
 WORDS = 400  # characters of a daemon's last words that are kept
 ARMED = "CLEW_CRASH"  # for the first daemon only, or it would crash for ever
 
@@ -74,7 +74,7 @@ class Supervisor:
         self._ready = ready  # -1 when who started us has been told
         self._command = command
         self._lock = os.open(f"{run}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self._since = _millis()
+        self._me = _names(os.getpid())
         self._pipe = -1  # where our daemon says that it is ready
         self._was_ready = False
         self._said = 0  # how long stderr was when it began
@@ -124,9 +124,12 @@ class Supervisor:
         return pid, _fate(status)
 
     def _fork(self, word: int) -> int:
-        """The child waits for our go: until its pid is written down, it ends with us."""
+        """The child waits for our go: until its pid is written down, it ends with us. A SIGTERM for it waits too, until
+        it has no handler of ours any more."""
         waits, go = os.pipe()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
         if pid := os.fork():
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
             os.close(waits)
             self._note(pid)
             os.write(go, b"!")
@@ -142,8 +145,9 @@ class Supervisor:
     def _become(self, word: int) -> None:
         os.setsid()
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGHUP, signal.SIGINT):
+        for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         os.set_inheritable(word, True)
         command = [*self._command, "--ready-fd", str(word)]
         try:
@@ -242,7 +246,7 @@ class Supervisor:
         return self._is_named(pid) and b'"stopping": true' in self._holder()
 
     def _note(self, daemon: int) -> None:
-        line = b'{"pid": %d, "since": %d, "daemon": %d, "began": %d}' % (os.getpid(), self._since, daemon, _millis())
+        line = b'{"supervisor": %s, "daemon": %s}' % (self._me, _names(daemon) if daemon else b"null")
         os.pwrite(self._lock, line.ljust(SIZE), 0)
 
     def _give_up(self, pid: int, end: str) -> None:
@@ -252,6 +256,17 @@ class Supervisor:
         with open(draft, "w", encoding="utf-8") as file:
             file.write(why)
         os.replace(draft, f"{self._run}/{GAVE_UP}")
+
+
+def _names(pid: int) -> bytes:
+    """What names a process for good: the pid, and the system's word for its beginning. Where that is not to be had, the
+    time: now, because it has only just begun."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb", 0) as file:
+            started = file.read().rpartition(b")")[2].split()[19]
+    except OSError:
+        started = b""
+    return b'{"pid": %d, "started": "%s", "since": %d}' % (pid, started, _millis())
 
 
 def _watch(pid: int) -> int:
