@@ -113,7 +113,7 @@ def test_a_step_that_fails_is_told_and_everything_is_put_away(place: Place) -> N
     assert place.left() == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_story_puts_everything_away(place: Place, number: signal.Signals) -> None:
     process = place.begin("--runtime", "scripted")
     assert process.stdout is not None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from clew.demo.stage import Stage
     from clew.demo.story import Story
 
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # the last when the terminal is closed
 GREEN, RED, DIM, PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[2m", "\x1b[0m"
 
 
@@ -44,7 +45,8 @@ def demo_command(out: Out, keep: bool, runtime: str | None) -> None:
     from clew.demo.stage import Stage
 
     _reach_this_machine_directly()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in ENDINGS:
+        signal.signal(number, signal.default_int_handler)
     teller = Teller(out)
     stage = Stage(runtime)
     with _put_away(stage, teller, keep):
@@ -92,7 +94,7 @@ def _put_away(stage: Stage, teller: Teller, keep: bool) -> Iterator[None]:
         yield
         is_over = teller.is_well
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in ENDINGS:
             signal.signal(number, signal.SIG_IGN)
         if not (keep and is_over):
             stage.take_down(folder=not keep)
