@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -37,7 +38,7 @@ class Holds:
     def _pipe(self, name: str) -> Path:
         assert self._folder is not None
         path = self._folder / Path(name).name
-        if not path.exists():
+        with suppress(FileExistsError):  # who waits for us may make it at the same moment
             os.mkfifo(path, 0o600)
         return path
 
