@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemons import Clew
+from tests.daemons import Clew, _argv
 
 
 def completed(clew: Clew, words: str, last: int) -> list[str]:
@@ -48,6 +50,15 @@ def test_the_script_of_a_shell_is_printed(clew: Clew, shell: str) -> None:
 def test_a_shell_takes_its_script(clew: Clew, shell: str) -> None:
     done = subprocess.run([shell, "-n"], input=clew("completion", shell), capture_output=True, text=True, timeout=20)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_profile_that_reads_it_says_nothing_at_each_start_of_a_shell(clew: Clew) -> None:
+    own, terminal = pty.openpty()
+    subprocess.run(_argv(["completion", "bash"]), stdout=subprocess.PIPE, stderr=terminal, check=True)
+    os.close(terminal)
+    with pytest.raises(OSError):  # its end, and nothing before it
+        os.read(own, 1)
+    os.close(own)
 
 
 def test_bash_completes_with_it(clew: Clew, tmp_path: Path) -> None:

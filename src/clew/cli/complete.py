@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -72,4 +73,5 @@ def completion_command(out: Out, shell: str) -> None:
         out.json({"shell": shell, "script": script})
     else:
         print(script)
-    out.hint(f"this is only shown; clew completion --help tells where {shell} wants it")
+    if sys.stdout.isatty():  # a profile reads it at each start of a shell, and wants to hear nothing else
+        out.hint(f"this is only shown; clew completion --help tells where {shell} wants it")
