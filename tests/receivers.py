@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import threading
 import time
 import urllib.request
@@ -25,6 +26,8 @@ from types import TracebackType
 from typing import Any
 
 from clew.surfaces.signing import BadSignature, sign, verify
+
+PATIENCE = 60.0  # seconds that anything may take at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,11 @@ class Receiver:
     """`answers` are given in order, one to each delivery; after them it answers `otherwise`."""
 
     def __init__(self, *answers: Behaviour, otherwise: Behaviour | None = None) -> None:
-        self.port = 0  # any free one at first; kept over close() and start(), as if a machine had been away
+        # Any free one, and ours to the end: over close() and start() too, as if a machine had been away.
+        self._place = socket.socket()
+        self._place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._place.bind(("127.0.0.1", 0))
+        self.port: int = self._place.getsockname()[1]
         self.connections = 0
         self.otherwise: Behaviour = otherwise or Answer()
         self._answers = deque(answers)
@@ -90,19 +97,20 @@ class Receiver:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+        self._place.close()
 
     def start(self) -> None:
-        started: Future[int] = Future()
+        started: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, args=(started,), name="receiver", daemon=True)
         self._thread.start()
-        self.port = started.result(10)
+        started.result(PATIENCE)
 
     def close(self) -> None:
         """Stop listening and drop every connection. What was received stays."""
         thread, self._thread = self._thread, None
         if thread is not None and self._loop is not None and self._stopped is not None:
             self._loop.call_soon_threadsafe(self._stopped.set)
-            thread.join(10)
+            thread.join(PATIENCE)
             assert not thread.is_alive(), "the receiver did not stop"
 
     @property
@@ -129,7 +137,7 @@ class Receiver:
         assert self._loop is not None and self._released is not None, "it was not started"
         self._loop.call_soon_threadsafe(self._released.set)
 
-    def wait_for(self, count: int, timeout: float = 10.0) -> list[Received]:
+    def wait_for(self, count: int, timeout: float = PATIENCE) -> list[Received]:
         """The deliveries, once there are at least `count`. In an `async` test: `await asyncio.to_thread(…)`."""
         with self._changed:
             if self._changed.wait_for(lambda: len(self._deliveries) >= count, timeout):
@@ -137,7 +145,7 @@ class Receiver:
             ids = [delivery.id for delivery in self._deliveries]
         raise AssertionError(f"expected {count} deliveries within {timeout:g} s, got {len(ids)}: {ids}")
 
-    def _run(self, started: Future[int]) -> None:
+    def _run(self, started: Future[None]) -> None:
         try:
             asyncio.run(self._serve(started))
         except BaseException as error:
@@ -145,11 +153,11 @@ class Receiver:
                 raise
             started.set_exception(error)
 
-    async def _serve(self, started: Future[int]) -> None:
+    async def _serve(self, started: Future[None]) -> None:
         self._loop = asyncio.get_running_loop()
         self._released, self._stopped = asyncio.Event(), asyncio.Event()
         server = await asyncio.start_server(self._connected, "127.0.0.1", self.port)
-        started.set_result(server.sockets[0].getsockname()[1])
+        started.set_result(None)
         await self._stopped.wait()
         server.close()  # the end of the loop cancels the connections
 

@@ -69,9 +69,8 @@ def hook(url: str) -> str:
 @pytest.fixture
 def owing(tmp_path: Path) -> Iterator[Clew]:
     """No daemon runs, and one answer is owed to a place that was away."""
-    with Receiver() as receiver:
-        url = receiver.url
-    with Clew(tmp_path / "home", hook(url)) as clew:
+    with Receiver() as receiver, Clew(tmp_path / "home", hook(receiver.url)) as clew:
+        receiver.close()
         clew.wait_ended(clew.json("start", "!text hello", "--notify", "webhook:ci"))
         clew("down")
         yield clew
