@@ -63,6 +63,13 @@ class Gate:
         os.close(self._pipe)
         self._pipe = None
 
+    def release_with(self, before: Gate) -> None:
+        """Once a turn stands here for the second time, after the death of the daemon in which it stood at `before`. As
+        long as that one is open nothing passes here, however quick the next daemon is."""
+        self.wait()
+        before.release()
+        self.release()
+
 
 @dataclass(slots=True)
 class Clew:

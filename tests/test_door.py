@@ -215,8 +215,7 @@ async def test_waiting_follows_what_continues_a_turn_that_was_cut_off(own: daemo
         await asyncio.to_thread(gate.wait)
         waiting = asyncio.create_task(clew.wait(sent))
         await asyncio.to_thread(own.kill)
-        await asyncio.to_thread(again.release)  # once the next daemon stands there too
-        gate.release()
+        await asyncio.to_thread(again.release_with, gate)
         turn = await waiting
         assert (turn.state, turn.continues) == ("completed", sent.turn)
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from clew import launch
 from tests.cli.terminal import Terminal, read_words
 from tests.daemons import Clew
 
@@ -69,7 +68,7 @@ def test_with_json_each_answer_is_a_line(clew: Clew) -> None:
 
 
 def test_an_answer_by_a_pipe_survives_the_death_of_the_daemon(clew: Clew) -> None:
-    gate = clew.gate("piped-kill")
+    gate, again = clew.gate("piped-kill"), clew.gate("piped-kill")
     chatting = clew.begin("chat")
     assert chatting.stdin is not None
     chatting.stdin.write("!text before\n!text one\\\n!hold piped-kill\\\n!text two\n")
@@ -77,10 +76,8 @@ def test_an_answer_by_a_pipe_survives_the_death_of_the_daemon(clew: Clew) -> Non
     chatting.stdin = None
     gate.wait()
     begun = read_words(chatting, 2)
-    with launch.starting(clew.home, lambda line: None):
-        clew.kill()
-        gate.release()
-    gate.release()
+    clew.kill()
+    again.release_with(gate)
     result = clew.wait(chatting)
     assert result.code == 0
     assert begun + result.out == "before\none\none\ntwo\n"  # cut off behind `one`, and continued from its beginning
@@ -149,14 +146,12 @@ def test_ctrl_d_leaves_the_turn_running_and_one_comes_back_to_it(chat: Terminal,
 
 
 def test_a_chat_survives_the_death_of_the_daemon_and_says_so_in_a_line(chat: Terminal, clew: Clew) -> None:
-    gate = clew.gate("chat-kill")
+    gate, again = clew.gate("chat-kill"), clew.gate("chat-kill")
     chat.type("!text the first line\\\r!hold chat-kill\\\r!text the last line\r")
     gate.wait()
     chat.read_until("the first line\n")
-    with launch.starting(clew.home, lambda line: None):
-        clew.kill()
-        gate.release()
-    gate.release()
+    clew.kill()
+    again.release_with(gate)
     chat.read_until("turn completed")
     said = chat.shown
     assert said.count("· the daemon was away for") == said.count("; back again") == 1
