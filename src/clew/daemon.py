@@ -21,7 +21,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, supp
 from dataclasses import dataclass, field
 from typing import Any
 
-from clew import __version__, config, lock, logs, processes
+from clew import __version__, config, lock, logs, processes, surroundings
 from clew.clock import Clock, SystemClock
 from clew.engine import Engine
 from clew.engine.live import Live
@@ -115,8 +115,16 @@ async def _serve(
         engine = build_engine(home, clock, settings, store, parts, incarnation, live)
         tcp = stack.enter_context(listen.tcp(settings.http.host, settings.http.port))
         unix = stack.enter_context(listen.unix(home.socket))
-        about = DaemonView(holder.pid, holder.since, __version__, str(home.root), listen.address(tcp), False)
-        door = Door(engine, store, home, about, stop.ask)
+        about = DaemonView(
+            pid=holder.pid,
+            since=holder.since,
+            version=__version__,
+            home=str(home.root),
+            http=listen.address(tcp),
+            supervised=False,
+            environment=surroundings.marks(settings.runtimes.codex),
+        )
+        door = Door(engine, store, home, about, stop.ask, settings)
         servers = listen.servers(door, unix, tcp, parts.routers() if tcp else ())
         await _tree(engine, door, servers, stop, ready)
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
 from pathlib import Path
 
+from clew import lock
 from clew.cli.checks import CLOCK_SLACK, all_checks
 from clew.cli.doctor import Finding
 from clew.clock import SystemClock
 from clew.home import Home
 from clew.store.migrate import open_store
+from tests.daemons import SCRIPTED, Clew
 
 
 def found(home: Home, check: str) -> Finding:
@@ -42,3 +46,76 @@ def test_a_setting_that_cannot_work_is_found(tmp_path: Path) -> None:
     finding = found(home, "config")
     assert not finding.ok
     assert "it must be one of codex, scripted" in finding.detail
+
+
+def test_a_home_that_cannot_be_is_found(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for folder in (Path("/proc/clew"), tmp_path / "file" / "home"):
+        finding = found(Home(folder), "home")
+        assert not finding.ok and "cannot be made" in finding.detail
+        assert finding.todo and "CLEW_HOME" in finding.todo
+    assert not found(Home(Path("/proc/clew")), "disk").ok
+
+
+def test_a_daemon_as_it_should_be_is_found_so(tmp_path: Path) -> None:
+    with Clew(tmp_path) as clew:
+        clew.up()
+        assert found(clew.home, "supervisor").detail == "brings the daemon back after a crash"
+        assert found(clew.home, "daemon").ok
+
+
+def test_settings_that_do_not_count_yet_are_found(tmp_path: Path) -> None:
+    with Clew(tmp_path) as clew:
+        clew.up()
+        clew.configure(f"# only a remark\n{SCRIPTED}")
+        assert found(clew.home, "daemon").ok
+        clew("config", "set", "turns.parallel", "3")
+        finding = found(clew.home, "daemon")
+        assert not finding.ok and "it has other settings than config.toml" in finding.detail
+        assert finding.todo and finding.todo.startswith("clew restart")
+        assert "clew restart makes it count" in clew("status")
+        clew("restart")
+        assert found(clew.home, "daemon").ok
+
+
+def test_another_environment_than_that_of_the_shell_is_found_and_no_value_is_told(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home") as clew:
+        clew.up(env={"CODEX_HOME": str(tmp_path / "codex"), "OPENAI_API_KEY": "sk-very-secret"})
+        finding = found(clew.home, "daemon")
+        assert not finding.ok
+        assert "environment than that of this shell: CODEX_HOME, OPENAI_API_KEY" in finding.detail
+        assert "very-secret" not in clew("status", "--json")
+
+
+def test_a_daemon_without_a_supervisor_is_found(tmp_path: Path) -> None:
+    with Clew(tmp_path) as clew:
+        clew.up()
+        clew.kill_supervisor()
+        finding = found(clew.home, "supervisor")
+        assert (finding.ok, finding.todo) == (False, "clew up gives it one")
+        clew("up")
+        assert found(clew.home, "supervisor").ok
+
+
+def test_a_daemon_that_is_being_brought_back_is_no_reason_to_end_it(tmp_path: Path) -> None:
+    with Clew(tmp_path) as clew:
+        clew.up()
+        os.kill(clew.supervisor, signal.SIGSTOP)
+        try:
+            clew.kill()
+            result = clew.run("status")
+            finding = found(clew.home, "socket")
+        finally:
+            os.kill(clew.supervisor, signal.SIGCONT)
+    words = "the daemon is just being started by its supervisor; `clew up` waits for it"
+    assert (result.code, result.err) == (3, f"clew: {words}\n")
+    assert (finding.ok, finding.detail) == (True, words)
+
+
+def test_a_daemon_that_has_begun_and_does_not_answer_yet_is_no_reason_to_end_it(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.prepare()
+    now = time.time_ns() // 1_000_000
+    for since, words in ((now, "is just starting or stopping"), (now - 120_000, "no daemon answers, but")):
+        with lock.hold(home.lock, lock.Holder(os.getpid(), "", since)):
+            assert words in found(home, "socket").detail

@@ -10,12 +10,14 @@ import socket
 import sqlite3
 import stat
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import clew
-from clew import config, launch, lock, plugins, processes
+from clew import config, launch, lock, plugins, processes, surroundings
+from clew.cli.daemon import is_coming
 from clew.cli.doctor import Finding
 from clew.cli.out import moment
 from clew.client import Client
@@ -41,8 +43,7 @@ def all_checks(home: Home) -> Iterator[Finding]:
         yield _config(home)
     except ClewError as error:
         yield Finding("config", False, error.message, f"mend {home.config}; the checks below go by the defaults")
-    checks: tuple[Check, ...] = (_store, _disk, _clock, _socket, _port, _codex, _children, _plugins, _surfaces)
-    for check in checks:
+    for check in _CHECKS:
         try:
             yield check(home, settings)
         except Exception as error:  # a check that breaks is a finding too
@@ -54,14 +55,26 @@ def _python() -> Finding:
 
 
 def _folder(home: Home) -> Finding:
-    if not home.root.exists():
+    """Tried, because rights alone do not tell: nobody makes a folder in /sys."""
+    is_there = home.root.exists()
+    try:
+        with tempfile.TemporaryDirectory(dir=_nearest(home), prefix=".clew-doctor-"):
+            pass
+    except OSError as error:
+        what = "written" if is_there else "made"
+        todo = "set CLEW_HOME to a folder of yours, or make this one yours"
+        return Finding("home", False, f"{home.root} cannot be {what}: {error.strerror}", todo)
+    if not is_there:
         return Finding("home", True, f"{home.root} is made at first use")
     found = home.root.stat()
-    if not os.access(home.root, os.W_OK | os.X_OK):
-        return Finding("home", False, f"{home.root} cannot be written", "make it yours, or set CLEW_HOME")
     if found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) & 0o022:
         return Finding("home", False, f"{home.root} can be written by others", f"chmod 700 {home.root}")
     return Finding("home", True, str(home.root))
+
+
+def _nearest(home: Home) -> Path:
+    """The home, or what there is of the way to it."""
+    return next(each for each in (home.root, *home.root.parents) if each.exists())
 
 
 def _config(home: Home) -> Finding:
@@ -94,8 +107,10 @@ def _store(home: Home, settings: config.Config) -> Finding:
 
 
 def _disk(home: Home, settings: config.Config) -> Finding:
-    folder = next(each for each in (home.root, *home.root.parents) if each.exists())
-    free = shutil.disk_usage(folder).free
+    folder = _nearest(home)
+    total, _, free = shutil.disk_usage(folder)
+    if not total:
+        return Finding("disk", False, f"{folder} is no place for files", "set CLEW_HOME to a folder of yours")
     todo = None if free > LITTLE else "free some space"
     return Finding("disk", free > LITTLE, f"{free >> 20:,} MiB free at {folder}", todo)
 
@@ -134,9 +149,49 @@ def _socket(home: Home, settings: config.Config) -> Finding:
         return Finding("socket", False, error.message)
     if launch.answers(home):
         return Finding("socket", True, f"a daemon answers at {path}")
+    if words := is_coming(home):
+        return Finding("socket", True, words)
     if not lock.is_free(home.lock):
         return Finding("socket", False, f"no daemon answers, but {lock.words(home.lock)}", "clew down")
     return Finding("socket", True, f"no daemon runs; {path} is free")
+
+
+def _supervisor(home: Home, settings: config.Config) -> Finding:
+    if why := launch.given_up(home):
+        return Finding("supervisor", False, why)
+    if launch.is_supervised(home):
+        return Finding("supervisor", True, "brings the daemon back after a crash")
+    if not launch.answers(home):
+        return Finding("supervisor", True, "no daemon runs, so there is none")
+    holder = lock.read(home.lock)
+    if holder and holder.foreground:
+        return Finding("supervisor", True, "none: the daemon runs in the foreground, so its service manager sees to it")
+    return Finding("supervisor", False, "nothing would bring the daemon back after a crash", "clew up gives it one")
+
+
+def _daemon(home: Home, settings: config.Config) -> Finding:
+    """What it was started with counts until it is started again, whatever this shell and config.toml say by now."""
+    daemon = _running(home)
+    if daemon is None:
+        return Finding("daemon", True, "none runs")
+    troubles = []
+    if daemon["version"] != clew.__version__:
+        troubles.append(f"it is clew {daemon['version']}, and this one is {clew.__version__}")
+    if daemon["outdated"]:
+        troubles.append("it has other settings than config.toml")
+    ours = surroundings.marks(settings.runtimes.codex)
+    if names := surroundings.differing(daemon["environment"], ours):
+        troubles.append(f"it was started with another environment than that of this shell: {', '.join(names)}")
+    todo = "clew restart, in a shell whose environment is right" if troubles else None
+    detail = "; ".join(troubles) or "has the settings of config.toml, and the environment of this shell"
+    return Finding("daemon", not troubles, f"pid {daemon['pid']}: {detail}", todo)
+
+
+def _running(home: Home) -> Any:
+    try:
+        return Client(home, start=False).get("status")["daemon"]
+    except ClewError:
+        return None
 
 
 def _port(home: Home, settings: config.Config) -> Finding:
@@ -155,12 +210,9 @@ def _port(home: Home, settings: config.Config) -> Finding:
 
 
 def _own_address(home: Home) -> str | None:
-    try:
-        status: Any = Client(home, start=False).get("status")
-        address: str | None = status["daemon"]["http"]
-        return address
-    except ClewError:
-        return None
+    daemon = _running(home)
+    address: str | None = daemon["http"] if daemon else None
+    return address
 
 
 def _codex(home: Home, settings: config.Config) -> Finding:
@@ -213,3 +265,18 @@ def _surfaces(home: Home, settings: config.Config) -> Finding:
     if hooks and settings.http.port is None:
         todo = "webhooks can only send: set `port` under [http] so that they can receive"
     return Finding("surfaces", True, detail, todo)
+
+
+_CHECKS: tuple[Check, ...] = (
+    _store,
+    _disk,
+    _clock,
+    _socket,
+    _supervisor,
+    _daemon,
+    _port,
+    _codex,
+    _children,
+    _plugins,
+    _surfaces,
+)

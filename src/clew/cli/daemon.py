@@ -80,12 +80,15 @@ def restart_command(out: Out, grace: float) -> None:
 @click.pass_obj
 def status_command(out: Out) -> None:
     """How the daemon, its runtimes and its surfaces are. Starts nothing: exit 3 when no daemon runs."""
+    from clew import launch
+
+    home = Home.find()
     try:
         status = out.client(start=False).get("status")
     except OutOfReach as error:
         if out.as_json:
             out.json({"daemon": None, "runtimes": [], "surfaces": [], "fates": {}})
-        out.say(f"clew: {_why_not(Home.find()) or error.message}")
+        out.say(f"clew: {is_coming(home) or launch.given_up(home) or error.message}")
         raise click.exceptions.Exit(error.exit) from error
     if out.as_json:
         out.json(status)
@@ -100,13 +103,19 @@ _SUPERVISED = {
 }
 
 
-def _why_not(home: Home) -> str | None:
-    """Why no daemon answers, where more is known than that."""
-    from clew import launch
+def is_coming(home: Home) -> str | None:
+    """Where no daemon answers: that one is about to."""
+    import time
 
-    if launch.is_supervised(home):
-        return "the daemon has died and is just being brought back; try again in a moment"
-    return launch.given_up(home)
+    from clew import launch, lock
+
+    holder = None if lock.is_free(home.lock) else lock.read(home.lock)
+    is_new = holder is None or time.time() - holder.since / 1000 < launch.START
+    if launch.is_supervised(home) and is_new:
+        return "the daemon is just being started by its supervisor; `clew up` waits for it"
+    if holder and is_new:
+        return f"the clew {holder.what} with pid {holder.pid} is just starting or stopping; `clew up` waits for it"
+    return None
 
 
 def _status_lines(status: Any) -> list[str]:
@@ -118,6 +127,7 @@ def _status_lines(status: Any) -> list[str]:
         f"clew {daemon['version']} is up: pid {daemon['pid']}, since {moment(daemon['since'])}, home {daemon['home']}",
         f"http      {daemon['http'] or 'only the Unix socket; set `port` under [http] for webhooks'}",
         f"crashes   {_SUPERVISED[daemon['supervised']]}",
+        *(["settings  config.toml was changed since; clew restart makes it count"] if daemon["outdated"] else []),
         *table(parts),
         f"messages  {fates}",
     ]

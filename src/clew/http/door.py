@@ -11,6 +11,7 @@ from fastapi import Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
+from clew.config import Config
 from clew.engine import Engine
 from clew.home import Home
 from clew.http.shapes import DaemonView
@@ -26,6 +27,7 @@ class Door:
     home: Home
     about: DaemonView
     stop: Callable[[float, str], None]  # how long running turns get, and the reason for those who watch
+    settings: Config = field(default_factory=Config)
     why_over: str | None = field(default=None)  # the reason, once the daemon stops
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import msgspec
 from fastapi import APIRouter
 from starlette.responses import Response, StreamingResponse
 
+from clew import config
 from clew.errors import ClewError
 from clew.http import shapes
 from clew.http.door import Door, Through, answer
@@ -27,13 +29,21 @@ async def healthz() -> Response:
 
 @router.get("/api/status", response_model=shapes.StatusView, summary="How the daemon and all around it are")
 async def status(door: Through) -> Response:
+    outdated = await asyncio.to_thread(_outdated, door)
     view = shapes.StatusView(
-        daemon=replace(door.about, supervised=is_supervised(door.home)),
+        daemon=replace(door.about, supervised=is_supervised(door.home), outdated=outdated),
         runtimes=await door.engine.runtimes(),
         surfaces=await door.engine.surfaces(),
         fates=await door.engine.fates(),
     )
     return answer(view)
+
+
+def _outdated(door: Door) -> bool:
+    try:
+        return config.load(door.home.config) != door.settings
+    except ClewError:
+        return True
 
 
 @router.post("/api/shutdown", status_code=202, summary="Stop the daemon")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -80,6 +80,8 @@ class DaemonView:
     home: str
     http: str | None  # the address of the TCP listener
     supervised: bool
+    outdated: bool = False  # config.toml says something else by now
+    environment: dict[str, str] = field(default_factory=dict)  # marks, without values; see `clew.surroundings`
 
 
 @dataclass(frozen=True, slots=True)
