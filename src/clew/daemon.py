@@ -16,12 +16,12 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from clew import __version__, config, lock, logs, processes, surroundings
+from clew import __version__, config, holding, lock, logs, processes, surroundings
 from clew.clock import Clock, SystemClock
 from clew.engine import Engine
 from clew.engine.live import Live
@@ -32,7 +32,6 @@ from clew.http.door import Door
 from clew.http.shapes import DaemonView
 from clew.parts import Parts, assemble, close_all
 from clew.store import Store, deliveries
-from clew.store.migrate import open_store
 from clew.views import Notified
 
 log = logging.getLogger("clew.daemon")
@@ -84,14 +83,13 @@ class Teller:
 async def serve(home: Home, ready: Callable[[], None], *, foreground: bool = False) -> None:
     """Run until a signal or `clew down`."""
     clock = SystemClock()
-    home.prepare()
-    with _held(home, clock, "daemon", foreground) as held, _signals(stop := Stop(note=held.note_stopping)):
+    with holding.held(home, clock, "daemon", foreground) as held, _signals(stop := Stop(note=held.note_stopping)):
         settings = config.load(home.config)
         with _logging(home, settings):
             log.info("clew %s begins, pid %d", __version__, os.getpid())
             if held.before and held.before.what == "daemon" and not held.before.stopping:
                 log.warning("the daemon before, pid %d, has ended without being asked to", held.before.pid)
-            async with _store(home, clock, held) as store:
+            async with holding.opened(home, clock, held) as store:
                 await _serve(home, clock, settings, store, held.holder, stop, ready)
             log.info("clew ends")
 
@@ -147,10 +145,9 @@ def build_engine(
 async def notify_once(home: Home, *, dry_run: bool, retry_failed: bool) -> list[Notified]:
     """One pass of `clew notify` where no daemon runs: the same engine, without its tree, under the same lock."""
     clock = SystemClock()
-    home.prepare()
-    with _held(home, clock, "notify") as held:
+    with holding.held(home, clock, "notify") as held:
         settings = config.load(home.config)
-        async with _store(home, clock, held) as store:
+        async with holding.opened(home, clock, held) as store:
             incarnation = f"notify.{held.holder.pid}.{held.holder.started}"
             live = Live()
             parts = assemble(settings, clock, home, processes.Marks(store.id, incarnation), live.announce)
@@ -209,14 +206,6 @@ async def _any(*waits: Coroutine[Any, Any, object]) -> None:
 
 
 @contextmanager
-def _held(home: Home, clock: Clock, what: str, foreground: bool = False) -> Iterator[lock.Held]:
-    me = processes.look(os.getpid())
-    holder = lock.Holder(os.getpid(), me.started if me else "", clock.now(), what, foreground=foreground)
-    with lock.hold(home.lock, holder) as held:
-        yield held
-
-
-@contextmanager
 def _logging(home: Home, settings: config.Config) -> Iterator[None]:
     handler = logs.start(home.log, settings.log, settings.secrets())
     logging.captureWarnings(True)
@@ -227,16 +216,6 @@ def _logging(home: Home, settings: config.Config) -> Iterator[None]:
         raise
     finally:
         logs.stop(handler)
-
-
-@asynccontextmanager
-async def _store(home: Home, clock: Clock, held: lock.Held) -> AsyncIterator[Store]:
-    store = open_store(home.database, clock)
-    try:
-        held.note_store(store.id)
-        yield store
-    finally:
-        await asyncio.to_thread(store.close)
 
 
 @contextmanager

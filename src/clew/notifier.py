@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 
-from clew import lock, processes
-from clew.clock import Clock, SystemClock
+from clew import holding
+from clew.clock import SystemClock
 from clew.config import Config
 from clew.engine import Engine
 from clew.home import Home
 from clew.model import Conversation
-from clew.store import Store, deliveries
-from clew.store.migrate import open_store
+from clew.store import deliveries
 from clew.surfaces.base import Inbox, Never, Outgoing, Receipt, Surface, SurfaceCan
 from clew.views import Notified
 
@@ -36,33 +33,20 @@ async def notify_with(
     if not found.database.exists():
         return ()
     clock = SystemClock()
-    async with _store(found, clock) as (store, incarnation):
-        if not dry_run:  # what a dead daemon was sending is nobody's now, and may have arrived
-            await store.write(lambda tx: deliveries.release_sending(tx, clock.now()))
-        engine = Engine(
-            store=store,
-            clock=clock,
-            config=Config(),
-            incarnation=incarnation,
-            runtimes={},
-            surfaces=_Everywhere(_Injected(notifier)),
-            workspace=str(found.root),
-        )
-        return tuple(await engine.notify(dry_run=dry_run, retry_failed=retry_failed))
-
-
-@asynccontextmanager
-async def _store(home: Home, clock: Clock) -> AsyncIterator[tuple[Store, str]]:
-    home.prepare()
-    me = processes.look(os.getpid())
-    holder = lock.Holder(os.getpid(), me.started if me else "", clock.now(), "notify")
-    with lock.hold(home.lock, holder) as held:
-        store = open_store(home.database, clock)
-        try:
-            held.note_store(store.id)
-            yield store, f"notify.{holder.pid}.{holder.started}"
-        finally:
-            store.close()
+    with holding.held(found, clock, "notify") as held:
+        async with holding.opened(found, clock, held) as store:
+            if not dry_run:  # what a dead daemon was sending is nobody's now, and may have arrived
+                await store.write(lambda tx: deliveries.release_sending(tx, clock.now()))
+            engine = Engine(
+                store=store,
+                clock=clock,
+                config=Config(),
+                incarnation=f"notify.{held.holder.pid}.{held.holder.started}",
+                runtimes={},
+                surfaces=_Everywhere(_Injected(notifier)),
+                workspace=str(found.root),
+            )
+            return tuple(await engine.notify(dry_run=dry_run, retry_failed=retry_failed))
 
 
 class _Injected:
