@@ -171,7 +171,14 @@ def test_stop_and_done_ask_for_that() -> None:
 
 
 def test_where_shows_the_receipts() -> None:
-    row = {"delivery": "U:final", "conversation": "webhook:ci", "state": "sent", "sent_at": 0, "error": None}
+    row = {
+        "delivery": "U:final",
+        "conversation": "webhook:ci",
+        "state": "sent",
+        "sent_at": 0,
+        "message_id": None,
+        "error": None,
+    }
     (line,) = talk(Noting(deliveries=[row])).do("/where").lines
     assert line.split()[:3] == ["U:final", "webhook:ci", "sent"]
     assert talk(Noting(deliveries=[])).do("/where").lines == ("· nothing is owed for it yet",)

@@ -127,4 +127,30 @@ def test_history_verifies(clew: Clew) -> None:
 
 
 def test_notify_says_that_nothing_is_owed(clew: Clew) -> None:
-    assert clew("notify") == "nothing is owed\n"
+    result = clew.run("notify")
+    assert (result.out, result.err) == ("nothing is owed\n", "")
+
+
+def test_a_list_of_threads_that_is_empty_says_so(clew: Clew) -> None:
+    result = clew.run("threads", "--text", "there is none such")
+    assert (result.code, result.out) == (0, "")
+    assert result.err.startswith("no thread fits; clew start PROMPT begins one")
+    assert clew.run("threads", "--text", "there is none such", "--json").json == []
+
+
+def test_where_says_in_plain_words_what_became_of_an_answer(clew: Clew) -> None:
+    here = chat(clew)
+    there = clew.json("start", "!text done", "--notify", "local")["thread"]
+    clew.wait_for(there, "delivery.sent")
+    assert "kept in the thread" in clew("where", here) and "no_target" not in clew("show", here)
+    shown = clew("where", there)
+    assert "noted only: no terminal looked on" in shown or "shown on the desktop" in shown
+    assert "receipt" not in shown
+
+
+def test_an_empty_title_is_refused_in_plain_words(clew: Clew) -> None:
+    for words in (["title", chat(clew), ""], ["start", "!text hi", "--title", ""]):
+        result = clew.run(*words)
+        assert (result.code, result.err) == (2, "clew: title: must not be empty\n")
+    result = clew.run("title", chat(clew), "x" * 201)
+    assert result.err == "clew: title: must not be longer than 200 characters\n"

@@ -25,7 +25,7 @@ COMMANDS = {
     "queue": ("TEXT", "say it after the running turn, not into it"),
     "file": ("PATH", "attach a file or an image to your next message"),
     "status": ("", "how this thread stands"),
-    "where": ("", "where its answers went: the receipts"),
+    "where": ("", "where its answers went"),
     "done": ("", "mark this thread as completed; your next message picks it up again"),
     "quit": ("", "leave; what runs goes on"),
 }

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from clew.chat.lines import Command, Files, Message, Wrong, help_lines, is_file, meaning, only_path
 from clew.cli.columns import one_line, table
+from clew.cli.look import state_words, trace_words
 from clew.cli.out import moment
 from clew.cli.threads import thread_table
 from clew.client import new_message_id
@@ -191,7 +192,7 @@ def _names(files: list[str]) -> str:
 
 def _receipt(row: Any) -> tuple[str, ...]:
     place = "here" if row["conversation"] is None else row["conversation"]
-    return f"  {row['delivery']}", place, row["state"], moment(row["sent_at"]) or row["error"] or ""
+    return f"  {row['delivery']}", place, state_words(row["state"]), moment(row["sent_at"]), trace_words(row)
 
 
 _DO: dict[str, Callable[[Talk, str], Reply]] = {

@@ -35,10 +35,16 @@ def threads_command(out: Out, /, workspace: str | None, **wanted: Any) -> None:
     for line in thread_table(page["threads"], time.time(), room, _paint):
         print(line)
     if not page["threads"]:
-        out.hint("none; clew start PROMPT begins one" + ("" if wanted["history"] else ", clew threads --history"))
+        out.say(_none(bool(folder or wanted["status"] or wanted["text"] or wanted["before"]), wanted["history"]))
     else:
         more = f"; more: --before {page['next']}" if page["next"] else ""
         out.hint(f"clew chat {short_ids(page['threads'])[0]} goes on with the newest{more}")
+
+
+def _none(is_filtered: bool, history: bool) -> str:
+    what = "no thread fits" if is_filtered else "no finished threads yet" if history else "no open threads"
+    other = "clew threads lists the open ones" if history else "clew threads --history lists the finished ones"
+    return f"{what}; clew start PROMPT begins one, {other}"
 
 
 def _paint(cell: str) -> str:
@@ -66,7 +72,7 @@ def show_command(out: Out, thread: str) -> None:
 
 def _described(view: Any) -> list[tuple[str, str]]:
     waits = f" ({view['suspended_by']})" if view["suspended_by"] else ""
-    notified = f"{view['notify_target'] or 'nowhere'}: {view['notification_status']}"
+    notified = f"{view['notify_target'] or 'here'}: {state_words(view['notification_status'])}"
     return [
         ("id", view["id"]),
         ("title", view["title"]),
@@ -129,12 +135,42 @@ def read_command(out: Out, thread: str, limit: int, plain: bool) -> None:
     out.hint(next_step(view))
 
 
-@click.command("where", short_help="Where the answers of a thread went: the receipts.")
+def state_words(state: str) -> str:
+    """How a delivery stands, for a person."""
+    return _STATES.get(state, state)
+
+
+_STATES = {
+    "pending": "waiting to be sent",
+    "sending": "on its way",
+    "failed": "not delivered",
+    "no_target": "kept in the thread, because it was asked for nowhere else",
+    "superseded": "not needed any more",
+}
+
+
+def trace_words(row: Any) -> str:
+    """What is known of a delivery that arrived, or why it did not."""
+    if not row["message_id"]:
+        return str(row["error"] or "")
+    shown = f"message {row['message_id']}"
+    is_here = (row["conversation"] or "").partition(":")[0] == "local"
+    return _SHOWN.get(row["message_id"], shown) if is_here else shown
+
+
+_SHOWN = {
+    "terminal": "shown on a terminal",
+    "desktop": "shown on the desktop",
+    "receipt": "noted only: no terminal looked on, and there is no desktop",
+}
+
+
+@click.command("where", short_help="Where the answers of a thread went.")
 @thread_argument()
 @json_option
 @click.pass_obj
 def where_command(out: Out, thread: str) -> None:
-    """Where the answers of a thread went: the receipts."""
+    """Where the answers of a thread went: to which place, when, after how many tries."""
     rows = out.client().get("threads", thread, "deliveries")
     if out.as_json:
         out.json(rows)
@@ -150,12 +186,12 @@ def where_command(out: Out, thread: str) -> None:
 
 
 def _receipt(row: Any) -> tuple[str, ...]:
-    told = f"message {row['message_id']}" if row["message_id"] else row["error"] or ""
+    tries = f"{row['attempts']}x" if row["attempts"] else "-"
     return (
         row["delivery"],
-        row["conversation"] or "-",
-        row["state"],
-        f"{row['attempts']}x",
+        row["conversation"] or "here",
+        state_words(row["state"]),
+        tries,
         moment(row["sent_at"]) or "-",
-        told,
+        trace_words(row),
     )

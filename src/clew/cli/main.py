@@ -33,7 +33,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "threads": ("look", "List threads, newest first."),
         "show": ("look", "One thread."),
         "read": ("look", "What was said and done in a thread."),
-        "where": ("look", "Where the answers of a thread went: the receipts."),
+        "where": ("look", "Where the answers of a thread went."),
         "resume": ("change", "Pick up a finished or suspended thread with new information."),
         "stop": ("change", "Stop the running turn of a thread."),
         "done": ("change", "Mark a thread as completed."),

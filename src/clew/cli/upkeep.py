@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from clew.cli.complete import thread_argument
+from clew.cli.look import state_words
 from clew.cli.out import Out, json_option, table
 from clew.errors import OutOfReach
 from clew.home import Home
@@ -46,25 +47,41 @@ def _verdict(verdict: Any) -> str:
 @click.pass_obj
 def notify_command(out: Out, dry_run: bool, retry_failed: bool) -> None:
     """One pass over the answers that are still owed, without waiting for their next try. Never starts the daemon."""
-    wanted = {"dry_run": dry_run, "retry_failed": retry_failed}
-    try:
-        done = out.client(start=False, patience=None).post("notify", body=wanted)
-    except OutOfReach:
-        done = _notify_here(**wanted)
+    done = _notify(out, dry_run=dry_run, retry_failed=retry_failed)
     if out.as_json:
         out.json(done)
-    elif done:
-        for line in table([_notified(each) for each in done]):
-            out.line(line)
     else:
-        out.line("nothing is owed")
+        _tell(out, done, 0 if retry_failed else _failed_before(out, done))
     if any(each["state"] == "failed" for each in done) and not dry_run:
         out.hint("clew notify --retry-failed tries those again; clew doctor looks at the surfaces")
         raise click.exceptions.Exit(1)
 
 
+def _tell(out: Out, done: Any, failed_before: int) -> None:
+    for line in table([_notified(each) for each in done]) if done else []:
+        out.line(line)
+    if not done:
+        out.line("nothing new is owed" if failed_before else "nothing is owed")
+    if failed_before:
+        out.say(f"{failed_before} failed before; clew notify --retry-failed tries again")
+
+
+def _failed_before(out: Out, done: Any) -> int:
+    """What a pass leaves alone unless it is told to take it."""
+    names = {each["delivery"] for each in done}
+    owed = _notify(out, dry_run=True, retry_failed=True)
+    return sum(each["delivery"] not in names and each["error"] is not None for each in owed)
+
+
+def _notify(out: Out, **wanted: bool) -> Any:
+    try:
+        return out.client(start=False, patience=None).post("notify", body=wanted)
+    except OutOfReach:
+        return _notify_here(**wanted)
+
+
 def _notified(each: Any) -> tuple[str, ...]:
-    return each["delivery"], each["target"] or "-", each["state"], each["error"] or ""
+    return each["delivery"], each["target"] or "-", state_words(each["state"]), each["error"] or ""
 
 
 def _notify_here(**wanted: bool) -> Any:

@@ -93,6 +93,31 @@ async def _unforeseen(request: Request, error: Exception) -> Response:
 
 
 def _words(error: dict[str, Any]) -> str:
-    """`text: String should have at most …`: the field, without where in the request it stood."""
+    """`title: must not be empty`: the field, without where in the request it stood, and what would be right."""
+    if error["type"] == "json_invalid":
+        return "the body is not JSON"
     field = ".".join(str(part) for part in error["loc"][1:])
-    return f"{field}: {error['msg']}" if field else str(error["msg"])
+    known = _RULES.get(error["type"])
+    words = known.format(**error.get("ctx", {})) if known else str(error["msg"])
+    return f"{field}: {words}" if field else words
+
+
+_RULES = {
+    "missing": "must be given",
+    "extra_forbidden": "is not known here",
+    "string_too_short": "must not be empty",
+    "string_too_long": "must not be longer than {max_length} characters",
+    "string_pattern_mismatch": "must be letters, digits and _ . : - only, at most 128 of them",
+    "string_type": "must be text",
+    "string_unicode": "must be text in Unicode",
+    "too_long": "must not be more than {max_length}",
+    "list_type": "must be a list",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "float_type": "must be a number",
+    "literal_error": "must be {expected}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+}

@@ -15,7 +15,8 @@ from clew.errors import ClewError
 from clew.http import shapes
 from clew.http.door import Door, Through, answer
 from clew.launch import is_supervised
-from clew.views import Notified, Verdict
+from clew.store import audit
+from clew.views import Notified, SurfaceView, Verdict
 
 router = APIRouter(tags=["daemon"])
 
@@ -29,14 +30,28 @@ async def healthz() -> Response:
 
 @router.get("/api/status", response_model=shapes.StatusView, summary="How the daemon and all around it are")
 async def status(door: Through) -> Response:
+    troubles = await door.store.read(audit.troubles)
     outdated = await asyncio.to_thread(_outdated, door)
     view = shapes.StatusView(
         daemon=replace(door.about, supervised=is_supervised(door.home), outdated=outdated),
         runtimes=await door.engine.runtimes(),
-        surfaces=await door.engine.surfaces(),
+        surfaces=[_troubled(each, troubles) for each in await door.engine.surfaces()],
         fates=await door.engine.fates(),
     )
     return answer(view)
+
+
+def _troubled(view: SurfaceView, troubles: list[audit.Trouble]) -> SurfaceView:
+    """A surface may be up while what is sent there is refused."""
+    here = [each for each in troubles if each.surface == view.name]
+    if not here:
+        return view
+    waiting = sum(each.count for each in here if not each.for_good)
+    failed = sum(each.count for each in here if each.for_good)
+    counts = [f"{waiting} waiting to be tried again"] if waiting else []
+    counts += [f"{failed} not delivered (`clew notify --retry-failed` tries again)"] if failed else []
+    told = view.reason or f"the last error: {here[-1].error}"
+    return replace(view, reason=f"{', '.join(counts)}; {told}")
 
 
 def _outdated(door: Door) -> bool:

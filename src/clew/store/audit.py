@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 
 import msgspec
 
 from clew.model import Said
 from clew.store.base import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Answers to one surface that did not arrive, for one reason."""
+
+    surface: str
+    for_good: bool  # it is not tried again by itself
+    count: int
+    error: str
 
 
 def fates_of(tx: Tx, message_id: str) -> list[str]:
@@ -41,6 +52,16 @@ def unfinished(tx: Tx) -> list[str]:
         *(f"delivery {row['id']} is {row['state']} ({row['error']})" for row in deliveries),
         *(f"steer {row['message_id']} is {row['state']}" for row in steers),
     ]
+
+
+def troubles(tx: Tx) -> list[Trouble]:
+    """What keeps answers from arriving, the newest last; by a partial index, so that it costs only what is open."""
+    rows = tx.all(
+        "SELECT surface, state, error, count(*) AS n, max(created_at) AS newest FROM deliveries"
+        " WHERE state IN ('pending', 'failed') AND kind = 'final' AND error IS NOT NULL"
+        " GROUP BY surface, state, error ORDER BY newest"
+    )
+    return [Trouble(row["surface"], row["state"] == "failed", int(row["n"]), row["error"]) for row in rows]
 
 
 def ended_without_owing(tx: Tx) -> list[str]:
