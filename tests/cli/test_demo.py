@@ -84,18 +84,20 @@ def test_without_codex_it_says_so_and_tells_the_story_all_the_same(place: Place,
     assert code == 0, printed
     assert "Codex cannot be used here" in printed and "Install Codex" in printed
     assert [line[0] for line in ticks(printed)] == ["✔"] * len(STEPS)
+    assert "  ./clew doctor\n" in printed  # there is no clew on the PATH either
     assert place.left() == []
 
 
 def test_as_json_it_is_a_list_of_steps_and_kept_it_can_be_played_with_and_ended(place: Place) -> None:
-    code, printed = place.demo("--runtime", "scripted", "--keep", "--json")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    code, printed = place.demo("--runtime", "scripted", "--keep", "--json", PATH=path)
     assert code == 0, printed
     told = json.loads(printed)
     assert [step["step"] for step in told] == [*STEPS[:-1], "keep"]
     assert all(step["ok"] for step in told)
     assert all(set(step) == {"step", "ok", "seconds", "words"} for step in told)
     (home,) = place.folder.iterdir()
-    here = place.environ({"CLEW_HOME": str(home), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"})
+    here = place.environ({"CLEW_HOME": str(home), "PATH": path})
     asked = subprocess.run(["clew", "run", "!text still here"], capture_output=True, text=True, env=here)
     assert asked.stdout == "still here\n"
     receiver = os.pidfd_open(int(re.search(r"kill (\d+);", told[-1]["words"])[1]))  # type: ignore[index]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
@@ -70,18 +71,24 @@ def _tell(teller: Teller, stage: Stage, keep: bool) -> None:
     if keep:
         _tell_kept(teller, stage, story)
     else:
-        teller.list(words.END.format(seconds=time.monotonic() - began), words.NEXT)
+        lines = [line.format(clew=_called()) for line in words.NEXT]
+        teller.list(words.END.format(seconds=time.monotonic() - began), lines)
 
 
 def _tell_kept(teller: Teller, stage: Stage, story: Story) -> None:
     from clew.demo import words
 
-    named = {"home": shlex.quote(str(stage.home.root)), "thread": story.thread}
+    named = {"home": shlex.quote(str(stage.home.root)), "thread": story.thread, "clew": _called()}
     pids = " ".join(map(str, stage.helpers()))
     end = words.KEPT_END_WITH.format(pids=pids, **named)
     teller.list(words.KEPT, [line.format(**named) for line in words.KEPT_NEXT])
     teller.list(words.KEPT_END, [end])
     teller.steps.append(Step("keep", True, 0.0, end))
+
+
+def _called() -> str:
+    """As this person calls it: who has only a checkout has no `clew` on the PATH yet."""
+    return "clew" if shutil.which("clew") else "./clew"
 
 
 @contextmanager
@@ -120,7 +127,7 @@ class Teller:
         if not self._out.as_json:
             self._out.line(text)
 
-    def list(self, head: str, lines: Iterator[str] | tuple[str, ...] | list[str]) -> None:
+    def list(self, head: str, lines: Sequence[str]) -> None:
         self.say(f"\n{head}")
         for line in lines:
             self.say(f"  {line}")

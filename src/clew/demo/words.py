@@ -42,18 +42,18 @@ CODEX = "the real Codex {version} and a model that plays a script"
 SCRIPTED = "the built-in scripted runtime"
 
 END = "All of that in {seconds:.0f} s. Now with an agent of your own:"
-NEXT = ("clew doctor", "clew run 'what does this repo do?'")
+NEXT = ("{clew} doctor", "{clew} run 'what does this repo do?'")
 
 KEPT = "It is all still up, in a home of its own. Go on with it:"
 KEPT_NEXT = (
     "export CLEW_HOME={home}",
-    "clew read {thread}",
-    "clew where {thread}",
-    "clew run '!slow 30 100'",
-    "clew resume {thread} --supplement '!recall'",
+    "{clew} read {thread}",
+    "{clew} where {thread}",
+    "{clew} run '!slow 30 100'",
+    "{clew} resume {thread} --supplement '!recall'",
 )
 KEPT_END = "And end it:"
-KEPT_END_WITH = "CLEW_HOME={home} clew down; kill {pids}; rm -r {home}"
+KEPT_END_WITH = "CLEW_HOME={home} {clew} down; kill {pids}; rm -r {home}"
 
 FAILED = "expected {expected}, but {found}"
 FAILED_KEPT = "Its home is still there to look at: {home} (logs/ in it tells what happened)."
