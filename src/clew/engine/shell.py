@@ -1,0 +1,242 @@
+"""What a command line says, found out without running it. Two readers with opposite tempers: `plain_words` is strict,
+and asked before something is allowed; `segments` is lenient, and asked before something is denied. In doubt the strict
+one sees nothing, and the lenient one sees one command too many. Neither expands, looks up or runs anything."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+
+def names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+SHELLS = names("sh bash dash zsh ash ksh mksh fish csh tcsh pwsh")
+
+# Programs that run what they are given: what they do is not what their name says.
+WRAPPERS = names(
+    "env sudo doas su pkexec runuser xargs parallel nohup time timeout nice ionice setsid stdbuf unbuffer script watch"
+    " strace ltrace chroot unshare nsenter flock systemd-run caffeinate taskset chrt busybox toybox ssh at batch entr"
+    " exec command builtin eval source . - trap coproc alias noglob nocorrect"
+)
+FINDERS = names("find gfind bfs fd fdfind")
+
+_FIND_ACTS = re.compile(r"-(?:exec|ok|delete|fls|fprint|files0).*|--exec.*|-[xX]")
+_RESERVED = names(
+    "if then else elif fi do done case esac while until for in function select time coproc repeat foreach end always"
+    " nocorrect noglob ! { } [["
+)
+_TRUSTED_SHELL = re.compile(r"(?:/(?:usr/|usr/local/|opt/homebrew/|run/current-system/sw/)?bin/)?(?:ba|z|da)?sh")
+_SCRIPT_FLAGS = frozenset({"-c", "-lc"})
+_LEVELS = 2
+
+# A word is made of what no shell treats specially, and of quotes in which nothing is special.
+_BARE = r"[A-Za-z0-9_\-./,:@%+=]|[^\x00-\x7f]|'[^']*'(?!')"
+_WORD = re.compile(rf"""(?:{_BARE}|"[^"$`\\!]*")++""")
+_WRAPPED_WORD = re.compile(rf"""(?:{_BARE}|"(?:[^"$`\\!]|\\["$`\\])*+")++""")
+_QUOTED = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)\"""", re.DOTALL)
+_ESCAPED = re.compile(r'\\(["$`\\])')
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+
+
+def plain_words(command: str) -> tuple[str, ...] | None:
+    """The words that a command consists of, if it is nothing but words: any shell hands exactly these to the program.
+    None wherever a shell would do anything else with it, and wherever that is not certain."""
+    script = unwrapped(command)
+    if any(char != " " and unicodedata.category(char) in _UNSEEN for char in script):
+        return None
+    words = _lexed(script, _WORD)
+    return tuple(words) if words and _starts_plainly(words) else None
+
+
+def unwrapped(command: str) -> str:
+    """The script inside `bash -lc SCRIPT`, a couple of levels deep; the command itself where there is none."""
+    for _ in range(_LEVELS):
+        words = _lexed(command, _WRAPPED_WORD)
+        if not words or not _is_wrapped(words):
+            break
+        command = words[2]
+    return command
+
+
+def asks_always(words: Sequence[str]) -> bool:
+    """Whether these words run, or destroy, what no pattern over words can see."""
+    name = _name(words[0])
+    return name in WRAPPERS | SHELLS or (name in FINDERS and any(map(_FIND_ACTS.fullmatch, words)))
+
+
+def _lexed(text: str, word: re.Pattern[str]) -> list[str] | None:
+    words, at, text = [], 0, text.strip(" ")
+    while found := word.match(text, at):
+        words.append(_QUOTED.sub(_unquoted, found[0]))
+        at = found.end()
+        while text[at : at + 1] == " ":
+            at += 1
+        if at == len(text):
+            return words
+        if at == found.end():
+            return None
+    return None
+
+
+def _unquoted(quoted: re.Match[str]) -> str:
+    return quoted[1] if quoted[1] is not None else _ESCAPED.sub(r"\1", quoted[2])
+
+
+def _is_wrapped(words: Sequence[str]) -> bool:
+    return len(words) == 3 and words[1] in _SCRIPT_FLAGS and _TRUSTED_SHELL.fullmatch(words[0]) is not None
+
+
+def _starts_plainly(words: Sequence[str]) -> bool:
+    """No assignment, no word of the shell's own grammar, and nothing that zsh takes for the path of a program."""
+    first = words[0]
+    return bool(first) and "=" not in first and first not in _RESERVED and not any(w.startswith("=") for w in words)
+
+
+def _name(word: str) -> str:
+    return word.rsplit("/", 1)[-1]
+
+
+def segments(command: str) -> list[tuple[str, ...]]:
+    """Every simple command that may run when this one does, wherever it stands in it: between operators, in
+    substitutions, in what a shell, `sudo`, `xargs` or `find -exec` is given."""
+    found: dict[tuple[str, ...], None] = {}
+    texts = [unwrapped(command)]
+    seen = set(texts)
+    budget = _BUDGET * (len(command) + 100)
+    for text in texts:  # which grows meanwhile
+        inner = list(_other_readings(text))
+        for words in filter(None, map(_without_prefix, _commands(text))):
+            given = _given(words)
+            found.update(dict.fromkeys((tuple(words), *_braces(words), *_suffixes(given))))
+            inner += _scripts(given)
+        texts += [each for each in dict.fromkeys(inner) if each not in seen]
+        seen.update(inner)
+        budget -= len(text)
+        if budget < 0:
+            break
+    return list(found)
+
+
+_BUDGET = 16  # how often a command is read at most: whoever nests it deeper wants to wear us out
+_SUFFIXES = 64
+_TOKEN = re.compile(
+    r"""(?P<blank>[ \t\r]+|\$IFS\b|\$\{IFS\})
+    | (?P<joined>\\\n)
+    | \\(?P<escaped>.?)
+    | \$'(?P<ansi>(?:[^'\\]|\\.)*+)'?
+    | '(?P<single>[^']*+)'?
+    | \$?"(?P<double>(?:[^"\\]|\\.)*+)"?
+    | (?P<break><<<|\$?\(|(?:^|(?<=\s))\#)
+    | (?P<redirect>&>>?|>>|>[|&]|<>|<<-?|<&|[<>])
+    | (?P<end>[;&|\n()`]+)
+    | (?P<text>[^\s\\'"$<>;&|()`]+|.)""",
+    re.DOTALL | re.VERBOSE,
+)
+_ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
+_SUBSTITUTES = re.compile(r"\$\(|`")
+_SUBSTITUTION = re.compile(r"\$\([^()]*\)|`[^`]*`")
+_NO_QUOTES = str.maketrans("", "", "\"'\\")
+_SCRIPT = re.compile(r"[\s;&|()<>`$]")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=")
+
+
+def _other_readings(text: str) -> Iterator[str]:
+    """The same text without its substitutions, as they may give nothing; and, where one stands in double quotes, from
+    there on without any quotes, as they nest in there."""
+    if (outer := _SUBSTITUTION.sub("", text)) != text:
+        yield outer
+    for token in _TOKEN.finditer(text):
+        if token["double"] and _SUBSTITUTES.search(token["double"]):
+            yield text[token.start("double") :].translate(_NO_QUOTES)
+            return
+
+
+class _Line:
+    """The words of the simple command that is being read."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self._word: str | None = None
+        self._is_target = False  # of a redirection: no word of the command
+
+    def add(self, piece: str) -> None:
+        self._word = (self._word or "") + piece
+
+    def blank(self) -> None:
+        if self._word is not None and not self._is_target:
+            self.words.append(self._word)
+        self._is_target = self._is_target and self._word is None
+        self._word = None
+
+    def redirect(self) -> None:
+        if self._word is not None and self._word.isdigit():
+            self._word = None
+        self.blank()
+        self._is_target = True
+
+    def end(self) -> list[str]:
+        self.blank()
+        words, self.words, self._is_target = self.words, [], False
+        return words
+
+
+def _commands(text: str) -> Iterator[list[str]]:
+    line = _Line()
+    for token in _TOKEN.finditer(text):
+        kind, piece = token.lastgroup, token[token.lastgroup or 0]
+        if kind in ("end", "break"):
+            yield line.end()
+        elif kind == "blank":
+            line.blank()
+        elif kind == "redirect":
+            line.redirect()
+        elif kind != "joined":
+            line.add(_ANSI.sub(_ansi, piece) if kind == "ansi" else piece)
+    yield line.end()
+
+
+def _ansi(found: re.Match[str]) -> str:
+    digits = found[1] or found[2] or found[3]
+    if digits or found[4]:
+        code = int(digits, 16) if digits else int(found[4], 8)
+        return chr(code) if code < 0x110000 else ""
+    return {"n": "\n", "t": "\t", "r": "\r"}.get(found[5], found[5])
+
+
+def _without_prefix(words: list[str]) -> list[str]:
+    """Without the words of the shell's grammar and the assignments before the program."""
+    at = 0
+    while at < len(words) and (words[at] in _RESERVED - {"time"} or _ASSIGNMENT.match(words[at])):
+        at += 1
+    return words[at:]
+
+
+def _given(words: list[str]) -> list[str]:
+    """What of the words may be a command again; a single word with blanks in it is one."""
+    name = _name(words[0])
+    if name in WRAPPERS | SHELLS:
+        return words[1:]
+    if name in FINDERS:
+        acts = [at for at, word in enumerate(words) if _FIND_ACTS.fullmatch(word)]
+        return words[acts[0] + 1 :] if acts else []
+    return words if len(words) == 1 and _SCRIPT.search(words[0]) else []
+
+
+def _braces(words: list[str]) -> list[tuple[str, ...]]:
+    """`{rm,-rf,x}` is three words to bash."""
+    first = words[0]
+    return [(*first.strip("{}").split(","), *words[1:])] if first.startswith("{") and "," in first else []
+
+
+def _suffixes(words: list[str]) -> list[tuple[str, ...]]:
+    """Which options take a value is not known, so a command may begin at any word that is no option."""
+    starts = [at for at, word in enumerate(words) if not word.startswith("-") and not _ASSIGNMENT.match(word)]
+    return [tuple(words[at:]) for at in starts[:_SUFFIXES]]
+
+
+def _scripts(words: list[str]) -> list[str]:
+    values = (word.partition("=")[2] if word.startswith("--") else word for word in words)
+    return [value for value in values if _SCRIPT.search(value)]

@@ -1,0 +1,124 @@
+"""How the text of a request is shown, so that nobody approves what they do not see. `text.visible` keeps a terminal
+safe; this keeps a person safe: what cannot be seen, or passes for something else, becomes an escape such as `\\u0441`.
+Of a long text, `exactly(shortened(text, limit))` is what to show."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+
+# Beside controls, format marks and odd spaces, which Unicode names as such: letters, signs and marks without any ink.
+_NO_INK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
+)
+_ODD = re.compile(r"[^ -~\n\t]")
+_ODD_OR_LINE = re.compile(r"[^ -~]")
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
+
+# Signs that pass for `;`, `/`, `\`, `.`, `-`, `:`, `!`, `|`; a dash, where it would begin an option; a mark, where it
+# strikes out what is under it, hangs on what is no letter, or is the third one there.
+_SIGNS = re.compile(
+    "[\u037e\u2044\u2215\u29f8\u2216\u29f5\ufe68\u2024\u2010\u2011\u2043\u02d7\u2236\ua789\u01c3\u01c0\u2223]"
+)
+_DASHES = re.compile("(?<!\\S)[\u2012-\u2015\u2212\ufe58\ufe63\uff0d]+(?=[A-Za-z])")
+_MARKS = re.compile(
+    "[\u0334-\u0338\u20d0-\u20f0]|(?<=[ -@[-`{-~\n])[\u0300-\u0333\u0339-\u036f]|(?<=[\u0300-\u036f]{2})[\u0300-\u036f]"
+)
+
+_WORD = re.compile(r"(?<!\w)[A-Za-z0-9_]*+[^\W\x00-\x7f]\w*")  # that is not of ASCII alone
+_NEAR = 40
+_LIKE_ASCII = frozenset(
+    "асеорхуѕіјһԁԛԝӏүАВЕКМНОРСТХУЅІЈԚԜӀҮ"  # Cyrillic
+    "αινορυχϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹ"  # Greek
+    "օոսհցզյլՕՍ"  # Armenian
+    "ⲟⲣⲥⲭⲞⲢⲤⲬ"  # Coptic
+    "ᎠᎡᎢᎪᎫᎬᎳᎷᎻᎽᏀᏃᏏᏒᏔᏕᏙᏚᏞᏟᏢᏦᏧ"  # Cherokee
+    "ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ"  # Lisu
+    "ɑɡɩʋⅼᴀᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ"  # phonetic, small capitals
+)
+
+
+def exactly(text: str, *, lines: bool = True) -> str:
+    """The text with everything in it to be seen. Words of any language stay as they are, unless they pass for English.
+    `lines`: newlines and tabs do what they do; otherwise they are shown too."""
+    shown = _WORD.sub(lambda word: _word(text, word), text)
+    for pattern in (_NO_INK, _SIGNS, _DASHES, _MARKS):
+        shown = pattern.sub(lambda found: "".join(map(_escaped, found[0])), shown)
+    odd = _ODD if lines else _ODD_OR_LINE
+    return odd.sub(lambda found: _escaped(found[0]) if _is_unseen(found[0]) else found[0], shown)
+
+
+def shortened(text: str, limit: int) -> str:
+    """The beginning and the end of a long text, and how much of it is not shown."""
+    if len(text) <= limit:
+        return text
+    room = max(limit - len(_gap(len(text))), 0)
+    head, tail = room - room // 3, room // 3
+    return f"{text[:head]}{_gap(len(text) - head - tail)}{text[len(text) - tail :]}"
+
+
+def _gap(left_out: int) -> str:
+    return f" … {left_out:,} characters left out … "
+
+
+@cache
+def _is_unseen(char: str) -> bool:
+    return unicodedata.category(char) in _UNSEEN
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    if code < 0x100:
+        return {"\n": "\\n", "\t": "\\t"}.get(char, f"\\x{code:02x}")
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _word(text: str, found: re.Match[str]) -> str:
+    word = found[0]
+    if not _is_suspicious(word) or _is_a_small_word(text, found):
+        return word
+    return "".join(_escaped(char) if _passes_for_ascii(char) else char for char in word)
+
+
+def _is_suspicious(word: str) -> bool:
+    """It has letters of English among others, or none but such as look like them."""
+    letters = [char for char in word if not char.isascii()]
+    return any(map(_passes_for_ascii, letters)) and (
+        any(char.isascii() and char.isalpha() for char in word) or all(map(_passes_for_ascii, letters))
+    )
+
+
+def _is_a_small_word(text: str, found: re.Match[str]) -> bool:
+    """Russian and Greek have words of one or two letters, such as `с` and `να`: beside a word that is plainly of their
+    script, that is what they are."""
+    word = found[0]
+    if len(word) > 2 or any(map(str.isascii, word)):
+        return False
+    before = re.search(r"(\w+) \Z", text[max(found.start() - _NEAR, 0) : found.start()])
+    after = re.match(r" (\w+)", text[found.end() : found.end() + _NEAR])
+    return any(_is_plainly(_script(word[0]), beside[1]) for beside in (before, after) if beside)
+
+
+def _is_plainly(script: str, word: str) -> bool:
+    others = [char for char in word if char.isalpha() and not _passes_for_ascii(char)]
+    return bool(others) and all(_script(char) == script for char in others)
+
+
+@cache
+def _script(char: str) -> str:
+    return unicodedata.name(char, "").partition(" ")[0]
+
+
+@cache
+def _passes_for_ascii(char: str) -> bool:
+    """It looks like a letter or digit of ASCII: one of another script, a wide or a mathematical one."""
+    if char in _LIKE_ASCII:
+        return True
+    how, _, what = unicodedata.decomposition(char).rpartition(" ")
+    return (
+        how in ("", "<font>", "<wide>", "<compat>")
+        and what != ""
+        and int(what, 16) < 0x80
+        and chr(int(what, 16)).isalnum()
+    )

@@ -1,0 +1,253 @@
+"""What a command says, by two readers: the strict one that allows are built on, the lenient one that denies are."""
+
+from __future__ import annotations
+
+import random
+import shlex
+import shutil
+import subprocess
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.engine.shell import asks_always, plain_words, segments, unwrapped
+
+PLAIN = {
+    "ls": ("ls",),
+    "  ls   -la  ": ("ls", "-la"),
+    "pytest -q tests/engine": ("pytest", "-q", "tests/engine"),
+    "/bin/bash -lc 'pytest -q'": ("pytest", "-q"),
+    "bash -lc pwd": ("pwd",),
+    "sh -c 'ls a'": ("ls", "a"),
+    "zsh -lc 'ls a'": ("ls", "a"),
+    "/usr/bin/bash -c 'ls a'": ("ls", "a"),
+    "/bin/bash -lc \"echo 'a b'\"": ("echo", "a b"),
+    "bash -lc \"bash -c 'ls -la'\"": ("ls", "-la"),
+    '/bin/bash -lc \'git commit -m "it\'"\'s done\\""': ("git", "commit", "-m", "it's done"),
+    "echo 'a;b' 'x $y' '`z`' '*' '~'": ("echo", "a;b", "x $y", "`z`", "*", "~"),
+    'grep "a b" "c;d|e>f(g)*"': ("grep", "a b", "c;d|e>f(g)*"),
+    "pre'f'\"i\"x --opt='a b'": ("prefix", "--opt=a b"),
+    "echo ''": ("echo", ""),
+    "echo 你好 été": ("echo", "你好", "été"),
+    "pip install a==1.0 --index-url=https://x:1/y,z@v+%20": (
+        *("pip", "install", "a==1.0", "--index-url=https://x:1/y,z@v+%20"),
+    ),
+}
+
+NOT_PLAIN = [
+    *("", " ", "''", '""', "'' ls", "\t", "\n"),
+    *("ls;rm x", "ls ; rm x", "ls&&rm x", "ls || rm x", "ls | sh", "ls & rm x", "ls &", "ls\nrm x", "ls\r\nrm x"),
+    *("ls $(rm x)", "ls `rm x`", 'ls "$(rm x)"', 'ls "`rm x`"', "$(echo rm) x", "`echo rm` x"),
+    *("ls $HOME", "ls ${HOME}", 'ls "$HOME"', "ls$IFS-la", "ls${IFS}-la", "$IFS", "ls $'a'", 'ls $"a"', "ls $((1+1))"),
+    *("cat <<EOF\nx\nEOF", "cat <<< x", "cat < x", "ls > x", "ls 2>&1", "ls >> x", "ls &> x", "ls >| x", "ls>x"),
+    *("diff <(ls) <(ls)", "tee >(sh)", "(ls)", "{ ls; }", "{ls,-la}", "echo {a,b}", "f() { ls; }"),
+    *("ls *", "ls a?", "ls [ab]", "ls ~", "ls ~/x", "ls ~root", "ls a~", "ls @(a)", "echo !!", "! ls", 'echo "a!b"'),
+    *("A=b ls", "A=b", "A+=b ls", "a[0]=1 ls", "'A=b' ls", "ls =sh", "PATH=. ls", "IFS=x ls"),
+    *("ls # comment", "ls #", "#ls", "ls a#b", "l\\s", "ls \\\n-la", "ls a\\ b", 'ls "a\\b"', 'ls "a\\"b"', "ls \\"),
+    *("ls 'a", 'ls "a', "ls '", "'", '"', "ls 'a''b'", "ls ''''"),
+    *("ls\u00a0-la", "ls\u3000x", "ls\u2003x", "ls '\u00a0'", "ls \u200bx", "ls\u2028rm", "ls \u202ex", "ls \ufeffx"),
+    *("ls\x00x", "ls \x1b[0m", "ls '\x07'", "ls \x7f", "ls \x85rm", "ls\tx", "ls '\t'", "ls \udcffx", "ls \ue000"),
+    *(
+        "if ls",
+        "while ls",
+        "for x in a",
+        "case x in",
+        "time ls",
+        "[[ a",
+        "coproc ls",
+        "function f",
+        "do ls",
+        "select x",
+    ),
+    *("^a^b", "ls %(x)", "ls a|b", "ls a&", "ls;", ";ls", "ls)", "[ -f x ]", "ls <x", "ls }", "ls {"),
+    *("bash -lc 'ls; rm x'", "bash -lc 'ls $(rm x)'", 'bash -lc "ls \\$HOME"', "bash -lc 'ls\nrm x'", "bash -lc ''"),
+    *("bash -lc 'A=b ls'", "bash -lc \"bash -c 'ls > x'\""),
+    *("bash -lc ls > x", "bash -lc 'ls' & rm x", "A=b bash -lc ls", "bash -lc\u00a0ls", "bash -lc \u2028ls"),
+]
+
+ALWAYS_ASKS = [
+    *("env ls", "env A=b ls", "/usr/bin/env ls", "sudo ls", "sudo -u root ls", "xargs rm", "xargs -n1 ls", "eval ls"),
+    *("exec ls", "source x", ". x", "nohup ls", "timeout 5 ls", "nice ls", "command ls", "builtin ls", "doas ls"),
+    *("find . -exec rm x", "find . -execdir rm", "find . -ok rm", "find . -okdir rm", "find . -delete", "busybox rm x"),
+    *("find . -fprint x", "find . -fprint0 x", "find . -fprintf x y", "find . -fls x", "fd -x rm", "fd --exec rm"),
+    *("bash", "bash x.sh", "./bash -c ls", "bash -x -c ls", "bash -lc ls extra", "bash -ic ls", "sh -s", "fish -c ls"),
+    'bash -lc \'bash -c "bash -c \\"ls\\""\'',
+    *("bash --rcfile x -c ls", "/tmp/bash -lc ls", "bin/sh -c ls", "bash -c 'bash -c \"bash -c ls\"'", "ssh host ls"),
+]
+
+
+@pytest.mark.parametrize("command", PLAIN, ids=repr)
+def test_a_command_of_words_alone_is_these_words(command: str) -> None:
+    assert plain_words(command) == PLAIN[command]
+
+
+@pytest.mark.parametrize("command", NOT_PLAIN, ids=repr)
+def test_whatever_a_shell_would_interpret_is_not_plain(command: str) -> None:
+    assert plain_words(command) is None
+
+
+@pytest.mark.parametrize("command", ALWAYS_ASKS, ids=repr)
+def test_what_runs_other_commands_always_asks(command: str) -> None:
+    words = plain_words(command)
+    assert words is None or asks_always(words)
+
+
+def test_ordinary_programs_do_not_always_ask() -> None:
+    for command in ("ls -la", "pytest -q", "find . -name x", "git status", "python x.py", "environment x"):
+        assert not asks_always(tuple(command.split()))
+
+
+INNER = [
+    *("rm -rf x", "ls; rm -rf x", "ls && rm -rf x", "ls|rm -rf x", "ls & rm -rf x", "ls\nrm -rf x", "(rm -rf x)"),
+    *(
+        "echo $(rm -rf x)",
+        "echo `rm -rf x`",
+        'echo "$(rm -rf x)"',
+        'echo "`rm -rf x`"',
+        'echo "a $(echo "b"; rm -rf x)"',
+    ),
+    *("$(echo $(rm -rf x))", 'echo "$(case a in a) rm -rf x;; esac)"', "rm -rf x 2>&1", "rm 2>/dev/null -rf x"),
+    *(
+        ">out rm -rf x",
+        "A=b rm -rf x",
+        "A=b C='d e' rm -rf x",
+        "r\\m -rf x",
+        "r''m -rf x",
+        "'rm' -rf x",
+        '"rm" "-rf" x',
+    ),
+    *("rm${IFS}-rf${IFS}x", "rm$IFS-rf x", "{rm,-rf,x}", "$'\\x72m' -rf x", "$'\\162m' -rf x", "rm \\\n-rf x"),
+    *("sudo rm -rf x", "sudo -u root -E rm -rf x", "env A=b rm -rf x", "env -i -u X rm -rf x", "env -S 'rm -rf x'"),
+    *("nohup rm -rf x &", "time rm -rf x", "time -p rm -rf x", "exec rm -rf x", "command rm -rf x", "eval 'rm -rf x'"),
+    *("eval rm -rf x", "timeout -k 5 10 rm -rf x", "sudo env A=b nohup rm -rf x", "doas rm -rf x", "busybox rm -rf x"),
+    *("bash -c 'rm -rf x'", "bash -lc 'ls; rm -rf x'", "sudo bash -c 'ls && rm -rf x'", "sh -x -c 'rm -rf x'"),
+    *(
+        'bash -lc "bash -c \'sh -c \\"rm -rf x\\"\'"',
+        "bash <<< 'rm -rf x'",
+        "bash <<EOF\nrm -rf x\nEOF",
+        "ls #\nrm -rf x",
+    ),
+    *("if true; then rm -rf x; fi", "for i in a; do rm -rf x; done", "while rm -rf x; do :; done", "! rm -rf x"),
+    *(
+        "f() { rm -rf x; }; f",
+        "{ rm -rf x; }",
+        "diff <(rm -rf x) y",
+        "tee >(rm -rf x)",
+        "a=$(rm -rf x)",
+        "${a:-$(rm -rf x)}",
+    ),
+    *("rm $(true) -rf x", "rm `true` -rf x", "case a in a) rm -rf x;; esac", "env --split-string='rm -rf x'"),
+    *("ssh host 'rm -rf x'", "su -c 'rm -rf x'", "watch -n 1 'rm -rf x'", "coproc rm -rf x", "ls 'a\nb'; rm -rf x"),
+    "find . -name y -exec rm -rf x",
+]
+
+
+@pytest.mark.parametrize("command", INNER, ids=repr)
+def test_a_command_is_found_wherever_it_is_hidden(command: str) -> None:
+    assert any(words[:3] == ("rm", "-rf", "x") for words in segments(command)), segments(command)
+
+
+@pytest.mark.parametrize("command", ["echo 'rm -rf x'", 'git commit -m "rm -rf x"', "grep rm x", "find rm -name x"])
+def test_what_is_only_said_is_not_run(command: str) -> None:
+    assert not any(words[0] == "rm" for words in segments(command))
+
+
+def test_the_shell_that_a_runtime_wraps_around_a_command_is_no_command_of_its_own() -> None:
+    assert segments("/bin/bash -lc 'ls -la'") == [("ls", "-la")]
+
+
+NASTY = ("sudo ", "$(", '"$(', "bash -c 'a b' ", "a;", "'", "(", "`a", "{", "a\\", "\\'\"", '"`', "<<<", "env 'x y' ")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("piece", NASTY)
+def test_no_command_wears_the_readers_out(piece: str) -> None:
+    command = piece * (100_000 // len(piece))
+    assert segments(command) is not None
+    assert plain_words(command) is None or asks_always(piece.split()[:1])
+
+
+ANY = st.text(st.characters(exclude_categories=()))
+SHELLISH = st.text(st.sampled_from("ab -='\"$`\\;&|<>(){}[]*?~!#\n\t/.,:@%+^é"), max_size=30)
+
+
+@given(ANY | SHELLISH)
+def test_plain_words_are_those_of_every_other_reader(command: str) -> None:
+    words = plain_words(command)
+    if words is not None:
+        assert list(words) == shlex.split(unwrapped(command))
+        assert outside_of_quotes(unwrapped(command)).isdisjoint("$`\\;&|<>(){}[]*?~!#\n\t^")
+
+
+@given(ANY | SHELLISH)
+def test_any_text_has_segments_and_each_of_them_a_program(command: str) -> None:
+    assert all(words for words in segments(command))
+
+
+@given(SHELLISH)
+def test_wrapping_a_command_changes_nothing(command: str) -> None:
+    assert plain_words(f"/bin/bash -lc {shlex.quote(command)}") in (
+        plain_words(command),
+        plain_words(unwrapped(command)),
+    )
+
+
+def outside_of_quotes(script: str) -> set[str]:
+    quote, found = "", set()
+    for char in script:
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        else:
+            found.add(char)
+    return found
+
+
+def generated(count: int) -> list[str]:
+    """Commands of pieces that are plain, or nearly so."""
+    draw = random.Random(4)
+    pieces = [
+        *(
+            "a",
+            "-b",
+            "--c=d",
+            " ",
+            "  ",
+            "'x y'",
+            '"x y"',
+            "''",
+            '""',
+            "'$a'",
+            '"a\'b"',
+            "'\"'",
+            "é",
+            "你",
+            "./",
+            "a/b",
+        ),
+        *("*", "$x", "\\", ";", "'", '"', "#", "~", "!", "{", "'*'", '"*?[x]"', "'a\\b'", "-", "--", ":", ",", "@"),
+        *("=", "%", "+"),
+    ]
+    return ["".join(draw.choices(pieces, k=draw.randint(1, 8))) for _ in range(count)]
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash", "dash", "zsh"])
+def test_a_real_shell_hands_over_exactly_the_plain_words(shell: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell} here")
+    accepted = [(command, words) for command in generated(30_000) if (words := plain_words(command)) is not None]
+    assert len(accepted) > 2_000
+    script = "\n".join(f"printf '%s\\0' {command}; printf '\\1\\0'" for command, _ in accepted)
+    told = subprocess.run([shell], input=script.encode(), capture_output=True, check=True).stdout.decode()
+    heard = [tuple(each.split("\0")[:-1]) for each in told.split("\1\0")[:-1]]
+    assert heard == [words for _, words in accepted]
+
+
+def test_every_character_that_cannot_be_seen_is_refused() -> None:
+    unseen = [
+        chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) in ("Cf", "Zs", "Zl", "Zp", "Cc")
+    ]
+    assert [char for char in unseen if char != " " and plain_words(f"ls 'a{char}b'") is not None] == []
