@@ -1,4 +1,4 @@
-"""`./bench`: one table, each line a ratio or a figure of one run, with the machine named; `--json FILE` keeps it."""
+"""`./bench`: one table, each line a ratio or a figure of one run, with the machine named; a JSON file keeps it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -20,7 +21,7 @@ Measure = Callable[[], list[Line]]
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./bench", description=__doc__)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    parser.add_argument("--json", type=Path, metavar="FILE", default="bench.json", help="where the figures are kept")
     parser.add_argument("--many", type=int, default=100_000, help="how many threads a large store has")
     wanted = parser.parse_args()
     print(machine())
@@ -30,8 +31,8 @@ def main() -> int:
         for line in measure():
             lines.append(line)
             print(line, flush=True)
-    if wanted.json:
-        wanted.json.write_text(json.dumps({"machine": machine(), "lines": [asdict(line) for line in lines]}, indent=2))
+    kept = {"machine": machine(), "at": time.strftime("%Y-%m-%d"), "lines": [asdict(line) for line in lines]}
+    wanted.json.write_text(json.dumps(kept, indent=2) + "\n")
     return 0 if all(line.ok for line in lines) else 1
 
 

@@ -1,4 +1,4 @@
-"""One line of the table: a figure, its ratio to the yardstick, and the bar that it has to pass."""
+"""One line of the table: a figure, its ratio to the yardstick, and the bar: for the ratio, else for the figure."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ class Line:
 
     @property
     def ok(self) -> bool:
-        if self.ratio is None:
-            return True
-        return (self.at_most is None or self.ratio <= self.at_most) and (
-            self.at_least is None or self.ratio >= self.at_least
+        measured = self.value if self.ratio is None else self.ratio
+        return (self.at_most is None or measured <= self.at_most) and (
+            self.at_least is None or measured >= self.at_least
         )
 
     @property
