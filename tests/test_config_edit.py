@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.config import mistakes
-from clew.config_edit import assign, write
+from clew.config_edit import assign, remove, write
 from clew.errors import Refused
 
 TEXT = """\
@@ -75,6 +75,24 @@ def test_beside_dotted_keys_a_new_one_is_dotted() -> None:
 def test_what_is_written_in_an_odd_way_is_left_to_a_person(text: str, key: str) -> None:
     with pytest.raises(Refused, match="edit it by hand"):
         assign(text, tuple(key.split(".")), 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "after"),
+    [
+        ("[http]\n# a remark\nport = 1 # mine\nhost = 'x'\n", "http.port", "[http]\n# a remark\nhost = 'x'\n"),
+        ("http.port = 1\nlog.keep = 2\n", "http.port", "log.keep = 2\n"),
+        ("[a.b]\nc = [\n1,\n]\nd = 2\n[a.e]\nf = 3\n", "a.b", "[a.e]\nf = 3\n"),
+        ("[a.b]\nc = 1\n", "a.b.c", "[a.b]\n"),
+    ],
+)
+def test_what_is_unset_goes_and_the_rest_stays(text: str, key: str, after: str) -> None:
+    assert remove(text, tuple(key.split("."))) == after
+
+
+def test_what_cannot_be_taken_out_alone_is_left_to_a_person() -> None:
+    with pytest.raises(Refused, match="edit it by hand"):
+        remove("http = { port = 1, host = 'x' }\n", ("http", "port"))
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])) | st.integers(-(2**63), 2**63 - 1) | st.booleans())

@@ -44,6 +44,17 @@ def assign(text: str, key: Key, value: Value) -> str:
     return changed
 
 
+def remove(text: str, key: Key) -> str:
+    """The text without a setting, or without a whole table. Raises Refused where only a person can do it."""
+    lines = text.splitlines(keepends=True)
+    for each in reversed(list(_statements(lines))):
+        if (each.key or each.table)[: len(key)] == key:
+            del lines[each.begin : each.end]
+    changed = "".join(lines)
+    _require_just_that_gone(text, changed, key)
+    return changed
+
+
 def quoted(value: Value) -> str:
     """A value as TOML writes it."""
     if isinstance(value, bool):
@@ -163,5 +174,31 @@ def _require_just_that(before: str, after: str, key: Key, value: Value) -> None:
     except (TypeError, tomllib.TOMLDecodeError):
         done = False
     if not done:
-        name = ".".join(key)
-        raise Refused(f"{name} stands in a way that only you can change: edit it by hand, then `clew config check`")
+        raise _only_by_hand(key)
+
+
+def _require_just_that_gone(before: str, after: str, key: Key) -> None:
+    wanted: Any = tomllib.loads(before)
+    at = wanted
+    for name in key[:-1]:
+        at = at[name]
+    del at[key[-1]]
+    try:
+        done = _without_empty(tomllib.loads(after)) == _without_empty(wanted)
+    except tomllib.TOMLDecodeError:
+        done = False
+    if not done:
+        raise _only_by_hand(key)
+
+
+def _without_empty(data: Any) -> Any:
+    """A table that nothing is left in says nothing."""
+    if not isinstance(data, dict):
+        return data
+    inner = {name: _without_empty(value) for name, value in data.items()}
+    return {name: value for name, value in inner.items() if value != {}}
+
+
+def _only_by_hand(key: Key) -> Refused:
+    name = ".".join(key)
+    return Refused(f"{name} stands in a way that only you can change: edit it by hand, then `clew config check`")

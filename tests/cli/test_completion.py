@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemons import Clew, _argv
+from tests.daemons import SCRIPTED, Clew, _argv
 
 
 def completed(clew: Clew, words: str, last: int) -> list[str]:
@@ -30,6 +30,15 @@ def test_ids_of_threads_are_completed_whether_active_or_finished(clew: Clew) -> 
     clew("done", threads[0])
     assert set(completed(clew, "clew show 01", 2)) >= set(threads)
     assert completed(clew, f"clew chat {threads[0].lower()[:24]}", 2) == threads[:1]
+
+
+def test_runtimes_targets_and_settings_are_completed(tmp_path: Path) -> None:
+    hooks = "".join(f'[surfaces.webhook.{name}]\nsecret = "x"\nurl = "http://localhost"\n' for name in ("ci", "cd"))
+    with Clew(tmp_path, f'{SCRIPTED}{hooks}[surfaces.webhook.inward]\nsecret = "x"\n') as clew:
+        assert completed(clew, "clew run --runtime c", 3) == ["codex"]
+        assert completed(clew, "clew ping ", 2) == ["codex", "scripted"]
+        assert completed(clew, "clew start --notify ", 3) == ["local", "webhook:cd", "webhook:ci"]
+        assert completed(clew, "clew config set http.", 3) == ["http.host", "http.port"]
 
 
 def test_without_a_daemon_nothing_is_completed_nothing_said_and_nothing_started(tmp_path: Path) -> None:

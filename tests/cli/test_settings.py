@@ -159,6 +159,31 @@ def test_set_changes_one_line_and_keeps_the_rest(idle: Clew) -> None:
     assert fields("config set") == {"key", "value", "is_set"}
 
 
+def test_unset_takes_one_setting_out_and_the_default_counts_again(idle: Clew) -> None:
+    idle("init")
+    before = idle.home.config.read_text()
+    idle("config", "set", "http.port", "8001")
+    idle("config", "set", "turns.silence", "5")
+    assert idle("config", "unset", "http.port") == "http.port is not set any more\n"
+    unset = idle.json("config", "unset", "turns.silence")
+    assert unset == {"key": "turns.silence", "value": 600.0, "is_set": False}
+    assert fields("config unset") == set(unset)
+    assert idle.home.config.read_text() == before
+
+
+def test_unset_refuses_what_is_not_set_and_what_the_rest_needs(idle: Clew) -> None:
+    assert "http.port is not set" in idle.run("config", "unset", "http.port").err
+    assert "did you mean `port`?" in idle.run("config", "unset", "http.prot").err
+    idle.home.root.mkdir()
+    text = '[surfaces.webhook.ci]\nsecret = "hush"\nurl = "http://localhost"\n'
+    idle.configure(text)
+    result = idle.run("config", "unset", "surfaces.webhook.ci.secret")
+    assert (result.code, "surfaces.webhook.ci needs `secret`" in result.err) == (1, True)
+    assert idle.home.config.read_text() == text
+    idle("config", "unset", "surfaces.webhook.ci")
+    assert load(idle.home.config).surfaces.webhook == {}
+
+
 def test_a_secret_is_read_from_stdin_and_not_shown(idle: Clew) -> None:
     result: Result = idle.run("config", "set", "surfaces.webhook.ci.secret", "-", input="hush\n")
     assert (result.code, result.out) == (0, "surfaces.webhook.ci.secret = [secret]\n")

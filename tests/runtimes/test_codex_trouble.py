@@ -86,7 +86,22 @@ async def test_a_file_that_cannot_be_run_is_missing_too(clock: SystemClock, bare
     (tmp_path / "codex").write_text("#!/no/such/interpreter\n")
     (tmp_path / "codex").chmod(0o755)
     words = await both_say(CodexConfig(command=str(tmp_path / "codex")), clock, bare, "codex_missing")
-    assert str(tmp_path / "codex") in words
+    assert f"{tmp_path / 'codex'} cannot be run: the system says: No such file" in words
+
+
+async def test_a_file_that_is_not_executable_is_told_as_that(
+    clock: SystemClock, bare: Marks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "codex"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o644)
+    words = await both_say(CodexConfig(command=str(program)), clock, bare, "codex_missing")
+    assert f"{program} cannot be run: it is not executable; `chmod +x {program}`" in words
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("clew.runtimes.codex.binary._bundled", lambda: None)
+    assert await both_say(CodexConfig(), clock, bare, "codex_missing") == words
+    words = await both_say(CodexConfig(command=str(tmp_path)), clock, bare, "codex_missing")
+    assert f"{tmp_path} cannot be run: it is a folder" in words
 
 
 async def test_a_program_on_the_path_is_preferred_to_the_bundled_one(

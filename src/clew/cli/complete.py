@@ -1,4 +1,5 @@
-"""Completion in a shell: the script for it, and the ids of threads. It starts no daemon and is silent when it fails."""
+"""Completion in a shell: the script for it, and the words that only clew knows. It starts no daemon and is
+silent when it fails."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from clew.cli.out import Out, json_option
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
+
+    from clew.config import Config
 
 PATIENCE = 1.0  # seconds; a person is about to type the next letter
 VARIABLE = "_CLEW_COMPLETE"
@@ -50,12 +53,42 @@ def threads() -> list[tuple[str, str]]:
     return [(each["id"], one_line(each["title"])) for page in pages for each in page]
 
 
+def runtimes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from clew import plugins
+
+    return [name for name in plugins.names(plugins.RUNTIMES) if name.startswith(incomplete)]
+
+
+def targets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Where answers can be brought by these settings."""
+    hooks = [f"webhook:{name}" for name, hook in _settings().surfaces.webhook.items() if hook.url]
+    return [name for name in ["local", *sorted(hooks)] if name.startswith(incomplete)]
+
+
+def setting_keys(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    from clew import config_look
+
+    known = config_look.all_settings(_settings(), {})
+    return [each.key for each in known if each.key.startswith(incomplete)]
+
+
+def _settings() -> Config:
+    from clew import config
+    from clew.errors import ClewError
+    from clew.home import Home
+
+    try:
+        return config.load(Home.find().config)
+    except ClewError:
+        return config.Config()
+
+
 @click.command("completion", short_help="The completion script of your shell.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @json_option
 @click.pass_obj
 def completion_command(out: Out, shell: str) -> None:
-    """The completion script of your shell: commands, options, and the ids of threads.
+    """The completion script of your shell: commands, options, ids of threads, runtimes, targets, settings.
 
     \b
     bash: eval "$(clew completion bash)"         in ~/.bashrc

@@ -1,4 +1,4 @@
-"""Settings: config get, config set, config check. None of them needs the daemon."""
+"""Settings: config get, set, unset, check. None of them needs the daemon."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from clew.cli.complete import setting_keys
 from clew.cli.out import Out, json_option, table
 from clew.errors import ConfigError
 from clew.home import Home
@@ -25,7 +26,7 @@ def config_command() -> None:
 
 
 @config_command.command("get", short_help="What counts: one setting, a table of them, or all.")
-@click.argument("key", required=False)
+@click.argument("key", required=False, shell_complete=setting_keys)
 @json_option
 @click.pass_obj
 def get_command(out: Out, key: str | None) -> None:
@@ -60,7 +61,7 @@ def _shown(value: str | int | float | bool) -> str:
 
 
 @config_command.command("set", short_help="Change one setting in config.toml.")
-@click.argument("key")
+@click.argument("key", shell_complete=setting_keys)
 @click.argument("value")
 @json_option
 @click.pass_obj
@@ -83,6 +84,36 @@ def set_command(out: Out, key: str, value: str) -> None:
     config_edit.write(home.config, text)
     (setting,) = config_look.below(config_look.all_settings(config.load(home.config), _data(home.config)), name)
     out.result(asdict(setting), f"{key} = {_shown(setting.value)}" if setting.value is not None else key)
+    if not _is_free(home):
+        out.hint("clew restart makes it count")
+
+
+@config_command.command("unset", short_help="Take one setting out of config.toml.")
+@click.argument("key", shell_complete=setting_keys)
+@json_option
+@click.pass_obj
+def unset_command(out: Out, key: str) -> None:
+    """Take one setting, or a whole table such as surfaces.webhook.ci, out of config.toml: the default counts again.
+
+    What would not load without it is refused, and nothing is written then.
+    """
+    from clew import config, config_edit, config_look
+
+    home = Home.find()
+    name = tuple(key.split("."))
+    before = _text(home.config)
+    if not config.has(_data(home.config), name):
+        config_look.hint_of(name)  # says what is wrong with it
+        raise ConfigError(f"{key} is not set; `clew config get` shows what is")
+    text = config_edit.remove(before, name)
+    settings = config.parse(text, f"{home.config} as it would be")
+    config_edit.write(home.config, text)
+    found = [each for each in config_look.all_settings(settings, {}) if each.key == key]
+    default = found[0].value if found else None
+    out.result(
+        {"key": key, "value": default, "is_set": False},
+        f"{key} is not set any more" + (f"; the default is {_shown(default)}" if default is not None else ""),
+    )
     if not _is_free(home):
         out.hint("clew restart makes it count")
 

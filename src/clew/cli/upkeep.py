@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from clew.cli.complete import thread_argument
+from clew.cli.complete import runtimes, thread_argument
 from clew.cli.look import state_words
 from clew.cli.out import Out, json_option, table
 from clew.errors import OutOfReach
@@ -97,7 +97,7 @@ def _notify_here(**wanted: bool) -> Any:
 
 
 @click.command("ping", short_help="Try a runtime: one tiny turn, with the time of each step.")
-@click.argument("runtime")
+@click.argument("runtime", shell_complete=runtimes)
 @json_option
 @click.pass_obj
 def ping_command(out: Out, runtime: str) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from clew.cli.complete import thread_argument
+from clew.cli.complete import runtimes, targets, thread_argument
 from clew.cli.out import Out, json_option, prompt_text
 from clew.errors import ClewError, Refused
 
@@ -42,7 +42,9 @@ _file_option = click.option(
 def thread_options(command: F) -> F:
     """What a new thread may be given."""
     options = [
-        click.option("--runtime", metavar="NAME", help="The agent that works it, such as codex."),
+        click.option(
+            "--runtime", metavar="NAME", shell_complete=runtimes, help="The agent that works it, such as codex."
+        ),
         click.option("--model", metavar="NAME", help="The model that the agent uses."),
         click.option("--effort", metavar="LEVEL", help="How hard the model thinks."),
         click.option(
@@ -54,7 +56,9 @@ def thread_options(command: F) -> F:
         ),
         click.option("--title", help="Else the beginning of the prompt."),
         _file_option,
-        click.option("--notify", metavar="TARGET", help="Where the answer goes: local, webhook:NAME, …"),
+        click.option(
+            "--notify", metavar="TARGET", shell_complete=targets, help="Where the answer goes: local, webhook:NAME, …"
+        ),
     ]
     for option in reversed(options):
         command = option(command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import shutil
 from dataclasses import dataclass
@@ -40,12 +41,23 @@ async def find(config: CodexConfig, clock: Clock, marks: Marks) -> Binary:
 def locate(config: CodexConfig) -> str:
     """The config's, else the one on PATH, else the bundled one."""
     if config.command is not None:
-        if found := shutil.which(Path(config.command).expanduser()):
+        wanted = Path(config.command).expanduser()
+        if found := shutil.which(wanted):
             return str(found)
+        _refuse_unusable(wanted)
         raise trouble.missing(f"`runtimes.codex.command` is {config.command}")
     if found := shutil.which("codex") or _bundled():
         return found
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        _refuse_unusable(Path(folder) / "codex")
     raise trouble.missing("neither on PATH nor bundled")
+
+
+def _refuse_unusable(path: Path) -> None:
+    if path.is_dir():
+        raise trouble.unusable(str(path), "it is a folder")
+    if path.exists():
+        raise trouble.unusable(str(path), f"it is not executable; `chmod +x {path}` makes it so")
 
 
 def _bundled() -> str | None:
@@ -60,7 +72,7 @@ async def _say_version(path: str, patience: float, clock: Clock, marks: Marks) -
     try:
         child = await spawn([path, "--version"], marks.next(), clock, lines.append, name="codex")
     except OSError as error:
-        raise trouble.missing(f"{path}: {error.strerror}") from error
+        raise trouble.unusable(path, f"the system says: {error.strerror}") from error
     await child.settled(patience)
     hangs = child.exit_code is None
     await child.end()

@@ -47,6 +47,10 @@ def missing(where: str) -> CodexMissing:
     return CodexMissing(f"The Codex program was not found ({where}). {INSTALL}")
 
 
+def unusable(path: str, why: str) -> CodexMissing:
+    return CodexMissing(f"{path} cannot be run: {why}. {INSTALL}")
+
+
 def too_old(path: str, version: str, needed: str) -> CodexTooOld:
     return CodexTooOld(f"Codex {version} ({path}) is too old: clew needs {needed} or newer. {INSTALL}")
 
