@@ -127,6 +127,36 @@ def test_while_a_turn_runs_it_is_steered_or_queued_and_ctrl_c_stops_it(chat: Ter
     assert chat.wait() == 0
 
 
+def test_what_is_said_elsewhere_is_told_and_what_is_said_here_is_not(chat: Terminal, clew: Clew) -> None:
+    gate = clew.gate("elsewhere")
+    chat.type("!text from here\r")
+    chat.read_until("turn completed")
+    thread = thread_of(chat)
+    clew("send", thread, "!hold elsewhere")
+    chat.read_until("· from another place: !hold elsewhere")
+    gate.wait()
+    clew("send", thread, "look left")
+    chat.read_until("· from another place: look left")
+    chat.type("look right\r")
+    chat.read_until("· Passed on to the running turn.")
+    gate.release()
+    chat.read_until("turn completed", 2)
+    assert chat.shown.count("from another place") == 2
+    chat.type("\x04")
+    assert chat.wait() == 0
+
+
+def test_an_image_that_is_pasted_as_data_goes_with_the_next_message(chat: Terminal, clew: Clew) -> None:
+    chat.type("\x1b[200~data:image/png;base64,cGFzdGVk\x1b[201~")
+    chat.read_until("· attached pasted.png")
+    chat.type("!text seen\r")
+    chat.read_until("turn completed")
+    assert "cGFzdGVk" not in chat.shown
+    assert [path.read_bytes() for path in clew.home.files.glob("*/pasted.png")] == [b"pasted"]
+    chat.type("\x04")
+    assert chat.wait() == 0
+
+
 def test_ctrl_d_leaves_the_turn_running_and_one_comes_back_to_it(chat: Terminal, clew: Clew) -> None:
     gate = clew.gate("left-here")
     chat.type("!text begun\\\r!hold left-here\\\r!text ended\r")

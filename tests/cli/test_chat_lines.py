@@ -13,6 +13,7 @@ from clew.chat.lines import (
     COMMANDS,
     Command,
     Files,
+    Image,
     Message,
     Wrong,
     dropped,
@@ -144,3 +145,21 @@ def test_another_text_begins_on_a_line_of_its_own() -> None:
 
 def test_what_flows_cannot_command_the_terminal() -> None:
     assert lines(Flow(), Words("\x1b[2J\n"), Aside("\x07")) == ["\\x1b[2J", "[\\x07]"]
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("data:image/png;base64,aGk=", Image(".png", b"hi")),
+        (" data:image/jpeg;base64,aG\nk= ", Image(".jpg", b"hi")),
+        ("data:image/tiff;base64,aGk=", "an image can be pasted as png, jpeg, gif, webp in base64"),
+        ("data:image/svg+xml;utf8,<svg/>", "an image can be pasted as"),
+        ("data:image/png;base64,aG", "the pasted image is not whole"),
+        ("data:image/png;base64," + "A" * (28 << 20), "the pasted image is larger than 20 MiB"),
+        ("what is data:image/png;base64,aGk= ?", Message("what is data:image/png;base64,aGk= ?")),
+    ],
+    ids=["png", "jpeg", "tiff", "svg", "cut", "large", "talk"],
+)
+def test_an_image_may_be_pasted_as_data(line: str, meant: object) -> None:
+    found = meaning(line)
+    assert found.words.startswith(str(meant)) if isinstance(found, Wrong) else found == meant

@@ -184,6 +184,16 @@ def test_where_shows_the_receipts() -> None:
     assert talk(Noting(deliveries=[])).do("/where").lines == ("· nothing is owed for it yet",)
 
 
+def test_a_pasted_image_is_a_file_until_it_is_sent() -> None:
+    here = talk(door := Noting(messages=accepted()))
+    assert here.do("data:image/png;base64,aGk=").lines == ("· attached pasted.png; it goes with your next message",)
+    (file,) = map(Path, here.files)
+    assert (file.read_bytes(), file.parent.stat().st_mode & 0o777) == (b"hi", 0o700)
+    here.do("look at this")
+    assert door.asked[-1][-1]["attachments"] == [str(file)]
+    assert not file.parent.exists()
+
+
 def test_quit_leaves() -> None:
     assert talk(Noting()).do("/quit").leave
 

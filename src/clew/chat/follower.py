@@ -56,16 +56,25 @@ class Line(Client):
 class Follower(threading.Thread):
     """`after` is how far the log was told already; None: what was said last is told first, then what comes.
 
+    `is_own` tells what was said here; what was said elsewhere is told too.
     `running` is when the turn began that is worked on now, and `away` when the daemon went away: None where not so.
     """
 
-    def __init__(self, home: Home, thread: str, show: Show, after: int | None = None) -> None:
+    def __init__(
+        self,
+        home: Home,
+        thread: str,
+        show: Show,
+        after: int | None = None,
+        is_own: Callable[[str], bool] = lambda text: True,
+    ) -> None:
         super().__init__(name=f"follow {thread}", daemon=True)
         self._line = Line(home, self._lost)
         self._asking = Client(home)
         self._teller = Teller(self._asking, thread, after)
         self._show = show
         self._is_new = after is None
+        self._is_own = is_own
         self.thread_id = thread
         self.running: float | None = None
         self.away: float | None = None
@@ -97,11 +106,22 @@ class Follower(threading.Thread):
         if event.kind == "hello":
             pieces += self._back() if not self._is_new else self._past()
             self._is_new = False
+        if text := self._said(event):
+            pieces += [] if self._is_own(text) else [Aside(f"· from another place: {fit(one_line(text), SHORT)}")]
         pieces += self._teller.tell(event)
         if event.kind == "thread.status" and event.data["data"]["status"] == "suspended":
             pieces += self._question()
         self._note_running()
         return pieces
+
+    def _said(self, event: Event) -> str | None:
+        """What a person just said in the thread, here or elsewhere."""
+        if event.kind == "steer.offered":
+            steers = self._asking.get("turns", event.data["turn"], "steers")
+            return next((each["text"] for each in steers if each["message"] == event.data["data"]["message"]), None)
+        if event.kind == "turn.queued" and _is_from_a_person(event.data["data"]):
+            return str(self._asking.get("turns", event.data["turn"])["request"])
+        return None
 
     def _note_running(self) -> None:
         if self._teller.running is None:
@@ -127,6 +147,12 @@ class Follower(threading.Thread):
     def _question(self) -> list[Piece]:
         thread = self._asking.get("threads", self.thread_id)
         return question(thread)
+
+
+def _is_from_a_person(queued: Any) -> bool:
+    """Not what clew puts in the queue by itself, or again."""
+    is_again = queued.get("again") or queued.get("continues")
+    return queued["origin"] in ("message", "resume") and not is_again
 
 
 def past(thread: Any, passages: Sequence[Any]) -> list[Piece]:

@@ -5,6 +5,7 @@ A word with a slash that is no command is an error; it never reaches the agent.
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 import shlex
@@ -30,10 +31,15 @@ COMMANDS = {
     "quit": ("", "leave; what runs goes on"),
 }
 
+IMAGE = "data:image/"
+SUFFIXES = {"png": ".png", "jpeg": ".jpg", "gif": ".gif", "webp": ".webp"}
+LARGEST = 20 << 20  # bytes; as of any file
+
 _NOTES = """\
 Enter sends. Alt-Enter begins a new line, and so does a \\ at the end of one.
 While a turn runs, what you say goes into it. Ctrl-C stops the turn; Ctrl-D leaves it running.
-A file dropped here goes with your next message. For a message that begins with a slash, write two."""
+A file dropped here, or an image pasted as data:image/…, goes with your next message.
+For a message that begins with a slash, write two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +59,21 @@ class Files:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """One that was pasted as data."""
+
+    suffix: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Wrong:
     """What cannot be meant, in words for the person."""
 
     words: str
 
 
-Meaning = Message | Command | Files | Wrong
+Meaning = Message | Command | Files | Image | Wrong
 
 
 def is_file(path: Path) -> bool:
@@ -71,6 +85,8 @@ def meaning(line: str, is_file: Callable[[Path], bool] = is_file) -> Meaning | N
     text = line.strip()
     if not text:
         return None
+    if is_image(text):
+        return _image(text)
     if text.startswith("//"):
         return Message(text[1:])
     if word := re.match(r"/([A-Za-z-]+)(?:\s+|$)", text):
@@ -80,6 +96,23 @@ def meaning(line: str, is_file: Callable[[Path], bool] = is_file) -> Meaning | N
         if paths and all(map(is_file, paths)):
             return Files(paths)
     return Message(text)
+
+
+def is_image(text: str) -> bool:
+    return text.lstrip().startswith(IMAGE)
+
+
+def _image(text: str) -> Meaning:
+    head, _, body = text.partition(",")
+    kind, _, coding = head[len(IMAGE) :].partition(";")
+    if kind not in SUFFIXES or coding != "base64":
+        return Wrong(f"an image can be pasted as {', '.join(SUFFIXES)} in base64; save it, and give it with /file")
+    if len(body) * 3 // 4 > LARGEST + 2:
+        return Wrong(f"the pasted image is larger than {LARGEST >> 20} MiB")
+    try:
+        return Image(SUFFIXES[kind], base64.b64decode("".join(body.split()), validate=True))
+    except ValueError:
+        return Wrong("the pasted image is not whole; save it as a file, and give that with /file")
 
 
 def _command(name: str, argument: str) -> Meaning:

@@ -17,10 +17,11 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion, Path
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
 
 from clew.chat.flow import Flow
 from clew.chat.follower import Follower
-from clew.chat.lines import goes_on, suggestions
+from clew.chat.lines import goes_on, is_image, suggestions
 from clew.chat.talk import Reply, Talk
 from clew.cli.columns import clock, fit
 from clew.cli.complete import threads
@@ -54,7 +55,7 @@ class Shell:
             completer=Suggesting(threads),
             complete_in_thread=True,
             complete_while_typing=True,
-            key_bindings=bindings(self._interrupted),
+            key_bindings=bindings(self._interrupted, self._lines.put),
             bottom_toolbar=self._toolbar,
             prompt_continuation="… ",
             erase_when_done=True,
@@ -124,7 +125,7 @@ class Shell:
             self._follow(self._talk.thread, after)
 
     def _follow(self, thread: str, after: int | None) -> None:
-        self._follower = Follower(self._home, thread, self._show, after)
+        self._follower = Follower(self._home, thread, self._show, after, self._talk.is_own)
         self._follower.start()
 
     def _leave(self) -> str:
@@ -211,8 +212,14 @@ def history_file(home: Home) -> Path:
     return path
 
 
-def bindings(interrupted: Callable[[KeyPressEvent], None]) -> KeyBindings:
+def bindings(interrupted: Callable[[KeyPressEvent], None], take: Callable[[str], None]) -> KeyBindings:
+    """`take` gets a pasted image at once: nobody wants to see it as letters, or in the history."""
     keys = KeyBindings()
+
+    @keys.add(Keys.BracketedPaste)
+    def paste(event: KeyPressEvent) -> None:
+        text = event.data.replace("\r\n", "\n").replace("\r", "\n")
+        take(text.strip()) if is_image(text) else event.current_buffer.insert_text(text)
 
     @keys.add("enter")
     def send(event: KeyPressEvent) -> None:

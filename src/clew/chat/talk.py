@@ -5,13 +5,16 @@ It holds the thread one is in, the files for the next message, and the list that
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from clew.chat.lines import Command, Files, Message, Wrong, help_lines, is_file, meaning, only_path
+from clew.chat.lines import Command, Files, Image, Message, Wrong, help_lines, is_file, meaning, only_path
 from clew.cli.columns import one_line, table
 from clew.cli.look import state_words, trace_words
 from clew.cli.out import moment
@@ -21,6 +24,8 @@ from clew.errors import ClewError, Refused
 from clew.text import clean
 
 LISTED = 20
+PASTED = "clew-pasted-"
+REMEMBERED = 50  # messages, so that one's own are known when they come back
 Opening = Callable[[str], dict[str, Any]]  # what is sent to begin a thread with this text
 
 
@@ -50,6 +55,7 @@ class Talk:
     room: Callable[[], int | None] = lambda: None  # columns of the terminal, where there is one
     files: list[str] = field(default_factory=list)
     _listed: list[str] = field(default_factory=list)
+    _said: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     _told_steer: bool = False
 
     def do(self, line: str) -> Reply:
@@ -59,6 +65,10 @@ class Talk:
         except ClewError as error:
             return Reply((f"clew: {error.message}",), failed=True)
 
+    def is_own(self, text: str) -> bool:
+        """Whether it was said here; from any thread."""
+        return text in tuple(self._said)
+
     def _do(self, line: str) -> Reply:
         match meaning(line):
             case None:
@@ -67,6 +77,8 @@ class Talk:
                 return self._say(text)
             case Files(paths):
                 return self._attach(paths)
+            case Image(suffix, data):
+                return self._attach((kept(data, suffix),))
             case Wrong(words):
                 raise Refused(words)
             case Command(name, argument):
@@ -74,14 +86,17 @@ class Talk:
 
     def _say(self, text: str, *, queue: bool = False) -> Reply:
         files, self.files = self.files, []
+        self._said.append(clean(text))  # before it is sent: the news of it may be faster than the answer
         try:
             accepted = self._send(clean(text), files, queue)
         except ClewError as error:
+            forget(files)
             if files:
                 error.message += f" Nothing was sent; attach {_names(files)} again."
             raise
         if accepted["fate"] == "refused":
             raise Refused(accepted["words"])
+        forget(files)
         moved, self.thread = self.thread != accepted["thread"], accepted["thread"]
         steered = accepted["fate"] == "steer"
         return Reply(self._words(accepted), None if steered else accepted["turn"], moved)
@@ -184,6 +199,21 @@ class Talk:
 
     def _quit(self, _: str) -> Reply:
         return Reply(leave=True)
+
+
+def kept(data: bytes, suffix: str) -> Path:
+    """What was pasted, as a file for its owner alone, until it is sent."""
+    folder = Path(tempfile.mkdtemp(prefix=PASTED))
+    path = folder / f"pasted{suffix}"
+    path.write_bytes(data)
+    return path
+
+
+def forget(files: list[str]) -> None:
+    """Those that were pasted: the daemon has copies, or they were never sent."""
+    for folder in {Path(file).parent for file in files}:
+        if folder.name.startswith(PASTED):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _names(files: list[str]) -> str:

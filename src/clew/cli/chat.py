@@ -40,6 +40,7 @@ def _talk(client: Any, thread: str | None, options: dict[str, Any]) -> Talk:
 
 def _on_terminal(out: Out, thread: str | None, options: dict[str, Any]) -> None:
     from clew.chat.prompt import Shell
+    from clew.chat.talk import forget
     from clew.home import Home
 
     def say(line: str) -> None:
@@ -49,15 +50,23 @@ def _on_terminal(out: Out, thread: str | None, options: dict[str, Any]) -> None:
     talk = _talk(out.client(say=say), thread, options)
     talk.room = lambda: shutil.get_terminal_size().columns
     shell = Shell(Home.find(), talk)
-    out.say(shell.run())
+    try:
+        out.say(shell.run())
+    finally:
+        forget(talk.files)
 
 
 def _plainly(out: Out, thread: str | None, options: dict[str, Any]) -> None:
     from clew.chat.plain import Plain, read_stdin
+    from clew.chat.talk import forget
     from clew.cli.screen import Screen
 
     with Screen() as screen:
         client = out.client(say=screen.say)
-        fine = Plain(out, client, screen, _talk(client, thread, options)).run(read_stdin())
+        talk = _talk(client, thread, options)
+        try:
+            fine = Plain(out, client, screen, talk).run(read_stdin())
+        finally:
+            forget(talk.files)
     if not fine:
         raise click.exceptions.Exit(1)

@@ -11,6 +11,7 @@ from clew.engine import DESK
 from clew.http import files, shapes
 from clew.http.door import Through, answer
 from clew.model import Accepted, Inbound, ThreadKind, ThreadStatus
+from clew.store import inbox
 from clew.store.threads import Filter
 from clew.views import NewThread, Page, Passage, ThreadView, TurnView, WhereRow
 
@@ -116,6 +117,12 @@ async def transcript(door: Through, thread: str, limit: Annotated[int, Query(ge=
 @router.get("/threads/{thread}/deliveries", response_model=list[WhereRow], summary="The receipts of its answers")
 async def deliveries(door: Through, thread: str) -> Response:
     return answer(await door.engine.where(await door.engine.find(thread)))
+
+
+@router.get("/turns/{turn}/steers", response_model=list[shapes.SteerView], summary="What is being said into a turn")
+async def steers(door: Through, turn: str) -> Response:
+    rows = await door.store.read(lambda tx: inbox.open_steers(tx, turn))
+    return answer([shapes.SteerView(row.message.id, row.message.author, row.message.text) for row in rows])
 
 
 @router.get("/turns/{turn}", response_model=TurnView, summary="One turn")

@@ -73,6 +73,15 @@ class Shutdown(Body):
 
 
 @dataclass(frozen=True, slots=True)
+class SteerView:
+    """A message on its way into a running turn."""
+
+    message: str
+    author: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class DaemonView:
     pid: int
     since: int
