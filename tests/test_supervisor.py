@@ -175,7 +175,7 @@ def test_it_waits_for_somebody_else_who_holds_the_store(clew: Clew) -> None:
     other.start()
     clew.kill()
     other.join()
-    assert "is just being brought back" in clew.run("status").err
+    assert "is just being started by its supervisor" in clew.run("status").err
     os.close(handle)
     assert clew.json("up")["started"] is False
 
