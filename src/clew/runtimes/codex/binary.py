@@ -48,8 +48,9 @@ def locate(config: CodexConfig) -> str:
         raise trouble.missing(f"`runtimes.codex.command` is {config.command}")
     if found := shutil.which("codex") or _bundled():
         return found
-    for folder in os.environ.get("PATH", "").split(os.pathsep):
-        _refuse_unusable(Path(folder) / "codex")
+    for folder in filter(None, os.environ.get("PATH", "").split(os.pathsep)):
+        if (path := Path(folder) / "codex").is_file():
+            _refuse_unusable(path)
     raise trouble.missing("neither on PATH nor bundled")
 
 
