@@ -90,6 +90,7 @@ class Rig:
         outlives: bool = False,
         surfaces: Mapping[str, Surface] | None = None,
     ) -> None:
+        self.folder = folder
         self.clock = clock or SystemClock()
         self.room = room or Room()
         self.store: Store = open_store(folder / "clew.db", self.clock)

@@ -82,14 +82,9 @@ def test_the_secrets_are_known() -> None:
         ),
         ("turns.silence = 1979-05-27", "config.toml, line 1: turns.silence must be a number, not a date"),
         (
-            '[runtimes.codex]\nsandbox = "none"',
-            "config.toml, line 2: runtimes.codex.sandbox is 'none': it must be one of"
-            " read-only, workspace-write, danger-full-access",
-        ),
-        (
-            '[runtimes.codex]\napproval_policy = "ask"',
-            "config.toml, line 2: runtimes.codex.approval_policy is 'ask': it must be one of"
-            " untrusted, on-request, never",
+            '[runtimes.codex]\nsandbox = "read-only"',
+            "config.toml, line 2: runtimes.codex.sandbox is not a setting; there are command, home, model, effort,"
+            " start_timeout, request_timeout, interrupt_timeout, idle_stop",
         ),
         (
             '\n[surfaces.webhook.ci]\nurl = "http://x"',

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from clew.model import Conversation
+if TYPE_CHECKING:
+    from clew.model import Conversation
 
 
 class GateKind(StrEnum):
@@ -67,7 +69,7 @@ class Asked:
     @property
     def subject(self) -> str:
         """What a yes is about, to the byte: a yes to one thing never counts for another."""
-        questions = [f"{question.text}\0{question.options}" for question in self.questions]
+        questions = [f"{each.text}\0{each.options}\0{each.secret}" for each in self.questions]
         return "\0".join((self.kind, self.folder or "", self.title, self.detail, *questions))
 
 

@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin,
 
 from clew.config_rules import (
     Address,
-    ApprovalPolicy,
     AtLeastOne,
     Between,
+    DefaultPolicy,
     Expanded,
     Hidden,
     Level,
     Name,
     Place,
     Port,
-    Sandbox,
     Seconds,
     Secret,
     Timeout,
@@ -47,6 +46,7 @@ class HttpConfig:
 class ThreadsConfig:
     runtime: str = "codex"
     workspace: Place | None = None  # for threads that begin where there is no folder, as in a chat
+    policy: DefaultPolicy = "careful"  # how much a thread may do without asking; `yolo` is only ever said per thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,13 @@ class InboxConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class GatesConfig:
+    remind_after: Seconds = 1800.0  # seconds after which an open gate reminds, once; 0: never
+    expire_after: Seconds = 0.0  # seconds after which an open gate means "no answer"; 0: never
+    approvers: tuple[str, ...] = ()  # who may answer from a chat; empty: whoever may write there
+
+
+@dataclass(frozen=True, slots=True)
 class LogConfig:
     level: Level = "info"
     max_bytes: Annotated[int, Between(10_000)] = 10_000_000
@@ -71,8 +78,6 @@ class LogConfig:
 class CodexConfig:
     command: Place | None = None  # the binary; else PATH, else the bundled one
     home: Place | None = None  # CODEX_HOME; else the person's own
-    approval_policy: ApprovalPolicy = "on-request"
-    sandbox: Sandbox = "workspace-write"
     model: str | None = None
     effort: str | None = None
     start_timeout: Timeout = 30.0
@@ -112,6 +117,7 @@ class Config:
     threads: ThreadsConfig = field(default_factory=ThreadsConfig)
     turns: TurnsConfig = field(default_factory=TurnsConfig)
     inbox: InboxConfig = field(default_factory=InboxConfig)
+    gates: GatesConfig = field(default_factory=GatesConfig)
     log: LogConfig = field(default_factory=LogConfig)
     runtimes: RuntimesConfig = field(default_factory=RuntimesConfig)
     surfaces: SurfacesConfig = field(default_factory=SurfacesConfig)
@@ -188,6 +194,8 @@ def _value(hint: Any, value: object, at: tuple[str, ...]) -> Any:
         return _table(hint, value, at)
     if get_origin(hint) is Mapping:
         return _named_tables(hint, value, at)
+    if get_origin(hint) is tuple:
+        return _listed(hint, value, at)
     kind, rules = split(hint)
     return _ruled(_plain(kind, value, at), rules, at)
 
@@ -199,6 +207,12 @@ def _named_tables(hint: Any, value: object, at: tuple[str, ...]) -> Mapping[str,
     for key in value:
         _ruled(key, split(name)[1], (*at, key))
     return MappingProxyType({key: _value(kind, each, (*at, key)) for key, each in value.items()})
+
+
+def _listed(hint: Any, value: object, at: tuple[str, ...]) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise _Wrong(at, f'must be a list, such as ["a", "b"], not {_called(value)}')
+    return tuple(_value(get_args(hint)[0], each, at) for each in value)
 
 
 def _plain(kind: type, value: object, at: tuple[str, ...]) -> Any:

@@ -1,7 +1,8 @@
 """Named kill points: places where one side effect is done and the next is not.
 
 `CLEW_CRASH=outbox.sent-not-recorded` makes the process die there by SIGKILL, as if the power had gone; with `:N` behind
-it, at the N-th passing. Not armed, a point costs one comparison. The simulation puts its own function in `hook`.
+it, at the N-th passing; with `@children`, what it has started dies instead. Not armed, a point costs one comparison.
+The simulation puts its own function in `hook`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable
+from pathlib import Path
 
 hook: Callable[[str], None] | None = None
 
@@ -19,9 +21,10 @@ def point(name: str) -> None:
 
 
 def arm(spec: str) -> None:
-    """Arm one point: `NAME` or `NAME:N`."""
+    """Arm one point: `NAME`, `NAME:N`, and either with `@children`."""
     global hook
-    name, _, count = spec.partition(":")
+    where, _, whom = spec.partition("@")
+    name, _, count = where.partition(":")
     left = int(count or 1)
 
     def die(passed: str) -> None:
@@ -30,9 +33,16 @@ def arm(spec: str) -> None:
             return
         left -= 1
         if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+            for pid in _children() if whom else [os.getpid()]:
+                os.kill(pid, signal.SIGKILL)
 
     hook = die
+
+
+def _children() -> list[int]:
+    """What this process has started itself."""
+    tasks = Path("/proc/self/task").iterdir()
+    return [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
 
 
 if spec := os.environ.get("CLEW_CRASH"):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from clew.asking import Policy
+
 
 class ThreadKind(StrEnum):
     CHAT = "chat"  # idle after each turn
@@ -72,6 +74,7 @@ class DeliveryKind(StrEnum):
     ASK = "ask"  # a question to the person that has to be acted on
     NOTICE = "notice"  # one line about what became of a message
     PLACEHOLDER = "placeholder"  # "working on it", where the surface can edit
+    REDRAW = "redraw"  # rewrites an earlier message
 
 
 class SuspendedBy(StrEnum):
@@ -164,6 +167,7 @@ class Thread:
     notify_target: str | None = None
     forked_from: str | None = None
     last_turn: str | None = None  # the newest ended turn
+    policy: Policy = Policy.CAREFUL
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +227,7 @@ class Delivery:
     sent_at: int | None = None
     error: str | None = None
     note: str = ""  # small print beside the body, such as "continued after a restart"
+    edits: str | None = None  # the delivery that this one rewrites
 
 
 @dataclass(frozen=True, slots=True)

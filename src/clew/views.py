@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from clew.asking import Decision, Effect, Policy, RuleKind, Scope
 from clew.model import Attachment, ThreadKind, Usage
 
 
@@ -19,6 +20,7 @@ class NewThread:
     runtime: str | None = None
     model: str | None = None
     effort: str | None = None
+    policy: Policy | None = None
     notify: str | None = None  # SURFACE or SURFACE:ADDRESS
     sender: str = "you"
     attachments: tuple[Attachment, ...] = ()
@@ -47,6 +49,8 @@ class ThreadView:
     turn: str | None = None  # the live one, else the newest ended one
     queued: int = 0
     last_line: str | None = None  # of the newest answer
+    policy: str = Policy.CAREFUL
+    gates: tuple[str, ...] = ()  # codes of what waits for a person
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,87 @@ class WhereRow:
     message_id: str | None
     sent_at: int | None
     error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionView:
+    id: str
+    text: str
+    options: tuple[str, ...]
+    free: bool
+    several: bool
+    secret: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GateView:
+    """A question that the runtime cannot pass without a person. Texts are as the runtime gave them: escape them."""
+
+    id: str
+    code: str
+    thread: str
+    turn: str
+    kind: str
+    title: str
+    detail: str  # shortened in lists; `GET /api/gates/{id}` has the whole
+    options: tuple[str, ...]  # what can be chosen, in the order of its numbers
+    state: str
+    asked_at: int
+    answered_by: str | None
+    answered_at: int | None = None
+    decision: str | None = None
+    why: str = ""  # why it is void
+    folder: str | None = None
+    reason: str = ""
+    warning: str = ""
+    questions: tuple[QuestionView, ...] = ()
+    blocking: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerGate:
+    """What a person decides. `once`, for this `thread` from now on, or with a `rule`."""
+
+    decision: Decision
+    extent: str = "once"  # once | thread | rule
+    pattern: str | None = None  # of the rule; else the one that is offered
+    scope: Scope = Scope.WORKSPACE
+    lasts: int | None = None  # milliseconds; None: as offered, or for ever with a pattern of one's own
+    reason: str = ""
+    replies: tuple[tuple[str, ...], ...] = ()  # for each question, in their order
+    sender: str = "you"
+
+
+@dataclass(frozen=True, slots=True)
+class NewRuleView:
+    effect: Effect
+    pattern: str
+    kind: RuleKind = RuleKind.COMMAND
+    scope: Scope = Scope.EVERYWHERE
+    place: str = ""  # a thread's id or a folder, by scope
+    lasts: int | None = None  # milliseconds
+    sender: str = "you"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleView:
+    id: str
+    effect: str
+    kind: str
+    pattern: str
+    scope: str
+    place: str
+    until: int | None
+    created_at: int
+    created_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTest:
+    """What would become of a request, and why."""
+
+    effect: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.cli.init import SANDBOXES, Answers, config_text
+from clew.cli.init import Answers, config_text
 from clew.config import Config, load, parse
 from tests.daemons import Clew, Result
 
@@ -68,14 +68,13 @@ def test_init_never_replaces_a_file_unless_it_is_told_to_and_then_keeps_it(idle:
 
 
 def test_init_takes_answers_at_a_terminal(idle: Clew, tmp_path: Path) -> None:
-    seen = at_a_terminal(idle, str(tmp_path / "nowhere"), str(tmp_path), "read-only")
+    seen = at_a_terminal(idle, str(tmp_path / "nowhere"), str(tmp_path))
     assert "there is no folder" in seen
-    settings = load(idle.home.config)
-    assert (settings.threads.workspace, settings.runtimes.codex.sandbox) == (str(tmp_path), "read-only")
+    assert load(idle.home.config).threads.workspace == str(tmp_path)
 
 
 def test_init_at_a_terminal_is_content_with_the_defaults(idle: Clew) -> None:
-    at_a_terminal(idle, "", "")
+    at_a_terminal(idle, "")
     assert load(idle.home.config) == Config()
 
 
@@ -94,9 +93,8 @@ def without_codex(folder: Path) -> Path:
     return folder / "modules"
 
 
-@pytest.mark.parametrize("sandbox", SANDBOXES)
-def test_what_init_writes_loads_also_with_every_example_in_force(sandbox: str) -> None:
-    text = config_text(Answers('/some "odd" folder', sandbox))
+def test_what_init_writes_loads_also_with_every_example_in_force() -> None:
+    text = config_text(Answers('/some "odd" folder'))
     assert parse(text, "config.toml").threads.workspace == '/some "odd" folder'
     in_force = re.sub(r"^# (?=\[|\w+ = )", "", text, flags=re.MULTILINE)
     settings = parse(in_force, "config.toml")
@@ -107,7 +105,6 @@ def test_the_defaults_that_init_shows_are_true() -> None:
     in_force = tomllib.loads(re.sub(r"^# (?=\w+ = )", "", config_text(Answers()), flags=re.MULTILINE))
     assert in_force["turns"] == {"parallel": Config().turns.parallel, "silence": Config().turns.silence}
     assert in_force["log"] == {"level": Config().log.level}
-    assert in_force["runtimes"]["codex"]["approval_policy"] == Config().runtimes.codex.approval_policy
 
 
 def test_get_shows_what_counts(idle: Clew) -> None:

@@ -82,7 +82,8 @@ def test_a_chat_that_ran_a_command_asks_before_it_goes_on(desk: Desk, tmp_path: 
     clew, model = desk.clew, desk.model
     clew.up()
     log = tmp_path / "ran"
-    watched = clew.begin("run", f"!shell echo ran >> {log}\n!hold here\n!text done", "--workspace", str(tmp_path))
+    prompt = f"!shell echo ran >> {log}\n!hold here\n!text done"
+    watched = clew.begin("run", prompt, "--workspace", str(tmp_path), "--policy", "yolo")
     model.wait_held("here")
     assert log.read_text() == "ran\n"
     clew.kill()

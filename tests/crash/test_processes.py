@@ -11,17 +11,13 @@ from tests.crash.conftest import Desk
 
 def _busy(desk: Desk, folder: Path) -> list[processes.Process]:
     """A turn whose command has left a grandchild in a session of its own; the processes that are there then."""
-    config = desk.clew.home.config
-    config.write_text(
-        config.read_text().replace("[runtimes.codex]", '[runtimes.codex]\nsandbox = "danger-full-access"')
-    )
     desk.clew.up()
     for name in ("begun", "never"):
         os.mkfifo(folder / name)
     # What it leaves says that it is there, and then waits for ever without becoming another program.
     left = f"echo > {folder}/begun; read line < {folder}/never"
     command = f"setsid sh -c '{left}' > /dev/null 2>&1 < /dev/null & cat {folder}/begun"
-    desk.clew.json("start", f"!shell {command}\n!hold here", "--workspace", str(folder))
+    desk.clew.json("start", f"!shell {command}\n!hold here", "--workspace", str(folder), "--policy", "yolo")
     desk.model.wait_held("here")
     return desk.clew.children()
 

@@ -11,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.asking import Asked, Effect, GateKind, Policy, Question, Rule, RuleKind, Scope
-from clew.engine.rules import KINDS, SAFE, checked, decide, describe, exact_pattern, parse_duration, suggest
+from clew.durations import parse_duration
+from clew.engine.offers import suggest
+from clew.engine.reads import SAFE
+from clew.engine.rules import KINDS, checked, decide, describe, exact_pattern
 from clew.engine.shell import WRAPPERS
 from clew.errors import BadInput
 from clew.store import Tx

@@ -18,6 +18,7 @@ from clew.runtimes.scripted import FileLedger
 from clew.store import audit, bindings, inbox, turns
 from clew.store.threads import Filter
 from clew.surfaces.base import InDoubt, SurfaceCan, TryAgain
+from clew.views import GateView
 from tests.rig import Rig, Room, patient
 
 
@@ -261,6 +262,34 @@ async def test_05_what_one_thread_owes_to_a_conversation_leaves_in_order(tmp_pat
         second = await rig.say("!text two")
         await rig.delivered(f"{second.turn}:final")
     assert room.texts == ["one", "two"]
+
+
+async def test_06_a_waiting_state_always_has_something_to_act_on(tmp_path: Path) -> None:
+    """Whatever dies, and however often: whoever looks finds a gate that can be answered, and the answer counts once."""
+    async with Rig(tmp_path) as rig:
+        await rig.say("!approve deploy\n!text done")
+        await rig.saw("gate.opened")
+    for _ in range(3):
+        async with Rig(tmp_path) as rig:
+            gate = await _what_waits(rig)
+            turn = await rig.engine.turn(gate.turn)
+            assert (turn.state, gate.title) == ("waiting", "deploy")
+    async with Rig(tmp_path) as rig:
+        gate = await _what_waits(rig)
+        await rig.say("y")
+        await rig.ended(gate.turn)
+        states = [each.state for each in await rig.engine.waiting.of_thread(gate.thread)]
+    assert states[0] == "taken" and set(states[1:]) == {"void"}
+
+
+async def _what_waits(rig: Rig) -> GateView:
+    """The gate; where the thread asks first whether it shall go on at all, that is answered."""
+    happened = await rig.until(lambda entry: entry.kind in ("gate.opened", "thread.status"))
+    if happened.kind == "thread.status":
+        await rig.engine.resume(happened.thread, "continue", rig.clock.ulid(), "ann")
+        await rig.saw("gate.opened")
+    (gate,) = await rig.engine.waiting.all()
+    return gate
 
 
 async def test_07_running_is_never_stored(tmp_path: Path) -> None:

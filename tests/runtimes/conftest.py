@@ -10,6 +10,7 @@ from typing import Protocol
 
 import pytest
 
+from clew.asking import Policy
 from clew.clock import Clock, SystemClock
 from clew.config import CodexConfig
 from clew.processes import Marks
@@ -79,7 +80,20 @@ def own_runtime(make_runtime: MakeRuntime, config: CodexConfig) -> CodexRuntime:
 
 @pytest.fixture
 def seat(tmp_path: Path) -> Seat:
-    return Seat(thread="thread", workspace=str(tmp_path))
+    """Nothing is asked inside the workspace."""
+    return Seat(thread="thread", workspace=str(tmp_path), policy=Policy.TRUSTED)
+
+
+@pytest.fixture
+def careful(seat: Seat) -> Seat:
+    """Codex must ask before it does anything."""
+    return replace(seat, policy=Policy.CAREFUL)
+
+
+@pytest.fixture
+def free(seat: Seat) -> Seat:
+    """Without a sandbox: pids are real."""
+    return replace(seat, policy=Policy.YOLO)
 
 
 @pytest.fixture
@@ -94,22 +108,3 @@ async def raw(home: Path, clock: SystemClock, marks: Marks) -> AsyncIterator[Cal
     yield make
     for each in made:
         await each.end()
-
-
-@pytest.fixture(scope="module")
-def strict(runtime: CodexRuntime, config: CodexConfig, clock: SystemClock, marks: Marks) -> CodexRuntime:
-    """On the same app-server, but Codex must ask before it does anything."""
-    return beside(
-        runtime, CodexRuntime(replace(config, approval_policy="untrusted", sandbox="read-only"), clock, marks)
-    )
-
-
-@pytest.fixture(scope="module")
-def free(runtime: CodexRuntime, config: CodexConfig, clock: SystemClock, marks: Marks) -> CodexRuntime:
-    """On the same app-server, but without a sandbox: pids are real."""
-    return beside(runtime, CodexRuntime(replace(config, sandbox="danger-full-access"), clock, marks))
-
-
-def beside(runtime: CodexRuntime, other: CodexRuntime) -> CodexRuntime:
-    other._server = runtime._server
-    return other

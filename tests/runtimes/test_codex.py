@@ -280,21 +280,6 @@ async def test_what_does_not_run_cannot_be_attached(session: CodexSession) -> No
             await collect(session.attach(turn))
 
 
-async def test_what_only_a_person_could_allow_is_declined_visibly(strict: CodexRuntime, seat: Seat) -> None:
-    session = await strict.open(seat)
-    events = await collect(
-        session.run(request("!shell touch forbidden\n!patch p.txt x\n!ask Which? | A | B\n!text ok"))
-    )
-    command, change, question = [n.text for n in only(events, Notice) if n.kind is NoticeKind.DECLINED]
-    assert command.startswith("declined: nobody can be asked yet: ") and "touch forbidden" in command
-    assert change.endswith("p.txt")
-    assert question == "declined: nobody can be asked yet: Which?"
-    outcomes = [act.outcome for act in only(events, Activity) if act.phase is Phase.DONE]
-    assert outcomes == [Outcome.DECLINED, Outcome.DECLINED]
-    assert ended(events).text == "ok"
-    assert await asyncio.to_thread(lambda: list(Path(seat.workspace).iterdir())) == []
-
-
 async def test_closing_a_session_lets_go_of_whoever_follows_it(runtime: CodexRuntime, seat: Seat) -> None:
     session = await runtime.open(seat)
     events = session.run(request("!hold closed", turn="a"))

@@ -11,7 +11,7 @@ import pytest
 from clew.events import Activity, ActivityKind, Event, Notice, NoticeKind, Outcome, Phase, TextDelta, TextDone, Usage
 from clew.model import TurnState
 from clew.runtimes.base import RecordState
-from clew.runtimes.codex import record, requests, wire
+from clew.runtimes.codex import answers, record, requests, wire
 from clew.runtimes.codex.translate import Translation
 from tests.runtimes.raw import ended, only
 
@@ -182,7 +182,7 @@ def test_a_record_in_progress_is_alive_and_a_strange_one_is_cut() -> None:
     [
         ("item/commandExecution/requestApproval", {"command": "rm x"}, {"decision": "decline"}, "rm x"),
         ("item/fileChange/requestApproval", {"itemId": "i"}, {"decision": "decline"}, ""),
-        ("item/permissions/requestApproval", {"reason": "net"}, {"permissions": {}}, "net"),
+        ("item/permissions/requestApproval", {"reason": "net"}, {"permissions": {}, "scope": "turn"}, "net"),
         ("mcpServer/elicitation/request", {"message": "Name?"}, {"action": "decline"}, "Name?"),
         (
             "item/tool/requestUserInput",
@@ -190,16 +190,27 @@ def test_a_record_in_progress_is_alive_and_a_strange_one_is_cut() -> None:
             {"answers": {"q": {"answers": []}}},
             "Which?",
         ),
-        ("execCommandApproval", {"command": ["rm", "x"]}, requests._DENIED, "rm x"),
+        (
+            "execCommandApproval",
+            {"command": ["rm", "x"]},
+            {"decision": {"denied": {"rejection": "the person declined"}}},
+            "rm x",
+        ),
+        (
+            "item/tool/call",
+            {"tool": "look"},
+            {"success": False, "contentItems": [{"type": "inputText", "text": "unknown tool"}]},
+            "look",
+        ),
     ],
 )
 def test_each_request_is_declined_in_its_own_shape(
     method: str, params: dict[str, Any], result: object, about: str
 ) -> None:
-    declined = requests.decline(method, raw(**params))
-    assert declined is not None
-    assert (declined.result, declined.about) == (result, about)
+    request = wire.read(raw(**params), wire.Request)
+    assert request is not None
+    assert (answers.shape(method, request, answers.NO), requests.about(request)) == (result, about)
 
 
 def test_an_unknown_request_is_not_answered_by_guessing() -> None:
-    assert requests.decline("item/teleport/request", raw()) is None
+    assert not answers.is_known("item/teleport/request")

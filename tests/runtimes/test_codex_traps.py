@@ -17,12 +17,14 @@ from typing import Any
 import pytest
 
 from clew import processes
+from clew.asking import Answer, Decision
 from clew.clock import SystemClock
 from clew.config import CodexConfig
 from clew.errors import RuntimeTrouble
 from clew.events import (
     Activity,
     ActivityKind,
+    GateOpened,
     Notice,
     NoticeKind,
     Outcome,
@@ -38,9 +40,8 @@ from clew.runtimes.codex import CodexRuntime
 from clew.runtimes.codex.session import CodexSession
 from clew.runtimes.codex.threads import Position
 from clew.runtimes.jsonrpc import RpcError, RpcTimeout
-from clew.scripted_model import Request, ScriptedModel, write_codex_home
+from clew.scripted_model import ScriptedModel, write_codex_home
 from clew.scripted_model import play as player
-from clew.scripted_model.script import Say, Shell, Step
 from tests.runtimes.conftest import MakeRuntime
 from tests.runtimes.raw import (
     GUARD,
@@ -223,7 +224,7 @@ async def test_an_interrupt_loses_the_open_message_and_a_late_answer_is_ignored(
 
 
 async def test_an_interrupt_does_not_stop_the_command_so_we_clean_up_behind_it(
-    codex: RawCodex, free: CodexRuntime, seat: Seat, tmp_path: Path
+    codex: RawCodex, runtime: CodexRuntime, free: Seat, tmp_path: Path
 ) -> None:
     thread = await codex.thread(tmp_path)
     turn = await codex.turn(thread, f"!shell {CHATTER}")
@@ -235,7 +236,7 @@ async def test_an_interrupt_does_not_stop_the_command_so_we_clean_up_behind_it(
     item = await codex.hear_item("item/completed", "commandExecution")
     assert (item["status"], item["exitCode"]) == ("failed", -1)
 
-    session = await free.open(seat)
+    session = await runtime.open(free)
     events = session.run(request(f"!shell echo $$ > pid; {CHATTER}", turn="a"))
     while (await next_of(events, Activity)).phase is not Phase.UPDATED:
         pass
@@ -382,9 +383,7 @@ async def test_an_error_as_an_answer_fails_the_item_and_the_turn_goes_on(codex: 
     assert (await codex.hear_item("item/completed", "commandExecution"))["status"] == "failed"
 
 
-async def test_a_file_approval_names_no_file_so_we_take_it_from_the_item(
-    codex: RawCodex, strict: CodexRuntime, seat: Seat, tmp_path: Path
-) -> None:
+async def test_a_file_approval_names_no_file(codex: RawCodex, tmp_path: Path) -> None:
     thread = await codex.thread(tmp_path, sandbox="read-only", approvalPolicy="on-request")
     await codex.turn(thread, "!patch a.txt hello\n!text done")
     id, method, asked = await codex.asked_for()
@@ -397,28 +396,10 @@ async def test_a_file_approval_names_no_file_so_we_take_it_from_the_item(
     await codex.hear("turn/completed")
     assert (tmp_path / "a.txt").read_text() == "hello\n"
 
-    session = await strict.open(seat)
-    events = await collect(session.run(request("!patch b.txt hello\n!text done")))
-    assert only(events, Notice) == [
-        Notice(NoticeKind.DECLINED, f"declined: nobody can be asked yet: {tmp_path / 'b.txt'}")
-    ]
-    assert not (tmp_path / "b.txt").exists()
 
-
-async def test_two_calls_in_one_response_ask_at_once(
-    codex: RawCodex, strict: CodexRuntime, seat: Seat, model: ScriptedModel, tmp_path: Path
-) -> None:
-    def both(asked: Request) -> list[Step]:
-        return [Say("done")] if asked.acts_done else [Shell("touch one"), Shell("touch two")]
-
-    model.on("two-at-once", both)
-    await codex.turn(await codex.thread(tmp_path, **ASKS), "two-at-once")
+async def test_two_calls_in_one_response_ask_at_once(codex: RawCodex, tmp_path: Path) -> None:
+    await codex.turn(await codex.thread(tmp_path, **ASKS), "!both touch one | touch two\n!text done")
     await codex.asked_for(2)
-
-    session = await strict.open(seat)
-    events = await collect(session.run(request("two-at-once")))
-    assert len([n for n in only(events, Notice) if n.kind is NoticeKind.DECLINED]) == 2
-    assert ended(events).text == "done"
 
 
 async def test_an_approval_waits_as_long_as_it_must_and_is_told_when_resolved(codex: RawCodex, tmp_path: Path) -> None:
@@ -465,12 +446,15 @@ async def test_a_pending_approval_is_gone_after_a_kill(raw: MakeRaw, runtime: Co
     assert second.requests == []
 
 
-async def test_a_question_leaves_no_item_and_takes_an_empty_answer(session: CodexSession, model: ScriptedModel) -> None:
-    events = await collect(session.run(request("question-1\n!ask Which way? | Left | Right\n!text went on", turn="a")))
-    assert only(events, Notice) == [Notice(NoticeKind.DECLINED, "declined: nobody can be asked yet: Which way?")]
-    assert ended(events).text == "went on"
-    record = await session.record("a")
-    assert record is not None and record.activities == ()
+async def test_a_question_leaves_no_item_and_takes_an_empty_answer(
+    codex: RawCodex, model: ScriptedModel, tmp_path: Path
+) -> None:
+    thread = await codex.thread(tmp_path)
+    await codex.turn(thread, "question-1\n!ask Which way? | Left | Right\n!text went on")
+    codex.peer.answer((await codex.asked_for())[0], {"answers": {"question": {"answers": []}}})
+    await codex.hear("turn/completed")
+    (turn,) = await codex.turns(thread)
+    assert [item["type"] for item in turn["items"]] == ["userMessage", "agentMessage"]
     last = [each for each in model.requests if "question-1" in each.prompt][-1]
     assert last.outputs == ['{"answers":{"question":{"answers":[]}}}']
 
@@ -486,18 +470,9 @@ async def test_without_the_feature_a_question_is_refused_by_codex_itself(
     assert "unavailable in Default mode" in last.outputs[0]
 
 
-async def test_a_question_in_passing_is_a_message_and_never_the_answer(
-    runtime: CodexRuntime, seat: Seat, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    call = player.function
-
-    def in_passing(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        questions = [{"title": q["question"], "options": ["A", "B"]} for q in arguments["questions"]]
-        return call(f"{name}_async", {"questions": questions})
-
-    monkeypatch.setattr(player, "function", in_passing)
+async def test_a_question_in_passing_is_a_message_and_never_the_answer(runtime: CodexRuntime, seat: Seat) -> None:
     session = await runtime.open(replace(seat, model="gpt-6-sol"))
-    events = await collect(session.run(request("!text the answer\n!ask Which? | A | B", turn="a")))
+    events = await collect(session.run(request("!text the answer\n!aside Which? | A | B", turn="a")))
     assert [done.text for done in only(events, TextDone)] == ["the answer", "Which?\n- A\n- B"]
     assert ended(events).text == "the answer"
     record = await session.record("a")
@@ -518,13 +493,16 @@ async def test_a_dynamic_tool_is_called_back(
     assert "here" in [each for each in model.requests if "dynamic-1" in each.prompt][-1].outputs
 
 
-async def test_code_mode_changes_nothing_but_the_ids_of_items(strict: CodexRuntime, seat: Seat) -> None:
-    session = await strict.open(replace(seat, model="gpt-6-sol"))
-    events = await collect(session.run(request("!shell touch x\n!text done")))
-    (done,) = [act for act in only(events, Activity) if act.phase is Phase.DONE]
-    assert done.item.startswith("exec-")
+async def test_code_mode_changes_nothing_but_the_ids_of_items(runtime: CodexRuntime, careful: Seat) -> None:
+    session = await runtime.open(replace(careful, model="gpt-6-sol"))
+    events = session.run(request("!shell touch x\n!text done"))
+    gate = await next_of(events, GateOpened)
+    assert await session.answer(gate.ref, Answer(Decision.DECLINE))
+    rest = await collect(events)
+    (done,) = [act for act in only(rest, Activity) if act.phase is Phase.DONE]
+    assert done.item.startswith("exec-") and done.item == gate.asked.item
     assert (done.kind, done.outcome) == (ActivityKind.COMMAND, Outcome.DECLINED)
-    assert ended(events).text == "done"
+    assert ended(rest).text == "done"
 
 
 # Section 5: durability
@@ -599,11 +577,11 @@ async def test_a_crashed_and_an_interrupted_turn_differ_in_codex_but_both_are_cu
 
 
 async def test_a_grandchild_outlives_a_killed_codex_but_not_our_end(
-    make_runtime: MakeRuntime, config: CodexConfig, clock: SystemClock, seat: Seat, tmp_path: Path
+    make_runtime: MakeRuntime, config: CodexConfig, clock: SystemClock, free: Seat, tmp_path: Path
 ) -> None:
     marks = Marks(clock.token()[:8], "x")
-    runtime = make_runtime(replace(config, sandbox="danger-full-access"), marks)
-    session = await runtime.open(seat)
+    runtime = make_runtime(config, marks)
+    session = await runtime.open(free)
     events = session.run(request(f"!shell (sleep 1000) & echo $! > pid; {CHATTER}", turn="a"))
     while (await next_of(events, Activity)).phase is not Phase.UPDATED:
         pass

@@ -72,6 +72,25 @@ def test_a_script_goes_on_behind_the_acts_that_are_done() -> None:
     assert from_here(steps, 9) == ()
 
 
+def test_two_commands_at_once_are_two_acts() -> None:
+    steps = s.parse("!both a | b\n!text c")
+    assert steps[0] == s.Approve(("a", "b"))
+    assert from_here(steps, 0) == steps[:1]
+    assert from_here(steps, 2) == steps[1:]
+
+
+def test_what_asks_a_person_is_read() -> None:
+    script = '!approve a | b\n!beyond c\n!tool x.y {"z": 1}\n!permit /d\n!secret E? | F\n!aside G? | H | I'
+    assert s.parse(script) == (
+        s.Approve(("a | b",)),
+        s.Shell("c", beyond=True),
+        s.Tool("x", "y", '{"z": 1}'),
+        s.Permit("/d"),
+        s.Ask("E?", ("F",), secret=True),
+        s.Aside("G?", ("H", "I")),
+    )
+
+
 def user(text: str) -> dict[str, Any]:
     return {"role": "user", "content": [{"type": "input_text", "text": text}]}
 

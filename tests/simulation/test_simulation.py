@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from clew.runtimes.scripted.runtime import ScriptedSession
+from clew.runtimes.scripted.session import ScriptedSession
 from clew.simulation import judge, play
 from clew.store import deliveries, turns
 

@@ -16,7 +16,7 @@ from clew.cli.follow import WORKING, follow_turn
 from clew.cli.out import Out
 from clew.cli.screen import Screen
 from clew.cli.story import Aside, summary
-from clew.cli.work import run_result, say_why, stop_by_ctrl_c
+from clew.cli.work import run_result, say_what_waits, say_why, stop_by_ctrl_c
 
 if TYPE_CHECKING:
     from clew.client import Client
@@ -34,6 +34,7 @@ class Plain:
         self._screen = screen
         self._talk = talk
         self._after: dict[str, int] = {}  # how far the log of a thread was read
+        self._waits: Any = None  # the turn that waits for an answer
 
     def run(self, lines: Iterable[str]) -> bool:
         """True when every line did what it said."""
@@ -47,7 +48,9 @@ class Plain:
                 fine &= self._answered(self._talk.thread, reply.turn)
             if reply.leave:
                 break
-        return fine
+        if self._waits is not None:
+            say_what_waits(self._out, self._client, self._waits)
+        return fine and self._waits is None
 
     def _mark(self, thread: str | None) -> None:
         """Where the log of a thread stands before something is said in it."""
@@ -69,8 +72,13 @@ class Plain:
         stop_by_ctrl_c(self._screen, self._client, thread)
         self._screen.wait(WORKING)
         show = (lambda pieces: None) if self._out.as_json else self._screen.show
-        ended, self._after[thread] = follow_turn(self._client, thread, turn, show, self._after.get(thread, 0))
+        ended, self._after[thread] = follow_turn(
+            self._client, thread, turn, show, self._after.get(thread, 0), at_gate=lambda: True
+        )
         self._screen.wait(None)
+        self._waits = ended if ended["state"] == "waiting" else None
+        if self._waits is not None:
+            return True  # the next line may be its answer
         self._end(ended)
         return bool(ended["state"] == "completed")
 

@@ -38,6 +38,31 @@ def thread_ids(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
     return [CompletionItem(name, help=title) for name, title in threads() if name.startswith(incomplete.upper())]
 
 
+def gate_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    from clew.cli.columns import one_line
+
+    rows = _quietly("gates")
+    return [CompletionItem(row["code"], help=one_line(row["title"])) for row in rows or () if _begins(row, incomplete)]
+
+
+def _begins(row: Any, incomplete: str) -> bool:
+    return str(row["code"]).startswith(incomplete.upper())
+
+
+def _quietly(*path: str) -> Any:
+    """None where no daemon answers at once."""
+    from clew.client import Client
+    from clew.errors import ClewError
+    from clew.home import Home
+
+    try:
+        return Client(Home.find(), start=False, patience=PATIENCE).get(*path)
+    except (ClewError, OSError, ValueError):
+        return None
+
+
 def threads() -> list[tuple[str, str]]:
     """Ids and titles, newest first; none where no daemon answers at once."""
     from clew.cli.columns import one_line

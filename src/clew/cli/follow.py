@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from clew.cli.asking import Gates
 from clew.cli.columns import fit, one_line
 from clew.cli.screen import Screen
 from clew.cli.story import Aside, Piece, Story, activity_line, summary
@@ -22,17 +23,31 @@ CUT = "· it was cut off and is continued"
 
 
 def follow_turn(
-    client: Client, thread: str, turn: str, show: Callable[[list[Piece]], None], after: int = 0
+    client: Client,
+    thread: str,
+    turn: str,
+    show: Callable[[list[Piece]], None],
+    after: int = 0,
+    *,
+    at_gate: Callable[[], bool] = lambda: False,
 ) -> tuple[Any, int]:
-    """A turn, and what continues it, to the end. Returns the turn that ended it, and how far the log was read."""
-    story = Story()
+    """A turn, and what continues it, to the end. Returns the turn that ended it, and how far the log was read.
+
+    Where it waits for a person `at_gate` is asked whether to leave; then the turn is not over.
+    """
+    story, gates = Story(), Gates(client, thread)
     for event in client.events(thread, after):
         after = event.seq or after
         if event.kind == "hello":
-            show(story.catch_up(client.get("turns", turn)))
+            show([*story.catch_up(client.get("turns", turn)), *gates.catch_up()])
+        if event.data.get("turn") == turn:
+            show([*story.take(event), *gates.take(event)])
+        if event.kind in ("hello", "gate.opened"):
+            view = client.get("turns", turn)
+            if view["state"] == "waiting" and at_gate():
+                return view, after
         if event.data.get("turn") != turn:
             continue
-        show(story.take(event))
         if event.kind == "turn.ended":
             view = client.get("turns", turn)
             show(story.settle(view, last=True))
@@ -52,6 +67,7 @@ class Teller:
         self.after = after
         self.running: str | None = None
         self.story = Story()
+        self._gates = Gates(client, thread)
 
     def tell(self, event: Event) -> list[Piece]:
         self.after = event.seq or self.after
@@ -62,15 +78,15 @@ class Teller:
                 self.running = event.data["turn"]
             case "turn.ended":
                 return self._ended(event.data["turn"])
-        return self.story.take(event)
+        return [*self.story.take(event), *self._gates.take(event)]
 
     def _caught_up(self) -> list[Piece]:
         """The stream begins here, or begins again: what the running turn has said and done until now."""
         thread = self._client.get("threads", self.thread)
         self.running = thread["turn"] if thread["status"] == "running" else None
         if self.running is None:
-            return []
-        return self.story.catch_up(self._client.get("turns", self.running))
+            return self._gates.catch_up()
+        return [*self.story.catch_up(self._client.get("turns", self.running)), *self._gates.catch_up()]
 
     def _ended(self, name: str) -> list[Piece]:
         self.running = None if self.running == name else self.running
@@ -106,7 +122,7 @@ class Watcher:
         self._screen.show(teller.tell(event))
         if event.kind == "announce":
             self._screen.aside(f"· the answer is there: {fit(_first_line(event.data['text']), 120)}")
-        elif event.kind in _NEWS and event.kind not in ("activity", "notice", "turn.ended"):
+        elif event.kind in _NEWS and event.kind not in _TOLD:
             self._screen.aside(f"· {one_line(_news(event))}")
         if teller.running != was:
             self._screen.wait(WORKING if teller.running else None)
@@ -121,16 +137,24 @@ _NEWS = {
     "turn.ended": "turn",
     "activity": "",
     "notice": "",
+    "gate.opened": "asks:",
+    "gate.answered": "answered:",
+    "gate.void": "gate is void:",
+    "gate.expired": "nobody answered:",
     "delivery.sent": "answer delivered",
     "delivery.failed": "answer not delivered:",
 }
+
+
+_DETAILS = ("state", "status", "title", "text", "error", "why", "code")
+_TOLD = frozenset({"activity", "notice", "turn.ended", *(kind for kind in _NEWS if kind.startswith("gate."))})
 
 
 def _news(event: Event) -> str:
     data = event.data["data"]
     if event.kind == "activity":
         return activity_line(data)
-    detail = next((str(data[key]) for key in ("state", "status", "title", "text", "error") if data.get(key)), "")
+    detail = next((str(data[key]) for key in _DETAILS if data.get(key)), "")
     return f"{_NEWS[event.kind]} {detail}".strip()
 
 

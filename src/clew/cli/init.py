@@ -12,13 +12,10 @@ from clew.cli.out import Out, json_option
 from clew.errors import BadInput, ClewError, Refused
 from clew.home import Home
 
-SANDBOXES = ("workspace-write", "read-only", "danger-full-access")
-
 
 @dataclass(frozen=True, slots=True)
 class Answers:
     workspace: str | None = None
-    sandbox: str = SANDBOXES[0]
 
 
 @click.command("init", short_help="Write a config.toml to begin with.")
@@ -71,13 +68,7 @@ def _ask() -> Answers:
         err=True,
     )
     folder = click.prompt("Folder", default="clew's own", value_proc=_folder, err=True)
-    click.echo(
-        "\nWhat Codex may touch: its workspace (workspace-write), nothing (read-only), or everything that you may\n"
-        "(danger-full-access).",
-        err=True,
-    )
-    sandbox = click.prompt("Sandbox", default=SANDBOXES[0], type=click.Choice(SANDBOXES), err=True)
-    return Answers(folder, sandbox)
+    return Answers(folder)
 
 
 def _folder(said: str) -> str | None:
@@ -116,8 +107,7 @@ def config_text(answers: Answers) -> str:
     from clew.config_edit import quoted
 
     workspace = f"workspace = {quoted(answers.workspace)}" if answers.workspace else '# workspace = "~/work"'
-    sandbox = f"sandbox = {quoted(answers.sandbox)}"
-    return TEMPLATE.format(workspace=workspace, sandbox=sandbox)
+    return TEMPLATE.format(workspace=workspace)
 
 
 TEMPLATE = """\
@@ -131,10 +121,6 @@ runtime = "codex"
 {workspace}
 
 [runtimes.codex]
-# What Codex may touch: "read-only", "workspace-write" or "danger-full-access".
-{sandbox}
-# When Codex has to ask: "untrusted", "on-request" or "never".
-# approval_policy = "on-request"
 # Else Codex decides.
 # model = "gpt-5-codex"
 # effort = "medium"

@@ -41,6 +41,13 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "fork": ("change", "Begin a new thread from another one."),
         "title": ("change", "Give a thread another title."),
     },
+    "Asking": {
+        "gates": ("gates", "What waits for you, over all threads."),
+        "approve": ("gates", "Say yes to a gate."),
+        "deny": ("gates", "Say no to a gate."),
+        "answer": ("gates", "Answer a question of the agent."),
+        "rules": ("rules", "What agents may do without asking."),
+    },
     "Daemon": {
         "up": ("daemon", "Start the daemon."),
         "down": ("daemon", "Stop the daemon and all that it started."),

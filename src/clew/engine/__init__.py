@@ -1,7 +1,8 @@
 """The engine: rooms of policy around one store. This is the door that the daemon, the HTTP routes and tests use.
 
-inbox (admission) → turns (ordering) → runner (one turn) → ending (what is owed) → outbox (delivery); recovery wakes up;
-life, suspended, reading and notify are what people ask for. No room knows Telegram, none knows Codex.
+inbox (admission) → turns (ordering) → runner (one turn) → ending (what is owed) → outbox (delivery); gates asks, rules
+and answering decide; recovery wakes up; life, suspended, reading, waiting and notify are what people ask for. No room
+knows Telegram, none knows Codex.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from clew.engine.inbox import Admission, repeated, resume_completed, said, write
 from clew.engine.live import Live
 from clew.engine.notify import notify
 from clew.engine.outbox import Outbox
+from clew.engine.patience import Patience
 from clew.engine.recovery import Recovery
 from clew.engine.runner import Runner
 from clew.engine.sessions import Sessions
 from clew.engine.suspended import answer_suspended
 from clew.engine.turns import Turns
+from clew.engine.waiting import Waiting
 from clew.engine.words import cannot_resume
 from clew.errors import BadInput, Refused
 from clew.model import Accepted, Conversation, Delivery, Fate, Inbound, Origin, Thread, ThreadStatus
@@ -75,8 +78,15 @@ class Engine:
         self._recovery = Recovery(self._core, sessions, self._runner, self._turns)
         self._outbox = Outbox(self._core)
         self.inbox = Admission(self._core)
+        self.waiting = Waiting(self._core, self.inbox)
+        self._patience = Patience(self._core)
         self._surface_trouble: dict[str, str] = {}
-        for listener in (self.live.committed, self._turns.committed, self._outbox.committed):
+        for listener in (
+            self.live.committed,
+            self._turns.committed,
+            self._outbox.committed,
+            self._patience.committed,
+        ):
             store.listen(listener)
 
     # The tree of tasks
@@ -88,6 +98,7 @@ class Engine:
             await self._recovery.taken_over.wait()
             group.create_task(self._turns.run())
             group.create_task(self._outbox.run())
+            group.create_task(self._patience.run())
             for surface in self._core.surfaces.values():
                 group.create_task(self._receive(surface))
             ready()
@@ -159,16 +170,16 @@ class Engine:
         status = "running" if turns.live(tx, thread.id) else str(thread.status)
         return Arrival(Fate.REFUSED, thread.id, None, cannot_resume(thread.id, status))
 
-    async def stop(self, thread: str) -> TurnView:
-        turn = await self._core.store.write(lambda tx: life.ask_stop(tx, self._core, reading.known(tx, thread)))
+    async def stop(self, thread: str, by: str = "you") -> TurnView:
+        turn = await self._core.store.write(lambda tx: life.ask_stop(tx, self._core, reading.known(tx, thread), by))
         return await self.turn(turn.id)
 
     async def done(self, thread: str) -> ThreadView:
         await self._core.store.write(lambda tx: life.finish(tx, self._core, reading.known(tx, thread)))
         return await self.thread(thread)
 
-    async def cancel(self, thread: str) -> ThreadView:
-        await self._core.store.write(lambda tx: life.cancel(tx, self._core, reading.known(tx, thread)))
+    async def cancel(self, thread: str, by: str = "you") -> ThreadView:
+        await self._core.store.write(lambda tx: life.cancel(tx, self._core, reading.known(tx, thread), by))
         return await self.thread(thread)
 
     async def fork(self, thread: str, turn: str | None, title: str | None) -> ThreadView:

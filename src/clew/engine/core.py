@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
+from clew.asking import Answer, Policy
 from clew.clock import Clock
 from clew.config import Config
 from clew.engine.live import Live
@@ -31,6 +32,7 @@ class Core:
     live: Live
     workspace: str  # for threads that begin where there is no folder
     desk: str = "cli"  # what is said there comes from a client of ours, which fetches its answer itself
+    given: dict[str, Answer] = field(default_factory=dict)  # by gate: in memory only, since an answer may be secret
 
     async def write_down(self, body: Callable[[Tx], T]) -> T:
         """A write that must not be lost because the disk is full or the file is locked for a while."""
@@ -52,6 +54,10 @@ class Core:
             return surface.resolve(where.address) == where
         except BadInput:
             return False
+
+    @property
+    def default_policy(self) -> Policy:
+        return Policy(self.config.threads.policy)
 
     def can_steer(self, runtime: str) -> bool:
         known = self.runtimes.get(runtime)

@@ -3,6 +3,7 @@ of the messages that were steered into it, and what is owed for it. It never sen
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from clew import chain
@@ -10,6 +11,7 @@ from clew.chain import Deed
 from clew.clock import Clock
 from clew.engine import words
 from clew.engine.core import Core
+from clew.engine.gates import settle_cut, settle_ended
 from clew.engine.owing import owe, owe_nothing, owed_to
 from clew.events import ActivityKind, NoticeKind, Phase
 from clew.model import (
@@ -32,6 +34,7 @@ from clew.store import Tx, deliveries, inbox, items, nodes, threads, turns
 from clew.store.items import TEXT, Item
 
 UNENDED = "unended"
+Settle = Callable[[Tx, Core, Turn], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class End:
 def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     """False: somebody else holds the turn by now, and nothing was changed."""
     declined = sum(item.outcome == NoticeKind.DECLINED for item in items.of_turn(tx, turn.id))
-    thread = _close(tx, core, turn, end)
+    thread = _close(tx, core, turn, end, settle_ended)
     if thread is None:
         return False
     body = words.final(end.state, end.text, end.problem)
@@ -64,7 +67,7 @@ def end_and_continue(tx: Tx, core: Core, turn: Turn, end: End, request: tuple[Sa
     """It was cut off, and goes on by itself in a new turn. The answer comes from that one."""
     if turns.is_stopping(tx, turn.id):
         return end_turn(tx, core, turn, end)
-    if _close(tx, core, turn, end) is None:
+    if _close(tx, core, turn, end, settle_cut) is None:
         return False
     owe_nothing(tx, core, turn)
     queue_continuation(tx, core.clock, turn, request, Origin.CONTINUATION)
@@ -75,7 +78,7 @@ def end_and_ask(tx: Tx, core: Core, turn: Turn, end: End, by: SuspendedBy, quest
     """It was cut off, and a person has to say whether it goes on."""
     if turns.is_stopping(tx, turn.id):
         return end_turn(tx, core, turn, end)
-    thread = _close(tx, core, turn, end)
+    thread = _close(tx, core, turn, end, settle_cut)
     if thread is None:
         return False
     owe(tx, core, turn, DeliveryKind.ASK, owed_to(core, thread, turn), question)
@@ -102,8 +105,8 @@ def queue_continuation(tx: Tx, clock: Clock, cut: Turn, request: tuple[Said, ...
     return turn.id
 
 
-def _close(tx: Tx, core: Core, turn: Turn, end: End) -> Thread | None:
-    """Fold the turn into history and end its row, if the lease is still ours."""
+def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread | None:
+    """Settle what it asked, fold the turn into history and end its row, if the lease is still ours."""
     held = turns.get(tx, turn.id)
     thread = threads.get(tx, turn.thread)
     if held is None or thread is None or held.generation != turn.generation or held.owner != turn.owner:
@@ -111,6 +114,7 @@ def _close(tx: Tx, core: Core, turn: Turn, end: End) -> Thread | None:
     now = core.clock.now()
     for item in end.items:
         items.put(tx, turn.id, item)
+    settle(tx, core, turn)
     head = _settle_steers(tx, core, thread, turn, end)
     outcome = chain.Outcome(
         turn=turn.id,

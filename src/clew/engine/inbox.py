@@ -3,10 +3,11 @@ was received. It starts nothing by itself: the commit wakes who has to act."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clew import crash
 from clew.engine import words
+from clew.engine.answering import at_gates
 from clew.engine.core import Core
 from clew.engine.ending import queue_turn
 from clew.engine.life import Opening, open_thread
@@ -22,7 +23,7 @@ from clew.model import (
     Thread,
     ThreadStatus,
 )
-from clew.store import Tx, bindings, inbox, threads, turns
+from clew.store import Tx, bindings, gates, inbox, threads, turns
 from clew.store.inbox import Arrival
 from clew.text import clean
 
@@ -53,7 +54,18 @@ class Admission:
         thread = threads.get(tx, name) if name else open_thread(tx, self.core, Opening.of_message(inbound))
         if thread is None:
             return Arrival(Fate.REFUSED, None, None, f"There is no thread {name}; `clew threads` lists them.")
-        return self._for_thread(tx, inbound, thread)
+        return self.route(tx, inbound, thread)
+
+    def route(self, tx: Tx, inbound: Inbound, thread: Thread) -> Arrival:
+        """An answer to a gate never waits behind the turn that waits for it; all else is for the agent."""
+        meant = at_gates(tx, self.core, thread, inbound) if thread.status is not ThreadStatus.CANCELLED else None
+        if isinstance(meant, Arrival):
+            return meant
+        arrival = self._for_thread(tx, meant or inbound, thread)
+        waiting = [gate.code for gate in gates.open_in(tx, thread.id) if gate.asked.blocking]
+        if not waiting or arrival.fate is Fate.REFUSED:
+            return arrival
+        return replace(arrival, words=f"{arrival.words} {words.still_open(waiting)}".strip())
 
     def _for_thread(self, tx: Tx, inbound: Inbound, thread: Thread) -> Arrival:
         message = said(inbound)

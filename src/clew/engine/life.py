@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clew import chain
+from clew.asking import Policy
 from clew.engine.core import Core
 from clew.engine.ending import drop_all
+from clew.engine.gates import stop_turn
 from clew.errors import BadInput, NotFound, Refused
 from clew.model import ENDED, Conversation, Inbound, Thread, ThreadKind, ThreadStatus, Turn
 from clew.runtimes.base import ForkPoint
@@ -29,6 +31,7 @@ class Opening:
     workspace: str | None = None
     model: str | None = None
     effort: str | None = None
+    policy: Policy | None = None
     notify: Conversation | None = None
     bind: Conversation | None = None
 
@@ -49,6 +52,7 @@ class Opening:
             _real_folder(new.workspace) if new.workspace else None,
             new.model,
             new.effort,
+            new.policy,
             _resolved(core, new.notify) if new.notify else None,
         )
 
@@ -65,6 +69,7 @@ def open_thread(tx: Tx, core: Core, opening: Opening) -> Thread:
         created_at=now,
         model=opening.model,
         effort=opening.effort,
+        policy=opening.policy or core.default_policy,
         notify_target=str(opening.notify) if opening.notify else None,
     )
     threads.insert(tx, thread)
@@ -76,13 +81,12 @@ def open_thread(tx: Tx, core: Core, opening: Opening) -> Thread:
     return thread
 
 
-def ask_stop(tx: Tx, core: Core, thread: Thread) -> Turn:
+def ask_stop(tx: Tx, core: Core, thread: Thread, by: str) -> Turn:
     """The running turn is to end; what is queued behind it goes on."""
     running = turns.live(tx, thread.id)
     if running is None:
         raise Refused(f"Nothing runs in thread {thread.id}; `clew show {thread.id}` tells how it stands.")
-    if turns.ask_stop(tx, running.id):
-        tx.log(thread.id, running.id, "turn.stop_asked", core.clock.now())
+    stop_turn(tx, core, thread.id, running.id, by)
     return running
 
 
@@ -99,7 +103,7 @@ def finish(tx: Tx, core: Core, thread: Thread) -> None:
     _finish(tx, core, thread, ThreadStatus.COMPLETED)
 
 
-def cancel(tx: Tx, core: Core, thread: Thread) -> None:
+def cancel(tx: Tx, core: Core, thread: Thread, by: str) -> None:
     """It never runs again. What runs is stopped, what is queued is dropped. Twice is once."""
     if thread.status is ThreadStatus.CANCELLED:
         return
@@ -107,7 +111,7 @@ def cancel(tx: Tx, core: Core, thread: Thread) -> None:
         raise Refused(f"Thread {thread.id} is completed already; there is nothing to cancel.")
     drop_all(tx, core, thread.id)
     if turns.live(tx, thread.id):
-        ask_stop(tx, core, thread)
+        ask_stop(tx, core, thread, by)
     _finish(tx, core, thread, ThreadStatus.CANCELLED)
 
 
@@ -125,6 +129,7 @@ def fork(tx: Tx, core: Core, source: Thread, turn_id: str | None, title: str | N
         created_at=now,
         model=source.model,
         effort=source.effort,
+        policy=source.policy,
         forked_from=source.id,
     )
     threads.insert(tx, new)

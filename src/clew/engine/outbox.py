@@ -55,6 +55,9 @@ class Outbox:
     async def deliver(self, delivery: Delivery, surface: Surface) -> None:
         """Send one claimed delivery and write down what came of it."""
         outcome = await self._try(delivery, surface)
+        if outcome is None:
+            await self._core.write_down(lambda tx: deliveries.pointless(tx, delivery))
+            return
         if isinstance(outcome, NotSent):
             await self._core.write_down(partial(self._not_sent, delivery=delivery, failure=outcome))
             return
@@ -105,8 +108,10 @@ class Outbox:
 
         return await self._core.write_down(body)
 
-    async def _try(self, delivery: Delivery, surface: Surface) -> Receipt | NotSent:
+    async def _try(self, delivery: Delivery, surface: Surface) -> Receipt | NotSent | None:
         try:
+            if delivery.edits is not None:
+                return await self._edit(delivery, delivery.edits, surface)
             return await self._send(delivery, surface)
         except NotSent as failure:
             return failure
@@ -122,6 +127,13 @@ class Outbox:
             await self._leaving(delivery)
         crash.point("outbox.claimed-not-sent")
         return await surface.send(outgoing)
+
+    async def _edit(self, delivery: Delivery, earlier: str, surface: Surface) -> Receipt | None:
+        """Doing it twice is doing it once. None: there is nothing to rewrite."""
+        receipt = await self._receipt(earlier)
+        if receipt is not None and surface.can.edit:
+            await surface.edit(receipt, outgoing_of(delivery))
+        return receipt
 
     async def _settle_doubt(self, delivery: Delivery, surface: Surface, outgoing: Outgoing) -> Receipt:
         """It may have arrived already."""
@@ -139,7 +151,9 @@ class Outbox:
     async def _placeholder(self, delivery: Delivery) -> Receipt | None:
         if delivery.kind is not DeliveryKind.FINAL:
             return None
-        name = f"{delivery.turn}:{DeliveryKind.PLACEHOLDER}"
+        return await self._receipt(f"{delivery.turn}:{DeliveryKind.PLACEHOLDER}")
+
+    async def _receipt(self, name: str) -> Receipt | None:
         row = await self._core.store.read(lambda tx: deliveries.get(tx, name))
         if row is None or row.message_id is None or row.conversation is None:
             return None

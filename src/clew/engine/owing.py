@@ -24,13 +24,15 @@ def owe(
     body: str,
     *,
     note: str = "",
-    name: str | None = None,
+    id: str | None = None,
+    after: int = 0,
+    edits: str | None = None,
 ) -> None:
     """A message for a conversation, under an id that is chosen: owing twice is owing once."""
     now = core.clock.now()
     state, error = _prospect(core, where)
     delivery = Delivery(
-        id=f"{turn.id}:{name or kind}",
+        id=id or f"{turn.id}:{kind}",
         kind=kind,
         thread=turn.thread,
         turn=turn.id,
@@ -38,9 +40,10 @@ def owe(
         body=body,
         state=state,
         created_at=now,
-        due_at=now,
+        due_at=now + after,
         error=error,
         note=note,
+        edits=edits,
     )
     if deliveries.owe(tx, delivery) and state is DeliveryState.PENDING and where is not None:
         tx.log(turn.thread, turn.id, "delivery.owed", now, surface=where.surface)

@@ -31,11 +31,11 @@ from clew.store.items import TEXT, Item
 
 KEPT_OUTPUT = 64_000  # characters of an activity's output that history keeps
 
-NOTICE = "notice"
+NOTICE, GATE = "notice", "gate"
 REMEMBERED = frozenset({NoticeKind.DECLINED, NoticeKind.COMPACTED})  # notices that belong to history
 
 # What changes nothing in the world and may be done twice.
-HARMLESS = frozenset({TEXT, NOTICE, ActivityKind.THOUGHT, ActivityKind.PLAN, ActivityKind.SEARCH})
+HARMLESS = frozenset({TEXT, NOTICE, GATE, ActivityKind.THOUGHT, ActivityKind.PLAN, ActivityKind.SEARCH})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,9 @@ def advance(progress: Progress, event: Event) -> Progress:
             return _with(progress, Item(item, TEXT, Phase.DONE, body=text))
         case Activity():
             return _with(progress, _activity(event))
-        case GateOpened(ref=ref):
-            return replace(progress, gates=progress.gates | {ref})
+        case GateOpened(ref, asked):
+            held = replace(progress, gates=progress.gates | {ref}) if asked.blocking else progress
+            return _with(held, Item(gate_item(ref), GATE, Phase.STARTED, asked.title))
         case GateClosed(ref):
             return replace(progress, gates=progress.gates - {ref})
         case Usage(tokens):
@@ -71,6 +72,11 @@ def advance(progress: Progress, event: Event) -> Progress:
             return _with(progress, Item(name, NOTICE, Phase.DONE, text, outcome=kind))
         case TurnStarted() | Notice() | TurnEnded():
             return progress
+
+
+def gate_item(ref: str) -> str:
+    """The line that a gate has in its turn's history."""
+    return f"gate:{ref}"
 
 
 def is_sign_of_life(event: Event) -> bool:

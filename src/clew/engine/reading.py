@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from functools import partial
 
 from clew import chain
@@ -10,7 +10,7 @@ from clew.chain import Node
 from clew.engine.core import Core
 from clew.errors import BadInput, NotFound, Refused
 from clew.model import Thread, Turn
-from clew.store import Tx, deliveries, items, nodes, threads, turns
+from clew.store import Tx, deliveries, gates, items, nodes, threads, turns
 from clew.store.threads import Damaged, Filter, Seen
 from clew.views import ItemView, Page, Passage, ThreadView, TurnView, Verdict, WhereRow
 
@@ -32,17 +32,17 @@ async def find(core: Core, prefix: str) -> str:
 
 async def page(core: Core, wanted: Filter) -> Page:
     def read(tx: Tx) -> Page:
-        rows = threads.page(tx, wanted)
-        return Page(tuple(map(_view, rows)), rows[-1].thread.id if len(rows) == wanted.limit else None)
+        rows, codes = threads.page(tx, wanted), gates.open_codes(tx)
+        return Page(tuple(_view(row, codes) for row in rows), rows[-1].thread.id if len(rows) == wanted.limit else None)
 
     return await core.store.read(read)
 
 
 async def thread(core: Core, name: str) -> ThreadView:
-    row = await core.store.read(lambda tx: threads.see(tx, name))
+    row, codes = await core.store.read(lambda tx: (threads.see(tx, name), gates.open_codes(tx)))
     if row is None:
         raise _no_thread(name)
-    return _view(row)
+    return _view(row, codes)
 
 
 async def turn(core: Core, name: str) -> TurnView:
@@ -135,7 +135,7 @@ def _no_thread(name: str) -> NotFound:
     return NotFound(f"There is no thread {name}; `clew threads` lists them.")
 
 
-def _view(seen: Seen) -> ThreadView:
+def _view(seen: Seen, codes: Mapping[str, tuple[str, ...]]) -> ThreadView:
     row = seen.thread
     if isinstance(row, Damaged):
         return _damaged(row)
@@ -161,6 +161,8 @@ def _view(seen: Seen) -> ThreadView:
         turn=seen.live_turn or row.last_turn,
         queued=seen.queued,
         last_line=_last_line(seen.answer_end or ""),
+        policy=row.policy,
+        gates=codes.get(row.id, ()),
     )
 
 

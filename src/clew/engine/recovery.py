@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.ending import End, end_and_ask, end_and_continue, end_turn
-from clew.engine.progress import may_have_acted
+from clew.engine.gates import held_back, settle_cut
+from clew.engine.progress import GATE, may_have_acted
 from clew.engine.runner import Runner, of_record
 from clew.engine.sessions import Sessions
 from clew.engine.suspended import CLEW, hold_backlog, own_words
@@ -23,7 +24,7 @@ from clew.errors import RuntimeTrouble
 from clew.events import Phase
 from clew.model import Origin, Said, SuspendedBy, Thread, ThreadKind, Turn, TurnState
 from clew.runtimes.base import RecordState, Session, TurnRecord
-from clew.store import Tx, deliveries, inbox, items, log, threads, turns
+from clew.store import Tx, deliveries, gates, inbox, items, log, threads, turns
 from clew.store.items import TEXT, Item
 
 ATTEMPTS = 5  # how often a turn that never began is given to its runtime
@@ -39,6 +40,11 @@ class Remains:
     turn: Turn
     items: tuple[Item, ...]
     taken: tuple[Said, ...]  # steers that its record contains
+    held: frozenset[str] = frozenset()  # activities that stood at a gate without a yes
+
+    @property
+    def begun(self) -> list[Item]:
+        return [item for item in self.items if item.item not in self.held]
 
 
 def continues_by_itself(remains: Remains, record: TurnRecord) -> bool:
@@ -48,7 +54,7 @@ def continues_by_itself(remains: Remains, record: TurnRecord) -> bool:
     if remains.thread.kind is ThreadKind.TASK:
         return True
     recorded = [Item(done.item, done.kind, done.phase, outcome=done.outcome) for done in record.activities]
-    return not may_have_acted([*remains.items, *recorded])
+    return not may_have_acted([*remains.begun, *recorded])
 
 
 def begun_without_end(remains: Remains, record: TurnRecord) -> list[str]:
@@ -56,8 +62,8 @@ def begun_without_end(remains: Remains, record: TurnRecord) -> list[str]:
     ended = {done.item for done in record.activities if done.phase is Phase.DONE}
     return [
         f"{item.kind}: {item.title}"
-        for item in remains.items
-        if item.kind != TEXT and item.phase != Phase.DONE and item.item not in ended and item.title
+        for item in remains.begun
+        if item.kind not in (TEXT, GATE) and item.phase != Phase.DONE and item.item not in ended and item.title
     ]
 
 
@@ -169,7 +175,7 @@ class Recovery:
 
     async def _acted(self, turn: Turn) -> bool:
         """A record may be lost; what we saw of the turn with our own eyes counts too."""
-        return await self._core.store.read(lambda tx: may_have_acted(items.of_turn(tx, turn.id)))
+        return await self._core.store.read(lambda tx: _has_acted(tx, turn))
 
     async def absent(self, turn: Turn) -> None:
         """It never ran. Whoever wanted it stopped has got that; else it is sent again, and nobody is bothered."""
@@ -179,6 +185,7 @@ class Recovery:
             if turns.is_stopping(tx, turn.id):
                 end_turn(tx, self._core, turn, End(TurnState.INTERRUPTED))
             elif turns.requeue(tx, turn):
+                settle_cut(tx, self._core, turn)
                 tx.log(turn.thread, turn.id, "turn.queued", now, origin=turn.origin, again=True)
 
         if turn.attempts >= ATTEMPTS:
@@ -207,7 +214,13 @@ def _remains(tx: Tx, thread: Thread, turn: Turn, record: TurnRecord) -> Remains:
     now = turns.get(tx, turn.id)
     assert now is not None, turn.id
     taken = [steer.message for steer in inbox.open_steers(tx, turn.id) if steer.message.id in record.messages]
-    return Remains(thread, now, tuple(items.of_turn(tx, turn.id)), tuple(taken))
+    held = held_back(gates.of_turn(tx, turn.id))
+    return Remains(thread, now, tuple(items.of_turn(tx, turn.id)), tuple(taken), held)
+
+
+def _has_acted(tx: Tx, turn: Turn) -> bool:
+    held = held_back(gates.of_turn(tx, turn.id))
+    return may_have_acted([item for item in items.of_turn(tx, turn.id) if item.item not in held])
 
 
 def _last_text(remains: Remains) -> str:

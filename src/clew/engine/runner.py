@@ -13,10 +13,23 @@ from clew import crash
 from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.ending import End, end_turn, requeue_steer
-from clew.engine.progress import Progress, advance, is_sign_of_life
+from clew.engine.gates import close_gate, open_gate
+from clew.engine.giving import give_answers
+from clew.engine.progress import Progress, advance, gate_item, is_sign_of_life
 from clew.engine.sessions import Sessions
 from clew.errors import RuntimeLost, RuntimeTrouble
-from clew.events import Activity, Event, Notice, Phase, TextDelta, TextDone, TurnEnded, TurnStarted
+from clew.events import (
+    Activity,
+    Event,
+    GateClosed,
+    GateOpened,
+    Notice,
+    Phase,
+    TextDelta,
+    TextDone,
+    TurnEnded,
+    TurnStarted,
+)
 from clew.model import Problem, Steer, SteerState, Thread, Turn, TurnState
 from clew.runtimes.base import RecordState, Session, TurnRecord, TurnRequest
 from clew.store import Tx, inbox, items, threads, turns
@@ -85,8 +98,13 @@ class Runner:
     async def _follow(self, work: _Work, events: AsyncIterator[Event]) -> str | None:
         """To its end; or until its outcome is in doubt, and then why."""
         nudges = self._nudges[work.turn.id] = Nudges()
-        work.on_started = nudges.give
-        beside = (self._stop(work, nudges), self._steer(work, nudges), work.keep_writing())
+        work.on_started = work.on_asked = nudges.give
+        beside = (
+            self._stop(work, nudges),
+            self._steer(work, nudges),
+            give_answers(self._core, work.turn.id, work.session, work.asked, nudges.answer),
+            work.keep_writing(),
+        )
         control = [asyncio.create_task(task) for task in beside]
         try:
             ended = await work.consume(events)
@@ -175,16 +193,18 @@ class Runner:
 
 
 class Nudges:
-    """Wakes the two who listen for people while a turn runs. Given once at the start, for what came before."""
+    """Wakes those who listen for people while a turn runs. Given once at the start, for what came before."""
 
     def __init__(self) -> None:
         self.stop = asyncio.Event()
         self.steer = asyncio.Event()
+        self.answer = asyncio.Event()
         self.give()
 
     def give(self) -> None:
         self.stop.set()
         self.steer.set()
+        self.answer.set()
 
 
 class _Work:
@@ -201,7 +221,9 @@ class _Work:
         self._grown = asyncio.Event()
         self._patience: asyncio.Timeout | None = None
         self.hurried = False
+        self.asked: set[str] = set()  # references of gates that the runtime has told us about
         self.on_started: Callable[[], None] = lambda: None
+        self.on_asked: Callable[[], None] = lambda: None
 
     async def consume(self, events: AsyncIterator[Event]) -> TurnEnded:
         """Until the last event. Raises Silence where nothing came for too long, RuntimeLost where it broke off."""
@@ -261,8 +283,23 @@ class _Work:
             case Notice(kind, text):
                 await self._store(*(item for item in self._progress.items.values() if item.title == text))
                 await self._log("notice", notice=kind, text=clean(text))
+            case GateOpened():
+                await self._asked(event)
+            case GateClosed(ref):
+                crash.point("gate.taken-not-recorded")
+                await self._core.write_down(partial(close_gate, core=self._core, ref=ref))
             case _:
                 pass
+
+    async def _asked(self, event: GateOpened) -> None:
+        item = self._progress.items[gate_item(event.ref)]
+        crash.point("gate.asked-not-stored")
+        await self._core.write_down(
+            partial(open_gate, core=self._core, thread=self.thread, turn=self.turn, opened=event, item=_cleaned(item))
+        )
+        crash.point("gate.stored-not-shown")
+        self.asked.add(event.ref)
+        self.on_asked()
 
     async def _activity(self, event: Activity) -> None:
         """Its beginning and its end are stored, since a crash between them matters; the rest is only shown."""

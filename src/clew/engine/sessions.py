@@ -69,7 +69,7 @@ class Sessions:
 
         def read(tx: Tx) -> Seat:
             continuity, fork = bindings.continuity(tx, thread.id, thread.runtime)
-            return Seat(thread.id, thread.workspace, continuity, fork, thread.model, thread.effort)
+            return Seat(thread.id, thread.workspace, continuity, fork, thread.model, thread.effort, thread.policy)
 
         seat = await self._core.store.read(read)
         self._stored[thread.id] = seat.continuity

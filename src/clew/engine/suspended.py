@@ -33,7 +33,15 @@ def hold_backlog(tx: Tx, core: Core, name: str) -> None:
     if thread is None or not waiting or not threads.suspend(tx, name, SuspendedBy.BACKLOG, question):
         return
     log_status(tx, core, name, ThreadStatus.SUSPENDED)
-    owe(tx, core, waiting[0], DeliveryKind.ASK, owed_to(core, thread, waiting[-1]), question, name="backlog")
+    owe(
+        tx,
+        core,
+        waiting[0],
+        DeliveryKind.ASK,
+        owed_to(core, thread, waiting[-1]),
+        question,
+        id=f"{waiting[0].id}:backlog",
+    )
 
 
 def answer_suspended(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:

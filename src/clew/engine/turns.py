@@ -19,7 +19,7 @@ from clew.store import Entry, Tx, nodes, threads, turns
 
 _log = logging.getLogger(__name__)
 WAKING = frozenset({"turn.queued", "turn.ended", "thread.status"})
-NUDGING = frozenset({"steer.offered", "turn.stop_asked"})
+NUDGING = frozenset({"steer.offered", "turn.stop_asked", "gate.answered", "gate.expired"})
 
 
 class Turns:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
+from clew.asking import Gate
 from clew.model import Problem, TurnState
 
 CONTINUE = frozenset({"", "continue", "go on", "yes", "继续", "好"})
@@ -13,18 +15,53 @@ MERGE = frozenset({"merge", "合并"})
 SKIP = frozenset({"skip", "跳过"})
 
 CONTINUED = "clew was interrupted while this ran; the work was continued."
-DECLINED = "Something needed a person's word and was declined, because nobody can be asked yet."
+DECLINED = "Something was declined that clew cannot ask a person about."
 POSSIBLE_REPEAT = "This may be a repeat: clew was interrupted while it was sent."
 RECOVERED = "Recovered: clew was interrupted while it was sent."
 WORKING = "Working on it …"
 STEERED = "Passed on to the running turn."
 STEER_QUEUED = "Your message came too late for the running turn; it is queued and runs next."
+MAY_HAVE_RUN = "It may already have run: an earlier yes was on its way when the work was cut off."
+CUT = "the work was cut off; it is asked again if it is still needed"
+CUT_SENT = "the work was cut off while the answer was on its way; it may have counted"
+WITHDRAWN = "the agent does not need it any more"
+TURN_OVER = "the turn is over"
+GONE = "the agent did not wait for it any more"
+DID_NOT_ARRIVE = "The last answer did not reach the agent."
+SECRET_LOST = "The secret answer was lost with a restart; give it again."
+NO_ANSWER = "nobody answered in time"
+NOT_RUN = "not run"
 EMPTY = "There was nothing in that message; say something."
 
 
 def note(continued: bool, declined: int) -> str:
     """The small print of an answer; empty almost always."""
     return " ".join(text for text, applies in ((CONTINUED, continued), (DECLINED, declined > 0)) if applies)
+
+
+def by_rule(why: str) -> str:
+    return f"clew ({why})"
+
+
+def answered_before(gate: Gate) -> str:
+    """For whoever comes later: who answered what, and when."""
+    if gate.answer is None:
+        return f"{gate.code} is {gate.state}: {gate.why or NO_ANSWER}."
+    said = {"accept": "yes", "decline": "no", "cancel": "no, and to stop"}.get(gate.answer.decision, "its answer")
+    when = datetime.fromtimestamp((gate.answered_at or 0) / 1000).astimezone().strftime("%H:%M:%S")
+    return f"{gate.code} was answered by {gate.answered_by} at {when}: {said}. It is {gate.state} now."
+
+
+def on_its_way(gate: Gate) -> str:
+    return f"Your answer to {gate.code} is on its way to the agent."
+
+
+def all_on_their_way(count: int) -> str:
+    return f"Your yes to all {count} is on its way to the agent."
+
+
+def still_open(codes: Sequence[str]) -> str:
+    return f"A question still waits for you: {', '.join(codes)}. `clew gates` shows it."
 
 
 def queued(ahead: int) -> str:

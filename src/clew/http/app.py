@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, FastAPI
 
 from clew import __version__
-from clew.http import problems, routes_daemon, routes_events, routes_threads
+from clew.http import problems, routes_daemon, routes_events, routes_gates, routes_threads
 from clew.http.door import Door
 
 
@@ -13,7 +13,7 @@ def unix_app(door: Door) -> FastAPI:
     """Without a token: who may open the socket is its owner."""
     app = FastAPI(title="clew", version=__version__, docs_url=None, redoc_url=None)
     app.state.door = door
-    for routes in (routes_daemon, routes_threads, routes_events):
+    for routes in (routes_daemon, routes_threads, routes_gates, routes_events):
         app.include_router(routes.router)
     problems.install(app)
     return app

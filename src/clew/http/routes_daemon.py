@@ -37,6 +37,7 @@ async def status(door: Through) -> Response:
         runtimes=await door.engine.runtimes(),
         surfaces=[_troubled(each, troubles) for each in await door.engine.surfaces()],
         fates=await door.engine.fates(),
+        gates=await door.engine.waiting.count(),
     )
     return answer(view)
 

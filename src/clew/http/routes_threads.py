@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from clew.asking import Policy
 from clew.engine import DESK
 from clew.http import files, shapes
 from clew.http.door import Through, answer
@@ -33,6 +34,7 @@ async def start(door: Through, body: shapes.Start) -> Response:
                 runtime=body.runtime,
                 model=body.model,
                 effort=body.effort,
+                policy=Policy(body.policy) if body.policy else None,
                 notify=body.notify,
                 sender=body.sender,
                 attachments=attachments,

@@ -14,6 +14,8 @@ Text = Annotated[str, Field(max_length=1 << 20)]
 Title = Annotated[str, Field(min_length=1, max_length=200)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Path = Annotated[str, Field(min_length=1, max_length=4096)]
+Pattern = Annotated[str, Field(min_length=1, max_length=4096)]
+Lasts = Annotated[float, Field(gt=0, le=366 * 86_400)]
 Grace = Annotated[float, Field(ge=0, le=86_400)]
 
 
@@ -30,6 +32,7 @@ class Start(Body):
     runtime: Name | None = None
     model: Name | None = None
     effort: Name | None = None
+    policy: Literal["careful", "trusted", "read-only", "yolo"] | None = None
     notify: Path | None = None
     sender: Name = "you"
     attachments: list[Path] = Field(default=[], max_length=20, description="files on this machine")
@@ -56,6 +59,38 @@ class Fork(Body):
 
 class Retitle(Body):
     title: Title
+
+
+class Answer(Body):
+    decision: Literal["accept", "decline", "cancel", "reply"]
+    extent: Literal["once", "thread", "rule"] = "once"
+    pattern: Pattern | None = Field(default=None, description="of the rule; else the one that is offered")
+    scope: Literal["thread", "workspace", "everywhere"] = "workspace"
+    lasts: Lasts | None = Field(default=None, description="seconds that the rule holds")
+    reason: Text = ""
+    replies: list[list[Text]] = Field(default=[], max_length=50, description="for each question, in their order")
+    sender: Name = "you"
+
+
+class AcceptAll(Body):
+    sender: Name = "you"
+
+
+class NewRule(Body):
+    effect: Literal["allow", "ask", "deny"]
+    pattern: Pattern
+    kind: Literal["command", "change", "tool"] = "command"
+    scope: Literal["thread", "workspace", "everywhere"] = "everywhere"
+    place: Annotated[str, Field(max_length=4096)] = ""
+    lasts: Lasts | None = None
+    sender: Name = "you"
+
+
+class RuleTest(Body):
+    subject: Annotated[str, Field(min_length=1, max_length=100_000)]
+    kind: Literal["command", "change", "tool"] = "command"
+    workspace: Path
+    thread: Name | None = None
 
 
 class Verify(Body):
@@ -99,3 +134,4 @@ class StatusView:
     runtimes: list[RuntimeView]
     surfaces: list[SurfaceView]
     fates: dict[str, int]
+    gates: int = 0  # that wait for a person

@@ -27,6 +27,7 @@ enabled = true
 
 [features]
 default_mode_request_user_input = true
+request_permissions_tool = true
 """
 
 

@@ -10,11 +10,14 @@ from clew.clock import Clock
 from clew.scripted_model.http import Reply
 from clew.scripted_model.request import Request
 from clew.scripted_model.script import (
+    Approve,
+    Aside,
     Ask,
     Cut,
     Error,
     Hold,
     Patch,
+    Permit,
     Plan,
     Recall,
     Say,
@@ -22,12 +25,14 @@ from clew.scripted_model.script import (
     Status,
     Step,
     Think,
+    Tool,
 )
 
 CODE_MODE = "exec"  # newer models have this one tool and write JavaScript that calls the others
 SHELLS = ("exec_command", "shell_command", "shell")
 
 Trouble = Status | Cut | Error
+SingleAct = Shell | Patch | Tool | Permit | Ask | Aside | Plan
 
 
 class Over(Exception):
@@ -74,12 +79,14 @@ class Player:
                     raise Over
             case Think(text):
                 await self._think(text)
-            case Shell() | Patch() | Ask() | Plan():
-                await self._close_message()
-                await self._item(self._call(step))
+            case Approve(commands):
+                for command in commands:
+                    await self._act(Shell(command))
             case Status() | Cut() | Error():
                 if self._happens(step):
                     await self._fail(step)
+            case _:
+                await self._act(step)
 
     async def _say(self, step: Say) -> None:
         item, text = await self._open_message()
@@ -121,17 +128,10 @@ class Player:
         await self._event("response.output_item.done", item=item)
         self._items += 1
 
-    def _call(self, step: Shell | Patch | Ask | Plan) -> dict[str, Any]:
-        call = {"call_id": f"call_{self._id}_{self._items}", "id": f"fc_{self._id}_{self._items}"}
-        match step:
-            case Shell(command):
-                return {**call, **shell_call(self._request, command)}
-            case Ask(question, options):
-                return {**call, **function("request_user_input", {"questions": [_question(question, options)]})}
-            case Plan(steps):
-                return {**call, **function("update_plan", {"plan": _plan(steps)})}
-            case Patch(path, text):
-                return {**call, **patch_call(self._request, path, text)}
+    async def _act(self, step: SingleAct) -> None:
+        await self._close_message()
+        ids = {"call_id": f"call_{self._id}_{self._items}", "id": f"fc_{self._id}_{self._items}"}
+        await self._item({**ids, **call(self._request, step)})
 
     async def _fail(self, step: Trouble) -> None:
         match step:
@@ -168,6 +168,26 @@ def recollection(request: Request) -> str:
     )
 
 
+def call(request: Request, step: SingleAct) -> dict[str, Any]:
+    """The tool call that asks for it."""
+    match step:
+        case Shell(command, beyond):
+            return beyond_call(command) if beyond else shell_call(request, command)
+        case Patch(path, text):
+            return patch_call(request, path, text)
+        case Tool(server, name, arguments):
+            return {**function(name, json.loads(arguments)), "namespace": f"mcp__{server}"}
+        case Permit(path):
+            asked = {"network": {"enabled": True}, "file_system": {"write": [path]}}
+            return function("request_permissions", {"reason": "the script says so", "permissions": asked})
+        case Ask():
+            return function("request_user_input", {"questions": [_question(step)]})
+        case Aside(question, options):
+            return function("request_user_input_async", {"questions": [{"title": question, "options": options}]})
+        case Plan(steps):
+            return function("update_plan", {"plan": _plan(steps)})
+
+
 def function(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return {"type": "function_call", "name": name, "arguments": json.dumps(arguments)}
 
@@ -188,8 +208,14 @@ def shell_call(request: Request, command: str) -> dict[str, Any]:
     return function(str(tool.get("name", SHELLS[0])), arguments)
 
 
+def beyond_call(command: str) -> dict[str, Any]:
+    why = {"sandbox_permissions": "require_escalated", "justification": "the script says so"}
+    return function(SHELLS[0], {"cmd": command, "login": False, **why})
+
+
 def patch_call(request: Request, path: str, text: str) -> dict[str, Any]:
-    patch = f"*** Begin Patch\n*** Add File: {path}\n+{text}\n*** End Patch\n"
+    lines = text.replace("\n", "\n+")
+    patch = f"*** Begin Patch\n*** Add File: {path}\n+{lines}\n*** End Patch\n"
     match request.tool("apply_patch", CODE_MODE):
         case {"name": "apply_patch", "type": "custom"}:
             return custom("apply_patch", patch)
@@ -204,9 +230,10 @@ def _message(item: str, text: str) -> dict[str, Any]:
     return {"type": "message", "role": "assistant", "id": item, "content": content}
 
 
-def _question(question: str, options: tuple[str, ...]) -> dict[str, Any]:
-    choices = [{"label": option, "description": option} for option in options]
-    return {"id": "question", "header": "Question", "question": question, "options": choices}
+def _question(ask: Ask) -> dict[str, Any]:
+    choices = [{"label": option, "description": option} for option in ask.options]
+    secret = {"isSecret": True} if ask.secret else {}
+    return {"id": "question", "header": "Question", "question": ask.question, "options": choices, **secret}
 
 
 def _plan(steps: tuple[str, ...]) -> list[dict[str, str]]:

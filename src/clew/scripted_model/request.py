@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from clew.scripted_model.script import ACTS, Step
+from clew.scripted_model.script import Act, Step, calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,9 @@ def from_here(steps: tuple[Step, ...], acts_done: int) -> tuple[Step, ...]:
     for step in steps:
         if acts_done == 0:
             part.append(step)
-        if isinstance(step, ACTS):
-            if acts_done == 0:
+            if isinstance(step, Act):
                 break
-            acts_done -= 1
+        acts_done = max(0, acts_done - calls(step))
     return tuple(part)
 
 

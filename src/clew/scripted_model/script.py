@@ -5,8 +5,15 @@
     !slow N MS              say N words, one every MS milliseconds
     !hold NAME              stop here until NAME is released
     !shell CMD              run a command
+    !approve CMD            the same, where a person has to say yes first
+    !both CMD | CMD         two of these at once
+    !beyond CMD             run a command outside the sandbox
     !patch PATH TEXT        add a file
+    !tool SERVER.TOOL JSON  call a tool of an MCP server
+    !permit PATH            ask for the network, and to write at PATH
     !ask QUESTION | A | B   ask the person
+    !secret QUESTION | A    the same, and the answer is nobody else's business
+    !aside QUESTION | A | B ask in passing, and go on
     !plan A | B             write a plan
     !think WORDS            reason aloud
     !status CODE [TIMES]    answer with an HTTP error
@@ -46,6 +53,14 @@ class Hold:
 @dataclass(frozen=True, slots=True)
 class Shell:
     command: str
+    beyond: bool = False  # outside the sandbox
+
+
+@dataclass(frozen=True, slots=True)
+class Approve:
+    """Several commands: at once."""
+
+    commands: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +70,26 @@ class Patch:
 
 
 @dataclass(frozen=True, slots=True)
+class Tool:
+    server: str
+    name: str
+    arguments: str  # JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
+    question: str
+    options: tuple[str, ...]
+    secret: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
     question: str
     options: tuple[str, ...]
 
@@ -92,9 +126,8 @@ class Recall:
     pass
 
 
-Step = Say | Hold | Shell | Patch | Ask | Plan | Think | Status | Cut | Error | Recall
-
-ACTS = (Shell, Patch, Ask, Plan)  # the ones that end a response: somebody else has to do them
+Act = Shell | Approve | Patch | Tool | Permit | Ask | Aside | Plan  # they end a response: somebody else has to do them
+Step = Say | Hold | Think | Status | Cut | Error | Recall | Act
 
 
 class BadScript(ValueError):
@@ -106,6 +139,11 @@ def parse(prompt: str) -> tuple[Step, ...]:
     lines = [line.strip() for line in prompt.splitlines()]
     steps = tuple(_step(line) for line in lines if _is_directive(line))
     return steps or (echo(prompt),)
+
+
+def calls(step: Step) -> int:
+    """How many tool calls a step makes."""
+    return len(step.commands) if isinstance(step, Approve) else int(isinstance(step, Act))
 
 
 def echo(prompt: str) -> Say:
@@ -143,9 +181,25 @@ def _patch(rest: str) -> Patch:
     return Patch(path, text)
 
 
+def _tool(rest: str) -> Tool:
+    name, _, arguments = rest.partition(" ")
+    server, _, tool = name.partition(".")
+    return Tool(server, tool, arguments or "{}")
+
+
 def _ask(rest: str) -> Ask:
     question, *options = _parts(rest)
     return Ask(question, tuple(options))
+
+
+def _secret(rest: str) -> Ask:
+    question, *options = _parts(rest)
+    return Ask(question, tuple(options), secret=True)
+
+
+def _aside(rest: str) -> Aside:
+    question, *options = _parts(rest)
+    return Aside(question, tuple(options))
 
 
 def _status(rest: str) -> Status:
@@ -172,8 +226,15 @@ _PARSERS: dict[str, Callable[[str], Step]] = {
     "slow": _slow,
     "hold": Hold,
     "shell": Shell,
+    "approve": lambda rest: Approve((rest,)),
+    "both": lambda rest: Approve(tuple(_parts(rest))),
+    "beyond": lambda rest: Shell(rest, beyond=True),
     "patch": _patch,
+    "tool": _tool,
+    "permit": Permit,
     "ask": _ask,
+    "secret": _secret,
+    "aside": _aside,
     "plan": lambda rest: Plan(tuple(_parts(rest))),
     "think": Think,
     "status": _status,

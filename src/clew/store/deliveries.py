@@ -9,7 +9,7 @@ from clew.store.base import Row, Tx
 
 _COLUMNS = (
     "id, kind, thread, turn, surface, address, body, state, attempts, due_at, generation, in_doubt, first_sent_at,"
-    " message_id, sent_at, error, created_at, note"
+    " message_id, sent_at, error, created_at, note, edits"
 )
 
 
@@ -18,8 +18,8 @@ def owe(tx: Tx, delivery: Delivery) -> bool:
     where = delivery.conversation
     changed = tx.run(
         "INSERT INTO deliveries"
-        " (id, kind, thread, turn, surface, address, body, note, state, due_at, created_at, error)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        " (id, kind, thread, turn, surface, address, body, note, state, due_at, created_at, error, edits)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         delivery.id,
         delivery.kind,
         delivery.thread,
@@ -32,6 +32,7 @@ def owe(tx: Tx, delivery: Delivery) -> bool:
         delivery.due_at,
         delivery.created_at,
         delivery.error,
+        delivery.edits,
     )
     return changed == 1
 
@@ -151,6 +152,22 @@ def supersede(tx: Tx, delivery: str) -> bool:
     return tx.run("UPDATE deliveries SET state = 'superseded' WHERE id = ? AND state = 'pending'", delivery) == 1
 
 
+def supersede_edits(tx: Tx, delivery: str) -> None:
+    """A newer one says all that they would have said."""
+    tx.run("UPDATE deliveries SET state = 'superseded' WHERE edits = ? AND state = 'pending'", delivery)
+
+
+def pointless(tx: Tx, delivery: Delivery) -> bool:
+    """What it would have rewritten was never sent."""
+    return _fenced(tx, delivery, "state = 'superseded', owner = NULL")
+
+
+def rewrite(tx: Tx, delivery: str, body: str) -> bool:
+    """Other words for what has not begun to leave."""
+    sql = "UPDATE deliveries SET body = ? WHERE id = ? AND state = 'pending' AND first_sent_at IS NULL"
+    return tx.run(sql, body, delivery) == 1
+
+
 def hasten(tx: Tx, now: int) -> None:
     """What was put off is tried at once by a new daemon: the clock may have been set back since."""
     tx.run("UPDATE deliveries SET due_at = ? WHERE state = 'pending' AND due_at > ?", now, now)
@@ -202,4 +219,5 @@ def _delivery(row: Row) -> Delivery:
         sent_at=row["sent_at"],
         error=row["error"],
         note=row["note"],
+        edits=row["edits"],
     )

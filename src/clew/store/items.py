@@ -41,6 +41,17 @@ def put(tx: Tx, turn: str, item: Item) -> None:
     )
 
 
+def finish(tx: Tx, turn: str, item: str, title: str | None, outcome: str) -> None:
+    """What is known by others than the one who wrote it: how it ended, and what it is called since."""
+    tx.run(
+        "UPDATE items SET phase = 'done', title = coalesce(?, title), outcome = ? WHERE turn = ? AND item = ?",
+        title,
+        outcome,
+        turn,
+        item,
+    )
+
+
 def of_turn(tx: Tx, turn: str) -> list[Item]:
     """In the order in which they began."""
     rows = tx.all(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from clew.asking import Policy
 from clew.model import SuspendedBy, Thread, ThreadKind, ThreadStatus
 from clew.store.base import Row, Tx
 
 _COLUMNS = (
     "id, kind, status, title, runtime, workspace, model, effort, head, created_at, completed_at, suspended_by,"
-    " suspend_message, notify_target, forked_from, last_turn"
+    " suspend_message, notify_target, forked_from, last_turn, policy"
 )
 
 
@@ -34,7 +35,7 @@ class Filter:
 
 def insert(tx: Tx, thread: Thread) -> None:
     tx.run(
-        f"INSERT INTO threads ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO threads ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         thread.id,
         thread.kind,
         thread.status,
@@ -51,6 +52,7 @@ def insert(tx: Tx, thread: Thread) -> None:
         thread.notify_target,
         thread.forked_from,
         thread.last_turn,
+        thread.policy,
     )
 
 
@@ -217,6 +219,7 @@ def _thread(row: Row) -> Thread:
         notify_target=row["notify_target"],
         forked_from=row["forked_from"],
         last_turn=row["last_turn"],
+        policy=Policy(row["policy"]),
     )
 
 

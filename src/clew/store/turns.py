@@ -117,6 +117,12 @@ def begun(tx: Tx, turn: Turn, runtime: str, runtime_turn: str) -> bool:
     return _fenced(tx, turn, "runtime = ?, runtime_turn = ?", runtime, runtime_turn)
 
 
+def set_waiting(tx: Tx, turn: str, *, waiting: bool) -> bool:
+    """Whether it stands at a gate."""
+    was, now = ("running", "waiting") if waiting else ("waiting", "running")
+    return tx.run("UPDATE turns SET state = ? WHERE id = ? AND state = ?", now, turn, was) == 1
+
+
 def set_request_node(tx: Tx, turn: str, node: str) -> None:
     tx.run("UPDATE turns SET request_node = ? WHERE id = ?", node, turn)
 

@@ -14,7 +14,7 @@ __all__ = ["CodexRuntime"]
 
 class CodexRuntime:
     name = "codex"
-    can = RuntimeCan(steer=True, interrupt=True, record=True, fork=True, images=True)
+    can = RuntimeCan(steer=True, interrupt=True, record=True, fork=True, images=True, questions=True)
 
     def __init__(self, config: CodexConfig, clock: Clock, marks: Marks) -> None:
         self._config = config

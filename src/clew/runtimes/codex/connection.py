@@ -17,8 +17,9 @@ from clew.clock import Clock
 from clew.config import CodexConfig
 from clew.errors import RuntimeLost, RuntimeTrouble
 from clew.processes import Marks
-from clew.runtimes.codex import requests, trouble, wire
+from clew.runtimes.codex import answers, trouble, wire
 from clew.runtimes.codex.binary import Binary
+from clew.runtimes.codex.gates import Gates, Pending
 from clew.runtimes.jsonrpc import METHOD_NOT_FOUND, Peer, RequestId, RpcError, RpcTimeout
 from clew.runtimes.process import Child, spawn
 
@@ -34,7 +35,11 @@ class Route(Protocol):
 
     def notified(self, method: str, params: msgspec.Raw) -> None: ...
 
-    def declined(self, declined: requests.Declined) -> None: ...
+    def asked(self, pending: Pending) -> bool:
+        """False: nobody here can be asked, and so it is declined."""
+
+    def resolved(self, pending: Pending) -> None:
+        """Codex wants no answer any more."""
 
     def lost(self, reason: str) -> None: ...
 
@@ -48,6 +53,7 @@ class Connection:
         self.is_closing = False
         self._config = config
         self._peer = Peer(self._send, self, clock, name="Codex")
+        self.gates = Gates(clock.token(), self._peer.answer)
         self._child: Child | None = None
         self._routes: dict[str, Route] = {}
 
@@ -106,6 +112,9 @@ class Connection:
             await self._child.end()
 
     def notified(self, method: str, params: msgspec.Raw) -> None:
+        if method == "serverRequest/resolved":
+            self._resolved(params)
+            return
         address = wire.read(params, wire.Address)
         route = self._routes.get(address.thread_id) if address and address.thread_id else None
         if route is not None:
@@ -116,14 +125,19 @@ class Connection:
             log.debug("dropped %s: no session for it", method)
 
     def asked(self, id: RequestId, method: str, params: msgspec.Raw) -> None:
-        declined = requests.decline(method, params)
-        if declined is None:
+        if (pending := self.gates.take_in(id, method, params)) is None:
             log.warning("Codex asked for %s, which clew does not know", method)
             self._peer.refuse(id, METHOD_NOT_FOUND, f"clew does not know {method}")
             return
-        self._peer.answer(id, declined.result)
-        if (route := self._routes.get(declined.thread or "")) is not None:
-            route.declined(declined)
+        route = self._routes.get(pending.thread)
+        if route is None or not route.asked(pending):
+            pending.answer(answers.NO)
+
+    def _resolved(self, params: msgspec.Raw) -> None:
+        note = wire.read(params, wire.ResolvedNote)
+        pending = self.gates.resolved(note.request_id) if note else None
+        if pending is not None and (route := self._routes.get(pending.thread)) is not None:
+            route.resolved(pending)
 
     def _send(self, line: bytes) -> None:
         assert self._child is not None

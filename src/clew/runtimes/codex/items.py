@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
 from clew.events import Activity, ActivityKind, Outcome, Phase
-from clew.runtimes.codex.wire import Item
+from clew.runtimes.codex.wire import Change, Item
 
 _KINDS = {
     "commandExecution": ActivityKind.COMMAND,
@@ -33,6 +34,26 @@ def activity(item: Item, phase: Phase) -> Activity:
         exit_code=item.exit_code,
         folder=item.cwd,
     )
+
+
+def diff(changes: Iterable[Change]) -> str:
+    """The whole of what would change, file by file. Codex gives a new or a deleted file as its bare text."""
+    return "".join(_file_diff(change) for change in changes)
+
+
+def _file_diff(change: Change) -> str:
+    match change.kind.type:
+        case "add":
+            return f"--- /dev/null\n+++ {change.path}\n{_every_line('+', change.diff)}"
+        case "delete":
+            return f"--- {change.path}\n+++ /dev/null\n{_every_line('-', change.diff)}"
+        case _:
+            body = change.diff if change.diff.endswith("\n") else f"{change.diff}\n"
+            return f"--- {change.path}\n+++ {change.kind.moved_to or change.path}\n{body}"
+
+
+def _every_line(sign: str, text: str) -> str:
+    return "".join(f"{sign}{line}\n" for line in text.removesuffix("\n").split("\n"))
 
 
 def _outcome(item: Item) -> Outcome:

@@ -7,10 +7,15 @@ import asyncio
 
 import msgspec
 
+from clew.asking import Answer, Decision
 from clew.errors import RuntimeLost
-from clew.events import Event
+from clew.events import Event, GateClosed, GateOpened, Notice, NoticeKind
+from clew.runtimes.codex import requests
+from clew.runtimes.codex.gates import Pending
 from clew.runtimes.codex.translate import Translation
 from clew.runtimes.process import within
+
+CANCELLED = Answer(Decision.CANCEL)
 
 
 class Live:
@@ -20,16 +25,49 @@ class Live:
         self.turn = turn
         self.translation = Translation(runtime_turn)
         self.events: asyncio.Queue[Event | RuntimeLost] = asyncio.Queue()
+        self.gates: dict[str, Pending] = {}  # what it has asked
         self._known = asyncio.Event()  # Codex's id of it; or it is over
         self._begun = asyncio.Event()  # or it is over
         self.is_over = False
         self.is_interrupted = False
+        self.is_ending = False  # something was cancelled whose cancellation ends the turn
         self._signal()
 
     def feed(self, method: str, params: msgspec.Raw) -> None:
         for event in self.translation.feed(method, params):
             self.events.put_nowait(event)
         self._signal()
+
+    def ask(self, pending: Pending) -> bool:
+        """Tell what a person is asked, once. False: no person can be asked this, or not for this turn."""
+        if pending.request.turn_id not in (None, self.translation.runtime_turn):
+            return False
+        if self.is_interrupted:
+            return self.cancel(pending)
+        if pending.ref in self.gates:
+            return True
+        pending.asked = pending.asked or requests.read(pending.method, pending.request, self.translation)
+        if pending.asked is None:
+            self._declined(pending)
+            return False
+        self.gates[pending.ref] = pending
+        self.events.put_nowait(GateOpened(pending.ref, pending.asked))
+        return True
+
+    def resolved(self, pending: Pending) -> None:
+        if self.gates.pop(pending.ref, None) is not None:
+            self.events.put_nowait(GateClosed(pending.ref))
+
+    def cancel(self, pending: Pending) -> bool:
+        """False: it was answered before."""
+        if not pending.answer(CANCELLED):
+            return False
+        self.is_ending = self.is_ending or pending.cancel_ends_the_turn
+        return True
+
+    def cancel_gates(self) -> None:
+        for pending in self.gates.values():
+            self.cancel(pending)
 
     @property
     def is_told(self) -> bool:
@@ -52,6 +90,10 @@ class Live:
         self.is_over = True
         self.events.put_nowait(RuntimeLost(reason))
         self._signal()
+
+    def _declined(self, pending: Pending) -> None:
+        about = requests.about(pending.request) or pending.method
+        self.events.put_nowait(Notice(NoticeKind.DECLINED, f"declined: clew cannot ask anybody this: {about}"))
 
     def _signal(self) -> None:
         self.is_over = self.is_over or self.translation.is_ended

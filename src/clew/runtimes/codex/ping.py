@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
+from clew.asking import Policy
 from clew.clock import Clock
 from clew.config import CodexConfig
 from clew.errors import RuntimeTrouble
@@ -16,8 +17,8 @@ from clew.processes import Marks
 from clew.runtimes.base import Seat
 from clew.runtimes.codex import binary, threads, trouble, wire
 from clew.runtimes.codex.connection import Connection, connect
+from clew.runtimes.codex.gates import Pending
 from clew.runtimes.codex.live import Live
-from clew.runtimes.codex.requests import Declined
 from clew.runtimes.jsonrpc import RpcError
 
 PROMPT = "Answer with the one word: pong"
@@ -51,10 +52,9 @@ async def ping(config: CodexConfig, clock: Clock, marks: Marks, patience: float 
 
 async def _tiny_turn(connection: Connection, config: CodexConfig, patience: float) -> str:
     with tempfile.TemporaryDirectory(prefix="clew-ping-") as folder:
-        seat = Seat(thread="ping", workspace=folder)
-        harmless = {"ephemeral": True, "sandbox": "read-only", "approvalPolicy": "never"}
+        seat = Seat(thread="ping", workspace=folder, policy=Policy.READ_ONLY)
         try:
-            params = {**threads.settings(seat, config), **harmless}
+            params = {**threads.settings(seat, config), "ephemeral": True}
             thread = (await connection.ask("thread/start", params, wire.ThreadAnswer)).thread.id
             listener = _Listener()
             connection.listen(thread, listener)
@@ -86,5 +86,8 @@ class _Listener:
         self.notified = self.live.feed
         self.lost = self.live.lose
 
-    def declined(self, declined: Declined) -> None:
+    def asked(self, pending: Pending) -> bool:
+        return False
+
+    def resolved(self, pending: Pending) -> None:
         pass

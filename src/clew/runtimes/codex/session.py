@@ -12,20 +12,22 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from clew.asking import Answer
+from clew.asking import Answer, Decision
 from clew.config import CodexConfig
 from clew.errors import RuntimeLost, RuntimeTrouble
-from clew.events import Event, Notice, NoticeKind, TurnEnded
+from clew.events import Event, TurnEnded
 from clew.model import Said
 from clew.runtimes.base import Continuity, RecordState, Seat, TurnRecord, TurnRequest
-from clew.runtimes.codex import record, threads, trouble, wire
+from clew.runtimes.codex import answers, record, threads, trouble, wire
 from clew.runtimes.codex.connection import Connection
+from clew.runtimes.codex.gates import Pending
 from clew.runtimes.codex.live import Live
-from clew.runtimes.codex.requests import Declined
 from clew.runtimes.codex.server import Server
 from clew.runtimes.jsonrpc import RpcError, RpcTimeout
 
 log = logging.getLogger(__name__)
+
+LONGEST_TITLE = 200  # characters of what was declined, where the reason is told
 
 
 class CodexSession:
@@ -38,6 +40,8 @@ class CodexSession:
         self._position = threads.Position.read(seat.continuity) if seat.continuity is not None else None
         self._connection: Connection | None = None  # the one on which our thread is loaded
         self._live: Live | None = None
+        self._unclaimed: list[Pending] = []  # asked by a turn that nobody follows yet
+        self._is_nobodys = False  # the turn that runs is not to be followed: what it asks is declined
         self._is_active = False  # Codex works on the thread, whoever asked for it
         self._is_renewed = False  # there is a new Codex thread that nobody has asked our continuity about
 
@@ -71,18 +75,7 @@ class CodexSession:
         live, connection = self._live, self._connection
         if live is None or connection is None or not await live.knows_its_id(self._config.request_timeout):
             return False
-        params = {
-            "threadId": self._thread,
-            "expectedTurnId": live.translation.runtime_turn,
-            "input": threads.as_input([message]),
-            "clientUserMessageId": message.id,
-        }
-        try:
-            await connection.ask("turn/steer", params, dict)
-        except RpcError as error:
-            log.info("Codex did not take a steer: %s", error.message)
-            return False
-        return True
+        return await self._steer(connection, live, message)
 
     async def interrupt(self) -> None:
         """Codex refuses an interrupt before the turn has begun, and leaves a second one unanswered."""
@@ -91,13 +84,22 @@ class CodexSession:
             return
         live.is_interrupted = True
         if await live.has_begun(self._config.interrupt_timeout):
-            await self._interrupt(connection, live)
+            await self._stop(connection, live)
         elif not live.is_over:
             live.is_interrupted = False
             raise RuntimeTrouble("Codex has not begun the turn yet, so it cannot be stopped. Try again.")
 
     async def answer(self, ref: str, answer: Answer) -> bool:
-        return False
+        live, connection = self._live, self._connection
+        pending = live.gates.get(ref) if live is not None and not live.is_over else None
+        if live is None or connection is None or pending is None:
+            return False
+        if answer.decision is Decision.CANCEL:
+            return await self._cancel(connection, live, pending)
+        is_taken = pending.answer(answer)
+        if is_taken and answer.decision is Decision.DECLINE and answer.reason:
+            await self._steer(connection, live, _explanation(pending, answer.reason))
+        return is_taken
 
     async def record(self, turn: str) -> TurnRecord | None:
         live = self._live
@@ -107,6 +109,7 @@ class CodexSession:
 
     async def close(self) -> None:
         connection, self._connection = self._connection, None
+        self._unclaimed = []
         if connection is None or not connection.is_alive:
             return
         self._lose("The session was closed.")
@@ -125,15 +128,24 @@ class CodexSession:
         if live.is_over:
             self._server.done(live, well=True)
 
-    def declined(self, declined: Declined) -> None:
+    def asked(self, pending: Pending) -> bool:
+        """Where no turn of ours runs, it may be one that is about to be followed: then it is told there."""
         if self._live is not None and not self._live.is_over:
-            about = declined.about or self._live.translation.title_of(declined.item)
-            text = f"declined: nobody can be asked yet: {about}" if about else "declined: nobody can be asked yet"
-            self._live.events.put_nowait(Notice(NoticeKind.DECLINED, text))
+            return self._live.ask(pending)
+        if self._is_nobodys or pending.request.turn_id is None:
+            return False
+        self._unclaimed.append(pending)
+        return True
+
+    def resolved(self, pending: Pending) -> None:
+        self._unclaimed = [each for each in self._unclaimed if each is not pending]
+        if self._live is not None and not self._live.is_over:
+            self._live.resolved(pending)
 
     def lost(self, reason: str) -> None:
         self._connection = None
         self._is_active = False
+        self._unclaimed = []
         self._lose(reason)
 
     async def _begin(self, request: TurnRequest) -> Live:
@@ -145,8 +157,12 @@ class CodexSession:
             # runs, or a crash could not find it.
             raise RuntimeLost("Codex had forgotten the thread; a new one was begun.")
         if self._is_active:
-            # Codex would not queue it but push it into the turn that runs.
+            # Codex would not queue it but push it into the turn that runs. That one is nobody's: what it asks for is
+            # declined, so that it comes to an end.
+            self._is_nobodys = True
+            self._claim(None)
             raise RuntimeTrouble("Codex is busy with a turn of its own on this thread. Try again when it has ended.")
+        self._is_nobodys = False
         live = self._live = Live(request.turn)
         self._server.begin(live)
         await self._start(connection, live, request)
@@ -169,11 +185,13 @@ class CodexSession:
 
     async def _join(self, turn: str) -> Live:
         """Follow a turn that was begun by an earlier session on the same app-server."""
+        self._is_nobodys = False
         found = await self.record(turn)
         if found is None or found.state is not RecordState.ALIVE:
             raise RuntimeLost("The turn does not run any more.")
         live = self._live = Live(turn, found.runtime_turn)
         self._server.begin(live)
+        self._claim(live)
         again = await self._look(turn)
         if again is None or again.state is not RecordState.ALIVE:
             self._lose("The turn ended before it could be followed.")
@@ -188,11 +206,42 @@ class CodexSession:
             if isinstance(event, TurnEnded):
                 return
 
-    async def _interrupt(self, connection: Connection, live: Live) -> None:
+    def _claim(self, live: Live | None) -> None:
+        waiting, self._unclaimed = self._unclaimed, []
+        for pending in waiting:
+            if live is None or not live.ask(pending):
+                pending.answer(answers.NO)
+
+    async def _steer(self, connection: Connection, live: Live, message: Said) -> bool:
+        params = {
+            "threadId": self._thread,
+            "expectedTurnId": live.translation.runtime_turn,
+            "input": threads.as_input([message]),
+            "clientUserMessageId": message.id,
+        }
+        try:
+            await connection.ask("turn/steer", params, dict)
+        except RpcError as error:
+            log.info("Codex did not take a steer: %s", error.message)
+            return False
+        return True
+
+    async def _cancel(self, connection: Connection, live: Live, pending: Pending) -> bool:
+        if not live.cancel(pending):
+            return False
+        live.is_interrupted = True
+        await self._stop(connection, live)
+        return True
+
+    async def _stop(self, connection: Connection, live: Live) -> None:
+        """What is open is cancelled first. Where that ends the turn by itself, no interrupt may follow: Codex would
+        never answer it."""
+        live.cancel_gates()
         params = {"threadId": self._thread, "turnId": live.translation.runtime_turn}
         try:
-            await connection.ask("turn/interrupt", params, dict, within=self._config.interrupt_timeout)
-            # The interrupt ends the turn, not the command that it runs.
+            if not live.is_ending:
+                await connection.ask("turn/interrupt", params, dict, within=self._config.interrupt_timeout)
+            # That ends the turn, not the command that it runs.
             await connection.ask("thread/backgroundTerminals/clean", {"threadId": self._thread}, dict)
         except RpcError as error:
             log.info("Codex had nothing to interrupt: %s", error.message)
@@ -245,3 +294,10 @@ class CodexSession:
         if self._live is not None and not self._live.is_over:
             self._live.lose(reason)
             self._server.done(self._live, well=False)
+
+
+def _explanation(pending: Pending, reason: str) -> Said:
+    """Codex tells its model only that something was rejected; why is said into the turn."""
+    title = pending.asked.title if pending.asked else ""
+    about = title if len(title) <= LONGEST_TITLE else f"{title[:LONGEST_TITLE]}…"
+    return Said(f"{pending.ref}:reason", "clew", f"I declined {about}: {reason}")

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from clew.asking import Policy
 from clew.config import CodexConfig
 from clew.model import Said
 from clew.runtimes.base import Continuity, ForkPoint, Seat
@@ -20,6 +21,17 @@ log = logging.getLogger(__name__)
 
 # A thread that Codex knows nothing of; the last: it was killed before it had written anything.
 _UNKNOWN = re.compile(r"no rollout found|not found|not loaded|invalid thread id|rollout at .* is empty")
+
+# What a policy means in Codex: its sandbox, and when it asks. `untrusted` asks before every command and every change;
+# `on-request` leaves it to the model to ask for more than the sandbox gives. `careful` has no sandbox, because under
+# `untrusted` Codex runs an accepted command a second time, outside the sandbox and unasked, where the sandbox got in
+# its way (seen: 23 of 25). One yes would be two executions. So what is accepted runs once, as the person would run it.
+POLICIES = {
+    Policy.CAREFUL: ("danger-full-access", "untrusted"),
+    Policy.TRUSTED: ("workspace-write", "on-request"),
+    Policy.READ_ONLY: ("read-only", "never"),
+    Policy.YOLO: ("danger-full-access", "never"),
+}
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -77,10 +89,11 @@ async def _unless_unknown(
 def settings(seat: Seat, config: CodexConfig) -> dict[str, object]:
     """Sent on every start, resume and fork: a resumed thread forgets its sandbox, and people change their config."""
     model = seat.model or config.model
+    sandbox, approval = POLICIES[seat.policy]
     return {
         "cwd": seat.workspace,
-        "sandbox": config.sandbox,
-        "approvalPolicy": config.approval_policy,
+        "sandbox": sandbox,
+        "approvalPolicy": approval,
         "approvalsReviewer": "user",
         **({"model": model} if model else {}),
     }

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from clew.asking import Asked, GateKind, Question
 from clew.events import (
     Activity,
     ActivityKind,
     Event,
+    GateOpened,
     Notice,
     NoticeKind,
     Phase,
@@ -50,6 +52,7 @@ class Translation:
         self.is_ended = False
         self._texts: dict[str, str] = {}  # open messages, as far as they have come
         self._acts: dict[str, Activity] = {}  # open activities
+        self._items: dict[str, Item] = {}  # the same, as Codex began them: a request for approval names only its item
         self._said: list[Item] = []
         self._messages: set[str] = set()
         self._spent = Tokens()
@@ -65,10 +68,13 @@ class Translation:
             return []
         return list(handler(self, params))
 
-    def title_of(self, item: str | None) -> str:
-        """What is known about an open activity: a request for approval of a file change names only its item."""
-        known = self._acts.get(item or "")
-        return known.title if known else ""
+    def open_item(self, id: str | None) -> Item | None:
+        return self._items.get(id or "")
+
+    def item_called(self, title: str) -> str | None:
+        """The open activity of that title; None where there is none, or more than one."""
+        found = [act.item for act in self._acts.values() if act.title == title]
+        return found[0] if len(found) == 1 else None
 
     def _started(self, params: msgspec.Raw) -> Iterable[Event]:
         note = wire.read(params, wire.TurnNote)
@@ -101,6 +107,7 @@ class Translation:
         elif item.type == "agentMessage":
             self._texts.setdefault(item.id, "")
         elif item.type not in SILENT:
+            self._items[item.id] = item
             self._acts[item.id] = act = activity(item, Phase.STARTED)
             yield act
 
@@ -112,10 +119,13 @@ class Translation:
             self._texts.pop(item.id, None)
             self._said.append(item)
             yield TextDone(item.id, item.text or "")
+            if (asked := in_passing(item)) is not None:
+                yield GateOpened(f"{_thread(params)}:{item.id}", asked)
         elif item.type == "contextCompaction":
             yield Notice(NoticeKind.COMPACTED, "The history was summed up to fit into the model's context window.")
         else:
             self._acts.pop(item.id, None)
+            self._items.pop(item.id, None)
             yield activity(item, Phase.DONE)
 
     def _text_delta(self, params: msgspec.Raw) -> Iterable[Event]:
@@ -195,6 +205,25 @@ def final_text(items: Iterable[Item]) -> str:
     said = [item for item in items if item.type == "agentMessage"]
     answers = [item for item in said if item.phase != "commentary" and item.delivery != "async"] or said
     return answers[-1].text or "" if answers else ""
+
+
+def in_passing(item: Item) -> Asked | None:
+    """A message that is a question: the turn goes on meanwhile, and the answer is simply a message."""
+    if item.delivery != "async" or not item.questions:
+        return None
+    try:
+        asked = msgspec.convert(item.questions, tuple[wire.AsideQuestion, ...])
+    except msgspec.ValidationError as error:
+        log.warning("Codex asks in a shape we do not know (%s): %.300r", error, item.questions)
+        return None
+    questions = tuple(Question(str(number), each.title, each.options) for number, each in enumerate(asked, 1))
+    title = " / ".join(question.text for question in questions)
+    return Asked(GateKind.QUESTION, title, questions=questions, item=item.id, blocking=False)
+
+
+def _thread(params: msgspec.Raw) -> str:
+    address = wire.read(params, wire.Address)
+    return (address.thread_id if address else None) or ""
 
 
 def _item(params: msgspec.Raw) -> Item:

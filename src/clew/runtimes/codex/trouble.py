@@ -96,7 +96,7 @@ _PROBLEMS = {
     "serverOverloaded": ("overloaded", "The model's servers are overloaded. Try again in a while."),
     "internalServerError": ("model_error", "The model's servers failed. Try again in a while."),
     "badRequest": ("bad_request", "The model rejected the request"),
-    "sandboxError": ("sandbox", "Codex could not set up its sandbox. Check `runtimes.codex.sandbox`"),
+    "sandboxError": ("sandbox", "Codex could not set up its sandbox; a thread that is careful or yolo needs none"),
     "cyberPolicy": ("policy", "The model refused this for reasons of policy. Say it in another way."),
     "misalignmentPolicyViolation": ("policy", "The model was stopped for reasons of policy. Say it in another way."),
     "tooManyDenials": ("denials", "Codex gave up because too much of what it asked for was denied."),

@@ -19,9 +19,15 @@ class Wire(msgspec.Struct, rename="camel", frozen=True):
     pass
 
 
+class ChangeKind(Wire, frozen=True):
+    type: str = ""
+    moved_to: str | None = msgspec.field(default=None, name="move_path")
+
+
 class Change(Wire, frozen=True):
     path: str = ""
     diff: str = ""
+    kind: ChangeKind = ChangeKind()
 
 
 class Item(Wire, frozen=True):
@@ -48,6 +54,7 @@ class Item(Wire, frozen=True):
     result: Any = None
     content_items: Any = None
     error: Any = None
+    questions: Any = None  # asked in passing: a message that is a question
 
 
 class _BareItem(Wire, frozen=True):
@@ -173,21 +180,55 @@ class Account(Wire, frozen=True):
     requires_openai_auth: bool = False
 
 
+class Option(Wire, frozen=True):
+    label: str = ""
+    description: str = ""
+
+
 class Question(Wire, frozen=True):
     id: str = ""
     question: str = ""
+    is_other: bool = False
+    is_secret: bool = False
+    options: tuple[Option, ...] | None = None
 
 
-class Asked(Wire, frozen=True):
-    """The parts of any request of the server that a person would want to see."""
+class AsideQuestion(Wire, frozen=True):
+    """A question in passing, as it hangs on a message."""
+
+    title: str = ""
+    options: tuple[str, ...] = ()
+
+
+class Request(Wire, frozen=True):
+    """The parts of any request of the server that a person would want to see, or that its answer needs."""
 
     thread_id: str | None = None
-    command: str | list[str] | None = None
-    reason: str | None = None
+    turn_id: str | None = None
     item_id: str | None = None
-    tool: str | None = None
-    message: str | None = None
+    kind: str | None = None
+    command: str | list[str] | None = None
+    cwd: str | None = None
+    reason: str | None = None
+    grant_root: str | None = None
+    network_approval_context: Any = None
+    additional_permissions: Any = None
+    permissions: Any = None
     questions: tuple[Question, ...] = ()
+    server_name: str = ""
+    mode: str = ""
+    message: str = ""
+    url: str = ""
+    requested_schema: Any = None
+    meta: Any = msgspec.field(default=None, name="_meta")
+    tool: str | None = None
+    conversation_id: str | None = None  # how older requests name the thread
+    call_id: str | None = None  # and the item
+    file_changes: Any = None  # and the change itself
+
+
+class ResolvedNote(Wire, frozen=True):
+    request_id: int | str = ""
 
 
 def read(raw: msgspec.Raw, kind: type[T]) -> T | None:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import msgspec
 
+from clew.asking import Answer
 from clew.events import Activity
 from clew.model import Problem, Said, TurnState
 
@@ -25,6 +26,8 @@ class Played:
     activities: tuple[Activity, ...] = ()
     problem: Problem | None = None
     steers: tuple[Said, ...] = ()
+    answers: tuple[tuple[str, Answer], ...] = ()  # to its gates, by their reference, in order; nothing secret
+    executions: tuple[str, ...] = ()  # every command that a yes let it run, once for each time
 
     @property
     def text(self) -> str:

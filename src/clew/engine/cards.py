@@ -1,0 +1,181 @@
+"""How gates are shown in conversations: one card for those that are opened together, redrawn at each change where the
+surface can edit, and one more line where it cannot. It never decides and never answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from clew.asking import Decision, Gate, GateKind, GateState
+from clew.engine.choices import choices
+from clew.engine.core import Core
+from clew.engine.owing import owe, owed_to
+from clew.model import Conversation, DeliveryKind, DeliveryState, Thread, Turn
+from clew.seen import exactly, shortened
+from clew.store import Tx, deliveries, gates, threads, turns
+
+GATHER = 150  # milliseconds in which gates that are opened together come onto one card
+DETAIL = 3000  # characters of a diff that a card shows; the whole is one command away
+TITLE = 160
+
+
+def show(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
+    """Owed in the transaction that stores the gate."""
+    where = owed_to(core, thread, turn)
+    if where is None:
+        return
+    card = _gathering(tx, core, turn) or f"{gate.id}:{DeliveryKind.ASK}"
+    gates.set_card(tx, gate.id, card, where)
+    text = drawn(gates.on_card(tx, card), thread.workspace)
+    if not deliveries.rewrite(tx, card, text):
+        owe(tx, core, turn, DeliveryKind.ASK, where, text, id=card, after=GATHER)
+
+
+def redraw(tx: Tx, core: Core, gate: Gate) -> None:
+    """Every copy says how it stands."""
+    card = deliveries.get(tx, gate.card) if gate.card else None
+    turn, thread = turns.get(tx, gate.turn), threads.get(tx, gate.thread)
+    if card is None or card.conversation is None or turn is None or thread is None:
+        return
+    shown = gates.on_card(tx, card.id)
+    text = drawn(shown, thread.workspace)
+    if card.state is DeliveryState.PENDING and card.first_sent_at is None:
+        _redraw_unsent(tx, card.id, shown, text)
+    elif _can_edit(core, card.conversation):
+        deliveries.supersede_edits(tx, card.id)
+        change = f"{card.id}:{gate.code}:{gate.state}"
+        owe(tx, core, turn, DeliveryKind.REDRAW, card.conversation, text, id=change, edits=card.id)
+    elif gate.state in (GateState.TAKEN, GateState.VOID, GateState.EXPIRED):
+        owe(tx, core, turn, DeliveryKind.NOTICE, card.conversation, line(gate), id=f"{gate.id}:{gate.state}")
+
+
+def remind(tx: Tx, core: Core, gate: Gate) -> None:
+    turn, thread = turns.get(tx, gate.turn), threads.get(tx, gate.thread)
+    if turn is None or thread is None or gate.where is None:
+        return
+    text = f"Still waiting for you:\n{drawn([gate], thread.workspace)}"
+    owe(tx, core, turn, DeliveryKind.NOTICE, gate.where, text, id=f"{gate.id}:remind")
+
+
+def drawn(shown: Sequence[Gate], workspace: str) -> str:
+    """A card: what is still open in full, what is settled in a line."""
+    parts = [_open(gate, workspace) if gate.state is GateState.OPEN else line(gate) for gate in shown]
+    waiting = [gate for gate in shown if gate.state is GateState.OPEN]
+    if len(waiting) > 1 and all(gate.asked.kind is not GateKind.QUESTION for gate in waiting):
+        parts.append("`yes all` allows all of them.")
+    return "\n\n".join(parts)
+
+
+def line(gate: Gate) -> str:
+    """How a gate stands, in one line. "Allowed" only when the agent took it."""
+    about = one_line(gate)
+    match gate.state:
+        case GateState.OPEN:
+            return f"{gate.code} waits for an answer: {about}"
+        case GateState.ANSWERED:
+            return f"{gate.code}: {_said(gate)} by {gate.answered_by}, on its way to the agent: {about}"
+        case GateState.TAKEN:
+            return f"{gate.code}: {_done(gate)} by {gate.answered_by}: {about}"
+        case GateState.EXPIRED:
+            return f"{gate.code} expired without an answer: {about}"
+        case GateState.VOID:
+            return f"{gate.code} is void ({gate.why}): {about}"
+
+
+def one_line(gate: Gate) -> str:
+    first = " ".join(exactly(gate.asked.title).split())
+    return first if len(first) <= TITLE else f"{first[: TITLE - 1]}…"
+
+
+def _open(gate: Gate, workspace: str) -> str:
+    asked = gate.asked
+    parts = [f"{_HEADS[asked.kind]} ({gate.code})", *_body(gate)]
+    parts += [f"Why: {exactly(asked.reason)}"] if asked.reason else []
+    parts += [f"⚠ {gate.warning}"] if gate.warning else []
+    return "\n".join([*parts, *_how(gate, workspace)])
+
+
+def _body(gate: Gate) -> list[str]:
+    asked = gate.asked
+    if asked.kind is GateKind.QUESTION:
+        return (
+            []
+            if len(asked.questions) == 1
+            else [_numbered(question.text, question.options) for question in asked.questions]
+        )
+    title = [_fenced(asked.title)]
+    folder = [f"in {exactly(asked.folder)}"] if asked.folder else []
+    detail = [_fenced(shortened(asked.detail, DETAIL))] if asked.detail else []
+    return [*title, *folder, *detail]
+
+
+def _how(gate: Gate, workspace: str) -> list[str]:
+    """What to reply."""
+    code, asked = gate.code, gate.asked
+    if asked.kind is not GateKind.QUESTION:
+        numbered = "\n".join(f"{number}. {each.label}" for number, each in enumerate(choices(gate, workspace), 1))
+        return [numbered, f"Reply `y` or `n`, or a number; with its code where several are open: `{code} y`."]
+    if len(asked.questions) != 1:
+        return [f"Reply `{code} 1 2 …`: a number for each question."]
+    question = asked.questions[0]
+    if question.secret:
+        return [exactly(question.text), f"The answer is secret: give it with `clew answer {code}`, not here."]
+    if not question.options:
+        return [exactly(question.text), "Reply with your answer."]
+    other = f" or `{code} your own words`" if question.free else ""
+    return [_numbered(question.text, question.options), f"Reply with a number{other}."]
+
+
+def _numbered(text: str, options: Sequence[str]) -> str:
+    return "\n".join([exactly(text), *(f"{number}. {exactly(option)}" for number, option in enumerate(options, 1))])
+
+
+def _fenced(text: str) -> str:
+    """With a fence that nothing in it can end."""
+    shown = exactly(text)
+    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{shown}\n{fence}"
+
+
+def _said(gate: Gate) -> str:
+    return _SAID[gate.answer.decision] if gate.answer else ""
+
+
+def _done(gate: Gate) -> str:
+    return _DONE[gate.answer.decision] if gate.answer else ""
+
+
+def _gathering(tx: Tx, core: Core, turn: Turn) -> str | None:
+    """A card of this turn that has not left yet."""
+    open_now = [gate for gate in gates.of_turn(tx, turn.id) if gate.state is GateState.OPEN and gate.card]
+    card = deliveries.get(tx, open_now[-1].card or "") if open_now else None
+    is_kept = card is not None and card.state is DeliveryState.PENDING and card.first_sent_at is None
+    return card.id if card is not None and is_kept else None
+
+
+def _redraw_unsent(tx: Tx, card: str, shown: Sequence[Gate], text: str) -> None:
+    if any(gate.state is GateState.OPEN for gate in shown):
+        deliveries.rewrite(tx, card, text)
+    else:
+        deliveries.supersede(tx, card)
+
+
+def _can_edit(core: Core, where: Conversation) -> bool:
+    surface = core.surfaces.get(where.surface)
+    return surface is not None and surface.can.edit
+
+
+_HEADS = {
+    GateKind.COMMAND: "The agent asks to run a command",
+    GateKind.CHANGE: "The agent asks to change files",
+    GateKind.PERMISSION: "The agent asks for a permission",
+    GateKind.QUESTION: "The agent asks",
+}
+_SAID = {Decision.ACCEPT: "yes", Decision.DECLINE: "no", Decision.CANCEL: "stop", Decision.REPLY: "an answer"}
+_DONE = {
+    Decision.ACCEPT: "allowed",
+    Decision.DECLINE: "declined",
+    Decision.CANCEL: "declined and stopped",
+    Decision.REPLY: "answered",
+}

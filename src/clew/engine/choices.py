@@ -1,0 +1,114 @@
+"""What a person can choose at a gate, the same everywhere: buttons, numbers, keys and words all mean one of these.
+Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from clew.asking import Answer, Asked, Decision, Gate, GateKind, Question, RuleKind, Scope
+from clew.engine import offers, rules
+from clew.errors import BadInput
+
+RULE_LASTS = 2 * 3600 * 1000  # milliseconds of a rule that is made with one word
+
+
+class Word(StrEnum):
+    """How a choice is called by programs."""
+
+    ACCEPT = "accept"
+    THREAD = "thread"
+    RULE = "rule"
+    DECLINE = "decline"
+    CANCEL = "cancel"
+    OPTION = "option"
+
+
+@dataclass(frozen=True, slots=True)
+class NewRule:
+    """A rule that comes with a yes."""
+
+    kind: RuleKind
+    pattern: str
+    scope: Scope
+    lasts: int | None = None  # milliseconds; None: for ever
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    word: Word
+    label: str
+    answer: Answer
+    rule: NewRule | None = None
+
+
+def choices(gate: Gate, workspace: str) -> tuple[Choice, ...]:
+    """In the order in which they are numbered."""
+    if gate.asked.kind is GateKind.QUESTION:
+        return _options(gate.asked)
+    return _approvals(gate.asked, workspace)
+
+
+def accept(asked: Asked, workspace: str, word: Word) -> Choice:
+    """One of the kinds of yes. Raises BadInput where there is nothing that a rule could safely say."""
+    for choice in _approvals(asked, workspace):
+        if choice.word is word:
+            return choice
+    raise BadInput(
+        f"There is no safe rule to make from `{asked.title}`; accept it once, or write one: `clew rules add`."
+    )
+
+
+def reply(asked: Asked, said: tuple[tuple[str, ...], ...]) -> Answer:
+    """What was said to each question, in their order; a number means the option that bears it. Raises BadInput."""
+    if len(said) != len(asked.questions):
+        raise BadInput(f"There are {len(asked.questions)} questions and {len(said)} answers; give one to each.")
+    replies = [(question.id, _fitting(question, words)) for question, words in zip(asked.questions, said, strict=True)]
+    return Answer(Decision.REPLY, replies=tuple(replies))
+
+
+def _approvals(asked: Asked, workspace: str) -> tuple[Choice, ...]:
+    yes, no = Answer(Decision.ACCEPT), Answer(Decision.DECLINE)
+    exact = NewRule(RuleKind.EXACT, rules.exact_pattern(asked), Scope.THREAD)
+    found = [Choice(Word.ACCEPT, "allow", yes), Choice(Word.THREAD, "allow it in this thread from now on", yes, exact)]
+    pattern = offers.suggest(asked, workspace)
+    if pattern is not None:
+        rule = NewRule(rules.KINDS[asked.kind], pattern, Scope.WORKSPACE, RULE_LASTS)
+        found.append(Choice(Word.RULE, f"allow `{pattern}` here for 2 h", yes, rule))
+    found.append(Choice(Word.DECLINE, "decline", no))
+    found.append(Choice(Word.CANCEL, "decline and stop the turn", Answer(Decision.CANCEL)))
+    return tuple(found)
+
+
+def _options(asked: Asked) -> tuple[Choice, ...]:
+    """Of a single question; several at once are answered one by one."""
+    if len(asked.questions) != 1:
+        return ()
+    question = asked.questions[0]
+    return tuple(
+        Choice(Word.OPTION, option, Answer(Decision.REPLY, replies=((question.id, (option,)),)))
+        for option in question.options
+    )
+
+
+def _fitting(question: Question, words: tuple[str, ...]) -> tuple[str, ...]:
+    chosen = tuple(_option(question, word) for word in words)
+    if not any(word.strip() for word in chosen):
+        raise BadInput(f"An answer to “{question.text}” is missing.")
+    if len(chosen) > 1 and not question.several:
+        raise BadInput(f"“{question.text}” takes one answer, not {len(chosen)}.")
+    return chosen
+
+
+def _option(question: Question, word: str) -> str:
+    """The option that bears this number or these words, else the words themselves where those are fine."""
+    text = word.strip()
+    if question.options and text.isascii() and text.isdigit() and 1 <= int(text) <= len(question.options):
+        return question.options[int(text) - 1]
+    for option in question.options:
+        if option.casefold() == text.casefold():
+            return option
+    if question.options and not question.free:
+        known = ", ".join(f"{number} {option}" for number, option in enumerate(question.options, 1))
+        raise BadInput(f"“{text}” is no answer to “{question.text}”; there are {known}.")
+    return text

@@ -1,0 +1,274 @@
+"""Asking: a gate is stored before it is shown, answered once, and its answer leaves for the runtime at most once. When
+the runtime's request is gone the gate is void, visibly. It never draws (`cards`), and never says yes by itself: a rule
+does, or a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from clew.asking import Answer, Asked, Decision, Effect, Gate, GateState, Verdict
+from clew.engine import cards, rules, words
+from clew.engine.core import Core
+from clew.engine.progress import gate_item
+from clew.errors import Refused
+from clew.events import GateOpened
+from clew.model import Thread, Turn
+from clew.store import Tx, gates, items, turns
+from clew.store import rules as rows
+from clew.store.items import Item
+from clew.text import clean
+
+DAY = 24 * 3600 * 1000  # milliseconds in which a code is not given again
+LETTERS, DIGITS = "BCDFGHJKMPQRSTVWXZ", "23456789"  # none that is mistaken for another, none that makes a word
+SECRET = "(secret)"
+
+
+def open_gate(tx: Tx, core: Core, thread: Thread, turn: Turn, opened: GateOpened, item: Item) -> None:
+    """A runtime asks: a rule answers, or an answer that never reached it does, or a person is asked."""
+    known = gates.by_ref(tx, opened.ref)
+    if known is not None:
+        _asked_again(tx, core, known)
+        return
+    items.put(tx, turn.id, item)
+    asked = _cleaned(opened.asked)
+    gate = Gate(
+        id=core.clock.ulid(),
+        code=new_code(tx, core),
+        thread=thread.id,
+        turn=turn.id,
+        ref=opened.ref,
+        asked=asked,
+        state=GateState.OPEN,
+        asked_at=core.clock.now(),
+        warning=words.MAY_HAVE_RUN if _may_have_run(tx, turn, asked) else "",
+    )
+    gates.insert(tx, gate)
+    if not _answered_already(tx, core, thread, gate):
+        _ask(tx, core, thread, turn, gate)
+
+
+def answer_gate(tx: Tx, core: Core, gate: Gate, given: Answer, by: str) -> Gate:
+    """The first answer counts; who comes later is told who it was. Raises Refused."""
+    answered = _answer(tx, core, gate, given, by)
+    if given.decision is Decision.CANCEL:
+        stop_turn(tx, core, gate.thread, gate.turn, by)
+    return answered
+
+
+def _answer(tx: Tx, core: Core, gate: Gate, given: Answer, by: str) -> Gate:
+    now = core.clock.now()
+    if not gates.answer(tx, gate, _without_secrets(gate, given), by, now):
+        raise Refused(words.answered_before(_fresh(tx, gate)))
+    core.given[gate.id] = given
+    about = {"gate": gate.id, "code": gate.code, "decision": given.decision, "by": by, "title": cards.one_line(gate)}
+    tx.log(gate.thread, gate.turn, "gate.answered", now, **about)
+    _go_on(tx, gate.turn)
+    return _changed(tx, core, gate)
+
+
+def stop_turn(tx: Tx, core: Core, thread: str, turn: str, by: str) -> None:
+    """A person wants the turn to end: what it asks is answered with "cancelled" first."""
+    for gate in _asked_by(tx, turn):
+        if gate.state is GateState.OPEN:
+            _answer(tx, core, gate, Answer(Decision.CANCEL), by)
+    if turns.ask_stop(tx, turn):
+        tx.log(thread, turn, "turn.stop_asked", core.clock.now())
+
+
+def unsent(tx: Tx, turn: str) -> list[Gate]:
+    """Those with an answer that the runtime has not been given. "Cancelled" reaches it with the interrupt."""
+    due = (GateState.ANSWERED, GateState.EXPIRED)
+    waiting = [gate for gate in _asked_by(tx, turn) if gate.state in due and gate.sent_at is None]
+    return [gate for gate in waiting if gate.answer is None or gate.answer.decision is not Decision.CANCEL]
+
+
+def answer_of(core: Core, gate: Gate) -> Answer | None:
+    """What to tell the runtime. None: it was secret, and died with the daemon that knew it."""
+    if gate.state is GateState.EXPIRED or gate.answer is None:
+        return Answer(Decision.DECLINE, words.NO_ANSWER)
+    hidden = any(question.secret for question in gate.asked.questions)
+    return core.given.get(gate.id) if hidden else gate.answer
+
+
+def close_gate(tx: Tx, core: Core, ref: str) -> None:
+    """The runtime says that its request is settled."""
+    gate = gates.by_ref(tx, ref)
+    if gate is None:
+        return
+    if gate.state is GateState.ANSWERED:
+        take(tx, core, gate)
+    elif gate.state is GateState.OPEN:
+        void(tx, core, gate, words.WITHDRAWN)
+    _go_on(tx, gate.turn)
+
+
+def take(tx: Tx, core: Core, gate: Gate) -> Gate:
+    """The answer counts."""
+    now = core.clock.now()
+    if gates.taken(tx, gate, now):
+        core.given.pop(gate.id, None)
+        tx.log(gate.thread, gate.turn, "gate.taken", now, gate=gate.id, code=gate.code)
+    return _changed(tx, core, gate)
+
+
+def void(tx: Tx, core: Core, gate: Gate, why: str, *, carried: bool = False) -> None:
+    now = core.clock.now()
+    if gates.void(tx, gate, why, now, carried=carried):
+        core.given.pop(gate.id, None)
+        tx.log(gate.thread, gate.turn, "gate.void", now, gate=gate.id, code=gate.code, why=why)
+        _changed(tx, core, gate)
+
+
+def ask_once_more(tx: Tx, core: Core, gate: Gate, warning: str) -> None:
+    """Its answer was of no use to the runtime, or was lost: it is asked again, and says why."""
+    if not gates.reopen(tx, gate, warning):
+        return
+    again = _fresh(tx, gate)
+    _log_opened(tx, core, again)
+    cards.redraw(tx, core, again)
+    turns.set_waiting(tx, gate.turn, waiting=True)
+
+
+def settle_ended(tx: Tx, core: Core, turn: Turn) -> None:
+    """The turn is over. What left for the runtime was taken; nothing else can be answered any more."""
+    for gate in _asked_by(tx, turn.id):
+        if gate.state is GateState.ANSWERED and (gate.sent_at is not None or _is_cancel(gate)):
+            take(tx, core, gate)
+        elif gate.state in (GateState.OPEN, GateState.ANSWERED):
+            void(tx, core, gate, words.TURN_OVER)
+
+
+def settle_cut(tx: Tx, core: Core, turn: Turn) -> None:
+    """The runtime's requests are gone. An answer that never left is kept for when it asks the same again."""
+    for gate in _asked_by(tx, turn.id):
+        if gate.state not in (GateState.OPEN, GateState.ANSWERED):
+            continue
+        answered = gate.state is GateState.ANSWERED
+        sent = answered and gate.sent_at is not None
+        hidden = any(question.secret for question in gate.asked.questions)
+        void(tx, core, gate, words.CUT_SENT if sent else words.CUT, carried=answered and not sent and not hidden)
+        if gate.asked.item is not None and not sent:
+            items.finish(tx, turn.id, gate.asked.item, None, words.NOT_RUN)
+
+
+def held_back(asked: Iterable[Gate]) -> frozenset[str]:
+    """Activities that stand at a gate and never got a yes: they cannot have done anything."""
+    stands = [gate for gate in asked if gate.asked.item and not (gate.sent_at and gate.answer and gate.answer.is_yes)]
+    return frozenset(gate.asked.item for gate in stands if gate.asked.item)
+
+
+def expire(tx: Tx, core: Core, gate: Gate) -> None:
+    """Nobody answered in the time that the config gives: the agent is told just that, and everybody sees it."""
+    now = core.clock.now()
+    if gates.expire(tx, gate, now):
+        tx.log(gate.thread, gate.turn, "gate.expired", now, gate=gate.id, code=gate.code)
+        _changed(tx, core, gate)
+        _go_on(tx, gate.turn)
+
+
+def new_code(tx: Tx, core: Core) -> str:
+    """Four characters that a person can type; longer where very many are in use."""
+    since = core.clock.now() - DAY
+    for attempt in range(1000):
+        code = _draw(core, 4 + 2 * (attempt // 50))
+        if not gates.is_taken(tx, code, since):
+            return code
+    raise AssertionError("no code is free")
+
+
+def _draw(core: Core, length: int) -> str:
+    alphabets = (LETTERS, DIGITS) * (length // 2)
+    return "".join(alphabet[int(core.clock.random() * len(alphabet))] for alphabet in alphabets)
+
+
+def _ask(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
+    _log_opened(tx, core, gate)
+    cards.show(tx, core, thread, turn, gate)
+    if gate.asked.blocking:
+        turns.set_waiting(tx, turn.id, waiting=True)
+
+
+def _log_opened(tx: Tx, core: Core, gate: Gate) -> None:
+    about = {"gate": gate.id, "code": gate.code, "asks": gate.asked.kind, "title": cards.one_line(gate)}
+    tx.log(gate.thread, gate.turn, "gate.opened", core.clock.now(), **about)
+
+
+def _answered_already(tx: Tx, core: Core, thread: Thread, gate: Gate) -> bool:
+    """By a rule; or by a person, for this very request, before it was cut off."""
+    verdict = _verdict(tx, core, thread, gate.asked)
+    if verdict.effect is Effect.ASK:
+        return _answered_before_the_cut(tx, core, gate)
+    decision = Decision.ACCEPT if verdict.effect is Effect.ALLOW else Decision.DECLINE
+    reason = "" if decision is Decision.ACCEPT else f"not allowed: {verdict.why}"
+    answer_gate(tx, core, gate, Answer(decision, reason), words.by_rule(verdict.why))
+    return True
+
+
+def _answered_before_the_cut(tx: Tx, core: Core, gate: Gate) -> bool:
+    for earlier in gates.alike(tx, gate.turn, gate.asked):
+        if earlier.carried and earlier.answer is not None and gates.uncarry(tx, earlier):
+            answer_gate(tx, core, gate, earlier.answer, earlier.answered_by or "")
+            return True
+    return False
+
+
+def _verdict(tx: Tx, core: Core, thread: Thread, asked: Asked) -> Verdict:
+    known = rows.of_scopes(tx, thread.id, thread.workspace)
+    return rules.decide(asked, thread.policy, thread.workspace, known, core.clock.now(), thread.id)
+
+
+def _may_have_run(tx: Tx, turn: Turn, asked: Asked) -> bool:
+    earlier = gates.alike(tx, turn.id, asked)
+    return any(gate.sent_at is not None and gate.answer is not None and gate.answer.is_yes for gate in earlier)
+
+
+def _asked_again(tx: Tx, core: Core, gate: Gate) -> None:
+    """The runtime sent the same request once more. If an answer had left before, it did not arrive."""
+    if gate.state is GateState.ANSWERED and gate.sent_at is not None and gate.id not in core.given:
+        ask_once_more(tx, core, gate, words.DID_NOT_ARRIVE)
+
+
+def _changed(tx: Tx, core: Core, gate: Gate) -> Gate:
+    """Its line in the turn's history and all its copies say what became of it."""
+    now = _fresh(tx, gate)
+    items.finish(tx, gate.turn, gate_item(gate.ref), cards.line(now), now.state)
+    cards.redraw(tx, core, now)
+    return now
+
+
+def _go_on(tx: Tx, turn: str) -> None:
+    """It waits no longer once nothing is open."""
+    if not any(gate.state is GateState.OPEN for gate in _asked_by(tx, turn)):
+        turns.set_waiting(tx, turn, waiting=False)
+
+
+def _asked_by(tx: Tx, turn: str) -> list[Gate]:
+    """The gates that hold a turn up; a question in passing does not."""
+    return [gate for gate in gates.of_turn(tx, turn) if gate.asked.blocking]
+
+
+def _fresh(tx: Tx, gate: Gate) -> Gate:
+    found = gates.get(tx, gate.id)
+    assert found is not None, gate.id
+    return found
+
+
+def _is_cancel(gate: Gate) -> bool:
+    return gate.answer is not None and gate.answer.decision is Decision.CANCEL
+
+
+def _without_secrets(gate: Gate, given: Answer) -> Answer:
+    hidden = {question.id for question in gate.asked.questions if question.secret}
+    replies = tuple((name, (SECRET,) if name in hidden else said) for name, said in given.replies)
+    return replace(given, reason=clean(given.reason), replies=replies)
+
+
+def _cleaned(asked: Asked) -> Asked:
+    return replace(
+        asked,
+        title=clean(asked.title),
+        detail=clean(asked.detail),
+        reason=clean(asked.reason),
+        folder=clean(asked.folder) if asked.folder else asked.folder,
+    )

@@ -1,0 +1,152 @@
+"""What the pattern of a rule covers: commands word by word, paths name by name. Pure but for a look at symlinks."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from clew.engine.shell import names
+
+# Folders whose files are run or believed by others: only a pattern that names them allows a change in them.
+GUARDED = names(".git .hg .svn .jj .codex .claude .agents .clew")
+
+GLOB = re.compile(r"[*?\[]")
+
+
+def words_of(pattern: str) -> list[str]:
+    try:
+        return shlex.split(pattern)
+    except ValueError:
+        return pattern.split()
+
+
+def fits(pattern: Sequence[str], words: Sequence[str]) -> bool:
+    """Word by word; a `*` at the end stands for whatever follows."""
+    if not pattern:
+        return False
+    fixed = pattern[:-1] if pattern[-1] == "*" else pattern
+    if len(words) < len(fixed) or (fixed is pattern and len(words) != len(fixed)):
+        return False
+    return all(map(_same, fixed, words))
+
+
+def _same(pattern: str, word: str) -> bool:
+    """A wildcard inside an allow stands for a name: never for an option, and never for a way out of a folder."""
+    if pattern == word:
+        return True
+    is_option = word.startswith("-") and not pattern.startswith("-")
+    return not is_option and ".." not in word.split("/") and fnmatchcase(word, pattern)
+
+
+def begins(pattern: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether a command may be one that the pattern means. Whatever follows the pattern counts too; options between
+    its words, with a value each, are skipped: `git push` also means `git -C . push`."""
+    fixed = pattern[:-1] if pattern and pattern[-1] == "*" else pattern
+    if not fixed:
+        return bool(pattern)
+    return _may_be(fixed[0], words[0]) and _follows(fixed[1:], words[1:])
+
+
+def _may_be(pattern: str, program: str) -> bool:
+    """Wherever the program lies; and `/bin/r?` is as good as `rm`."""
+    called = {program, Path(program).name}
+    return any(fnmatchcase(name, pattern) or (name.strip("*?[]") and fnmatchcase(pattern, name)) for name in called)
+
+
+def _follows(pattern: Sequence[str], words: Sequence[str]) -> bool:
+    """Reads from left to right; `reached` are the places in the pattern at which one may be by now, each with whether
+    the next word may be the value of an option."""
+    reached = {0: False}
+    for word in words:
+        option = word.startswith("-")
+        steps = {at + 1: False for at in reached if at < len(pattern) and fnmatchcase(word, pattern[at])}
+        reached = {at: option for at, skips in reached.items() if option or skips or at == len(pattern)} | steps
+    return len(pattern) in reached
+
+
+def real(path: str, start: str) -> str | None:
+    """Where a path really leads, symlinks and all; None where that cannot be said."""
+    try:
+        return os.path.realpath(Path(start, path))
+    except (ValueError, OSError):
+        return None
+
+
+def relative(path: str, folder: str) -> str | None:
+    """A path as it really is, from the folder's point of view; None where it lies outside. Nothing lies inside `/`:
+    whoever works there has to be asked."""
+    top, found = real("", folder), real(path, folder)
+    if top is None or found is None or top == "/" or not folder.startswith("/"):
+        return None
+    return "." if found == top else found[len(top) + 1 :] if found.startswith(f"{top}/") else None
+
+
+def inside(path: str, folder: str) -> bool:
+    """Whether a path, relative to the folder or not, really lies in it."""
+    return relative(path, folder) is not None
+
+
+def covers(pattern: str, paths: Sequence[str], workspace: str) -> bool:
+    """Whether every path of a change is allowed; of nothing there is nothing to allow."""
+    return bool(paths) and all(_covers_one(pattern, path, workspace) for path in paths)
+
+
+def _covers_one(pattern: str, path: str, workspace: str) -> bool:
+    wanted = _parts(_rooted(pattern))
+    where = real(path, workspace) if pattern.startswith("/") else relative(path, workspace)
+    if where is None or where == "." or ".." in wanted:
+        return False
+    guarded = GUARDED.intersection(part.lower() for part in where.split("/"))
+    return guarded.issubset(wanted) and _path_fits(wanted, where.split("/"))
+
+
+def hits(pattern: str, path: str, workspace: str) -> bool:
+    """Whether a path, as it is written or as it really is, may be one that the pattern means, or lies below one."""
+    wanted = [[*_parts(each.lower()), "**"] for each in {pattern, _rooted(pattern)}]
+    return any(_path_fits(each, way.lower().split("/")) for each in wanted for way in _ways(path, workspace))
+
+
+def _ways(path: str, workspace: str) -> set[str]:
+    """The names that a path goes by: absolute and from the workspace, before and after symlinks."""
+    written = os.path.normpath(Path(workspace, path))
+    found = {written, real(path, workspace) or written}
+    tops = {workspace.rstrip("/"), real("", workspace) or workspace}
+    return found | {way[len(top) + 1 :] for way in found for top in tops if way.startswith(f"{top}/")}
+
+
+def _rooted(pattern: str) -> str:
+    """An absolute pattern with the folders before its first wildcard as they really are; a relative one as it is."""
+    if not pattern.startswith("/"):
+        return pattern
+    parts = pattern.split("/")
+    plain = next((at for at, part in enumerate(parts) if GLOB.search(part)), len(parts) - 1)
+    top = real("/".join(parts[:plain]), "/") or ""
+    return "/".join((top.rstrip("/"), *parts[plain:]))
+
+
+def _parts(pattern: str) -> list[str]:
+    """`src/` is all that lies in it."""
+    return f"{pattern}**".split("/") if pattern.endswith("/") else pattern.removeprefix("./").split("/")
+
+
+def _path_fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
+    """Name by name; `**` stands for any number of them. `reached` are the places in the pattern one may be at."""
+    reached = _onwards({0}, pattern)
+    for part in parts:
+        open_places = [at for at in reached if at < len(pattern)]
+        reached = {at for at in open_places if pattern[at] == "**"}
+        reached |= {at + 1 for at in open_places if fnmatchcase(part, pattern[at])}
+        reached = _onwards(reached, pattern)
+    return len(pattern) in reached
+
+
+def _onwards(reached: set[int], pattern: Sequence[str]) -> set[int]:
+    """`**` also stands for nothing."""
+    for at, part in enumerate(pattern):
+        if part == "**" and at in reached:
+            reached.add(at + 1)
+    return reached

@@ -1,0 +1,184 @@
+"""What waits for a person, and the rules that answer for one, as the outside sees and changes them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clew.asking import Answer, Asked, Decision, Effect, Gate, GateKind, Question, Rule, Scope
+from clew.engine import rules
+from clew.engine.answering import as_message, choose, choose_all, find, make_rule
+from clew.engine.choices import Choice, NewRule, Word, accept, choices, reply
+from clew.engine.core import Core
+from clew.engine.inbox import Admission, write_fate
+from clew.engine.reading import known
+from clew.errors import BadInput, NotFound, Refused
+from clew.model import Conversation, Inbound, Thread
+from clew.seen import shortened
+from clew.store import Tx, gates, threads
+from clew.store import rules as rows
+from clew.text import clean
+from clew.views import AnswerGate, GateView, NewRuleView, QuestionView, RuleTest, RuleView
+
+DETAIL = 2000  # characters of a diff in a list
+
+
+class Waiting:
+    """The door to gates and rules."""
+
+    def __init__(self, core: Core, admission: Admission) -> None:
+        self._core = core
+        self._admission = admission
+
+    async def all(self) -> list[GateView]:
+        """Everything that waits, over all threads, oldest first."""
+        return await self._core.store.read(lambda tx: [_brief(tx, gate) for gate in gates.all_open(tx)])
+
+    async def count(self) -> int:
+        return await self._core.store.read(gates.count_open)
+
+    async def of_thread(self, thread: str, limit: int = 100) -> list[GateView]:
+        """Of one thread, newest first, whatever became of them."""
+        return await self._core.store.read(lambda tx: [_brief(tx, gate) for gate in gates.of_thread(tx, thread, limit)])
+
+    async def one(self, name: str) -> GateView:
+        return await self._core.store.read(lambda tx: _view(tx, find(tx, name)))
+
+    async def answer(self, name: str, given: AnswerGate) -> GateView:
+        """Raises Refused where somebody was faster, with who it was."""
+
+        def body(tx: Tx) -> GateView:
+            gate = find(tx, name)
+            thread = known(tx, gate.thread)
+            chosen = _chosen(gate, thread, given)
+            answered = choose(tx, self._core, gate, chosen, given.sender)
+            if not gate.asked.blocking and chosen.answer.decision is Decision.REPLY:
+                self._say(tx, gate, thread, chosen.answer, given.sender)
+            return _view(tx, answered)
+
+        return await self._core.store.write(body)
+
+    async def accept_all(self, thread: str, sender: str) -> list[GateView]:
+        def body(tx: Tx) -> list[GateView]:
+            found = gates.open_in(tx, known(tx, thread).id)
+            return [_brief(tx, gate) for gate in choose_all(tx, self._core, found, sender)]
+
+        return await self._core.store.write(body)
+
+    async def rules(self) -> list[RuleView]:
+        return await self._core.store.read(lambda tx: [_rule_view(rule) for rule in rows.all_rules(tx)])
+
+    async def add_rule(self, new: NewRuleView) -> RuleView:
+        rule = NewRule(new.kind, rules.checked(new.effect, new.kind, new.pattern), new.scope, new.lasts)
+
+        def body(tx: Tx) -> RuleView:
+            place = known(tx, new.place).id if new.scope is Scope.THREAD else new.place
+            if new.scope is Scope.WORKSPACE and not place:
+                raise BadInput("A rule for a workspace needs its folder.")
+            return _rule_view(make_rule(tx, self._core, rule, place, new.sender, new.effect))
+
+        return await self._core.store.write(body)
+
+    async def remove_rule(self, name: str) -> RuleView:
+        def body(tx: Tx) -> RuleView:
+            found = rows.matching(tx, name.strip().upper())
+            if len(found) != 1:
+                more = "there are several; give more of its id" if found else "`clew rules list` lists them"
+                raise (Refused if found else NotFound)(f"There is no one rule {name}: {more}.")
+            rule = rows.get(tx, found[0])
+            assert rule is not None
+            rows.remove(tx, rule.id)
+            return _rule_view(rule)
+
+        return await self._core.store.write(body)
+
+    async def test_rule(self, asked: Asked, workspace: str, thread: str | None) -> RuleTest:
+        """What would become of a request here, without asking anybody."""
+
+        def body(tx: Tx) -> RuleTest:
+            found = known(tx, thread) if thread else None
+            place = found.workspace if found else workspace
+            policy = found.policy if found else self._core.default_policy
+            scoped = rows.of_scopes(tx, found.id if found else "", place)
+            here = replace(asked, folder=asked.folder or place)
+            verdict = rules.decide(here, policy, place, scoped, self._core.clock.now(), found.id if found else "")
+            return RuleTest(verdict.effect, verdict.why or "no rule covers it")
+
+        return await self._core.store.read(body)
+
+    def _say(self, tx: Tx, gate: Gate, thread: Thread, answer: Answer, by: str) -> None:
+        """A question in passing is answered by a message."""
+        where = Conversation(self._core.desk)
+        inbound = Inbound(where, f"answer-{gate.id}", by, as_message(gate, answer), thread=thread.id)
+        write_fate(tx, self._core, inbound, self._admission.route(tx, inbound, thread))
+
+
+def _chosen(gate: Gate, thread: Thread, given: AnswerGate) -> Choice:
+    if given.decision is Decision.REPLY:
+        if gate.asked.kind is not GateKind.QUESTION:
+            raise BadInput(f"{gate.code} wants a yes or a no: `clew approve {gate.code}` or `clew deny {gate.code}`.")
+        return Choice(Word.OPTION, "", reply(gate.asked, given.replies))
+    if given.decision is not Decision.ACCEPT or given.extent == "once":
+        return Choice(Word.ACCEPT, "", Answer(given.decision, clean(given.reason)))
+    if given.extent == "thread":
+        return accept(gate.asked, thread.workspace, Word.THREAD)
+    return _with_rule(gate, thread, given)
+
+
+def _with_rule(gate: Gate, thread: Thread, given: AnswerGate) -> Choice:
+    """The rule that is offered, or one in the person's own words that covers what is asked."""
+    if given.pattern is None:
+        offered = accept(gate.asked, thread.workspace, Word.RULE)
+        assert offered.rule is not None
+        return replace(offered, rule=replace(offered.rule, scope=given.scope, lasts=given.lasts or offered.rule.lasts))
+    kind = rules.KINDS[gate.asked.kind]
+    rule = NewRule(kind, rules.checked(Effect.ALLOW, kind, given.pattern), given.scope, given.lasts)
+    return Choice(Word.RULE, "", Answer(Decision.ACCEPT), rule)
+
+
+def _brief(tx: Tx, gate: Gate) -> GateView:
+    view = _view(tx, gate)
+    return replace(view, detail=shortened(view.detail, DETAIL))
+
+
+def _view(tx: Tx, gate: Gate) -> GateView:
+    asked, thread = gate.asked, threads.get(tx, gate.thread)
+    offered = choices(gate, thread.workspace if thread else "")
+    return GateView(
+        id=gate.id,
+        code=gate.code,
+        thread=gate.thread,
+        turn=gate.turn,
+        kind=asked.kind,
+        title=asked.title,
+        detail=asked.detail,
+        options=tuple(choice.label for choice in offered),
+        state=gate.state,
+        asked_at=gate.asked_at,
+        answered_by=gate.answered_by,
+        answered_at=gate.answered_at,
+        decision=gate.answer.decision if gate.answer else None,
+        why=gate.why,
+        folder=asked.folder,
+        reason=asked.reason,
+        warning=gate.warning,
+        questions=tuple(_question_view(question) for question in asked.questions),
+        blocking=asked.blocking,
+    )
+
+
+def _question_view(question: Question) -> QuestionView:
+    return QuestionView(question.id, question.text, question.options, question.free, question.several, question.secret)
+
+
+def _rule_view(rule: Rule) -> RuleView:
+    return RuleView(
+        rule.id,
+        rule.effect,
+        rule.kind,
+        rule.pattern,
+        rule.scope,
+        rule.place,
+        rule.until,
+        rule.created_at,
+        rule.created_by,
+    )

@@ -1,0 +1,81 @@
+"""Gates and rules: what waits for a person, and what answers for one. `{gate}` takes a code or any unique beginning of
+an id."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from clew.asking import Asked, Decision, Effect, GateKind, RuleKind, Scope
+from clew.http import shapes
+from clew.http.door import Through, answer
+from clew.views import AnswerGate, GateView, NewRuleView, RuleTest, RuleView
+
+router = APIRouter(prefix="/api", tags=["gates"])
+
+
+@router.get("/gates", response_model=list[GateView], summary="Everything that waits for a person, oldest first")
+async def gates(door: Through, thread: str | None = None) -> Response:
+    """With `thread`: all of that thread, newest first, whatever became of them."""
+    if thread is not None:
+        return answer(await door.engine.waiting.of_thread(await door.engine.find(thread)))
+    return answer(await door.engine.waiting.all())
+
+
+@router.get("/gates/{gate}", response_model=GateView, summary="One gate, whole")
+async def gate(door: Through, gate: str) -> Response:
+    return answer(await door.engine.waiting.one(gate))
+
+
+@router.post("/gates/{gate}/answer", response_model=GateView, summary="Answer a gate; the first answer counts")
+async def answer_gate(door: Through, gate: str, body: shapes.Answer) -> Response:
+    given = AnswerGate(
+        decision=Decision(body.decision),
+        extent=body.extent,
+        pattern=body.pattern,
+        scope=Scope(body.scope),
+        lasts=int(body.lasts * 1000) if body.lasts is not None else None,
+        reason=body.reason,
+        replies=tuple(tuple(each) for each in body.replies),
+        sender=body.sender,
+    )
+    return answer(await door.engine.waiting.answer(gate, given))
+
+
+@router.post("/threads/{thread}/gates/accept", response_model=list[GateView], summary="Say yes to all that is open")
+async def accept_all(door: Through, thread: str, body: shapes.AcceptAll) -> Response:
+    return answer(await door.engine.waiting.accept_all(await door.engine.find(thread), body.sender))
+
+
+@router.get("/rules", response_model=list[RuleView], summary="The rules")
+async def rules(door: Through) -> Response:
+    return answer(await door.engine.waiting.rules())
+
+
+@router.post("/rules", response_model=RuleView, status_code=201, summary="Make a rule")
+async def add_rule(door: Through, body: shapes.NewRule) -> Response:
+    place = await door.engine.find(body.place) if body.scope == "thread" else body.place
+    new = NewRuleView(
+        effect=Effect(body.effect),
+        pattern=body.pattern,
+        kind=RuleKind(body.kind),
+        scope=Scope(body.scope),
+        place=place,
+        lasts=int(body.lasts * 1000) if body.lasts is not None else None,
+        sender=body.sender,
+    )
+    return answer(await door.engine.waiting.add_rule(new), 201)
+
+
+@router.delete("/rules/{rule}", response_model=RuleView, summary="Remove a rule")
+async def remove_rule(door: Through, rule: str) -> Response:
+    return answer(await door.engine.waiting.remove_rule(rule))
+
+
+@router.post("/rules/test", response_model=RuleTest, summary="What would become of a command, a change or a tool")
+async def test_rule(door: Through, body: shapes.RuleTest) -> Response:
+    kinds = {"command": GateKind.COMMAND, "change": GateKind.CHANGE, "tool": GateKind.PERMISSION}
+    paths = (body.subject,) if body.kind == "change" else ()
+    asked = Asked(kinds[body.kind], body.subject, paths=paths)
+    thread = await door.engine.find(body.thread) if body.thread else None
+    return answer(await door.engine.waiting.test_rule(asked, body.workspace, thread))

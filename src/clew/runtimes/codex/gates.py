@@ -1,0 +1,63 @@
+"""The requests of one app-server that wait for an answer. Each is answered once, whoever tries how often.
+
+Codex numbers its requests from 0 in each process. So a reference carries the mark of the process too, and one process's
+request is never taken for another's. The same request told again (a thread was resumed) is the same here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from clew.asking import Answer, Asked
+from clew.runtimes.codex import answers, wire
+from clew.runtimes.jsonrpc import RequestId
+
+
+class Pending:
+    def __init__(self, ref: str, method: str, request: wire.Request, send: Callable[[object], None]) -> None:
+        self.ref = ref
+        self.method = method
+        self.request = request
+        self.asked: Asked | None = None  # what a person was told
+        self.is_answered = False
+        self._send = send
+
+    @property
+    def thread(self) -> str:
+        return self.request.thread_id or self.request.conversation_id or ""
+
+    @property
+    def cancel_ends_the_turn(self) -> bool:
+        return self.method in answers.ENDS_THE_TURN
+
+    def answer(self, answer: Answer) -> bool:
+        """False: it was answered before. Raises BadInput where the answer does not fit, and RuntimeLost."""
+        if self.is_answered:
+            return False
+        result = answers.shape(self.method, self.request, answer)
+        self.is_answered = True
+        self._send(result)
+        return True
+
+
+class Gates:
+    def __init__(self, process: str, send: Callable[[RequestId, object], None]) -> None:
+        self._process = process
+        self._send = send
+        self._pending: dict[RequestId, Pending] = {}
+
+    def take_in(self, id: RequestId, method: str, params: msgspec.Raw) -> Pending | None:
+        """None: a kind of request that we do not know."""
+        if not answers.is_known(method):
+            return None
+        request = wire.read(params, wire.Request) or wire.Request()
+        fresh = Pending(f"{self._process}:{id}", method, request, lambda result: self._send(id, result))
+        return self._pending.setdefault(id, fresh)
+
+    def resolved(self, id: RequestId) -> Pending | None:
+        """Codex wants no answer any more: it has one, or the turn is over."""
+        if (pending := self._pending.pop(id, None)) is not None:
+            pending.is_answered = True
+        return pending

@@ -1,0 +1,220 @@
+"""Rows of gates. Every change of state is a compare-and-set: of two answers one counts."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from clew.asking import Answer, Asked, Gate, GateState
+from clew.model import Conversation
+from clew.store.base import Row, Tx
+
+_COLUMNS = (
+    "id, code, thread, turn, ref, asked, state, warning, answer, answered_by, why, card, surface, address, carried,"
+    " reminded, asked_at, answered_at, sent_at, closed_at"
+)
+_CHAIN = 32  # how far back a turn's continuations are followed
+
+
+def insert(tx: Tx, gate: Gate) -> None:
+    where = gate.where
+    tx.run(
+        f"INSERT INTO gates ({_COLUMNS}, subject)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        gate.id,
+        gate.code,
+        gate.thread,
+        gate.turn,
+        gate.ref,
+        msgspec.json.encode(gate.asked).decode(),
+        gate.state,
+        gate.warning,
+        _encoded(gate.answer),
+        gate.answered_by,
+        gate.why,
+        gate.card,
+        where.surface if where else None,
+        where.address if where else None,
+        int(gate.carried),
+        int(gate.reminded),
+        gate.asked_at,
+        gate.answered_at,
+        gate.sent_at,
+        gate.closed_at,
+        _digest(gate.asked),
+    )
+
+
+def get(tx: Tx, gate: str) -> Gate | None:
+    return _maybe(tx.one(f"SELECT {_COLUMNS} FROM gates WHERE id = ?", gate))
+
+
+def by_ref(tx: Tx, ref: str) -> Gate | None:
+    return _maybe(tx.one(f"SELECT {_COLUMNS} FROM gates WHERE ref = ?", ref))
+
+
+def by_code(tx: Tx, code: str) -> Gate | None:
+    """The newest gate with this code: an open one, if there is one, since codes are not given again so soon."""
+    return _maybe(tx.one(f"SELECT {_COLUMNS} FROM gates WHERE code = ? ORDER BY asked_at DESC, id DESC LIMIT 1", code))
+
+
+def is_taken(tx: Tx, code: str, since: int) -> bool:
+    """Whether a code is in use, or was not long ago."""
+    row = tx.one(
+        "SELECT 1 FROM gates WHERE code = ? AND (asked_at > ? OR state IN ('open', 'answered')) LIMIT 1", code, since
+    )
+    return row is not None
+
+
+def matching(tx: Tx, prefix: str) -> list[Gate]:
+    """Gates whose id begins so, at most two: enough to know whether it is unique."""
+    sql = f"SELECT {_COLUMNS} FROM gates WHERE id >= ? AND id < ? ORDER BY id LIMIT 2"
+    return _many(tx.all(sql, prefix, prefix + "~"))
+
+
+def all_open(tx: Tx, limit: int = 1000) -> list[Gate]:
+    """Everything that waits for a person, oldest first."""
+    sql = f"SELECT {_COLUMNS} FROM gates WHERE state = 'open' ORDER BY asked_at, id LIMIT ?"
+    return _many(tx.all(sql, limit))
+
+
+def open_codes(tx: Tx) -> dict[str, tuple[str, ...]]:
+    """By thread; costs what is open, not what ever was."""
+    found: dict[str, tuple[str, ...]] = {}
+    for row in tx.all("SELECT thread, code FROM gates WHERE state = 'open' ORDER BY asked_at, id"):
+        found[row["thread"]] = (*found.get(row["thread"], ()), row["code"])
+    return found
+
+
+def count_open(tx: Tx) -> int:
+    row = tx.one("SELECT count(*) AS n FROM gates WHERE state = 'open'")
+    return int(row["n"]) if row else 0
+
+
+def open_in(tx: Tx, thread: str) -> list[Gate]:
+    sql = f"SELECT {_COLUMNS} FROM gates WHERE thread = ? AND state = 'open' ORDER BY id"
+    return _many(tx.all(sql, thread))
+
+
+def of_thread(tx: Tx, thread: str, limit: int) -> list[Gate]:
+    """Newest first, whatever became of them."""
+    sql = f"SELECT {_COLUMNS} FROM gates WHERE thread = ? ORDER BY id DESC LIMIT ?"
+    return _many(tx.all(sql, thread, limit))
+
+
+def of_turn(tx: Tx, turn: str) -> list[Gate]:
+    return _many(tx.all(f"SELECT {_COLUMNS} FROM gates WHERE turn = ? ORDER BY id", turn))
+
+
+def on_card(tx: Tx, card: str) -> list[Gate]:
+    return _many(tx.all(f"SELECT {_COLUMNS} FROM gates WHERE card = ? ORDER BY id", card))
+
+
+def alike(tx: Tx, turn: str, asked: Asked) -> list[Gate]:
+    """Void gates about the very same thing, of this turn or of those that it continues; newest first."""
+    sql = (
+        "WITH RECURSIVE before (id, continues, depth) AS ("
+        " SELECT id, continues, 0 FROM turns WHERE id = ?"
+        " UNION ALL SELECT t.id, t.continues, b.depth + 1 FROM turns t JOIN before b ON t.id = b.continues"
+        " WHERE b.depth < ?)"
+        f" SELECT {_COLUMNS} FROM gates WHERE turn IN (SELECT id FROM before) AND state = 'void' AND subject = ?"
+        " ORDER BY id DESC"
+    )
+    return _many(tx.all(sql, turn, _CHAIN, _digest(asked)))
+
+
+def answer(tx: Tx, gate: Gate, given: Answer, by: str, at: int) -> bool:
+    """The first answer counts."""
+    return _moved(
+        tx,
+        gate,
+        GateState.OPEN,
+        "state = 'answered', answer = ?, answered_by = ?, answered_at = ?",
+        _encoded(given),
+        by,
+        at,
+    )
+
+
+def sending(tx: Tx, gate: Gate, at: int) -> bool:
+    """Written just before the answer leaves: it leaves at most once."""
+    sql = "UPDATE gates SET sent_at = ? WHERE id = ? AND state IN ('answered', 'expired') AND sent_at IS NULL"
+    return tx.run(sql, at, gate.id) == 1
+
+
+def taken(tx: Tx, gate: Gate, at: int) -> bool:
+    return _moved(tx, gate, GateState.ANSWERED, "state = 'taken', closed_at = ?", at)
+
+
+def void(tx: Tx, gate: Gate, why: str, at: int, *, carried: bool) -> bool:
+    """What was asked cannot be answered any more. `carried`: its unsent answer waits for the same question."""
+    return _moved(tx, gate, gate.state, "state = 'void', why = ?, closed_at = ?, carried = ?", why, at, int(carried))
+
+
+def expire(tx: Tx, gate: Gate, at: int) -> bool:
+    return _moved(tx, gate, GateState.OPEN, "state = 'expired', closed_at = ?", at)
+
+
+def reopen(tx: Tx, gate: Gate, warning: str) -> bool:
+    """Its answer had no effect: it is asked again."""
+    undone = "state = 'open', answer = NULL, answered_by = NULL, answered_at = NULL, sent_at = NULL, warning = ?"
+    return _moved(tx, gate, GateState.ANSWERED, undone, warning)
+
+
+def uncarry(tx: Tx, gate: Gate) -> bool:
+    """A carried answer is used: once."""
+    return tx.run("UPDATE gates SET carried = 0 WHERE id = ? AND carried = 1", gate.id) == 1
+
+
+def remind(tx: Tx, gate: Gate) -> bool:
+    return tx.run("UPDATE gates SET reminded = 1 WHERE id = ? AND state = 'open' AND reminded = 0", gate.id) == 1
+
+
+def set_card(tx: Tx, gate: str, card: str, where: Conversation) -> None:
+    tx.run("UPDATE gates SET card = ?, surface = ?, address = ? WHERE id = ?", card, where.surface, where.address, gate)
+
+
+def _moved(tx: Tx, gate: Gate, state: GateState, assignment: str, *params: Any) -> bool:
+    return tx.run(f"UPDATE gates SET {assignment} WHERE id = ? AND state = ?", *params, gate.id, state) == 1
+
+
+def _digest(asked: Asked) -> str:
+    return hashlib.sha256(asked.subject.encode(errors="replace")).hexdigest()
+
+
+def _encoded(answer: Answer | None) -> str | None:
+    return msgspec.json.encode(answer).decode() if answer else None
+
+
+def _many(rows: list[Row]) -> list[Gate]:
+    return [_gate(row) for row in rows]
+
+
+def _maybe(row: Row | None) -> Gate | None:
+    return _gate(row) if row else None
+
+
+def _gate(row: Row) -> Gate:
+    return Gate(
+        id=row["id"],
+        code=row["code"],
+        thread=row["thread"],
+        turn=row["turn"],
+        ref=row["ref"],
+        asked=msgspec.json.decode(row["asked"], type=Asked),
+        state=GateState(row["state"]),
+        asked_at=row["asked_at"],
+        warning=row["warning"],
+        answer=msgspec.json.decode(row["answer"], type=Answer) if row["answer"] else None,
+        answered_by=row["answered_by"],
+        answered_at=row["answered_at"],
+        sent_at=row["sent_at"],
+        closed_at=row["closed_at"],
+        why=row["why"],
+        card=row["card"],
+        where=Conversation(row["surface"], row["address"]) if row["surface"] else None,
+        carried=bool(row["carried"]),
+        reminded=bool(row["reminded"]),
+    )

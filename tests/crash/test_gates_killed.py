@@ -1,0 +1,170 @@
+"""Promise 6 with the real Codex: SIGKILL of the daemon, and of Codex alone, wherever a gate can stand. It always ends
+in one visible state that can be acted on, and a command that appends to a file counts: at most one line per yes."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.crash.conftest import Desk
+from tests.daemons import Clew
+
+BEFORE = ("gate.asked-not-stored", "gate.stored-not-shown")
+AFTER = ("gate.answered-not-sent", "gate.sending-not-sent", "gate.sent-not-taken", "gate.taken-not-recorded")
+
+
+def start(desk: Desk, folder: Path, more: str = "") -> tuple[str, Path]:
+    log = folder / "runs"
+    prompt = f"!shell echo ran >> {log}\n{more}!text the end"
+    accepted = desk.clew.json("start", prompt, "--notify", "webhook:x", "--workspace", str(folder))
+    return str(accepted["thread"]), log
+
+
+def open_gate(clew: Clew, thread: str) -> Any:
+    """The first that was opened there, as it is now."""
+    return clew.json("gates", clew.wait_for(thread, "gate.opened").data["data"]["gate"])
+
+
+def say_yes_until_done(clew: Clew, thread: str) -> list[Any]:
+    """Yes to whatever is asked, until the task is completed; the gates that it took."""
+    answered = []
+    for event in clew.events(thread):
+        if event.kind == "gate.opened":
+            gate = clew.json("gates", event.data["data"]["gate"])
+            # One that an earlier daemon left open may just now become void.
+            if gate["state"] == "open" and clew.run("approve", gate["code"]).code == 0:
+                answered.append(gate)
+        if event.kind == "thread.status" and event.data["data"]["status"] == "completed":
+            return answered
+    raise AssertionError("it never ends")
+
+
+def runs(log: Path) -> int:
+    return len(log.read_text().splitlines()) if log.exists() else 0
+
+
+def check(desk: Desk, thread: str) -> list[Any]:
+    """Nothing is left open, and one answer arrived. The gates of the thread, oldest first."""
+    gates = list(reversed(desk.clew.json("gates", "--thread", thread)))
+    assert {gate["state"] for gate in gates} <= {"taken", "void"}
+    assert all(gate["why"] for gate in gates if gate["state"] == "void")
+    assert desk.clew.json("gates") == []
+    desk.clew.wait_for(thread, "delivery.sent", delivery=f"{desk.clew.json('show', thread)['turn']}:final")
+    finals = [delivery for delivery in desk.hook.deliveries if delivery.json["kind"] == "final"]
+    assert [delivery.json["text"] for delivery in finals] == ["the end"]
+    desk.clew("down")
+    assert desk.clew.children() == []
+    return gates
+
+
+@pytest.mark.parametrize("point", BEFORE)
+def test_killed_before_the_gate_was_shown_it_is_asked_again(desk: Desk, tmp_path: Path, point: str) -> None:
+    pid = desk.clew.up(env={"CLEW_CRASH": point})
+    thread, log = start(desk, tmp_path)
+    desk.clew.wait_gone(pid)
+    desk.clew.up()
+    assert say_yes_until_done(desk.clew, thread)
+    check(desk, thread)
+    assert runs(log) == 1
+
+
+def test_killed_while_the_gate_is_shown_it_is_void_and_asked_anew(desk: Desk, tmp_path: Path) -> None:
+    desk.clew.up()
+    thread, log = start(desk, tmp_path)
+    shown = open_gate(desk.clew, thread)
+    [asked] = desk.hook.wait_for(1)
+    assert shown["code"] in asked.json["text"] and "echo ran" in asked.json["text"]
+    desk.clew.kill()
+    desk.clew.up()
+    desk.clew.wait_for(thread, "gate.void", gate=shown["id"])
+    [again] = say_yes_until_done(desk.clew, thread)
+    first, second = check(desk, thread)
+    assert (first["id"], first["state"]) == (shown["id"], "void") and second["id"] == again["id"]
+    assert again["title"] == shown["title"] and again["warning"] == "" and runs(log) == 1
+    told = [delivery.json["text"] for delivery in desk.hook.deliveries]
+    assert any(shown["code"] in text and "void" in text for text in told)
+
+
+@pytest.mark.parametrize("point", AFTER)
+def test_killed_after_the_yes_it_runs_at_most_once_for_it(desk: Desk, tmp_path: Path, point: str) -> None:
+    pid = desk.clew.up(env={"CLEW_CRASH": point})
+    thread, log = start(desk, tmp_path)
+    gate = open_gate(desk.clew, thread)
+    desk.clew.run("approve", gate["code"])  # its daemon may die before it has answered us
+    desk.clew.wait_gone(pid)
+    desk.clew.up()
+    again = say_yes_until_done(desk.clew, thread)
+    gates = check(desk, thread)
+    assert runs(log) <= 1 + len(again)
+    if point == "gate.answered-not-sent":
+        assert (len(again), runs(log)) == (0, 1), "a yes that never left counts for the same request, once"
+        assert gates[-1]["answered_by"] == gates[0]["answered_by"]
+    elif point != "gate.taken-not-recorded" or again:
+        assert all("may already have run" in each["warning"] for each in again)
+
+
+def test_a_yes_that_was_on_its_way_is_asked_anew_and_says_that_it_may_have_run(desk: Desk, tmp_path: Path) -> None:
+    pid = desk.clew.up(env={"CLEW_CRASH": "gate.sending-not-sent"})
+    thread, log = start(desk, tmp_path)
+    desk.clew.run("approve", open_gate(desk.clew, thread)["code"])
+    desk.clew.wait_gone(pid)
+    desk.clew.up()
+    [again] = say_yes_until_done(desk.clew, thread)
+    assert "may already have run" in again["warning"] and runs(log) == 1
+    check(desk, thread)
+
+
+def codex(clew: Clew) -> int:
+    return next(process.pid for process in clew.children() if "codex" in process.command)
+
+
+def test_codex_killed_while_the_gate_is_open_it_is_void_and_asked_anew(desk: Desk, tmp_path: Path) -> None:
+    desk.clew.up()
+    thread, log = start(desk, tmp_path)
+    shown = open_gate(desk.clew, thread)
+    os.kill(codex(desk.clew), signal.SIGKILL)
+    desk.clew.wait_for(thread, "gate.void", gate=shown["id"])
+    [again] = say_yes_until_done(desk.clew, thread)
+    assert again["id"] != shown["id"] and runs(log) == 1
+    check(desk, thread)
+
+
+@pytest.mark.parametrize("point", AFTER[:3])
+def test_codex_killed_after_the_yes_it_runs_at_most_once_for_it(desk: Desk, tmp_path: Path, point: str) -> None:
+    desk.clew.up(env={"CLEW_CRASH": f"{point}@children"})
+    thread, log = start(desk, tmp_path)
+    gate = open_gate(desk.clew, thread)
+    desk.clew("approve", gate["code"])
+    again = say_yes_until_done(desk.clew, thread)
+    again = [each for each in again if each["id"] != gate["id"]]
+    check(desk, thread)
+    assert runs(log) <= 1 + len(again)
+
+
+def test_a_codex_that_is_frozen_has_not_taken_the_yes_and_nobody_says_allowed(desk: Desk, tmp_path: Path) -> None:
+    desk.clew.up()
+    thread, log = start(desk, tmp_path)
+    gate = open_gate(desk.clew, thread)
+    pid = codex(desk.clew)
+    os.kill(pid, signal.SIGSTOP)
+    desk.clew("approve", gate["code"])
+    assert desk.clew.json("gates", gate["id"])["state"] == "answered" and runs(log) == 0
+    os.kill(pid, signal.SIGKILL)
+    [again] = [each for each in say_yes_until_done(desk.clew, thread) if each["id"] != gate["id"]]
+    assert "may already have run" in again["warning"] and runs(log) == 1
+    check(desk, thread)
+
+
+def test_stop_with_an_open_gate_leaves_nothing_to_answer_and_nothing_runs(desk: Desk, tmp_path: Path) -> None:
+    desk.clew.up()
+    thread, log = start(desk, tmp_path)
+    gate = open_gate(desk.clew, thread)
+    desk.clew("stop", thread)
+    desk.clew.wait_for(thread, "turn.ended")
+    late = desk.clew.run("approve", gate["code"])
+    assert late.code == 1 and "answered by" in late.err and runs(log) == 0
+    assert desk.clew.json("gates") == []
