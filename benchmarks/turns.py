@@ -108,7 +108,7 @@ async def desk(folder: Path) -> AsyncIterator[Desk]:
         home = Home(folder / "home")
         home.prepare()
         home.config.write_text(
-            f'[runtimes.codex]\nhome = "{codex}"\napproval_policy = "never"\n[http]\nport = 0\n'
+            f'[runtimes.codex]\nhome = "{codex}"\n[http]\nport = 0\n'
             f'[surfaces.webhook.x]\nurl = "{url}"\nsecret = "{SECRET}"\nworkspace = "{folder}"\n'
         )
         await asyncio.to_thread(ensure_daemon, home, lambda line: None)

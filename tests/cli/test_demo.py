@@ -17,7 +17,8 @@ import pytest
 
 from tests.daemons import carrying
 
-STEPS = ["prepare", "start", "stream", "kill", "back", "continue", "deliver", "resume", "verify", "down"]
+STEPS = ["prepare", "start", "stream", "kill", "back", "continue", "deliver", "ask", "approve", "resume", "verify"]
+STEPS += ["down"]
 PATIENCE = 100.0
 
 

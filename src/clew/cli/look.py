@@ -48,7 +48,7 @@ def _none(is_filtered: bool, history: bool) -> str:
 
 
 def _paint(cell: str) -> str:
-    colour = {"running": 32, "suspended": 33, "damaged": 31, "cancelled": 2}.get(cell.strip())
+    colour = {"running": 32, "waiting": 33, "suspended": 33, "damaged": 31, "cancelled": 2}.get(cell.strip())
     return painted(cell, colour, sys.stdout) if colour else cell
 
 
@@ -64,7 +64,7 @@ def show_command(out: Out, thread: str) -> None:
         return
     for line in table([(name, value) for name, value in _described(view) if value]):
         out.line(line)
-    if view["status"] == "suspended":
+    if view["status"] == "suspended" or view["gates"]:
         out.say(next_step(view))
     else:
         out.hint(next_step(view))
@@ -77,9 +77,10 @@ def _described(view: Any) -> list[tuple[str, str]]:
         ("id", view["id"]),
         ("title", view["title"]),
         ("status", f"{view['status']}{waits}"),
-        ("waits for", view["suspend_message"] or ""),
+        ("waits for", view["suspend_message"] or ", ".join(f"an answer to {code}" for code in view["gates"])),
         ("kind", view["kind"]),
         ("runtime", " ".join(part for part in (view["runtime"], view["model"], view["effort"]) if part)),
+        ("policy", view["policy"]),
         ("workspace", view["workspace"]),
         ("turn", view["turn"] or ""),
         ("queued", str(view["queued"] or "")),
@@ -95,6 +96,8 @@ def _described(view: Any) -> list[tuple[str, str]]:
 def next_step(view: Any) -> str:
     """The next useful command in a thread."""
     name = view["id"]
+    if view["gates"]:
+        return f"clew gates {view['gates'][0]} shows what it asks; clew approve {view['gates'][0]} says yes"
     return {
         "running": f"clew watch {name} looks on; clew stop {name} stops it",
         "suspended": f"clew resume {name} --supplement {_ANSWERS.get(view['suspended_by'], _ANY_ANSWER)}",

@@ -39,8 +39,10 @@ def _common(one: str, other: str) -> int:
 
 def _row(thread: Any, name: str, now: float) -> tuple[str, ...]:
     old = age(now - thread["created_at"] / 1000) if thread["created_at"] else ""
-    waits = thread["suspend_message"] or thread["last_line"] or ""
-    return name, thread["status"], one_line(thread["title"]), thread["runtime"], old, one_line(waits)
+    asks = f"asks: clew gates {thread['gates'][0]}" if thread["gates"] else ""
+    waits = thread["suspend_message"] or asks or thread["last_line"] or ""
+    status = "waiting" if asks and thread["status"] == "running" else thread["status"]
+    return name, status, one_line(thread["title"]), thread["runtime"], old, one_line(waits)
 
 
 def _shares(widths: Sequence[int], room: int | None) -> tuple[int, int]:

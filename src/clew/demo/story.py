@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -28,6 +29,8 @@ class Story:
         self._hear = hear
         self._client = stage.client
         self._turn = ""
+        self._resumed = ""
+        self._gate = ""
         self._pid = 0
         self._events: Iterator[Event] = iter(())
 
@@ -40,6 +43,8 @@ class Story:
         yield "back", self._back
         yield "continue", self._continue
         yield "deliver", self._deliver
+        yield "ask", self._ask
+        yield "approve", self._approve
         yield "resume", self._resume
         yield "verify", self._verify
         if not keep:
@@ -108,19 +113,40 @@ class Story:
         at = time.strftime("%H:%M:%S", time.localtime(receipt["sent_at"] / 1000))
         return {"target": receipt["conversation"], "receipt": receipt["message_id"], "at": at}
 
-    def _resume(self) -> dict[str, object]:
+    def _ask(self) -> dict[str, object]:
         body = {"message_id": new_message_id(), "supplement": words.SUPPLEMENT}
-        turn = self._client.post("threads", self.thread, "resume", body=body)["turn"]
-        text = self._text(self._ended(turn))
-        if words.REQUEST not in text:
+        self._resumed = self._client.post("threads", self.thread, "resume", body=body)["turn"]
+        self._until("gate.opened", lambda event: event.data["turn"] == self._resumed)
+        [gate] = self._client.get("gates")
+        if words.MARK not in gate["title"] or self._mark.exists():
+            raise Unexpected(words.GOT.format(found=f"`{gate['title']}`"))
+        self._gate = gate["id"]
+        return {"command": words.MARK, "code": gate["code"]}
+
+    def _approve(self) -> dict[str, object]:
+        self._client.post("gates", self._gate, "answer", body={"decision": "accept"})
+        self._until("gate.taken", lambda event: event.data["data"]["gate"] == self._gate)
+        return {}
+
+    def _resume(self) -> dict[str, object]:
+        text = self._text(self._ended(self._resumed))
+        if words.REQUEST not in text or not self._has_run_once():
             raise Unexpected(words.GOT.format(found=f"“{text}”"))
-        self._until("delivery.sent", lambda event: event.data["data"]["delivery"] == f"{turn}:final")
-        self._expect_received(f"{self._turn}:final", f"{turn}:final")
+        self._until("delivery.sent", lambda event: event.data["data"]["delivery"] == f"{self._resumed}:final")
+        self._expect_received(f"{self._turn}:final", f"{self._resumed}:final")
         return {"text": text.splitlines()[0]}
 
+    def _has_run_once(self) -> bool:
+        """The scripted runtime only says that it runs something."""
+        return self._stage.runtime != "codex" or self._mark.read_text() == "here\n"
+
+    @property
+    def _mark(self) -> Path:
+        return self._stage.workspace / words.MARK.split()[-1]
+
     def _expect_received(self, *keys: str) -> None:
-        """That these came, in this order, each once, and nothing else."""
-        got = tuple(taken["key"] for taken in self._stage.received())
+        """That these answers came, in this order, each once, and no other."""
+        got = tuple(taken["key"] for taken in self._stage.received() if taken["key"].endswith(":final"))
         if got != keys:
             raise Unexpected(words.GOT.format(found=f"{len(got)}: {', '.join(got)}"))
 

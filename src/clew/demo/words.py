@@ -8,7 +8,11 @@ THREAD = "never lose the thread that leads you back out of the maze"  # what the
 DAYLIGHT = "Here is daylight."
 HOLD = "minotaur"
 PROMPT = f"{REQUEST}\n!slow 12 70\n!hold {HOLD}\n!text {DAYLIGHT}"
-SUPPLEMENT = "By the way: the labyrinth has a second way out. What did I ask you first?\n!recall"
+MARK = "echo here >> way-out"
+SUPPLEMENT = (
+    "By the way: the labyrinth has a second way out. Mark it. What did I ask you first?"
+    f"\n!approve {MARK}\n!recall"
+)
 
 TITLE = "One thread of work, and a daemon that is killed under it. No account needed; nothing of yours is touched."
 NO_CODEX = "Codex cannot be used here, so the story is played by the built-in runtime instead: {why}"
@@ -22,7 +26,9 @@ DOING = {
     "back": "waiting for its supervisor",
     "continue": "waiting for the end of the work",
     "deliver": "asking the receiver what it got",
-    "resume": "picking the finished thread up again",
+    "ask": "picking the finished thread up again",
+    "approve": "saying yes",
+    "resume": "waiting for its answer",
     "verify": "checking every hash",
     "down": "putting everything away",
 }
@@ -34,7 +40,9 @@ DONE = {
     "back": "its supervisor brings it back: pid {pid}",
     "continue": "the work that was cut is continued, and comes to its end: “{text}”",
     "deliver": "its answer arrived exactly once, at {target}; receipt {receipt}, {at}",
-    "resume": "the finished thread is resumed with new information, and knows its past: “{text}”",
+    "ask": "the finished thread is resumed with new information, and asks before it acts: `{command}` ({code})",
+    "approve": "a person says yes, and the agent took it",
+    "resume": "the command ran once, and the thread knows its past: “{text}”",
     "verify": "its history verifies: {nodes} nodes, each with the right hash",
     "down": "clew down: nothing is left running",
 }
@@ -67,7 +75,9 @@ EXPECTED = {
     "back": "the supervisor to bring the daemon back",
     "continue": "the turn that was cut to be continued to its end",
     "deliver": "one answer, delivered once",
-    "resume": "an agent that remembers the first request",
+    "ask": "an agent that asks first",
+    "approve": "an agent that takes the yes",
+    "resume": "one run for one yes, and an agent that remembers the first request",
     "verify": "a sound history",
     "down": "no process to be left",
 }
