@@ -75,7 +75,7 @@ def test_the_story_is_told_with_the_real_codex_and_nothing_is_left(place: Place)
     assert "the real Codex" in lines[0]
     assert "“never lose the thread that leads you back out of the maze”" in lines[2]
     assert "arrived exactly once, at webhook:demo; receipt received-1" in lines[6]
-    assert "The first was: Lead me out of the labyrinth" in lines[7]
+    assert "The first was: Lead me out of the labyrinth" in lines[9]
     assert "\x1b" not in printed
     assert place.left() == []
 
