@@ -28,7 +28,12 @@ def to_card(chance: random.Random, post: Post, now: float) -> Iterator[Letter]:
         text = chance.choice(BARE) if chance.random() < 0.5 else chance.choice(CODED).format(chance.choice(codes(post)))
         where = post.conversation if chance.random() < 0.85 else f"room-{chance.randrange(4)}"
         copies = 1 if chance.random() < 0.8 else 2
-        yield Letter(now + wait, where, f"re-{post.key}-{number}", text, copies)
+        yield Letter(now + wait, where, f"re-{post.key}-{number}", text, copies, late=delay(chance))
+
+
+def delay(chance: random.Random) -> float:
+    """How long a message is on its way, in seconds: now and then so long that what it meant has changed."""
+    return chance.random() * 15 if chance.random() < 0.15 else 0.0
 
 
 def to_question(chance: random.Random, post: Post, now: float) -> Iterator[Letter]:

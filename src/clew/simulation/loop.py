@@ -52,6 +52,10 @@ class VirtualLoop(asyncio.SelectorEventLoop):
             raise AtRest
         self._now += max(timeout, 0.0)
 
+    def doom(self) -> None:
+        """It does not come to its next step."""
+        self._left = 0
+
     def live(self, main: Coroutine[Any, Any, None], on_death: Callable[[], None]) -> bool:
         """Run until nothing is left to happen (True) or until it is killed (False)."""
         asyncio.set_event_loop(self)

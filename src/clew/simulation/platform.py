@@ -39,6 +39,7 @@ class Letter:
     text: str
     copies: int = 1
     queue: bool = False
+    late: float = 0.0  # seconds that it is on its way
 
 
 CLASSES = {
@@ -126,7 +127,7 @@ class SimulatedSurface:
             self._platform.replies = before
 
     async def _receive(self, inbox: Inbox, letter: Letter) -> None:
-        await asyncio.sleep(max(0.0, letter.at - asyncio.get_running_loop().time()))
+        await asyncio.sleep(max(0.0, letter.at + letter.late - asyncio.get_running_loop().time()))
         while letter.copies > 0:
             where = Conversation(self.name, letter.conversation)
             said_at = self._platform.clock(letter.at)

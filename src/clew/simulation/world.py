@@ -9,6 +9,7 @@ import sqlite3
 from dataclasses import dataclass, field
 from functools import partial
 
+from clew import crash
 from clew.clock import encode_ulid, next_ulid
 from clew.config import Config, GatesConfig, TurnsConfig
 from clew.engine import Engine
@@ -116,6 +117,7 @@ class World:
         self.lives = 0
         self.rested = False
         self.time = 0.0
+        self.doom = random.Random(f"doom {self.seed}")
         self.disk = random.Random(f"disk {self.seed}")
         self.full_disks = self.chance.choice((0, 0, 5, 20))
         self.acts = people.plan(random.Random(f"people {self.seed}"), self.chance.randrange(12))
@@ -130,17 +132,29 @@ class World:
     def tell(self, line: str) -> None:
         self.timeline.append(f"{self.clock.monotonic():9.3f}  {line}")
 
-    def live_once(self, steps: int) -> bool:
+    def live_once(self, steps: int, *, mortal: bool = True) -> bool:
         """One daemon, from its start until it is at rest (True) or dead (False)."""
         self.lives += 1
         self.clock.start = self.time
         loop = VirtualLoop(self.time, steps)
         life = Life(Inline(self.connection, self._disk_is_full), SimulatedSurface(self.platform), self.ledger)
         self.timeline.append(f"{self.time:9.3f}  daemon {self.lives} starts")
-        rested = loop.live(self._daemon(life), life.end)
+        crash.hook = partial(self._pass, loop, life) if mortal else None
+        try:
+            rested = loop.live(self._daemon(life), life.end)
+        finally:
+            crash.hook = None
         self.time = self.clock.start = loop.time()
         self.timeline.append(f"{self.time:9.3f}  daemon {self.lives} {'rests' if rested else 'is killed'}")
         return rested
+
+    def _pass(self, loop: VirtualLoop, life: Life, point: str) -> None:
+        """At a named point, between one side effect and the next, a daemon dies more often than elsewhere. From here on it
+        reaches nothing."""
+        if life.executor.alive and self.doom.random() < (0.04 if point.startswith("gate.") else 0.01):
+            self.tell(f"killed at {point}")
+            life.end()
+            loop.doom()
 
     async def _daemon(self, life: Life) -> None:
         store = Store(life.executor, self.store_id)
@@ -178,7 +192,8 @@ class World:
             where = f"room-{self.chance.randrange(4)}"
             copies = 1 if self.chance.random() < 0.7 else self.chance.randrange(2, 4)
             text = f"please {number}" if self.chance.random() < 0.85 else self.chance.choice(answers.BARE)
-            letter = Letter(at, where, f"m{number}", text, copies, self.chance.random() < 0.3)
+            late = answers.delay(self.chance)
+            letter = Letter(at, where, f"m{number}", text, copies, self.chance.random() < 0.3, late)
             self.platform.letters.append(letter)
 
     def _reply(self, post: Post) -> None:
@@ -199,7 +214,7 @@ def play(seed: int, *, letters: int = 18, deaths: int = 4) -> World:
             break
         world.time += world.chance.expovariate(1 / 3)
     for _ in range(LAST_TRIES):
-        world.rested = world.live_once(LONGEST)
+        world.rested = world.live_once(LONGEST, mortal=False)
         if world.rested:
             break
     return world
