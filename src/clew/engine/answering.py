@@ -48,10 +48,10 @@ def choose(tx: Tx, core: Core, gate: Gate, choice: Choice, by: str) -> Gate:
 def choose_all(tx: Tx, core: Core, open_now: Sequence[Gate], by: str) -> list[Gate]:
     """Yes to every approval; questions have to be answered one by one."""
     asked = [gate for gate in open_now if gate.asked.kind is not GateKind.QUESTION]
-    if not asked:
-        raise Refused("Nothing here waits for a yes; `clew gates` lists what is open.")
     yes = Answer(Decision.ACCEPT)
     still = [gate for gate in asked if (now := gates.get(tx, gate.id)) and now.state is GateState.OPEN]
+    if not still:
+        raise Refused("Nothing here waits for a yes; `clew gates` lists what is open.")
     return [choose(tx, core, gate, Choice(Word.ACCEPT, "allow", yes), by) for gate in still]
 
 
@@ -63,24 +63,33 @@ def as_message(gate: Gate, answer: Answer) -> str:
 
 def at_gates(tx: Tx, core: Core, thread: Thread, inbound: Inbound) -> Arrival | Inbound | None:
     """What a message means where gates are open. None: nothing; an Inbound: it is said to the agent, in these words."""
-    open_now = gates.open_in(tx, thread.id)
     said = replies.typed(inbound.text)
-    if inbound.attachments or (not open_now and said.code is None):
+    seen = _seen(tx, thread, inbound.sees)
+    if inbound.attachments or inbound.queue or (not seen and said.code is None):
         return None
     try:
-        return _read(tx, core, thread, inbound, open_now, said)
+        return _read(tx, core, thread, inbound, seen, said)
     except (BadInput, NotFound, Refused) as error:
         return Arrival(Fate.REFUSED, thread.id, None, error.message)
 
 
+def _seen(tx: Tx, thread: Thread, codes: Sequence[str] | None) -> list[Gate]:
+    """What a reply without a code can mean: what its sender sees, be it closed by now, else what is open. Nobody says
+    yes to what came a moment ago and is not on their screen yet."""
+    if codes is None:
+        return gates.open_in(tx, thread.id)
+    found = (gates.by_code(tx, code) for code in codes)
+    return [gate for gate in found if gate is not None and gate.thread == thread.id]
+
+
 def _read(
-    tx: Tx, core: Core, thread: Thread, inbound: Inbound, open_now: Sequence[Gate], said: replies.Typed
+    tx: Tx, core: Core, thread: Thread, inbound: Inbound, seen: Sequence[Gate], said: replies.Typed
 ) -> Arrival | Inbound | None:
     if said.is_all:
         _may(core, inbound)
-        answered = choose_all(tx, core, open_now, inbound.sender)
+        answered = choose_all(tx, core, seen, inbound.sender)
         return Arrival(Fate.ANSWER, thread.id, answered[0].turn, words.all_on_their_way(len(answered)))
-    gate = _which(tx, thread, open_now, said)
+    gate = _which(tx, thread, seen, said)
     choice = replies.meant(said, gate, thread.workspace) if gate is not None else None
     if gate is None or choice is None:
         return None
@@ -92,17 +101,17 @@ def _read(
     return Arrival(Fate.ANSWER, thread.id, gate.turn, words.on_its_way(answered_gate))
 
 
-def _which(tx: Tx, thread: Thread, open_now: Sequence[Gate], said: replies.Typed) -> Gate | None:
-    if said.code is None and len(open_now) <= 1:
-        return open_now[0] if open_now else None
+def _which(tx: Tx, thread: Thread, seen: Sequence[Gate], said: replies.Typed) -> Gate | None:
+    if said.code is None and len(seen) <= 1:
+        return seen[0] if seen else None
     if said.code is None:
         if not said.is_bare:
             return None
-        codes = [f"`{gate.code} {said.rest}`" for gate in open_now]
+        codes = [f"`{gate.code} {said.rest}`" for gate in seen]
         raise Refused(f"Which one? Reply {' or '.join(codes)}.")
     gate = gates.by_code(tx, said.code)
     if gate is None:
-        if open_now or said.rest.lower() in replies.YES | replies.NO:
+        if seen or said.rest.lower() in replies.YES | replies.NO:
             raise NotFound(f"There is no gate {said.code}; `clew gates` lists what is open.")
         return None
     if gate.thread != thread.id:
