@@ -31,7 +31,7 @@ from clew.store.migrate import migrate
 from clew.store.sqlite import Inline, SqliteConnection
 
 INTERLEAVINGS = 10_000
-CHUNKS = 8
+CHUNKS = 20
 COMMANDS = ("make", "make deploy", "rm -r build")
 
 
