@@ -185,7 +185,7 @@ async def test_two_at_once_are_answered_in_any_order(session: CodexSession, tmp_
 async def test_cancelling_one_of_two_ends_the_turn_and_the_other_with_it(
     session: CodexSession, sent: list[str], tmp_path: Path
 ) -> None:
-    """Whether Codex still says of the other that it is settled depends on who is faster; the end of the turn says it."""
+    """Whether Codex still says that the other is settled depends on who is faster; the turn's end says it too."""
     events = session.run(request("!both touch one | touch two\n!text done"))
     first, second = await next_of(events, GateOpened), await next_of(events, GateOpened)
     assert await session.answer(first.ref, CANCEL)

@@ -29,7 +29,7 @@ class Turns:
         self._ready: dict[str, None] = {}  # threads to look at, in order
         self._held: set[str] = set()  # threads that are not recovered yet
         self._wake = asyncio.Event()
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Task[None], str] = {}  # and their turns
         self._settling = False
 
     def committed(self, entries: Sequence[Entry]) -> None:
@@ -59,17 +59,18 @@ class Turns:
                 self._wake.clear()
                 for turn in await self._claim():
                     task = group.create_task(self._guarded(turn))
-                    self._running.add(task)
+                    self._running[task] = turn.id
                     task.add_done_callback(self._done)
 
     async def settle(self, grace: float) -> None:
-        """Start nothing more, and give what runs some time to end."""
+        """Start nothing more, and give what runs some time to end. What waits for a person would not end by itself."""
         self._settling = True
-        if self._running:
-            await asyncio.wait(set(self._running), timeout=grace)
+        busy = {task for task, turn in self._running.items() if not self._runner.waits(turn)}
+        if busy:
+            await asyncio.wait(busy, timeout=grace)
 
     def _done(self, task: asyncio.Task[None]) -> None:
-        self._running.discard(task)
+        self._running.pop(task, None)
         self._wake.set()
 
     async def _claim(self) -> list[Turn]:
