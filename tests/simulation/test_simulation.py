@@ -12,8 +12,11 @@ import pytest
 
 from clew.runtimes.scripted.session import ScriptedSession
 from clew.simulation import judge, play
-from clew.store import deliveries, turns
+from clew.store import deliveries, gates, turns
 
+answering = importlib.import_module("clew.engine.answering")
+asking = importlib.import_module("clew.engine.gates")
+cards = importlib.import_module("clew.engine.cards")
 admission = importlib.import_module("clew.engine.inbox")
 ending = importlib.import_module("clew.engine.ending")
 SEEDS = 400
@@ -51,7 +54,27 @@ def _faults() -> dict[str, tuple[object, str, Any]]:
     def forgetful(self: Any, tx: Any, inbound: Any) -> Any:
         return decide(self, tx, replace(inbound, message_id=f"{inbound.message_id}#{next(drawn)}"))
 
+    def whoever_comes_last(tx: Any, gate: Any, given: Any, by: str, at: int) -> bool:
+        tx.run("UPDATE gates SET state = 'open' WHERE id = ? AND state IN ('answered', 'taken')", gate.id)
+        return bool(first_answer(tx, replace(gate, state="open"), given, by, at))
+
+    def used_again_and_again(tx: Any, gate: Any) -> bool:
+        return True
+
+    def whenever_it_was_said(self: Any, gate: Any) -> bool:
+        return False
+
+    def drawn_once(tx: Any, core: Any, gate: Any) -> None:
+        return None
+
+    first_answer = gates.answer
     return {
+        "a later answer replaces the first": (gates, "answer", whoever_comes_last),
+        "an unsent yes is used more than once": (gates, "uncarry", used_again_and_again),
+        "a word of before answers a gate": (answering.Heard, "is_early", whenever_it_was_said),
+        "cards are not redrawn": (cards, "redraw", drawn_once),
+        "gates of a turn that is over stay open": (ending, "settle_ended", forgotten),
+        "a request that comes again is not noticed": (asking, "_asked_again", forgotten),
         "a repeated message is not recognised": (admission.Admission, "_decide", forgetful),
         "a dead daemon's turns are not looked up": (ScriptedSession, "record", never_ran),
         "a half-sent delivery is taken for unsent": (deliveries, "release_sending", no_doubt),

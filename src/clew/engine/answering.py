@@ -4,7 +4,7 @@ queued behind the turn that waits for it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from clew.asking import Answer, Decision, Effect, Gate, GateKind, GateState, Rule, Scope
 from clew.engine import replies, rules, words
@@ -12,7 +12,7 @@ from clew.engine.choices import Choice, NewRule, Word
 from clew.engine.core import Core
 from clew.engine.gates import answer_gate, take
 from clew.errors import BadInput, NotFound, Refused
-from clew.model import Fate, Inbound, Thread
+from clew.model import Conversation, Fate, Inbound, Thread, ThreadStatus
 from clew.store import Tx, gates, threads
 from clew.store import rules as rows
 from clew.store.inbox import Arrival
@@ -61,62 +61,128 @@ def as_message(gate: Gate, answer: Answer) -> str:
     return "\n".join(f"{question.text}\n{said.get(question.id, '')}" for question in gate.asked.questions)
 
 
-def at_gates(tx: Tx, core: Core, thread: Thread, inbound: Inbound) -> Arrival | Inbound | None:
-    """What a message means where gates are open. None: nothing; an Inbound: it is said to the agent, in these words."""
-    said = replies.typed(inbound.text)
-    seen = _seen(tx, thread, inbound.sees)
-    if inbound.attachments or inbound.queue or (not seen and said.code is None):
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A message where gates are open: what was typed, and which gates it can mean."""
+
+    inbound: Inbound
+    thread: Thread | None  # what is said here goes to it
+    said: replies.Typed
+    open_now: Sequence[Gate]
+
+    def is_own(self, gate: Gate) -> bool:
+        return self.thread is not None and gate.thread == self.thread.id
+
+    def is_early(self, gate: Gate) -> bool:
+        """Said before it was asked, so that it can mean it only by its code. Many platforms tell whole seconds."""
+        sent = self.inbound.sent_at
+        return self.said.code is None and sent is not None and sent // 1000 < gate.asked_at // 1000
+
+
+def at_gates(tx: Tx, core: Core, thread: Thread | None, inbound: Inbound) -> Arrival | Inbound | None:
+    """What a message means where gates are open: those of the conversation's thread, and those that are shown there.
+    None: nothing; an Inbound: it is said to the agent that asked in passing, in these words."""
+    heard = Heard(inbound, thread, replies.typed(inbound.text), _meanable(tx, thread, inbound))
+    if inbound.attachments or inbound.queue or (not heard.open_now and heard.said.code is None):
         return None
     try:
-        return _read(tx, core, thread, inbound, seen, said)
+        return _read(tx, core, heard)
     except (BadInput, NotFound, Refused) as error:
-        return Arrival(Fate.REFUSED, thread.id, None, error.message)
+        return Arrival(Fate.REFUSED, thread.id if thread else None, None, error.message)
 
 
-def _seen(tx: Tx, thread: Thread, codes: Sequence[str] | None) -> list[Gate]:
+def _meanable(tx: Tx, thread: Thread | None, inbound: Inbound) -> list[Gate]:
     """What a reply without a code can mean: what its sender sees, be it closed by now, else what is open. Nobody says
     yes to what came a moment ago and is not on their screen yet."""
-    if codes is None:
-        return gates.open_in(tx, thread.id)
-    found = (gates.by_code(tx, code) for code in codes)
+    if inbound.sees is None or thread is None:
+        return _open_here(tx, thread, inbound.conversation)
+    found = (gates.by_code(tx, code) for code in inbound.sees)
     return [gate for gate in found if gate is not None and gate.thread == thread.id]
 
 
-def _read(
-    tx: Tx, core: Core, thread: Thread, inbound: Inbound, seen: Sequence[Gate], said: replies.Typed
-) -> Arrival | Inbound | None:
-    if said.is_all:
-        _may(core, inbound)
-        answered = choose_all(tx, core, seen, inbound.sender)
-        return Arrival(Fate.ANSWER, thread.id, answered[0].turn, words.all_on_their_way(len(answered)))
-    gate = _which(tx, thread, seen, said)
-    choice = replies.meant(said, gate, thread.workspace) if gate is not None else None
+def _open_here(tx: Tx, thread: Thread | None, where: Conversation) -> list[Gate]:
+    """A thread that is suspended has a question of its own: bare words answer that one."""
+    shown = gates.open_at(tx, where)
+    if thread is None:
+        return shown
+    own = gates.open_in(tx, thread.id) if thread.status is not ThreadStatus.SUSPENDED else []
+    return [*own, *(gate for gate in shown if gate.thread != thread.id)]
+
+
+def _read(tx: Tx, core: Core, heard: Heard) -> Arrival | Inbound | None:
+    if heard.said.is_all:
+        return _all(tx, core, heard)
+    _guard_secrets(heard)
+    gate = _which(tx, heard)
+    choice = _meant(tx, heard, gate) if gate is not None else None
     if gate is None or choice is None:
         return None
-    _may(core, inbound)
-    _not_in_public(core, gate, inbound)
-    answered_gate = choose(tx, core, gate, choice, inbound.sender)
-    if not gate.asked.blocking:
-        return replace(inbound, text=as_message(gate, choice.answer))
-    return Arrival(Fate.ANSWER, thread.id, gate.turn, words.on_its_way(answered_gate))
+    if heard.is_early(gate):
+        raise Refused(words.said_before(gate.code, heard.said.rest))
+    _may(core, heard.inbound)
+    answered = choose(tx, core, gate, choice, heard.inbound.sender)
+    if not gate.asked.blocking and choice.answer.decision is Decision.REPLY:
+        return replace(heard.inbound, text=as_message(gate, choice.answer), thread=gate.thread)
+    return Arrival(Fate.ANSWER, gate.thread, gate.turn, words.on_its_way(answered))
 
 
-def _which(tx: Tx, thread: Thread, seen: Sequence[Gate], said: replies.Typed) -> Gate | None:
-    if said.code is None and len(seen) <= 1:
-        return seen[0] if seen else None
+def _all(tx: Tx, core: Core, heard: Heard) -> Arrival:
+    """Yes to what was there to be seen when it was said."""
+    _may(core, heard.inbound)
+    early = [gate.code for gate in heard.open_now if heard.is_early(gate)]
+    meant = [gate for gate in heard.open_now if gate.code not in early]
+    if early and not meant:
+        raise Refused(words.said_before(early[0], heard.said.rest))
+    answered = choose_all(tx, core, meant, heard.inbound.sender)
+    return Arrival(Fate.ANSWER, answered[0].thread, answered[0].turn, words.all_on_their_way(len(answered)))
+
+
+def _which(tx: Tx, heard: Heard) -> Gate | None:
+    said, open_now = heard.said, heard.open_now
+    if said.code is None and len(open_now) <= 1:
+        return open_now[0] if open_now else None
     if said.code is None:
         if not said.is_bare:
             return None
-        codes = [f"`{gate.code} {said.rest}`" for gate in seen]
+        codes = [f"`{gate.code} {said.rest}`" for gate in open_now]
         raise Refused(f"Which one? Reply {' or '.join(codes)}.")
     gate = gates.by_code(tx, said.code)
     if gate is None:
-        if seen or said.rest.lower() in replies.YES | replies.NO:
+        if open_now or said.rest.lower() in replies.YES | replies.NO:
             raise NotFound(f"There is no gate {said.code}; `clew gates` lists what is open.")
         return None
-    if gate.thread != thread.id:
+    if not heard.is_own(gate) and gate.where != heard.inbound.conversation:
         raise Refused(f"{gate.code} belongs to another thread; answer it there.")
     return gate
+
+
+def _meant(tx: Tx, heard: Heard, gate: Gate) -> Choice | None:
+    """What it chooses there. Free words mean a gate only in its own conversation and after it was asked; words behind
+    the code of something long settled are about it, not an answer to it."""
+    if _is_secret(gate) and heard.said.code is not None and not heard.said.is_stop:
+        raise Refused(words.secret(gate.code))
+    if replies.is_free(heard.said, gate) and (heard.is_early(gate) or not heard.is_own(gate)):
+        return None
+    asker = threads.get(tx, gate.thread)
+    try:
+        choice = replies.meant(heard.said, gate, asker.workspace if asker else "")
+    except BadInput:
+        if gate.state is GateState.OPEN:
+            raise
+        return None
+    if choice is not None and _is_secret(gate) and choice.answer.decision is Decision.REPLY:
+        raise Refused(words.secret(gate.code))
+    return choice
+
+
+def _guard_secrets(heard: Heard) -> None:
+    """Where a secret is asked for, plain words may be it. They must not become a message: history would keep them."""
+    if heard.said.code is not None or heard.said.is_bare:
+        return
+    for gate in heard.open_now:
+        hidden = [question for question in gate.asked.questions if question.secret]
+        if heard.is_own(gate) and not heard.is_early(gate) and any(each.free or not each.options for each in hidden):
+            raise Refused(words.secret(gate.code))
 
 
 def _may(core: Core, inbound: Inbound) -> None:
@@ -125,10 +191,8 @@ def _may(core: Core, inbound: Inbound) -> None:
         raise Refused(f"{inbound.sender} may not answer gates here; `gates.approvers` in config.toml names who may.")
 
 
-def _not_in_public(core: Core, gate: Gate, inbound: Inbound) -> None:
-    hidden = any(question.secret for question in gate.asked.questions)
-    if hidden and inbound.conversation.surface != core.desk:
-        raise Refused(f"The answer to {gate.code} is secret: give it with `clew answer {gate.code}`, not here.")
+def _is_secret(gate: Gate) -> bool:
+    return any(question.secret for question in gate.asked.questions)
 
 
 def _check(gate: Gate, answer: Answer) -> None:

@@ -4,19 +4,21 @@ surface can edit, and one more line where it cannot. It never decides and never 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, count, takewhile
 
 from clew.asking import Decision, Gate, GateKind, GateState
 from clew.engine.choices import choices
 from clew.engine.core import Core
 from clew.engine.owing import owe, owed_to
-from clew.model import Conversation, DeliveryKind, DeliveryState, Thread, Turn
+from clew.model import Conversation, Delivery, DeliveryKind, DeliveryState, Thread, Turn
 from clew.seen import exactly, shortened
 from clew.store import Tx, deliveries, gates, threads, turns
 
 GATHER = 150  # milliseconds in which gates that are opened together come onto one card
 DETAIL = 3000  # characters of a diff that a card shows; the whole is one command away
 TITLE = 160
+REMIND, AGAIN = "remind", "again"  # how the deliveries are called that say it once more
 
 
 def show(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
@@ -31,30 +33,66 @@ def show(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
         owe(tx, core, turn, DeliveryKind.ASK, where, text, id=card, after=GATHER)
 
 
+def show_again(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
+    """It is open once more. A card that is only rewritten would call nobody."""
+    if gate.card is None:
+        show(tx, core, thread, turn, gate)
+        return
+    redraw(tx, core, gate)
+    _say_again(tx, core, gate, "Asked again:", AGAIN)
+
+
 def redraw(tx: Tx, core: Core, gate: Gate) -> None:
     """Every copy says how it stands."""
-    card = deliveries.get(tx, gate.card) if gate.card else None
+    for name in _copies(tx, gate):
+        copy = deliveries.get(tx, name)
+        if copy is not None and copy.conversation is not None:
+            _redraw(tx, core, gate, copy, copy.conversation)
+
+
+def _redraw(tx: Tx, core: Core, gate: Gate, copy: Delivery, where: Conversation) -> None:
     turn, thread = turns.get(tx, gate.turn), threads.get(tx, gate.thread)
-    if card is None or card.conversation is None or turn is None or thread is None:
-        return
-    shown = gates.on_card(tx, card.id)
+    assert turn is not None and thread is not None
+    shown = gates.on_card(tx, copy.id) or [gate]
     text = drawn(shown, thread.workspace)
-    if card.state is DeliveryState.PENDING and card.first_sent_at is None:
-        _redraw_unsent(tx, card.id, shown, text)
-    elif _can_edit(core, card.conversation):
-        deliveries.supersede_edits(tx, card.id)
-        change = f"{card.id}:{gate.code}:{gate.state}"
-        owe(tx, core, turn, DeliveryKind.REDRAW, card.conversation, text, id=change, edits=card.id)
-    elif gate.state in (GateState.TAKEN, GateState.VOID, GateState.EXPIRED):
-        owe(tx, core, turn, DeliveryKind.NOTICE, card.conversation, line(gate), id=f"{gate.id}:{gate.state}")
+    if copy.state is DeliveryState.PENDING and copy.first_sent_at is None:
+        _redraw_unsent(tx, copy.id, shown, text)
+    elif _can_edit(core, where):
+        deliveries.supersede_edits(tx, copy.id)
+        change = _unused(tx, f"{copy.id}:{gate.code}:{gate.state}")
+        owe(tx, core, turn, DeliveryKind.REDRAW, where, text, id=change, edits=copy.id)
+    elif copy.id == gate.card and gate.state in (GateState.TAKEN, GateState.VOID, GateState.EXPIRED):
+        owe(tx, core, turn, DeliveryKind.NOTICE, where, line(gate), id=f"{gate.id}:{gate.state}")
 
 
 def remind(tx: Tx, core: Core, gate: Gate) -> None:
+    _say_again(tx, core, gate, "Still waiting for you:", REMIND)
+
+
+def _say_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None:
     turn, thread = turns.get(tx, gate.turn), threads.get(tx, gate.thread)
     if turn is None or thread is None or gate.where is None:
         return
-    text = f"Still waiting for you:\n{drawn([gate], thread.workspace)}"
-    owe(tx, core, turn, DeliveryKind.NOTICE, gate.where, text, id=f"{gate.id}:remind")
+    text = f"{head}\n{drawn([gate], thread.workspace)}"
+    owe(tx, core, turn, DeliveryKind.NOTICE, gate.where, text, id=_unused(tx, f"{gate.id}:{name}"))
+
+
+def _copies(tx: Tx, gate: Gate) -> list[str]:
+    """All that was ever said about it where it still stands as open."""
+    said = [name for kind in (REMIND, AGAIN) for name in _used(tx, f"{gate.id}:{kind}")]
+    return [*([gate.card] if gate.card else []), *said]
+
+
+def _used(tx: Tx, name: str) -> Iterator[str]:
+    """The deliveries of one kind about one thing, in order: the name, and the name with a number."""
+    numbered = chain([name], (f"{name}:{number}" for number in count(2)))
+    return takewhile(lambda each: deliveries.get(tx, each) is not None, numbered)
+
+
+def _unused(tx: Tx, name: str) -> str:
+    """What comes to the same state a second time is told a second time."""
+    before = len(list(_used(tx, name)))
+    return f"{name}:{before + 1}" if before else name
 
 
 def drawn(shown: Sequence[Gate], workspace: str) -> str:
@@ -121,7 +159,7 @@ def _how(gate: Gate, workspace: str) -> list[str]:
     if question.secret:
         return [exactly(question.text), f"The answer is secret: give it with `clew answer {code}`, not here."]
     if not question.options:
-        return [exactly(question.text), "Reply with your answer."]
+        return [exactly(question.text), f"Reply with your answer, or with `{code} your answer`."]
     other = f" or `{code} your own words`" if question.free else ""
     return [_numbered(question.text, question.options), f"Reply with a number{other}."]
 
@@ -148,13 +186,14 @@ def _done(gate: Gate) -> str:
 
 def _gathering(tx: Tx, core: Core, turn: Turn) -> str | None:
     """A card of this turn that has not left yet."""
-    open_now = [gate for gate in gates.of_turn(tx, turn.id) if gate.state is GateState.OPEN and gate.card]
+    open_now = [gate for gate in gates.unsettled(tx, turn.id) if gate.state is GateState.OPEN and gate.card]
     card = deliveries.get(tx, open_now[-1].card or "") if open_now else None
     is_kept = card is not None and card.state is DeliveryState.PENDING and card.first_sent_at is None
     return card.id if card is not None and is_kept else None
 
 
 def _redraw_unsent(tx: Tx, card: str, shown: Sequence[Gate], text: str) -> None:
+    deliveries.supersede_edits(tx, card)  # from when it was about to leave: they would undo what it says now
     if any(gate.state is GateState.OPEN for gate in shown):
         deliveries.rewrite(tx, card, text)
     else:

@@ -110,5 +110,6 @@ def _option(question: Question, word: str) -> str:
             return option
     if question.options and not question.free:
         known = ", ".join(f"{number} {option}" for number, option in enumerate(question.options, 1))
-        raise BadInput(f"“{text}” is no answer to “{question.text}”; there are {known}.")
+        given = "This" if question.secret else f"“{text}”"
+        raise BadInput(f"{given} is no answer to “{question.text}”; there are {known}.")
     return text

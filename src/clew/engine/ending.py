@@ -11,7 +11,7 @@ from clew.chain import Deed
 from clew.clock import Clock
 from clew.engine import words
 from clew.engine.core import Core
-from clew.engine.gates import settle_cut, settle_ended
+from clew.engine.gates import settle_cancelled, settle_completed, settle_cut, settle_ended
 from clew.engine.owing import owe, owe_nothing, owed_to
 from clew.events import ActivityKind, NoticeKind, Phase
 from clew.model import (
@@ -52,7 +52,8 @@ class End:
 def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     """False: somebody else holds the turn by now, and nothing was changed."""
     declined = sum(item.outcome == NoticeKind.DECLINED for item in items.of_turn(tx, turn.id))
-    thread = _close(tx, core, turn, end, settle_ended)
+    settle = settle_completed if end.state is TurnState.COMPLETED else settle_ended
+    thread = _close(tx, core, turn, end, settle)
     if thread is None:
         return False
     body = words.final(end.state, end.text, end.problem)
@@ -216,6 +217,7 @@ def drop_all(tx: Tx, core: Core, thread: str) -> None:
     while waiting := turns.queued(tx, thread):
         for turn in waiting:
             drop(tx, core, turn, words.cancelled(thread))
+    settle_cancelled(tx, core, thread)
 
 
 def log_status(tx: Tx, core: Core, thread: str, status: ThreadStatus) -> None:

@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from clew.asking import Answer, Asked, Decision, Effect, Gate, GateState, Verdict
+from clew.asking import Answer, Asked, Decision, Effect, Gate, GateState, Question, Verdict
 from clew.engine import cards, rules, words
 from clew.engine.core import Core
 from clew.engine.progress import gate_item
 from clew.errors import Refused
 from clew.events import GateOpened
 from clew.model import Thread, Turn
-from clew.store import Tx, gates, items, turns
+from clew.store import Tx, gates, items, threads, turns
 from clew.store import rules as rows
 from clew.store.items import Item
 from clew.text import clean
@@ -24,11 +24,15 @@ LETTERS, DIGITS = "BCDFGHJKMPQRSTVWXZ", "23456789"  # none that is mistaken for 
 SECRET = "(secret)"
 
 
-def open_gate(tx: Tx, core: Core, thread: Thread, turn: Turn, opened: GateOpened, item: Item) -> None:
-    """A runtime asks: a rule answers, or an answer that never reached it does, or a person is asked."""
+def open_gate(
+    tx: Tx, core: Core, thread: Thread, turn: Turn, opened: GateOpened, item: Item, *, told: bool = False
+) -> None:
+    """A runtime asks: a rule answers, or an answer that never reached it does, or a person is asked. `told`: whoever
+    follows the turn has heard of this request before."""
     known = gates.by_ref(tx, opened.ref)
-    if known is not None:
-        _asked_again(tx, core, known)
+    if known is not None and not told:
+        _asked_again(tx, core, thread, known)
+    if known is not None or not turns.is_held(tx, turn):
         return
     items.put(tx, turn.id, item)
     asked = _cleaned(opened.asked)
@@ -43,6 +47,8 @@ def open_gate(tx: Tx, core: Core, thread: Thread, turn: Turn, opened: GateOpened
         asked_at=core.clock.now(),
         warning=words.MAY_HAVE_RUN if _may_have_run(tx, turn, asked) else "",
     )
+    if not asked.blocking:
+        _replace_aside(tx, core, gate)
     gates.insert(tx, gate)
     if not _answered_already(tx, core, thread, gate):
         _ask(tx, core, thread, turn, gate)
@@ -106,9 +112,10 @@ def close_gate(tx: Tx, core: Core, ref: str) -> None:
 def take(tx: Tx, core: Core, gate: Gate) -> Gate:
     """The answer counts."""
     now = core.clock.now()
-    if gates.taken(tx, gate, now):
-        core.given.pop(gate.id, None)
-        tx.log(gate.thread, gate.turn, "gate.taken", now, gate=gate.id, code=gate.code)
+    if not gates.taken(tx, gate, now):
+        return _fresh(tx, gate)
+    core.given.pop(gate.id, None)
+    tx.log(gate.thread, gate.turn, "gate.taken", now, gate=gate.id, code=gate.code)
     return _changed(tx, core, gate)
 
 
@@ -122,21 +129,38 @@ def void(tx: Tx, core: Core, gate: Gate, why: str, *, carried: bool = False) -> 
 
 def ask_once_more(tx: Tx, core: Core, gate: Gate, warning: str) -> None:
     """Its answer was of no use to the runtime, or was lost: it is asked again, and says why."""
-    if not gates.reopen(tx, gate, warning):
+    if not gates.reopen(tx, gate, warning, core.clock.now()):
         return
-    again = _fresh(tx, gate)
+    again, turn, thread = _fresh(tx, gate), turns.get(tx, gate.turn), threads.get(tx, gate.thread)
+    assert turn is not None and thread is not None
     _log_opened(tx, core, again)
-    cards.redraw(tx, core, again)
+    cards.show_again(tx, core, thread, turn, again)
     turns.set_waiting(tx, gate.turn, waiting=True)
 
 
-def settle_ended(tx: Tx, core: Core, turn: Turn) -> None:
-    """The turn is over. What left for the runtime was taken; nothing else can be answered any more."""
+def settle_completed(tx: Tx, core: Core, turn: Turn) -> None:
+    """The runtime came to the end of its work: what left for it was taken."""
     for gate in _asked_by(tx, turn.id):
-        if gate.state is GateState.ANSWERED and (gate.sent_at is not None or _is_cancel(gate)):
+        if gate.state is GateState.ANSWERED and gate.sent_at is not None:
+            take(tx, core, gate)
+    settle_ended(tx, core, turn)
+
+
+def settle_ended(tx: Tx, core: Core, turn: Turn) -> None:
+    """The turn is over, and with it what was cancelled; nothing else can be answered any more. Whether an answer that
+    was on its way counted, nobody can say."""
+    for gate in _asked_by(tx, turn.id):
+        if gate.state is GateState.ANSWERED and _is_cancel(gate):
             take(tx, core, gate)
         elif gate.state in (GateState.OPEN, GateState.ANSWERED):
-            void(tx, core, gate, words.TURN_OVER)
+            void(tx, core, gate, words.TURN_OVER if gate.sent_at is None else words.OVER_SENT)
+
+
+def settle_cancelled(tx: Tx, core: Core, thread: str) -> None:
+    """In a thread that never runs again nobody would hear the answer to a question in passing."""
+    for gate in gates.open_in(tx, thread):
+        if not gate.asked.blocking:
+            void(tx, core, gate, words.THREAD_OVER)
 
 
 def settle_cut(tx: Tx, core: Core, turn: Turn) -> None:
@@ -218,15 +242,32 @@ def _verdict(tx: Tx, core: Core, thread: Thread, asked: Asked) -> Verdict:
     return rules.decide(asked, thread.policy, thread.workspace, known, core.clock.now(), thread.id)
 
 
+def _rule(tx: Tx, core: Core, thread: Thread, asked: Asked) -> str:
+    """Who answers where no person does."""
+    return words.by_rule(_verdict(tx, core, thread, asked).why)
+
+
 def _may_have_run(tx: Tx, turn: Turn, asked: Asked) -> bool:
     earlier = gates.alike(tx, turn.id, asked)
     return any(gate.sent_at is not None and gate.answer is not None and gate.answer.is_yes for gate in earlier)
 
 
-def _asked_again(tx: Tx, core: Core, gate: Gate) -> None:
-    """The runtime sent the same request once more. If an answer had left before, it did not arrive."""
-    if gate.state is GateState.ANSWERED and gate.sent_at is not None and gate.id not in core.given:
+def _asked_again(tx: Tx, core: Core, thread: Thread, gate: Gate) -> None:
+    """The runtime tells the same request to somebody who has just begun to follow it. If an answer had left before, it
+    did not arrive: a person's is asked for again, a rule's and "nobody answered" are simply given once more."""
+    if gate.sent_at is None:
+        return
+    if gate.state is GateState.EXPIRED or gate.answered_by == _rule(tx, core, thread, gate.asked):
+        gates.unsend(tx, gate)
+    elif gate.state is GateState.ANSWERED:
         ask_once_more(tx, core, gate, words.DID_NOT_ARRIVE)
+
+
+def _replace_aside(tx: Tx, core: Core, gate: Gate) -> None:
+    """Work that was cut off and continued asks in passing what it had asked before: one of the two is enough."""
+    for earlier in gates.open_in(tx, gate.thread):
+        if not earlier.asked.blocking and earlier.asked.subject == gate.asked.subject:
+            void(tx, core, earlier, words.ASKED_AGAIN)
 
 
 def _changed(tx: Tx, core: Core, gate: Gate) -> Gate:
@@ -244,8 +285,8 @@ def _go_on(tx: Tx, turn: str) -> None:
 
 
 def _asked_by(tx: Tx, turn: str) -> list[Gate]:
-    """The gates that hold a turn up; a question in passing does not."""
-    return [gate for gate in gates.of_turn(tx, turn) if gate.asked.blocking]
+    """The gates that hold a turn up; a question in passing does not. It costs what is open, not what ever was."""
+    return [gate for gate in gates.unsettled(tx, turn) if gate.asked.blocking]
 
 
 def _fresh(tx: Tx, gate: Gate) -> Gate:
@@ -271,4 +312,12 @@ def _cleaned(asked: Asked) -> Asked:
         detail=clean(asked.detail),
         reason=clean(asked.reason),
         folder=clean(asked.folder) if asked.folder else asked.folder,
+        paths=tuple(map(clean, asked.paths)),
+        questions=tuple(map(_cleaned_question, asked.questions)),
+    )
+
+
+def _cleaned_question(question: Question) -> Question:
+    return replace(
+        question, id=clean(question.id), text=clean(question.text), options=tuple(map(clean, question.options))
     )

@@ -9,7 +9,7 @@ from collections.abc import Set
 from functools import partial
 
 from clew import crash
-from clew.asking import Answer, Gate
+from clew.asking import Answer, Gate, GateState
 from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.gates import answer_of, ask_once_more, unsent, void
@@ -58,5 +58,5 @@ async def _send(core: Core, session: Session, gate: Gate, answer: Answer) -> Non
         _log.warning("whether the answer to %s arrived is in doubt: %s", gate.code, trouble.message)
         return
     crash.point("gate.sent-not-taken")
-    if not was_asked:
+    if not was_asked and gate.state is GateState.ANSWERED:  # one that expired stays that
         await core.write_down(partial(void, core=core, gate=gate, why=words.GONE))

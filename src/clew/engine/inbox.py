@@ -51,17 +51,20 @@ class Admission:
         if not inbound.text.strip() and not inbound.attachments:
             return Arrival(Fate.REFUSED, None, None, words.EMPTY)
         name = inbound.thread or bindings.bound(tx, inbound.conversation)
-        thread = threads.get(tx, name) if name else open_thread(tx, self.core, Opening.of_message(inbound))
-        if thread is None:
+        thread = threads.get(tx, name) if name else None
+        if name and thread is None:
             return Arrival(Fate.REFUSED, None, None, f"There is no thread {name}; `clew threads` lists them.")
-        return self.route(tx, inbound, thread)
-
-    def route(self, tx: Tx, inbound: Inbound, thread: Thread) -> Arrival:
-        """An answer to a gate never waits behind the turn that waits for it; all else is for the agent."""
-        meant = at_gates(tx, self.core, thread, inbound) if thread.status is not ThreadStatus.CANCELLED else None
+        meant = at_gates(tx, self.core, thread, inbound)  # an answer never waits behind the turn that waits for it
         if isinstance(meant, Arrival):
             return meant
-        arrival = self._for_thread(tx, meant or inbound, thread)
+        if meant is not None:
+            return self.pass_on(tx, meant, threads.get(tx, meant.thread or ""))
+        return self.pass_on(tx, inbound, thread or open_thread(tx, self.core, Opening.of_message(inbound)))
+
+    def pass_on(self, tx: Tx, inbound: Inbound, thread: Thread | None) -> Arrival:
+        """For the agent, whatever it looks like; its sender hears what still waits."""
+        assert thread is not None, inbound.thread
+        arrival = self._for_thread(tx, inbound, thread)
         waiting = [gate.code for gate in gates.open_in(tx, thread.id) if gate.asked.blocking]
         if not waiting or arrival.fate is Fate.REFUSED:
             return arrival

@@ -39,7 +39,7 @@ def owe(
         conversation=where if state is not DeliveryState.NO_TARGET else None,
         body=body,
         state=state,
-        created_at=now,
+        created_at=deliveries.behind(tx, turn.thread, where, now) if where is not None else now,
         due_at=now + after,
         error=error,
         note=note,

@@ -35,6 +35,16 @@ class Typed:
         word = self.rest.lower()
         return self.code is None and (word in YES or word in NO or word in _WORDS or _is_number(word))
 
+    @property
+    def is_stop(self) -> bool:
+        return self.rest.lower() in ("stop", "cancel")
+
+
+def is_free(said: Typed, gate: Gate) -> bool:
+    """Any words, without a code, at a question that has no options to choose from."""
+    questions = gate.asked.questions
+    return said.code is None and len(questions) == 1 and not questions[0].options
+
 
 def typed(text: str) -> Typed:
     """`K7Q2`, `K7Q2 y`, `y K7Q2`, `n K7Q2 not on a Friday`, or anything else."""
@@ -84,7 +94,7 @@ def _of(offered: Sequence[Choice], word: Word | None, reason: str = "") -> Choic
 
 def _at_question(said: Typed, gate: Gate) -> Choice | None:
     questions = gate.asked.questions
-    if said.code is not None and said.rest.lower() in ("stop", "cancel"):
+    if said.code is not None and said.is_stop:
         return Choice(Word.CANCEL, "stop the turn", Answer(Decision.CANCEL))
     if len(questions) != 1:
         return _to_several(said, gate)

@@ -303,10 +303,10 @@ class _Work:
                 pass
 
     async def _asked(self, event: GateOpened) -> None:
-        item = self._progress.items[gate_item(event.ref)]
+        item, told = self._progress.items[gate_item(event.ref)], event.ref in self.asked
         crash.point("gate.asked-not-stored")
         await self._core.write_down(
-            partial(open_gate, core=self._core, thread=self.thread, turn=self.turn, opened=event, item=_cleaned(item))
+            lambda tx: open_gate(tx, self._core, self.thread, self.turn, event, _cleaned(item), told=told)
         )
         crash.point("gate.stored-not-shown")
         self.asked.add(event.ref)

@@ -19,6 +19,7 @@ from clew.store import Entry, Tx, nodes, threads, turns
 
 _log = logging.getLogger(__name__)
 WAKING = frozenset({"turn.queued", "turn.ended", "thread.status"})
+FREEING = frozenset({"gate.opened"})  # a turn that stands at a gate leaves its place to others
 NUDGING = frozenset({"steer.offered", "turn.stop_asked", "gate.answered", "gate.expired"})
 
 
@@ -39,6 +40,8 @@ class Turns:
                 self.wake(entry.thread)
             elif entry.kind in NUDGING:
                 self._runner.nudge(entry.turn)
+            elif entry.kind in FREEING:
+                self._wake.set()
 
     def wake(self, thread: str) -> None:
         self._ready[thread] = None
@@ -74,13 +77,21 @@ class Turns:
         self._wake.set()
 
     async def _claim(self) -> list[Turn]:
-        free = 0 if self._settling else self._core.config.turns.parallel - len(self._running)
+        free = await self._free() if self._ready else 0
         wanted = list(islice((thread for thread in self._ready if thread not in self._held), max(free, 0)))
         if not wanted:
             return []
         for thread in wanted:
             del self._ready[thread]
         return await self._core.write_down(lambda tx: self._claim_each(tx, wanted))
+
+    async def _free(self) -> int:
+        """How many more may work. Whoever waits for a person does not work, however long that takes."""
+        if self._settling:
+            return 0
+        free = self._core.config.turns.parallel - len(self._running)
+        waiting = await self._core.store.read(turns.waiting) if free <= 0 else frozenset()
+        return free + len(waiting & set(self._running.values()))
 
     def _claim_each(self, tx: Tx, wanted: list[str]) -> list[Turn]:
         claimed = [turns.claim(tx, thread, self._core.incarnation, self._core.clock.now()) for thread in wanted]

@@ -26,6 +26,9 @@ CUT = "the work was cut off; it is asked again if it is still needed"
 CUT_SENT = "the work was cut off while the answer was on its way; it may have counted"
 WITHDRAWN = "the agent does not need it any more"
 TURN_OVER = "the turn is over"
+OVER_SENT = "the turn ended while the answer was on its way; it may have counted"
+THREAD_OVER = "the thread was cancelled"
+ASKED_AGAIN = "the agent has asked it again since"
 GONE = "the agent did not wait for it any more"
 DID_NOT_ARRIVE = "The last answer did not reach the agent."
 SECRET_LOST = "The secret answer was lost with a restart; give it again."
@@ -58,6 +61,14 @@ def on_its_way(gate: Gate) -> str:
 
 def all_on_their_way(count: int) -> str:
     return f"Your yes to all {count} is on its way to the agent."
+
+
+def said_before(code: str, said: str) -> str:
+    return f"That was said before {code} was asked, so it is no answer to it. Reply `{code} {said}` if you mean it."
+
+
+def secret(code: str) -> str:
+    return f"The answer to {code} is secret: give it with `clew answer {code}`, not here."
 
 
 def still_open(codes: Sequence[str]) -> str:

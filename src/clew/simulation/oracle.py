@@ -8,13 +8,23 @@ from collections.abc import Iterator
 from clew import chain
 from clew.engine import words
 from clew.model import Fate
+from clew.simulation.gate_oracle import asked_and_answered
 from clew.simulation.world import World
 from clew.store import Tx, audit, inbox, nodes, threads
 
 
 def judge(world: World) -> list[str]:
     tx = Tx(world.connection)
-    checks = (_never_silent, _accepted_once, _nothing_stuck, _owed_with_the_end, _delivered_once, _ran_once, _history)
+    checks = (
+        _never_silent,
+        _accepted_once,
+        _nothing_stuck,
+        _owed_with_the_end,
+        _delivered_once,
+        asked_and_answered,
+        _ran_once,
+        _history,
+    )
     return [f"seed {world.seed}: {broken}" for check in checks for broken in check(world, tx)]
 
 
@@ -57,7 +67,8 @@ def _delivered_once(world: World, tx: Tx) -> Iterator[str]:
     """5. What was sent is there once; a second copy only where the platform offers no way to know, and then marked."""
     shown: dict[str, list[str]] = {}
     for post in world.platform.posts:
-        shown.setdefault(post.key, []).append(post.note)
+        for key, note in post.told.items():
+            shown.setdefault(key, []).append(note)
     for delivery in audit.sent(tx):
         notes = shown.get(delivery, [])
         unmarked = [note for note in notes if words.POSSIBLE_REPEAT not in note and words.RECOVERED not in note]

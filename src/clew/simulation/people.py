@@ -1,5 +1,6 @@
-"""What people do besides talking in rooms: start tasks, stop, resume, finish, fork, cancel. Each act has an id of its
-own and is tried again until clew has answered it, through any number of deaths."""
+"""What people do besides talking in rooms: start tasks, stop, resume, finish, fork, cancel, answer what waits, make and
+remove rules. Each act has an id of its own and is tried again until clew has answered it, through any number of
+deaths."""
 
 from __future__ import annotations
 
@@ -8,13 +9,18 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from clew.asking import Decision, Effect
 from clew.engine import Engine
-from clew.errors import Refused, StoreError
+from clew.errors import NotFound, Refused, StoreError
 from clew.model import ThreadKind
 from clew.store.threads import Filter
-from clew.views import NewThread
+from clew.views import AnswerGate, GateView, NewRuleView, NewThread
 
-KINDS = ("task", "task", "task", "stop", "resume", "done", "fork", "cancel")
+KINDS = (
+    *("task",) * 4,
+    *("answer",) * 5,
+    *("stop", "stop", "resume", "done", "fork", "cancel", "yes all", "rule", "unrule"),
+)
 
 
 @dataclass(slots=True)
@@ -45,7 +51,7 @@ async def _do(engine: Engine, act: Act, tell: Callable[[str], None]) -> None:
         except StoreError:
             await asyncio.sleep(1.0)
             continue
-        except Refused as refused:
+        except (Refused, NotFound) as refused:
             answer = f"refused: {refused.message}"
         tell(f"{act.id} {act.kind}: {answer}")
         act.done = True
@@ -56,6 +62,8 @@ async def _act(engine: Engine, act: Act) -> str:
         where = f"simulated:room-{int(act.pick * 4)}"
         started = await engine.start(NewThread(act.id, f"errand {act.id}", kind=ThreadKind.TASK, notify=where))
         return f"thread {started.thread}"
+    if act.kind in ("answer", "rule", "unrule"):
+        return await _at_gates(engine, act)
     thread = await _some_thread(engine, act)
     if thread is None:
         return "nothing to do it to"
@@ -70,7 +78,32 @@ async def _act(engine: Engine, act: Act) -> str:
             await engine.fork(thread, None, act.id)
         case "cancel":
             await engine.cancel(thread)
+        case "yes all":
+            await engine.waiting.accept_all(thread, act.id)
     return thread
+
+
+async def _at_gates(engine: Engine, act: Act) -> str:
+    """By the API, as a terminal does it."""
+    if act.kind == "rule":
+        effect = Effect.ALLOW if act.pick < 0.7 else Effect.DENY
+        pattern = "deploy *" if act.pick < 0.35 else "publish *"
+        return (await engine.waiting.add_rule(NewRuleView(effect, pattern, sender=act.id))).id
+    if act.kind == "unrule":
+        known = await engine.waiting.rules()
+        return (await engine.waiting.remove_rule(known[0].id)).id if known else "nothing to remove"
+    waiting = await engine.waiting.all()
+    gate = waiting[int(act.pick * len(waiting))] if waiting else None
+    return (await engine.waiting.answer(gate.code, _answer(gate, act))).code if gate else "nothing to answer"
+
+
+def _answer(gate: GateView, act: Act) -> AnswerGate:
+    if act.pick < 0.1:
+        return AnswerGate(Decision.CANCEL, sender=act.id)
+    if gate.questions:
+        return AnswerGate(Decision.REPLY, replies=tuple(("1",) for _ in gate.questions), sender=act.id)
+    extent = "thread" if act.pick > 0.8 else "once"
+    return AnswerGate(Decision.ACCEPT if act.pick > 0.3 else Decision.DECLINE, extent, sender=act.id)
 
 
 async def _some_thread(engine: Engine, act: Act) -> str | None:

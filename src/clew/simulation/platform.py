@@ -9,8 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from clew.errors import StoreError
-from clew.model import Conversation, DeliveryKind, Inbound
+from clew.model import Conversation, DeliveryKind, Fate, Inbound
 from clew.surfaces.base import Backlog, Down, Inbox, InDoubt, Outgoing, Receipt, SurfaceCan, TryAgain
+
+EPOCH = 1_800_000_000_000  # milliseconds: when every story begins
 
 
 @dataclass(slots=True)
@@ -24,6 +26,7 @@ class Post:
     text: str
     note: str
     turn: str | None
+    told: dict[str, str] = field(default_factory=dict)  # every delivery that it ever showed, with its note
 
 
 @dataclass(slots=True)
@@ -57,6 +60,12 @@ class Platform:
     posts: list[Post] = field(default_factory=list)
     letters: list[Letter] = field(default_factory=list)
     replies: Callable[[Post], None] = lambda post: None
+    fates: dict[str, Fate] = field(default_factory=dict)  # what became of each letter, as its sender was told
+
+    @staticmethod
+    def clock(at: float) -> int:
+        """In whole seconds, as many platforms tell the time."""
+        return (EPOCH // 1000 + int(at)) * 1000
 
     def show(self, outgoing: Outgoing) -> Post:
         known = next((post for post in self.posts if post.key == outgoing.id), None)
@@ -70,6 +79,7 @@ class Platform:
             outgoing.text,
             outgoing.note,
             outgoing.turn,
+            {outgoing.id: outgoing.note},
         )
         self.posts.append(post)
         self.tell(f"platform shows {post.key} in {post.conversation}: {post.text[:50]!r} {post.note}")
@@ -119,13 +129,15 @@ class SimulatedSurface:
         await asyncio.sleep(max(0.0, letter.at - asyncio.get_running_loop().time()))
         while letter.copies > 0:
             where = Conversation(self.name, letter.conversation)
-            inbound = Inbound(where, letter.id, "somebody", letter.text, queue=letter.queue)
+            said_at = self._platform.clock(letter.at)
+            inbound = Inbound(where, letter.id, letter.id, letter.text, sent_at=said_at, queue=letter.queue)
             try:
                 accepted = await inbox.accept(inbound)
             except StoreError:  # it was not acknowledged, so the platform sends it again
                 await asyncio.sleep(1.0)
                 continue
             self._platform.tell(f"{letter.id} in {letter.conversation}: {accepted.fate} {accepted.words[:60]!r}")
+            self._platform.fates[letter.id] = accepted.fate
             letter.copies -= 1
             await asyncio.sleep(self._platform.chance.random())
 
@@ -150,6 +162,7 @@ class SimulatedSurface:
         for post in self._platform.posts:
             if self.alive and post.id == receipt.message_id:
                 post.key, post.kind, post.text, post.note = outgoing.id, outgoing.kind, outgoing.text, outgoing.note
+                post.told[outgoing.id] = outgoing.note
                 self._platform.tell(f"platform edits {post.id} into {post.key}")
                 self._platform.replies(post)
 

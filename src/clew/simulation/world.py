@@ -7,24 +7,22 @@ import asyncio
 import random
 import sqlite3
 from dataclasses import dataclass, field
+from functools import partial
 
 from clew.clock import encode_ulid, next_ulid
-from clew.config import Config, TurnsConfig
+from clew.config import Config, GatesConfig, TurnsConfig
 from clew.engine import Engine
 from clew.errors import RuntimeLost
 from clew.model import DeliveryKind
-from clew.runtimes.base import TurnRequest
 from clew.runtimes.scripted import MemoryLedger, Played, ScriptedRuntime
-from clew.scripted_model import script
-from clew.scripted_model.script import Step
-from clew.simulation import people
+from clew.simulation import answers, people
+from clew.simulation.agent import steps
 from clew.simulation.loop import VirtualLoop
-from clew.simulation.platform import CLASSES, Letter, Platform, Post, SimulatedSurface
+from clew.simulation.platform import CLASSES, EPOCH, Letter, Platform, Post, SimulatedSurface
 from clew.store import Store
 from clew.store.migrate import migrate
 from clew.store.sqlite import Inline, SqliteConnection
 
-EPOCH = 1_800_000_000_000
 LAST_TRIES = 30  # daemons, where the disk is full at their start
 LONGEST = 50_000  # steps in which the last daemon must come to rest
 
@@ -61,11 +59,12 @@ class VirtualClock:
 
 
 class WatchedLedger(MemoryLedger):
-    """Knows how often each turn was begun."""
+    """Knows how often each turn was begun, and at which gates a command was run."""
 
     def __init__(self) -> None:
         super().__init__()
         self.begun: dict[tuple[str, str], int] = {}  # (session, turn); a fork has its own copy
+        self.ran: list[str] = []  # references of gates, once for each time
         self.deaf = False
 
     def save(self, session: str, played: list[Played]) -> None:
@@ -74,6 +73,9 @@ class WatchedLedger(MemoryLedger):
         newest = played[-1]
         if newest == Played(newest.turn, newest.messages):
             self.begun[session, newest.turn] = self.begun.get((session, newest.turn), 0) + 1
+        known = {entry.turn: len(entry.executions) for entry in self.load(session)}
+        if len(newest.executions) > known.get(newest.turn, len(newest.executions)):
+            self.ran.append(newest.activities[-1].item)
         super().save(session, played)
 
 
@@ -97,7 +99,7 @@ class Life:
 @dataclass
 class World:
     seed: int
-    letters: int = 24
+    letters: int = 18
     deaths: int = 4
     timeline: list[str] = field(default_factory=list)
 
@@ -117,6 +119,7 @@ class World:
         self.disk = random.Random(f"disk {self.seed}")
         self.full_disks = self.chance.choice((0, 0, 5, 20))
         self.acts = people.plan(random.Random(f"people {self.seed}"), self.chance.randrange(12))
+        self.patience = GatesConfig(self.chance.choice((0.0, 20.0, 1800.0)), self.chance.choice((0.0, 0.0, 15.0, 60.0)))
         self._write_letters()
         self._answered: set[str] = set()
 
@@ -144,14 +147,14 @@ class World:
         runtime = ScriptedRuntime(
             self.clock,
             self.ledger,
-            play=self._script,
+            play=partial(steps, self.seed),
             outlives=self.outlives,
             pace=lambda: self.chance.random() * 0.3,
         )
         engine = Engine(
             store=store,
             clock=self.clock,
-            config=Config(turns=TurnsConfig(parallel=4)),
+            config=Config(turns=TurnsConfig(parallel=4), gates=self.patience),
             incarnation=f"daemon-{self.lives}",
             runtimes={"codex": runtime},
             surfaces={"simulated": life.surface},
@@ -168,40 +171,27 @@ class World:
         self.full_disks -= 1
         return True
 
-    def _script(self, request: TurnRequest) -> tuple[Step, ...]:
-        """What the agent does with a turn: the same each time it is asked."""
-        chance = random.Random(f"{self.seed} {request.turn}")
-        steps: list[Step] = []
-        for _ in range(chance.randrange(4)):
-            steps.append(chance.choice((script.Shell("make"), script.Think("hm"), script.Say("one moment"))))
-        if chance.random() < 0.1:
-            steps.append(script.Cut())
-        if chance.random() < 0.1:
-            steps.append(script.Status(500))
-        ids = " ".join(said.id for said in request.messages if said.author != "clew")
-        steps.append(script.Say(f"answer to {ids}"))
-        return tuple(steps)
-
     def _write_letters(self) -> None:
         at = 0.0
         for number in range(self.letters):
             at += self.chance.expovariate(0.8)
             where = f"room-{self.chance.randrange(4)}"
             copies = 1 if self.chance.random() < 0.7 else self.chance.randrange(2, 4)
-            letter = Letter(at, where, f"m{number}", f"please {number}", copies, self.chance.random() < 0.3)
+            text = f"please {number}" if self.chance.random() < 0.85 else self.chance.choice(answers.BARE)
+            letter = Letter(at, where, f"m{number}", text, copies, self.chance.random() < 0.3)
             self.platform.letters.append(letter)
 
     def _reply(self, post: Post) -> None:
-        """A person answers what they are asked, once."""
-        if post.kind is not DeliveryKind.ASK or post.key in self._answered:
+        """People answer what they are asked: a card perhaps, a question about the work once."""
+        if post.key in self._answered or not (post.kind is DeliveryKind.ASK or answers.codes(post)):
             return
         self._answered.add(post.key)
-        word = self.chance.choice(("continue", "stop", "继续", "rather do it differently", "run all", "merge", "skip"))
-        at = self.clock.monotonic() + self.chance.random() * 5
-        self.platform.letters.append(Letter(at, post.conversation, f"re-{post.key}", word))
+        now = self.clock.monotonic()
+        said = answers.to_card if answers.codes(post) else answers.to_question
+        self.platform.letters.extend(said(self.chance, post, now))
 
 
-def play(seed: int, *, letters: int = 24, deaths: int = 4) -> World:
+def play(seed: int, *, letters: int = 18, deaths: int = 4) -> World:
     """A whole story: some daemons that are killed at any step, and a last one that comes to rest."""
     world = World(seed, letters, deaths)
     for _ in range(world.chance.randrange(deaths + 1)):

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import msgspec
 
+from clew.asking import Gate
 from clew.model import Said
+from clew.store import gates
 from clew.store.base import Tx
 
 
@@ -39,19 +41,40 @@ def times_asked(tx: Tx) -> Counter[str]:
     return asked
 
 
+_AT_A_GATE = (  # it waits for a person, and what was said meanwhile waits with it
+    "EXISTS (SELECT 1 FROM turns w JOIN gates g ON g.turn = w.id AND g.state = 'open'"
+    " WHERE w.thread = {thread} AND w.state = 'waiting')"
+)
+
+
 def unfinished(tx: Tx) -> list[str]:
-    """What is not over. At rest there should be nothing but what a suspended thread keeps."""
+    """What is not over. At rest there should be nothing but what waits for a person: at a gate, or suspended."""
+    at_a_gate = _AT_A_GATE.format(thread="t.thread")
     turns = tx.all(
         "SELECT t.id, t.state, h.status FROM turns t JOIN threads h ON h.id = t.thread"
-        " WHERE t.state IN ('running', 'waiting') OR (t.state = 'queued' AND h.status != 'suspended')"
+        f" WHERE t.state = 'running' OR (t.state = 'waiting' AND NOT {at_a_gate})"
+        f" OR (t.state = 'queued' AND h.status != 'suspended' AND NOT {at_a_gate})"
     )
     deliveries = tx.all("SELECT id, state, error FROM deliveries WHERE state IN ('pending', 'sending', 'failed')")
-    steers = tx.all("SELECT message_id, state FROM steers WHERE state IN ('offered', 'sent')")
+    steers = tx.all(
+        "SELECT message_id, state FROM steers WHERE state = 'offered'"
+        f" OR (state = 'sent' AND NOT {_AT_A_GATE.format(thread='steers.thread')})"
+    )
     return [
         *(f"turn {row['id']} is {row['state']} in a thread that is {row['status']}" for row in turns),
         *(f"delivery {row['id']} is {row['state']} ({row['error']})" for row in deliveries),
         *(f"steer {row['message_id']} is {row['state']}" for row in steers),
     ]
+
+
+def all_gates(tx: Tx) -> list[Gate]:
+    return gates.every(tx)
+
+
+def asked_aloud(tx: Tx) -> set[str]:
+    """Gates that a person was ever asked about; the others were answered as they were opened."""
+    rows = tx.all("SELECT data FROM log WHERE kind = 'gate.opened'")
+    return {msgspec.json.decode(row["data"])["gate"] for row in rows}
 
 
 def troubles(tx: Tx) -> list[Trouble]:

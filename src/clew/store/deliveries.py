@@ -37,6 +37,19 @@ def owe(tx: Tx, delivery: Delivery) -> bool:
     return changed == 1
 
 
+def behind(tx: Tx, thread: str, where: Conversation, now: int) -> int:
+    """A time after all that a thread still owes to a conversation: what is owed within one millisecond leaves in the
+    order in which it was owed, too."""
+    row = tx.one(
+        "SELECT max(created_at + 0) AS newest FROM deliveries WHERE thread = ? AND surface = ? AND address = ?"
+        " AND state IN ('pending', 'sending')",
+        thread,
+        where.surface,
+        where.address,
+    )
+    return max(now, row["newest"] + 1) if row and row["newest"] is not None else now
+
+
 def get(tx: Tx, delivery: str) -> Delivery | None:
     row = tx.one(f"SELECT {_COLUMNS} FROM deliveries WHERE id = ?", delivery)
     return _delivery(row) if row else None

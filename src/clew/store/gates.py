@@ -93,8 +93,14 @@ def count_open(tx: Tx) -> int:
     return int(row["n"]) if row else 0
 
 
+def open_at(tx: Tx, where: Conversation) -> list[Gate]:
+    """What is shown in a conversation and open, whatever its thread; costs what is open, not what ever was."""
+    sql = f"SELECT {_COLUMNS} FROM gates WHERE state = 'open' AND surface = ? AND address = ? ORDER BY asked_at, id"
+    return _many(tx.all(sql, where.surface, where.address))
+
+
 def open_in(tx: Tx, thread: str) -> list[Gate]:
-    sql = f"SELECT {_COLUMNS} FROM gates WHERE thread = ? AND state = 'open' ORDER BY id"
+    sql = f"SELECT {_COLUMNS} FROM gates WHERE thread = ? AND state = 'open' ORDER BY asked_at, id"
     return _many(tx.all(sql, thread))
 
 
@@ -106,6 +112,20 @@ def of_thread(tx: Tx, thread: str, limit: int) -> list[Gate]:
 
 def of_turn(tx: Tx, turn: str) -> list[Gate]:
     return _many(tx.all(f"SELECT {_COLUMNS} FROM gates WHERE turn = ? ORDER BY id", turn))
+
+
+def unsettled(tx: Tx, turn: str) -> list[Gate]:
+    """Of a turn: what is open, or has an answer that the runtime has not taken."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM gates WHERE turn = ?"
+        " AND (state IN ('open', 'answered') OR (state = 'expired' AND sent_at IS NULL)) ORDER BY id"
+    )
+    return _many(tx.all(sql, turn))
+
+
+def every(tx: Tx) -> list[Gate]:
+    """For an auditor."""
+    return _many(tx.all(f"SELECT {_COLUMNS} FROM gates ORDER BY id"))
 
 
 def on_card(tx: Tx, card: str) -> list[Gate]:
@@ -157,10 +177,19 @@ def expire(tx: Tx, gate: Gate, at: int) -> bool:
     return _moved(tx, gate, GateState.OPEN, "state = 'expired', closed_at = ?", at)
 
 
-def reopen(tx: Tx, gate: Gate, warning: str) -> bool:
-    """Its answer had no effect: it is asked again."""
-    undone = "state = 'open', answer = NULL, answered_by = NULL, answered_at = NULL, sent_at = NULL, warning = ?"
-    return _moved(tx, gate, GateState.ANSWERED, undone, warning)
+def unsend(tx: Tx, gate: Gate) -> bool:
+    """Its answer left and did not arrive: it leaves once more."""
+    sql = "UPDATE gates SET sent_at = NULL WHERE id = ? AND state IN ('answered', 'expired')"
+    return tx.run(sql, gate.id) == 1
+
+
+def reopen(tx: Tx, gate: Gate, warning: str, at: int) -> bool:
+    """Its answer had no effect: it is asked again, and from now on."""
+    undone = (
+        "state = 'open', answer = NULL, answered_by = NULL, answered_at = NULL, sent_at = NULL, warning = ?,"
+        " asked_at = ?, reminded = 0"
+    )
+    return _moved(tx, gate, GateState.ANSWERED, undone, warning, at)
 
 
 def uncarry(tx: Tx, gate: Gate) -> bool:

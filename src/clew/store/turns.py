@@ -96,6 +96,12 @@ def claim(tx: Tx, thread: str, owner: str, at: int) -> Turn | None:
     return _maybe(row)
 
 
+def waiting(tx: Tx) -> frozenset[str]:
+    """Those that stand at a gate; by the partial index of live ones."""
+    rows = tx.all("SELECT id FROM turns WHERE state IN ('running', 'waiting') AND state = 'waiting'")
+    return frozenset(row["id"] for row in rows)
+
+
 def adopt(tx: Tx, turn: Turn, owner: str) -> Turn | None:
     """Take over the lease of a dead owner."""
     row = tx.one(
@@ -106,6 +112,12 @@ def adopt(tx: Tx, turn: Turn, owner: str) -> Turn | None:
         turn.generation,
     )
     return _maybe(row)
+
+
+def is_held(tx: Tx, turn: Turn) -> bool:
+    """Whether this lease on it still counts."""
+    now = get(tx, turn.id)
+    return now is not None and now.generation == turn.generation and now.state in (TurnState.RUNNING, TurnState.WAITING)
 
 
 def requeue(tx: Tx, turn: Turn) -> bool:

@@ -1,0 +1,35 @@
+"""How the people of a room answer what is asked there: in every way that counts, in some that do not, late, twice, from
+another room, or not at all. The chance is the story's."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+
+from clew.simulation.platform import Letter, Post
+
+WORDS = ("continue", "stop", "继续", "rather do it differently", "run all", "merge", "skip")
+BARE = ("y", "y", "yes", "n", "同意", "拒绝", "1", "2", "3", "yes all", "well", "stop", "what is that?", "7")
+CODED = ("{} y", "{}", "{} n not today", "{} 2", "y {}", "{} maybe", "{} stop", "{} thread")
+_CODE = re.compile(r"\(([A-Z0-9]{4,})\)$", re.MULTILINE)
+LATE = 90.0  # seconds
+
+
+def codes(post: Post) -> list[str]:
+    """Of the gates that a post shows as open."""
+    return _CODE.findall(post.text)
+
+
+def to_card(chance: random.Random, post: Post, now: float) -> Iterator[Letter]:
+    """What is said to a card; sometimes nothing."""
+    for number in range(chance.choice((0, 1, 1, 1, 2, 3))):
+        wait = chance.random() * (LATE if chance.random() < 0.2 else 5)
+        text = chance.choice(BARE) if chance.random() < 0.5 else chance.choice(CODED).format(chance.choice(codes(post)))
+        where = post.conversation if chance.random() < 0.85 else f"room-{chance.randrange(4)}"
+        copies = 1 if chance.random() < 0.8 else 2
+        yield Letter(now + wait, where, f"re-{post.key}-{number}", text, copies)
+
+
+def to_question(chance: random.Random, post: Post, now: float) -> Iterator[Letter]:
+    yield Letter(now + chance.random() * 5, post.conversation, f"re-{post.key}", chance.choice(WORDS))

@@ -1,0 +1,162 @@
+"""Promise 6, checked from outside: what was asked, who answered it, what that set in motion, and what people see."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from clew.asking import Decision, Gate, GateState
+from clew.engine import cards, replies
+from clew.model import ENDED, DeliveryState, Fate, TurnState
+from clew.simulation.platform import Post
+from clew.simulation.world import World
+from clew.store import Tx, audit, deliveries, threads, turns
+
+UNSETTLED = (GateState.OPEN, GateState.ANSWERED)
+TOLD = (GateState.TAKEN, GateState.VOID, GateState.EXPIRED)
+
+
+@dataclass(slots=True)
+class Seen:
+    """All that there is to judge by."""
+
+    world: World
+    tx: Tx
+    gates: list[Gate]
+    aloud: set[str]  # gates that a person was asked about
+    posts: dict[str, Post]
+    told: set[str]  # every delivery that was ever shown
+
+
+def asked_and_answered(world: World, tx: Tx) -> Iterator[str]:
+    """6. A waiting state always has something to act on, and a yes is one execution."""
+    posts = {post.id: post for post in world.platform.posts}
+    told = {key for post in world.platform.posts for key in post.told}
+    seen = Seen(world, tx, audit.all_gates(tx), audit.asked_aloud(tx), posts, told)
+    for check in (_one_run_per_yes, _carried_once, _waiting, _words, _codes, _shown, _redrawn, _answered_by_letters):
+        yield from check(seen)
+
+
+def _one_run_per_yes(seen: Seen) -> Iterator[str]:
+    known = {gate.ref: gate for gate in seen.gates}
+    for ref, times in Counter(seen.world.ledger.ran).items():
+        gate = known.get(ref)
+        if times > 1:
+            yield f"{ref} ran {times} times"
+        if gate is None or gate.answer is None or not gate.answer.is_yes or gate.sent_at is None:
+            yield f"{ref} ran, and nobody had said yes to it"
+
+
+def _carried_once(seen: Seen) -> Iterator[str]:
+    """An answer that never left counts for one later gate; then it is used up."""
+    kept: Counter[tuple[str, str]] = Counter()
+    taken: Counter[tuple[str, str]] = Counter()
+    for gate in seen.gates:
+        if gate.state is GateState.VOID and gate.answer is not None and gate.sent_at is None and not gate.carried:
+            kept[_root(seen.tx, gate)] += 1
+        if gate.id not in seen.aloud and gate.answer is not None and not _by_rule(gate):
+            taken[_root(seen.tx, gate)] += 1
+        if gate.carried and (gate.sent_at is not None or gate.state is not GateState.VOID):
+            yield f"the answer to {gate.code} left, and is kept for another time"
+    yield from (
+        f"{count} gates live off {kept[key]} answers to {key}" for key, count in taken.items() if count > kept[key]
+    )
+
+
+def _waiting(seen: Seen) -> Iterator[str]:
+    """A turn waits just where it has an open gate, and nothing is left of a turn that is over."""
+    for gate in seen.gates:
+        turn, thread = turns.get(seen.tx, gate.turn), threads.get(seen.tx, gate.thread)
+        assert turn is not None and thread is not None
+        if gate.state in UNSETTLED and gate.asked.blocking and turn.state in ENDED:
+            yield f"{gate.code} is {gate.state} in a turn that is {turn.state}"
+        if gate.state is GateState.OPEN and gate.asked.blocking and turn.state is not TurnState.WAITING:
+            yield f"{gate.code} is open and its turn is {turn.state}"
+        if gate.state is GateState.OPEN and thread.status == "cancelled":
+            yield f"{gate.code} is open in a cancelled thread"
+    held = {gate.turn for gate in seen.gates if gate.state is GateState.OPEN and gate.asked.blocking}
+    waiting = [turn.id for turn in turns.all_live(seen.tx) if turn.state is TurnState.WAITING]
+    yield from (f"turn {turn} waits for nothing" for turn in waiting if turn not in held)
+
+
+def _words(seen: Seen) -> Iterator[str]:
+    for gate in seen.gates:
+        if gate.state is GateState.VOID and not gate.why:
+            yield f"{gate.code} is void without a word"
+        if (gate.closed_at is None) != (gate.state in UNSETTLED):
+            yield f"{gate.code} is {gate.state} and was closed at {gate.closed_at}"
+
+
+def _codes(seen: Seen) -> Iterator[str]:
+    counted = Counter(gate.code for gate in seen.gates)
+    yield from (f"{count} gates are called {code}" for code, count in counted.items() if count > 1)
+
+
+def _shown(seen: Seen) -> Iterator[str]:
+    """What is open, and has a place where people are, can be read there."""
+    for gate in seen.gates:
+        turn, thread = turns.get(seen.tx, gate.turn), threads.get(seen.tx, gate.thread)
+        assert turn is not None and thread is not None
+        said_in_a_room = turn.conversation is not None and turn.conversation.surface == "simulated"
+        has_place = said_in_a_room or thread.notify_target is not None
+        if gate.state is not GateState.OPEN or not has_place:
+            continue
+        card = deliveries.get(seen.tx, gate.card or "")
+        post = seen.posts.get(card.message_id or "") if card else None
+        if post is None or f"({gate.code})" not in post.text:
+            yield f"{gate.code} is open and nobody can read it ({card.state if card else 'no card'})"
+
+
+def _redrawn(seen: Seen) -> Iterator[str]:
+    """Every card says how its gates stand; where it cannot be rewritten, a line was added."""
+    by_card: dict[str, list[Gate]] = {}
+    for gate in seen.gates:
+        by_card.setdefault(gate.card or "", []).append(gate)
+    for name, gates in by_card.items():
+        card = deliveries.get(seen.tx, name)
+        if card is None or card.state is not DeliveryState.SENT:
+            continue
+        post = seen.posts[card.message_id or ""]
+        if seen.world.platform.kind == "editable":
+            thread = threads.get(seen.tx, gates[0].thread)
+            assert thread is not None
+            if post.text != cards.drawn(gates, thread.workspace):
+                yield f"the card {name} says {post.text[:60]!r}, not {cards.drawn(gates, thread.workspace)[:60]!r}"
+            continue
+        closed = [gate for gate in gates if gate.state in TOLD and cards.line(gate) not in post.text]
+        mute = [gate for gate in closed if f"{gate.id}:{gate.state}" not in seen.told]
+        yield from (f"nobody was told in the room that {gate.code} is {gate.state}" for gate in mute)
+
+
+def _answered_by_letters(seen: Seen) -> Iterator[str]:
+    """A letter answered what it could mean: in its own room, by code, or said after the gate was asked."""
+    letters = {letter.id: letter for letter in seen.world.platform.letters}
+    for gate in seen.gates:
+        letter = letters.get(gate.answered_by or "")
+        if letter is None or gate.id not in seen.aloud or gate.answer is None:
+            continue
+        said = replies.typed(letter.text)
+        if said.code not in (None, gate.code) and gate.answer.decision is not Decision.CANCEL:
+            yield f"{letter.id} names {said.code} and answered {gate.code}"
+        if said.code is None and seen.world.platform.clock(letter.at) // 1000 < gate.asked_at // 1000:
+            yield f"{letter.id} was said before {gate.code} was asked, and answered it"
+        if gate.answer.is_yes and said.rest.split(maxsplit=1)[:1] in (["n"], ["拒绝"], ["stop"]):
+            yield f"{letter.text!r} ({letter.id}) was a yes to {gate.code}"
+        if any(question.secret for question in gate.asked.questions) and gate.answer.replies:
+            yield f"a secret was typed into a room: {letter.id} to {gate.code}"
+        fate = seen.world.platform.fates.get(letter.id)
+        if fate is Fate.REFUSED:
+            yield f"{letter.id} answered {gate.code}, and its sender was told no"
+
+
+def _root(tx: Tx, gate: Gate) -> tuple[str, str]:
+    """The request that a gate belongs to, through all continuations, and what it is about."""
+    turn = turns.get(tx, gate.turn)
+    while turn is not None and turn.continues is not None:
+        turn = turns.get(tx, turn.continues)
+    return (turn.id if turn else "", gate.asked.subject)
+
+
+def _by_rule(gate: Gate) -> bool:
+    return (gate.answered_by or "").startswith("clew (")
