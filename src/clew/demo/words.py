@@ -10,8 +10,7 @@ HOLD = "minotaur"
 PROMPT = f"{REQUEST}\n!slow 12 70\n!hold {HOLD}\n!text {DAYLIGHT}"
 MARK = "echo here >> way-out"
 SUPPLEMENT = (
-    "By the way: the labyrinth has a second way out. Mark it. What did I ask you first?"
-    f"\n!approve {MARK}\n!recall"
+    f"By the way: the labyrinth has a second way out. Mark it. What did I ask you first?\n!approve {MARK}\n!recall"
 )
 
 TITLE = "One thread of work, and a daemon that is killed under it. No account needed; nothing of yours is touched."

@@ -133,6 +133,7 @@ class Outbox:
         receipt = await self._receipt(earlier)
         if receipt is not None and surface.can.edit:
             await surface.edit(receipt, outgoing_of(delivery))
+            crash.point("outbox.edited-not-recorded")
         return receipt
 
     async def _settle_doubt(self, delivery: Delivery, surface: Surface, outgoing: Outgoing) -> Receipt:
@@ -145,6 +146,7 @@ class Outbox:
         placeholder = await self._placeholder(delivery)
         if placeholder is not None and surface.can.edit:
             await surface.edit(placeholder, _noted(outgoing, words.RECOVERED))
+            crash.point("outbox.edited-not-recorded")
             return placeholder
         return await surface.send(_noted(outgoing, words.POSSIBLE_REPEAT))
 

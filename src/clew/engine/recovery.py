@@ -11,6 +11,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from clew import crash
 from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.ending import End, end_and_ask, end_and_continue, end_turn
@@ -113,6 +114,7 @@ class Recovery:
             except RuntimeTrouble as trouble:
                 lost = trouble.message
                 break
+            crash.point("recovery.looked-up-not-settled")
             lost = await self._go_on(thread, turn, session, record)
             if lost is None:
                 return
@@ -138,6 +140,7 @@ class Recovery:
                 hold_backlog(tx, self._core, thread)
 
     async def _recover(self, turn: Turn) -> None:
+        crash.point("recovery.taken-over-not-looked-up")
         try:
             await self.settle(turn, "an earlier daemon left it running")
         except Exception:

@@ -165,6 +165,7 @@ class WriterThread:
                 _run_in_savepoint(self._connection, job)
             crash.point("store.written-not-committed")
             self._connection.raw.execute("COMMIT")
+            crash.point("store.committed-not-told")
         except sqlite3.Error as error:
             _fail(batch, explain(error, self._path))
             _roll_back(self._connection)
