@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchmarks import commits, daemon, growth, turns
 from benchmarks.report import Line
+from benchmarks.soak import soak
 
 Measure = Callable[[], list[Line]]
 
@@ -23,8 +24,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="./bench", description=__doc__)
     parser.add_argument("--json", type=Path, metavar="FILE", default="bench.json", help="where the figures are kept")
     parser.add_argument("--many", type=int, default=100_000, help="how many threads a large store has")
+    parser.add_argument("--soak", type=float, metavar="MINUTES", help="instead: real traffic, real deaths")
+    parser.add_argument("--seed", type=int, help="of the soak")
     wanted = parser.parse_args()
     print(machine())
+    if wanted.soak:
+        return soak(wanted.soak, wanted.seed)
     lines: list[Line] = []
     for title, measure in _parts(wanted.many):
         print(f"… {title}", file=sys.stderr)

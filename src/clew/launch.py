@@ -203,7 +203,7 @@ def stop_daemon(home: Home, grace: float, say: Say, *, restart: bool = False) ->
     """
     was_supervised = _end_supervisor(home)
     stopped = _stop(home, grace, say, restart)
-    if (note := _note(home)) and note.daemon and note.daemon.pid == stopped:
+    if (note := read_note(home)) and note.daemon and note.daemon.pid == stopped:
         _end_supervisor(home)  # a command may have given it a new one meanwhile
     forget(home)
     holder = lock.read(home.lock)
@@ -250,7 +250,7 @@ class Note:
     daemon: Named | None
 
 
-def _note(home: Home) -> Note | None:
+def read_note(home: Home) -> Note | None:
     with suppress(OSError, ValueError, TypeError, KeyError):
         data: dict[str, Any] = json.loads((home.run / supervisor.LOCK).read_bytes())
         return Note(Named(**data["supervisor"]), Named(**data["daemon"]) if data["daemon"] else None)
@@ -263,7 +263,7 @@ def _end_supervisor(home: Home) -> bool:
         return False
     deadline = time.monotonic() + CLOSING
     while is_supervised(home) and time.monotonic() < deadline:
-        note = _note(home)
+        note = read_note(home)
         if note and (process := note.supervisor.find()):
             _end(process)
         else:
@@ -306,7 +306,7 @@ def _holding(home: Home) -> tuple[str, Process] | None:
 
 def _stop_begun(home: Home) -> int | None:
     """A daemon that does not hold the store yet is known only to its supervisor, which may be dead."""
-    note = _note(home)
+    note = read_note(home)
     process = note.daemon.find() if note and note.daemon else None
     if process is None:
         return None

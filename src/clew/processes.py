@@ -74,6 +74,10 @@ class Process:
     def key(self) -> tuple[int, str]:
         return self.pid, self.started
 
+    def is_begun_by(self, pid: int, started: str) -> bool:
+        """Whether it carries the mark of this very daemon."""
+        return self.mark is not None and f".{pid}.{started}." in f".{self.mark.incarnation}."
+
 
 def scan() -> list[Process]:
     """Every live process that we may look at, without ourselves and our ancestors."""
@@ -100,6 +104,11 @@ def family(root: int, seen: Iterable[Process]) -> list[Process]:
     while found := {p.pid for p in seen if {p.parent, p.session, p.group} & members} - members:
         members |= found
     return [process for process in seen if process.pid in members]
+
+
+def left_over(store: str, pid: int, started: str) -> list[Process]:
+    """What carries this store's mark, and was not begun by this daemon."""
+    return [process for process in children(store) if not process.is_begun_by(pid, started)]
 
 
 async def sweep(store: str, clock: Clock, keep: str | None = None, grace: float = 2.0) -> list[Process]:

@@ -241,9 +241,11 @@ def _children(home: Home, settings: config.Config) -> Finding:
     """What carries our mark while no daemon runs has lost its purpose."""
     holder = lock.read(home.lock)
     found = processes.children(holder.store) if holder and holder.store else []
-    if found and lock.is_free(home.lock):
-        pids = ", ".join(f"{process.pid} {process.command}" for process in found)
-        return Finding("children", False, f"left by a daemon that is gone: {pids}", "clew down ends them")
+    pid = 0 if lock.is_free(home.lock) else holder.pid if holder else 0
+    left = [process for process in found if not process.is_begun_by(pid, holder.started if holder else "")]
+    if left:
+        pids = ", ".join(f"{process.pid} {process.command}" for process in left)
+        return Finding("children", False, f"left by a daemon that is gone: {pids}", "clew doctor --clean ends them")
     return Finding("children", True, f"{len(found)} at work" if found else "none left behind")
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import click
 
 from clew.cli.out import Out, json_option
+
+if TYPE_CHECKING:
+    from clew.home import Home
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +22,20 @@ class Finding:
 
 
 @click.command("doctor", short_help="Check everything, and say what to do.")
+@click.option("--clean", is_flag=True, help="End what a daemon that is gone has left running, and only that.")
 @json_option
 @click.pass_obj
-def doctor_command(out: Out) -> None:
-    """Check everything, and say what to do. Exit 1 if something is broken. Needs no daemon, and changes nothing."""
+def doctor_command(out: Out, clean: bool) -> None:
+    """Check everything, and say what to do. Exit 1 if something is broken. Needs no daemon, and changes nothing.
+
+    Only --clean does: it ends what a daemon that is gone has left, if that proves to be ours by the mark it carries.
+    """
     from clew.cli.checks import all_checks
     from clew.home import Home
 
+    if clean:
+        for line in clean_up(Home.find()):
+            out.say(line)
     findings = []
     for finding in all_checks(Home.find()):
         findings.append(finding)
@@ -34,6 +45,22 @@ def doctor_command(out: Out) -> None:
         out.json([asdict(finding) for finding in findings])
     if not all(finding.ok for finding in findings):
         raise click.exceptions.Exit(1)
+
+
+def clean_up(home: Home) -> list[str]:
+    """Only what carries the mark of this store, and not that of the daemon that runs."""
+    import asyncio
+
+    from clew import lock, processes
+    from clew.clock import SystemClock
+
+    holder = lock.read(home.lock)
+    if holder is None or holder.store is None:
+        return ["nothing of clew was ever started here"]
+    store, pid = holder.store, 0 if lock.is_free(home.lock) else holder.pid
+    found = lambda: processes.left_over(store, pid, holder.started)  # noqa: E731
+    ended = asyncio.run(processes.end_all(found, SystemClock()))
+    return [f"ended pid {process.pid}, {process.command}" for process in ended] or ["nothing was left behind"]
 
 
 def _line(finding: Finding) -> str:

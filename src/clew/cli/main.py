@@ -54,6 +54,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "restart": ("daemon", "Stop the daemon and start it again."),
         "status": ("daemon", "How the daemon, its runtimes and its surfaces are."),
         "logs": ("daemon", "The daemon's log."),
+        "ps": ("ps", "Every process of clew, with what it is there for."),
         "service": ("service", "Let the system start the daemon at login."),
         "init": ("init", "Write a config.toml to begin with."),
         "config": ("config", "Look at settings, change them, check them."),

@@ -1,0 +1,110 @@
+"""`clew ps`: every process that is clew's, and what it is there for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.cli.out import Out, json_option, table
+
+if TYPE_CHECKING:
+    from clew.home import Home
+    from clew.processes import Process
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    pid: int
+    role: str  # supervisor, daemon, agent, command (what an agent has started), left (by a daemon that is gone)
+    rss: int  # bytes
+    age: float  # seconds
+    command: str
+    threads: tuple[str, ...] = ()  # that it works for
+
+
+@click.command("ps", short_help="Every process of clew, with what it is there for.")
+@json_option
+@click.pass_obj
+def ps_command(out: Out) -> None:
+    """Every process of clew: supervisor, daemon, agents and what they have started. Needs no daemon."""
+    from clew.home import Home
+
+    rows = list_processes(Home.find(), _work())
+    if out.as_json:
+        out.json([asdict(row) for row in rows])
+        return
+    if not rows:
+        out.say("no process of clew runs; clew up starts it")
+        return
+    for line in table([("PID", "ROLE", "MEMORY", "AGE", "COMMAND", "THREADS"), *map(_cells, rows)]):
+        out.line(line)
+    if any(row.role == "left" for row in rows):
+        out.say("clew doctor --clean ends what a daemon that is gone has left")
+
+
+def _work() -> Mapping[int, tuple[str, ...]]:
+    """By pid of a runtime's process: the threads that it works for now. Nothing where no daemon answers."""
+    from clew.client import Client
+    from clew.errors import ClewError
+    from clew.home import Home
+
+    client = Client(Home.find(), start=False, patience=5.0)
+    try:
+        runtimes = client.get("status")["runtimes"]
+        running = client.get("threads", status="running", limit=1000)["threads"]
+    except (ClewError, OSError):
+        return {}
+    return {each["pid"]: _threads_on(each["name"], running) for each in runtimes if each["pid"]}
+
+
+def _threads_on(runtime: str, running: list[Any]) -> tuple[str, ...]:
+    return tuple(thread["id"] for thread in running if thread["runtime"] == runtime)
+
+
+def list_processes(home: Home, work: Mapping[int, tuple[str, ...]]) -> list[Row]:
+    from clew import launch, lock, processes
+
+    found = []
+    note = launch.read_note(home)
+    if note is not None and launch.is_supervised(home) and (process := processes.look(note.supervisor.pid)):
+        found.append(_row(process, "supervisor"))
+    holder = lock.read(home.lock)
+    if holder is None:
+        return found
+    if not lock.is_free(home.lock) and (process := processes.look(holder.pid)):
+        found.append(_row(process, holder.what))
+    return [*found, *_children(holder, work)]
+
+
+def _children(holder: Any, work: Mapping[int, tuple[str, ...]]) -> list[Row]:
+    from clew import processes
+
+    alive = processes.look(holder.pid)
+    is_there = alive is not None and alive.started == holder.started
+    marked = processes.children(holder.store) if holder.store else []
+    return [_child(process, holder, is_there, marked, work) for process in sorted(marked, key=lambda each: -each.age)]
+
+
+def _child(
+    process: Process, holder: Any, is_there: bool, marked: list[Process], work: Mapping[int, tuple[str, ...]]
+) -> Row:
+    """An agent is what the daemon has started itself; the rest works for the agent whose mark it carries."""
+    if not is_there or not process.is_begun_by(holder.pid, holder.started):
+        return _row(process, "left")
+    agent = next((each.pid for each in marked if each.mark == process.mark and each.parent == holder.pid), None)
+    role = "agent" if process.pid == agent else "command"
+    return _row(process, role, work.get(agent, ()) if agent else ())
+
+
+def _row(process: Process, role: str, threads: tuple[str, ...] = ()) -> Row:
+    return Row(process.pid, role, process.rss, round(process.age, 1), process.command, threads)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    from clew.cli.columns import age
+
+    memory = f"{row.rss / 1_000_000:.0f} MB"
+    return str(row.pid), row.role, memory, age(row.age), row.command, " ".join(row.threads)
