@@ -104,7 +104,8 @@ def _at_rest(desk: Desk) -> bool:
 
 def _is_busy(desk: Desk, thread: Any) -> bool:
     owed = ask(desk, "threads", thread["id"], "deliveries")
-    return thread["status"] == "running" or thread["queued"] or any(row["state"] in OPEN for row in owed)
+    goes_on = thread["status"] in ("running", "suspended") or thread["queued"]
+    return bool(goes_on or any(row["state"] in OPEN for row in owed))
 
 
 # The flows
@@ -180,6 +181,6 @@ FLOWS = {
     "gate": Flow(_gate, (("allowed",),)),
     "resume": Flow(_resume, (("first", "again"),), prepare=_finished),
     "fork": Flow(_fork, (("first",),), prepare=_finished, fetched=("forked",)),
-    "stop": Flow(_stop, (("one moment\n\n(Stopped.)",),)),
+    "stop": Flow(_stop, (("one moment\n\n(Stopped.)",), ("(Stopped.)",))),
     "recovery": Flow(lambda desk, folder: None, (("one moment\nthe end",),), prepare=_cut, deaths=1),
 }

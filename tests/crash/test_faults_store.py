@@ -1,4 +1,4 @@
-"""Faults under the store and around the daemon: what was accepted is kept, what cannot be kept is refused with words."""
+"""Faults under the store and around the daemon: what was accepted is kept, what cannot be kept is refused."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import resource
 import sqlite3
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import HTTPError
@@ -21,11 +22,14 @@ from tests.receivers import post_signed
 NO_WRITER_KNOWS = 3  # as "file format write version" in a header: SQLite then only reads the file
 
 
+def letter(id: str, text: str) -> bytes:
+    return json.dumps({"id": id, "conversation": "c", "sender": "ann", "text": text}).encode()
+
+
 def refused(desk: Desk, id: str) -> tuple[int, str]:
     """How a message is refused, with what it says to its sender."""
-    body = json.dumps({"id": id, "conversation": "c", "sender": "ann", "text": "!text late"}).encode()
     with pytest.raises(HTTPError) as caught:
-        post_signed(desk.clew.json("status")["daemon"]["http"], "x", SECRET, body)
+        post_signed(desk.clew.json("status")["daemon"]["http"], "x", SECRET, letter(id, "!text late"))
     with caught.value as answer:
         return answer.code, str(json.loads(answer.read())["detail"])
 
@@ -117,3 +121,20 @@ def test_a_store_that_is_replaced_under_the_daemon_is_not_written_to(desk: Desk,
     other.rename(desk.clew.home.database)
     assert refused(desk, "m1")[0] == 503
     assert desk.clew.home.database.read_bytes() == b"somebody else's"
+
+
+def test_without_a_free_descriptor_messages_wait_and_are_taken_when_there_are_some(desk: Desk) -> None:
+    pid = desk.clew.up()
+    desk.clew.wait_for(post(desk, "m1", "!text one")["thread"], "delivery.sent")
+    http = desk.clew.json("status")["daemon"]["http"]
+    log = desk.clew.begin("logs", "--follow", "--json")
+    before = limit(pid, resource.RLIMIT_NOFILE, 3)
+    with ThreadPoolExecutor(1) as other:
+        waiting = other.submit(post_signed, http, "x", SECRET, letter("m2", "!text two"))
+        assert log.stdout is not None
+        next(line for line in log.stdout if "out of system resource" in line)
+        limit(pid, resource.RLIMIT_NOFILE, before)
+        accepted = waiting.result()
+    desk.clew.wait_for(accepted["thread"], "delivery.sent", delivery=f"{accepted['turn']}:final")
+    check(desk, "one", "two")
+    assert desk.clew.home.log.read_text().count("out of system resource") < 60, "it is told, and not thousands of times"
