@@ -11,6 +11,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from clew import crash
 from clew.asking import GateState
 from clew.engine import words
 from clew.engine.core import Core
@@ -119,6 +120,7 @@ class Recovery:
             except RuntimeTrouble as trouble:
                 lost = trouble.message
                 break
+            crash.point("recovery.looked-up-not-settled")
             lost = await self._go_on(thread, turn, session, record)
             if lost is None:
                 return
@@ -144,6 +146,7 @@ class Recovery:
                 hold_backlog(tx, self._core, thread)
 
     async def _recover(self, turn: Turn) -> None:
+        crash.point("recovery.taken-over-not-looked-up")
         try:
             await self.settle(turn, "an earlier daemon left it running")
         except Exception:

@@ -150,6 +150,7 @@ class Runner:
             try:
                 if work.started.is_set() and await self._is_stopping(work.turn):
                     work.hurry()
+                    crash.point("stop.asked-not-sent")
                     await _interrupt(work.session)
                     return
             except Exception:  # a stop must not be lost: it is tried again
@@ -171,6 +172,7 @@ class Runner:
     async def _offer(self, work: _Work) -> None:
         for steer in await self._core.store.read(lambda tx: inbox.open_steers(tx, work.turn.id)):
             if steer.state is SteerState.OFFERED:
+                crash.point("steer.offered-not-sent")
                 taken = await _taken(work.session, steer)
                 crash.point("steer.sent-not-recorded")
                 await self._core.write_down(partial(self._steered, steer=steer, taken=taken))
