@@ -44,6 +44,10 @@ class Model:
         """Until a request stands there."""
         self._do(self._model.held(name))
 
+    def wait_left(self, name: str) -> None:
+        """Until nobody stands there any more."""
+        self._do(self._model.left(name))
+
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
         future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
         return future.result(PATIENCE)

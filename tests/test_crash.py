@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +48,11 @@ def test_an_armed_point_kills_at_the_passing_it_names(armed: str, passed: list[s
 def test_a_point_that_is_never_passed_kills_nobody() -> None:
     assert run("handoff.bound").returncode == 0
     assert run("inbox.stored:3").returncode == 0
+
+
+def test_a_recording_kills_nobody_and_writes_down_what_was_passed(tmp_path: Path) -> None:
+    assert run(f"record:{tmp_path / 'passed'}").returncode == 0
+    assert (tmp_path / "passed").read_text().split() == ["inbox.stored", "outbox.sent"] * 2
 
 
 def test_a_simulation_puts_its_own_function_in_the_hook(monkeypatch: pytest.MonkeyPatch) -> None:

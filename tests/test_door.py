@@ -24,7 +24,7 @@ PUBLIC = {
     " -> None",
     "start": "(self, prompt: str, *, kind: Literal['task', 'chat'] = 'task', workspace: str | Path | None = None,"
     " title: str | None = None, runtime: str | None = None, model: str | None = None, effort: str | None = None,"
-    " notify: str | None = None, files: Sequence[str | Path] = (), sender: str = 'you',"
+    " policy: Policy | None = None, notify: str | None = None, files: Sequence[str | Path] = (), sender: str = 'you',"
     " message_id: str | None = None) -> Sent",
     "send": "(self, thread: str, text: str, *, queue: bool = False, files: Sequence[str | Path] = (),"
     " sender: str = 'you', message_id: str | None = None) -> Sent",
@@ -33,6 +33,10 @@ PUBLIC = {
     "done": "(self, thread: str) -> ThreadView",
     "cancel": "(self, thread: str) -> ThreadView",
     "fork": "(self, thread: str, *, turn: str | None = None, title: str | None = None) -> ThreadView",
+    "gates": "(self, thread: str | None = None) -> tuple[GateView, ...]",
+    "approve": "(self, gate: str, *, sender: str = 'you') -> GateView",
+    "deny": "(self, gate: str, reason: str = '', *, sender: str = 'you') -> GateView",
+    "answer": "(self, gate: str, *replies: str | Sequence[str], sender: str = 'you') -> GateView",
     "events": "(self, thread: str | Sent | None = None, after: int | None = None) -> AsyncGenerator[Event]",
     "wait": "(self, what: Sent | str) -> TurnView",
     "list": "(self, *, history: bool = False, status: Status | None = None, text: str | None = None,"
@@ -139,6 +143,40 @@ async def test_what_runs_is_steered_and_stopped(clew: Clew, daemon: daemons.Clew
     assert (await clew.stop(sent.thread)).id == sent.turn
     assert (await clew.wait(sent)).state == "interrupted"
     gate.release()
+
+
+async def asked(clew: Clew, thread: str) -> str:
+    """The code of the first gate there."""
+    async for event in clew.events(thread, after=0):
+        if event.kind == "gate.opened":
+            return str(event.data["code"])
+    raise AssertionError("a stream of events ends only by an error")
+
+
+async def test_what_an_agent_asks_is_answered_once(clew: Clew) -> None:
+    sent = await clew.start("!approve one\n!text done")
+    code = await asked(clew, sent.thread)
+    assert code in [gate.code for gate in await clew.gates()]
+    assert (await clew.approve(code, sender="ann")).state == "answered"
+    with pytest.raises(Refused, match=f"{code} was answered by ann"):
+        await clew.deny(code, "too late")
+    assert (await clew.wait(sent)).text.endswith("done")
+    assert [(gate.code, gate.state) for gate in await clew.gates(sent.thread)] == [(code, "taken")]
+
+
+async def test_a_no_has_a_reason_and_a_question_an_answer(clew: Clew) -> None:
+    denied, question = await clew.start("!approve one"), await clew.start("!ask Which? | red | green")
+    await clew.deny(await asked(clew, denied.thread), "not on a Friday")
+    await clew.answer(await asked(clew, question.thread), "2")
+    assert (await clew.wait(denied)).text == "declined: not on a Friday"
+    assert (await clew.wait(question)).text == "green"
+    with pytest.raises(NotFound, match="There is no gate Z9Z9Z9"):
+        await clew.approve("Z9Z9Z9")
+
+
+async def test_a_policy_is_given_at_the_start(clew: Clew) -> None:
+    sent = await clew.start("!approve one\n!text done", policy="yolo")
+    assert (await clew.wait(sent)).state == "completed"
 
 
 async def test_the_same_message_id_is_the_same_thread(clew: Clew) -> None:

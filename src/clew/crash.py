@@ -1,8 +1,9 @@
 """Named kill points: places where one side effect is done and the next is not.
 
 `CLEW_CRASH=outbox.sent-not-recorded` makes the process die there by SIGKILL, as if the power had gone; with `:N` behind
-it, at the N-th passing; with `@children`, what it has started dies instead. Not armed, a point costs one comparison.
-The simulation puts its own function in `hook`.
+it, at the N-th passing; with `@children`, what it has started dies instead. `CLEW_CRASH=record:FILE` kills nobody and
+writes down which points are passed, a line each. Not armed, a point costs one comparison. The simulation puts its own
+function in `hook`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+RECORD = "record:"
 hook: Callable[[str], None] | None = None
 
 
@@ -21,8 +23,11 @@ def point(name: str) -> None:
 
 
 def arm(spec: str) -> None:
-    """Arm one point: `NAME`, `NAME:N`, and either with `@children`."""
+    """Arm one point, `NAME` or `NAME:N`, and either with `@children`; or `record:FILE`."""
     global hook
+    if spec.startswith(RECORD):
+        hook = _recorder(spec.removeprefix(RECORD))
+        return
     where, _, whom = spec.partition("@")
     name, _, count = where.partition(":")
     left = int(count or 1)
@@ -37,6 +42,15 @@ def arm(spec: str) -> None:
                 os.kill(pid, signal.SIGKILL)
 
     hook = die
+
+
+def _recorder(file: str) -> Callable[[str], None]:
+    log = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def write(passed: str) -> None:
+        os.write(log, f"{passed}\n".encode())
+
+    return write
 
 
 def _children() -> list[int]:

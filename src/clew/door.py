@@ -27,12 +27,13 @@ from clew.door_events import Event, Sent, Texts, event_of
 from clew.errors import NotFound, OutOfReach, Refused
 from clew.home import Home
 from clew.model import Fate
-from clew.views import Notified, Page, Passage, ThreadView, TurnView, WhereRow
+from clew.views import GateView, Notified, Page, Passage, ThreadView, TurnView, WhereRow
 
 __all__ = ["Clew", "Event", "Sent"]
 
 T = TypeVar("T")
 Status = Literal["idle", "running", "suspended", "completed", "cancelled"]
+Policy = Literal["careful", "trusted", "read-only", "yolo"]
 
 _ENDED = frozenset({"completed", "failed", "interrupted"})
 _NEWS = frozenset({"hello", "turn.ended", "thread.status"})  # after which waiting may be over
@@ -77,6 +78,7 @@ class Clew:
         runtime: str | None = None,
         model: str | None = None,
         effort: str | None = None,
+        policy: Policy | None = None,
         notify: str | None = None,
         files: Sequence[str | Path] = (),
         sender: str = "you",
@@ -85,8 +87,9 @@ class Clew:
         """Begin a thread with its first message. It is committed when this returns.
 
         A `task` is completed when its turn is; a `chat` stays open. It works in `workspace`, else in the current
-        folder. `notify` is where the answer is brought, such as `webhook:ci` or `local`. Give a `message_id` of your
-        own to make the start exactly-once: the same id again is the first one's thread.
+        folder. `policy` is how much it may do without asking. `notify` is where the answer is brought, such as
+        `webhook:ci` or `local`. Give a `message_id` of your own to make the start exactly-once: the same id again is
+        the first one's thread.
         """
         body = {
             "message_id": message_id or new_message_id(),
@@ -97,6 +100,7 @@ class Clew:
             "runtime": runtime,
             "model": model,
             "effort": effort,
+            "policy": policy,
             "notify": notify,
             "sender": sender,
             "attachments": [_path(file) for file in files],
@@ -147,6 +151,30 @@ class Clew:
         return _read(
             await self._client.post("threads", thread, "fork", body={"turn": turn, "title": title}), ThreadView
         )
+
+    # Asking
+
+    async def gates(self, thread: str | None = None) -> tuple[GateView, ...]:
+        """What waits for a person, oldest first; with `thread` all of that thread, newest first, whatever became of
+        them. A `wait` for a turn that asks goes on until somebody answers."""
+        return _read(await self._client.get("gates", thread=thread), tuple[GateView, ...])
+
+    async def approve(self, gate: str, *, sender: str = "you") -> GateView:
+        """Say yes to a gate, by its code or id. The first answer counts: a later one is `Refused`, with who gave it."""
+        return await self._answered(gate, {"decision": "accept", "sender": sender})
+
+    async def deny(self, gate: str, reason: str = "", *, sender: str = "you") -> GateView:
+        """Say no; the agent goes on without it, and reads the reason."""
+        return await self._answered(gate, {"decision": "decline", "reason": reason, "sender": sender})
+
+    async def answer(self, gate: str, *replies: str | Sequence[str], sender: str = "you") -> GateView:
+        """Answer a question: one reply for each, in their order; several options are a list. The number of an option,
+        its words, or words of your own. What is secret is kept in memory only."""
+        said = [[reply] if isinstance(reply, str) else [*reply] for reply in replies]
+        return await self._answered(gate, {"decision": "reply", "replies": said, "sender": sender})
+
+    async def _answered(self, gate: str, body: dict[str, object]) -> GateView:
+        return _read(await self._client.post("gates", gate, "answer", body=body), GateView)
 
     # Looking on
 

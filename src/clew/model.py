@@ -242,6 +242,7 @@ class Inbound:
     sent_at: int | None = None  # by the platform's clock, where it tells
     thread: str | None = None  # named by the client; else the conversation's binding decides
     queue: bool = False  # never steer
+    sees: tuple[str, ...] | None = None  # codes of the gates that its sender sees as open; None: nobody knows
     runtime: str | None = None  # for a thread that this message begins, where the surface's config says so
     workspace: str | None = None
 

@@ -23,12 +23,14 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[=>78])")
 class Terminal:
     """`shown` is all that was written so far, without the sequences that move the cursor and set colours."""
 
-    def __init__(self, clew: Clew, args: Sequence[str], columns: int = 100) -> None:
+    def __init__(self, clew: Clew, args: Sequence[str], columns: int = 100, then: str = "") -> None:
+        """`then` is for the shell, once the command has ended."""
         self._own, child = pty.openpty()
         fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
         environ = {**clew._environ(), "TERM": "xterm", "LANG": "C.UTF-8"}
+        argv = ["sh", "-c", f'"$@"; {then}', "sh", *_argv(args)] if then else _argv(args)
         self.process = subprocess.Popen(
-            _argv(args), stdin=child, stdout=child, stderr=child, env=environ, start_new_session=True
+            argv, stdin=child, stdout=child, stderr=child, env=environ, start_new_session=True
         )
         os.close(child)
         self._raw = b""

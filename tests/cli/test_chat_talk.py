@@ -36,7 +36,7 @@ class Noting:
 
 
 def accepted(fate: str = "turn", words: str = "", thread: str = "T") -> dict[str, Any]:
-    return {"fate": fate, "thread": thread, "turn": "U", "words": words}
+    return {"fate": fate, "thread": thread, "turn": "U", "state": "running", "words": words}
 
 
 def talk(door: Noting, thread: str | None = "T") -> Talk:
@@ -109,7 +109,7 @@ def test_files_of_a_message_that_was_not_sent_are_let_go_and_that_is_said(tmp_pa
     assert here.do("look").lines == ("clew: no daemon. Nothing was sent; attach x again.",)
 
 
-LISTED = [
+LISTED: list[dict[str, Any]] = [
     {
         "id": name,
         "status": "idle",
@@ -118,6 +118,7 @@ LISTED = [
         "created_at": 1,
         "suspend_message": None,
         "last_line": None,
+        "gates": [],
     }
     for name in ("01C", "01B", "01A")
 ]

@@ -46,7 +46,7 @@ def test_an_age_is_short(seconds: int, short: str) -> None:
 
 def thread(name: str, **given: Any) -> dict[str, Any]:
     plain = {"id": name, "status": "idle", "title": "a title", "runtime": "codex", "created_at": 1000}
-    return {**plain, "suspend_message": None, "last_line": None, **given}
+    return {**plain, "suspend_message": None, "last_line": None, "gates": [], **given}
 
 
 def test_ids_are_as_long_as_it_takes_to_tell_them_apart() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,18 +24,27 @@ class Desk:
     hook: Receiver
 
 
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+@contextmanager
+def open_desk(folder: Path, *, codex: str = "", more: str = "", model_url: str = "") -> Iterator[Desk]:
+    """`codex` are further settings of that runtime, `more` of anything else."""
     with Model() as model, Receiver() as hook:
-        codex = write_codex_home(tmp_path / "codex", model.url)
+        codex_home = write_codex_home(folder / "codex", model_url or model.url)
         config = f"""
             [runtimes.codex]
-            home = "{codex}"
+            home = "{codex_home}"
+            {codex}
             [surfaces.webhook.x]
             url = "{hook.url}"
             secret = "{SECRET}"
             [http]
             port = 0
+            {more}
         """
-        with Clew(tmp_path / "home", config) as clew:
+        with Clew(folder / "home", config) as clew:
             yield Desk(clew, model, hook)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with open_desk(tmp_path) as made:
+        yield made

@@ -138,6 +138,33 @@ async def test_with_several_open_a_bare_yes_asks_which_and_yes_all_is_all(tmp_pa
         assert sorted(executions(rig)) == ["one", "two"]
 
 
+async def test_a_bare_reply_means_what_its_sender_sees_and_never_what_came_a_moment_ago(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!both one | two")
+        first, second = await asked(rig, 2)
+        unseen = await rig.say("y", sees=())
+        seen = await rig.say("n", sees=(first.code,))
+        late = await rig.say("y", sees=(first.code,))
+        both = await rig.say("y", sees=(first.code, second.code))
+        assert (unseen.fate, seen.fate, late.fate, both.fate) == (Fate.STEER, Fate.ANSWER, Fate.REFUSED, Fate.REFUSED)
+        assert "was answered by ann" in late.words and "Which one?" in both.words
+        assert (await rig.say("yes all", sees=(first.code,))).fate is Fate.REFUSED
+        assert (await rig.engine.waiting.one(second.id)).state == "open"
+        assert (await rig.say("yes all", sees=(first.code, second.code))).fate is Fate.ANSWER
+        await rig.ended(accepted.turn)
+        assert executions(rig) == ["two"]
+
+
+async def test_what_is_said_for_after_the_turn_is_no_answer(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say(f"!approve {COMMAND}")
+        (gate,) = await asked(rig)
+        assert (await rig.say("y", queue=True)).fate is Fate.TURN
+        assert (await rig.engine.waiting.one(gate.id)).state == "open"
+        await rig.say("n")
+        await rig.ended(accepted.turn)
+
+
 async def test_gates_that_open_together_come_on_one_card(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         await rig.say("!both one | two")

@@ -316,7 +316,7 @@ def test_each_policy_says_its_own_where_no_rule_does(work: Path) -> None:
     wanted = {
         Policy.CAREFUL: ["ask", "ask", "ask", "allow", "ask"],
         Policy.TRUSTED: ["allow", "ask", "ask", "allow", "ask"],
-        Policy.READ_ONLY: ["deny", "deny", "ask", "allow", "deny"],
+        Policy.READ_ONLY: ["deny", "deny", "deny", "allow", "deny"],
         Policy.YOLO: ["allow", "allow", "allow", "allow", "allow"],
     }  # fmt: skip
     for policy, effects in wanted.items():

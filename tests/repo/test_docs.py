@@ -65,6 +65,15 @@ def test_every_test_and_room_that_the_map_names_exists() -> None:
     assert rooms <= set(re.findall(r"`(tests/\w+)`", text))
 
 
+def test_every_row_of_reliability_names_tests_that_exist() -> None:
+    commands = re.findall(r"`\./check (?:--all )?([^`]+)`", page("reliability"))
+    assert len(commands) > 15
+    for path, _, word in (command.partition(" -k ") for command in commands):
+        named = re.findall(r"def (test_\w+)", (ROOT / path).read_text(encoding="utf-8"))
+        words = word.strip('"').split(" or ")
+        assert [name for name in named if any(word in name for word in words)], (path, word)
+
+
 def test_the_page_about_python_names_every_method_and_only_kinds_of_events_that_there_are() -> None:
     text = page("python")
     methods = [name for name in vars(Door) if not name.startswith("_")]

@@ -15,7 +15,7 @@ from clew.clock import Clock, SystemClock
 from clew.config import CodexConfig
 from clew.processes import Marks
 from clew.runtimes.base import Seat
-from clew.runtimes.codex import CodexRuntime
+from clew.runtimes.codex import CodexRuntime, threads
 from clew.scripted_model import ScriptedModel, write_codex_home
 from tests.runtimes.raw import RawCodex
 
@@ -91,8 +91,9 @@ def careful(seat: Seat) -> Seat:
 
 
 @pytest.fixture
-def free(seat: Seat) -> Seat:
-    """Without a sandbox: pids are real."""
+def free(seat: Seat, monkeypatch: pytest.MonkeyPatch) -> Seat:
+    """Without a sandbox, so that pids are real, and without a question."""
+    monkeypatch.setitem(threads.POLICIES, Policy.YOLO, ("danger-full-access", "never"))
     return replace(seat, policy=Policy.YOLO)
 
 

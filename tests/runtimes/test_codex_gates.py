@@ -182,16 +182,19 @@ async def test_two_at_once_are_answered_in_any_order(session: CodexSession, tmp_
     assert not (tmp_path / "one").exists() and (tmp_path / "two").exists()
 
 
-async def test_cancelling_one_of_two_closes_both(session: CodexSession, sent: list[str], tmp_path: Path) -> None:
+async def test_cancelling_one_of_two_ends_the_turn_and_the_other_with_it(
+    session: CodexSession, sent: list[str], tmp_path: Path
+) -> None:
+    """Whether Codex still says that the other is settled depends on who is faster; the turn's end says it too."""
     events = session.run(request("!both touch one | touch two\n!text done"))
     first, second = await next_of(events, GateOpened), await next_of(events, GateOpened)
     assert await session.answer(first.ref, CANCEL)
     assert not await session.answer(second.ref, YES)
     rest = await collect(events)
-    assert {closed.ref for closed in only(rest, GateClosed)} == {first.ref, second.ref}
+    assert first.ref in {closed.ref for closed in only(rest, GateClosed)}
     assert ended(rest).state is TurnState.INTERRUPTED
     assert "turn/interrupt" not in sent
-    assert not (tmp_path / "two").exists()
+    assert not list(tmp_path.glob("one")) and not list(tmp_path.glob("two"))
 
 
 async def test_an_interrupt_cancels_what_is_open_and_a_late_yes_runs_nothing(
@@ -555,7 +558,8 @@ IN = {"in", "in.txt"}
         (Policy.CAREFUL, Expected(COMMAND, CHANGE, COMMAND, COMMAND, CHANGE, IN | {"out", "beyond", "out.txt"})),
         (Policy.TRUSTED, Expected([], [], [], COMMAND, CHANGE, IN | {"beyond", "out.txt"})),
         (Policy.READ_ONLY, Expected([], [], [], [], [], set())),
-        (Policy.YOLO, Expected([], [], [], [], [], IN | {"out", "out.txt"})),  # there is nothing beyond everything
+        # The engine says yes to all of it, unless a rule denies it.
+        (Policy.YOLO, Expected(COMMAND, CHANGE, COMMAND, COMMAND, CHANGE, IN | {"out", "beyond", "out.txt"})),
     ],
     ids=list(Policy),
 )
@@ -578,7 +582,7 @@ async def test_a_policy_decides_what_is_asked_and_what_may_be_written(
         (Policy.CAREFUL, 2 * PERMISSION, Outcome.OK),
         (Policy.TRUSTED, 2 * PERMISSION, Outcome.OK),
         (Policy.READ_ONLY, [], Outcome.FAILED),
-        (Policy.YOLO, [], Outcome.OK),
+        (Policy.YOLO, 2 * PERMISSION, Outcome.OK),
     ],
 )
 async def test_a_policy_holds_for_the_tools_of_mcp_servers_too(
@@ -620,7 +624,7 @@ async def test_a_question_is_asked_under_every_policy(runtime: CodexRuntime, sea
 async def test_a_policy_is_in_force_again_when_the_thread_is_opened_anew(
     runtime: CodexRuntime, seat: Seat, tmp_path: Path
 ) -> None:
-    first = await runtime.open(replace(seat, policy=Policy.YOLO))
+    first = await runtime.open(replace(seat, policy=Policy.TRUSTED))
     assert await asked_about(first, "!shell touch a", "a") == []
     await first.close()
     second = await runtime.open(replace(seat, policy=Policy.CAREFUL, continuity=first.continuity()))

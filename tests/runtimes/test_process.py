@@ -157,6 +157,16 @@ async def test_a_flood_on_stderr_does_not_block_the_child(making: Making) -> Non
     assert await making.output.until(1) == [b"done"]
 
 
+async def test_of_a_flood_on_stderr_only_its_beginning_and_its_last_words_are_kept(
+    making: Making, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, logger="clew.child.child"):
+        child = await making.python("import sys\nfor n in range(20_000): sys.stderr.write(f'{n}\\n')")
+        await exits(child)
+    assert caplog.messages[0] == "0" and child.last_words[-1] == "19999"
+    assert len(caplog.messages) < 5_000
+
+
 async def test_the_crash_point_and_an_inherited_mark_are_not_passed_on(
     making: Making, monkeypatch: pytest.MonkeyPatch
 ) -> None:

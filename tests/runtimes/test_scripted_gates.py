@@ -187,17 +187,3 @@ async def test_a_yes_whose_end_was_not_heard_is_not_executed_again(tmp_path: Pat
     desk = Desk(tmp_path, outlives=True)
     assert ended(await collect((await desk.sit()).attach("turn"))).text == "done"
     assert desk.played.executions == ("make",)
-
-
-@pytest.mark.parametrize(
-    ("policy", "executions"), [(Policy.YOLO, ("make",)), (Policy.READ_ONLY, ())], ids=["yolo", "read-only"]
-)
-async def test_a_policy_that_asks_nothing_decides_by_itself(
-    desk: Desk, policy: Policy, executions: tuple[str, ...]
-) -> None:
-    session = await desk.sit(policy)
-    events = await collect(session.run(request("!approve make\n!text done")))
-    assert only(events, GateOpened) == []
-    assert only(events, GateClosed) == []
-    assert ended(events).text == "done"
-    assert desk.played.executions == executions

@@ -6,6 +6,7 @@ What is left over, the line that is being written, is shown with the prompt.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from clew.cli.columns import rows_of
 from clew.cli.story import Aside, Piece, Words
@@ -21,7 +22,7 @@ class Flow:
         for piece in pieces:
             if isinstance(piece, Aside):
                 yield from self.flush()
-                yield Aside(visible(piece.line))
+                yield replace(piece, line=visible(piece.line))
                 continue
             if piece.fresh:
                 yield from self.flush()

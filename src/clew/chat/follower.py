@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from clew.cli.asking import by_keys
 from clew.cli.columns import clock, fit, one_line
 from clew.cli.follow import Teller
 from clew.cli.story import Aside, Piece, Words
@@ -19,7 +20,7 @@ from clew.home import Home
 
 SHORT = 100  # columns of what was said before
 OPEN = ("running", "waiting")
-Show = Callable[[Sequence[Piece]], None]
+Show = Callable[[Sequence[Piece], Sequence[Any]], None]  # what is told, and the gates that are open then
 
 
 class HungUp(ClewError):
@@ -71,7 +72,7 @@ class Follower(threading.Thread):
         super().__init__(name=f"follow {thread}", daemon=True)
         self._line = Line(home, self._lost)
         self._asking = Client(home)
-        self._teller = Teller(self._asking, thread, after)
+        self._teller = Teller(self._asking, thread, by_keys, after)
         self._show = show
         self._is_new = after is None
         self._is_own = is_own
@@ -86,16 +87,19 @@ class Follower(threading.Thread):
     def run(self) -> None:
         try:
             for event in self._line.events(self.thread_id, self._teller.after):
-                self._show(self._told(event))
+                self._tell(self._told(event))
         except HungUp:
             return
         except ClewError as error:
-            self._show([Aside(f"clew: {error.message}")])
+            self._tell([Aside(f"clew: {error.message}")])
         finally:
             self.running = self.away = None
 
     def leave(self) -> None:
         self._line.hang_up()
+
+    def _tell(self, pieces: Sequence[Piece]) -> None:
+        self._show(pieces, self._teller.gates.open)
 
     def _lost(self, words: str) -> None:
         """Said at each try to come back; told once, when that worked."""

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clew.chat.lines import joined
 from clew.chat.talk import Reply, Talk
+from clew.cli.asking import by_keys
 from clew.cli.follow import WORKING, follow_turn
 from clew.cli.out import Out
 from clew.cli.screen import Screen
-from clew.cli.story import Aside, summary
-from clew.cli.work import run_result, say_what_waits, say_why, stop_by_ctrl_c
+from clew.cli.story import Aside, Story, summary
+from clew.cli.work import run_result, say_what_waits, say_why, stop_by_ctrl_c, waiting
 
 if TYPE_CHECKING:
     from clew.client import Client
@@ -35,22 +36,31 @@ class Plain:
         self._talk = talk
         self._after: dict[str, int] = {}  # how far the log of a thread was read
         self._waits: Any = None  # the turn that waits for an answer
+        self._story = Story()  # a turn goes on where it was left at a gate
+        self._sees: Sequence[Any] | None = None  # what was shown as open; None: nothing was looked at yet
 
     def run(self, lines: Iterable[str]) -> bool:
         """True when every line did what it said."""
         fine = True
         for line in joined(lines):
             self._mark(self._talk.thread)
-            reply = self._talk.do(line)
+            reply = self._talk.do(line, self._sees)
             fine &= not reply.failed
             self._say(reply)
+            self._sees = None if reply.moved else self._sees
             if reply.turn and self._talk.thread:
                 fine &= self._answered(self._talk.thread, reply.turn)
             if reply.leave:
                 break
         if self._waits is not None:
-            say_what_waits(self._out, self._client, self._waits)
+            self._left(self._waits)
         return fine and self._waits is None
+
+    def _left(self, turn: Any) -> None:
+        """Stdin ended before the answer came."""
+        if self._out.as_json:
+            print(json.dumps(run_result(turn) | {"gates": waiting(self._client, turn)}), flush=True)
+        say_what_waits(self._out, self._client, turn)
 
     def _mark(self, thread: str | None) -> None:
         """Where the log of a thread stands before something is said in it."""
@@ -73,14 +83,26 @@ class Plain:
         self._screen.wait(WORKING)
         show = (lambda pieces: None) if self._out.as_json else self._screen.show
         ended, self._after[thread] = follow_turn(
-            self._client, thread, turn, show, self._after.get(thread, 0), at_gate=lambda: True
+            self._client,
+            thread,
+            turn,
+            show,
+            self._after.get(thread, 0),
+            story=self._story,
+            how=by_keys,
+            at_gate=self._at_gate,
         )
         self._screen.wait(None)
         self._waits = ended if ended["state"] == "waiting" else None
         if self._waits is not None:
-            return True  # the next line may be its answer
+            return True
         self._end(ended)
         return bool(ended["state"] == "completed")
+
+    def _at_gate(self, sees: Sequence[Any]) -> bool:
+        """It leaves there: the next line may be the answer."""
+        self._sees = sees
+        return True
 
     def _end(self, ended: Any) -> None:
         self._screen.end_line()

@@ -9,7 +9,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.buffer import Buffer
@@ -23,6 +25,7 @@ from clew.chat.flow import Flow
 from clew.chat.follower import Follower
 from clew.chat.lines import goes_on, is_image, suggestions
 from clew.chat.talk import Reply, Talk
+from clew.cli.asking import is_secret
 from clew.cli.columns import clock, fit
 from clew.cli.complete import threads
 from clew.cli.screen import frame
@@ -35,6 +38,14 @@ HELLO = f"· your first message begins a new thread; /help tells more, {LEAVE}"
 REFRESH = 0.25  # seconds
 
 
+@dataclass(frozen=True, slots=True)
+class Entered:
+    """A line, and the gates that its author saw as open."""
+
+    line: str
+    sees: Sequence[Any]
+
+
 class Shell:
     """One prompt from the beginning to the end. Lines are done one after the other, in a thread of their own, so that
     one can type, and stop a turn, while the daemon is away."""
@@ -45,17 +56,19 @@ class Shell:
         self._flow = Flow()
         self._lock = threading.Lock()
         self._above: list[Piece] = []  # lines that are still to be written
-        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._open: Sequence[Any] = ()  # the gates that are open once these are written
+        self._sees: Sequence[Any] = ()  # those that the person sees as open
+        self._lines: queue.SimpleQueue[Entered | None] = queue.SimpleQueue()
         self._follower: Follower | None = None
         self._interrupts = 0  # in a row, at an idle prompt
         self._session: PromptSession[str] = PromptSession(
             message=self._message,
             multiline=True,
-            history=FileHistory(str(history_file(home))),
+            history=History(str(history_file(home)), self._is_secret),
             completer=Suggesting(threads),
             complete_in_thread=True,
             complete_while_typing=True,
-            key_bindings=bindings(self._interrupted, self._lines.put),
+            key_bindings=bindings(self._interrupted, self._put),
             bottom_toolbar=self._toolbar,
             prompt_continuation="… ",
             erase_when_done=True,
@@ -84,13 +97,20 @@ class Shell:
         self._interrupts = 0
         if buffer.text.strip():
             self._show([Aside(MARK + buffer.text.replace("\n", "\n… "))])
-            self._lines.put(buffer.text)
+            self._put(buffer.text)
         return False  # the prompt goes on, with an empty line
+
+    def _put(self, line: str) -> None:
+        self._lines.put(Entered(line, self._sees))
+
+    def _is_secret(self) -> bool:
+        """A person may type here by mistake what nobody is to know."""
+        return any(map(is_secret, self._sees))
 
     def _do_lines(self) -> None:
         try:
-            while (line := self._lines.get()) is not None:
-                if self._done(line).leave:
+            while (entered := self._lines.get()) is not None:
+                if self._done(entered).leave:
                     self._end(EOFError())
                     return
         except Exception as error:  # nobody would do the next line: the chat ends, and says why
@@ -106,8 +126,8 @@ class Shell:
         if app.loop is not None:
             app.loop.call_soon_threadsafe(end)
 
-    def _done(self, line: str) -> Reply:
-        reply = self._talk.do(line)
+    def _done(self, entered: Entered) -> Reply:
+        reply = self._talk.do(entered.line, entered.sees)
         if reply.moved:
             self._move(0 if reply.turn else None)
         elif self._follower and not self._follower.is_alive():
@@ -117,6 +137,7 @@ class Shell:
 
     def _move(self, after: int | None) -> None:
         old, self._follower = self._follower, None
+        self._show([], ())
         if old:
             old.leave()
             if old.running:
@@ -155,9 +176,10 @@ class Shell:
     def _stop(self) -> None:
         self._show([Aside(line) for line in self._talk.do("/stop").lines])
 
-    def _show(self, pieces: Sequence[Piece]) -> None:
-        """From any thread."""
+    def _show(self, pieces: Sequence[Piece], open_now: Sequence[Any] | None = None) -> None:
+        """From any thread. What is open is seen as that when the lines about it are written, and not before."""
         with self._lock:
+            self._open = self._open if open_now is None else open_now
             self._above += self._flow.take(pieces, self._session.output.get_size().columns - 1)
         app = self._session.app
         if app.is_running and app.loop is not None:
@@ -166,9 +188,9 @@ class Shell:
     def _write_above(self) -> None:
         """In the loop of the prompt. The terminal stays as it is, so that no key is lost meanwhile."""
         app = self._session.app
-        if self._above:
+        if lines := self._taken():
             app.renderer.erase()
-            app.output.write_raw("".join(f"{line}\n" for line in self._taken()))
+            app.output.write_raw("".join(f"{line}\n" for line in lines))
             app.output.flush()
             app.renderer.request_absolute_cursor_position()
         app.invalidate()
@@ -176,7 +198,8 @@ class Shell:
     def _taken(self) -> list[str]:
         with self._lock:
             lines, self._above = self._above, []
-        return [_dim(line.line) if isinstance(line, Aside) else line.text for line in lines]
+            self._sees = self._open
+        return [_painted(line) if isinstance(line, Aside) else line.text for line in lines]
 
     def _message(self) -> str:
         """The line that is being written stands right above the prompt."""
@@ -185,14 +208,19 @@ class Shell:
     def _toolbar(self) -> str:
         follower = self._follower
         running, away = (follower.running, follower.away) if follower else (None, None)
-        line = toolbar(time.monotonic(), self._talk.thread, running, away, len(self._talk.files))
+        sees = [view["code"] for view in self._sees if view["blocking"]]
+        line = toolbar(time.monotonic(), self._talk.thread, running, away, len(self._talk.files), sees)
         return fit(line, self._session.output.get_size().columns)
 
 
-def toolbar(now: float, thread: str | None, running: float | None, away: float | None, files: int) -> str:
-    """The line at the bottom; `running` and `away` are when that began."""
+def toolbar(
+    now: float, thread: str | None, running: float | None, away: float | None, files: int, sees: Sequence[str] = ()
+) -> str:
+    """The line at the bottom; `running` and `away` are when that began, `sees` the codes of what waits."""
     if away is not None:
         return f"{frame(now - away)} the daemon is away for {clock(now - away)}; coming back…"
+    if sees:
+        return f"? {', '.join(sees)} waits for you · other words go to the agent · Ctrl-C stops the turn"
     if running is not None:
         since = f"{frame(now - running)} working {clock(now - running)}"
         return f"{since} · what you say goes into it · Ctrl-C stops it, Ctrl-D leaves it running"
@@ -200,8 +228,20 @@ def toolbar(now: float, thread: str | None, running: float | None, away: float |
     return f"{thread or 'a new thread'} · /help{attached}"
 
 
-def _dim(text: str) -> str:
-    return text if os.environ.get("NO_COLOR") else f"\x1b[2m{text}\x1b[0m"
+def _painted(aside: Aside) -> str:
+    return aside.line if os.environ.get("NO_COLOR") else f"\x1b[{aside.weight}m{aside.line}\x1b[0m"
+
+
+class History(FileHistory):
+    """What was typed, but for what is secret."""
+
+    def __init__(self, file: str, is_secret: Callable[[], bool]) -> None:
+        super().__init__(file)
+        self._is_secret = is_secret
+
+    def append_string(self, string: str) -> None:
+        if not self._is_secret():
+            super().append_string(string)
 
 
 def history_file(home: Home) -> Path:

@@ -9,14 +9,15 @@ import shutil
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from clew.chat.lines import Command, Files, Image, Message, Wrong, help_lines, is_file, meaning, only_path
+from clew.cli.asking import keep_secrets
 from clew.cli.columns import one_line, table
-from clew.cli.look import state_words, trace_words
+from clew.cli.look import state_words, status_words, trace_words, waits_for
 from clew.cli.out import moment
 from clew.cli.threads import thread_table
 from clew.client import new_message_id
@@ -58,10 +59,11 @@ class Talk:
     _said: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     _told_steer: bool = False
 
-    def do(self, line: str) -> Reply:
-        """Whatever goes wrong is words, never an end of the talk."""
+    def do(self, line: str, sees: Sequence[Any] | None = None) -> Reply:
+        """Whatever goes wrong is words, never an end of the talk. `sees` are the gates that were shown as open when the
+        line was entered: a short reply means these, and no other."""
         try:
-            return self._do(line)
+            return self._do(line, sees)
         except ClewError as error:
             return Reply((f"clew: {error.message}",), failed=True)
 
@@ -69,12 +71,13 @@ class Talk:
         """Whether it was said here; from any thread."""
         return text in tuple(self._said)
 
-    def _do(self, line: str) -> Reply:
+    def _do(self, line: str, sees: Sequence[Any] | None) -> Reply:
         match meaning(line):
             case None:
                 return Reply()
             case Message(text):
-                return self._say(text)
+                keep_secrets(text, sees or ())
+                return self._say(text, sees=sees)
             case Files(paths):
                 return self._attach(paths)
             case Image(suffix, data):
@@ -84,11 +87,11 @@ class Talk:
             case Command(name, argument):
                 return _DO[name](self, argument)
 
-    def _say(self, text: str, *, queue: bool = False) -> Reply:
+    def _say(self, text: str, *, queue: bool = False, sees: Sequence[Any] | None = None) -> Reply:
         files, self.files = self.files, []
         self._said.append(clean(text))  # before it is sent: the news of it may be faster than the answer
         try:
-            accepted = self._send(clean(text), files, queue)
+            accepted = self._send(clean(text), files, queue, sees)
         except ClewError as error:
             forget(files)
             if files:
@@ -101,15 +104,16 @@ class Talk:
         steered = accepted["fate"] == "steer"
         return Reply(self._words(accepted), None if steered else accepted["turn"], moved)
 
-    def _send(self, text: str, files: list[str], queue: bool) -> Any:
+    def _send(self, text: str, files: list[str], queue: bool, sees: Sequence[Any] | None) -> Any:
         if self.thread is None:
             return self.door.post("threads", body={**self.opening(text), "attachments": files})
         body = {"message_id": new_message_id(), "text": text, "queue": queue, "attachments": files}
+        body |= {} if sees is None else {"sees": [view["code"] for view in sees]}
         return self.door.post("threads", self.thread, "messages", body=body)
 
     def _words(self, accepted: Any) -> tuple[str, ...]:
-        """That one steers is said once; what is queued is said each time."""
-        if accepted["fate"] != "steer":
+        """That one steers is said once; what is queued, and that a question still waits, is said each time."""
+        if accepted["fate"] != "steer" or accepted["state"] == "waiting":
             return (f"· {accepted['words']}",) if accepted["words"] else ()
         told, self._told_steer = self._told_steer, True
         return () if told else (f"· {accepted['words']} /queue TEXT keeps it for after the turn.",)
@@ -181,9 +185,10 @@ class Talk:
         rows = [
             ("  thread", view["id"]),
             ("  title", one_line(view["title"])),
-            ("  status", f"{view['status']}{queued}"),
-            ("  waits for", one_line(view["suspend_message"] or "")),
+            ("  status", f"{status_words(view)}{queued}"),
+            ("  waits for", one_line(waits_for(view))),
             ("  runtime", " ".join(part for part in (view["runtime"], view["model"], view["effort"]) if part)),
+            ("  policy", view["policy"]),
             ("  workspace", view["workspace"]),
             ("  attached", _names(self.files)),
         ]

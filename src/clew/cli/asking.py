@@ -1,11 +1,15 @@
-"""How a gate is shown in a terminal: what is asked, so that nobody approves what they do not see, and the keys."""
+"""How a gate is shown in a terminal: what is asked, so that nobody approves what they do not see, and how to answer: by
+keys where one can type, else by commands."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from clew.cli.columns import one_line
-from clew.cli.story import Aside, Piece
+from clew.cli.columns import one_line, table
+from clew.cli.story import BOLD, PLAIN, Aside, Piece
+from clew.errors import Refused
 from clew.seen import exactly, shortened
 
 if TYPE_CHECKING:
@@ -18,90 +22,162 @@ HEADS = {
     "permission": "asks for a permission",
     "question": "asks",
 }
-
-
 SAID = {"accept": "yes", "decline": "no", "cancel": "no, and stop", "reply": "answered"}
+How = Callable[[Any, Sequence[Any]], list[str]]  # how to answer a gate, among those that are open
 
 
 class Gates:
-    """What is shown of the gates of one thread: each once when it opens, then a line at each change."""
+    """What is shown of the gates of one thread: each when it opens, then a line at each change.
 
-    def __init__(self, client: Client, thread: str) -> None:
+    `open` are those that were told as open and not yet as closed, oldest first; from any thread.
+    """
+
+    def __init__(self, client: Client, thread: str, how: How) -> None:
         self._client = client
         self._thread = thread
+        self._how = how
         self._shown: set[str] = set()
+        self.open: tuple[Any, ...] = ()
 
-    def open_now(self) -> list[Any]:
-        return [view for view in self._client.get("gates", thread=self._thread) if view["state"] == "open"]
-
-    def catch_up(self) -> list[Piece]:
-        return [piece for view in reversed(self.open_now()) for piece in self._ask(view)]
+    def catch_up(self, turn: str | None = None) -> list[Piece]:
+        """What is open now is known; what was not shown yet is, of one turn or of all."""
+        views = self._client.get("gates", thread=self._thread)
+        self.open = tuple(view for view in reversed(views) if view["state"] == "open")
+        return [piece for view in self.open if turn in (None, view["turn"]) for piece in self._ask(view)]
 
     def take(self, event: Event) -> list[Piece]:
         data = event.data.get("data", {})
-        match event.kind:
-            case "gate.opened":
-                view = self._client.get("gates", data["gate"])
-                return self._ask(view) if view["state"] == "open" else []
-            case "gate.answered":
-                return [Aside(f"· {data['code']}: {SAID[data['decision']]} by {data['by']}: {one_line(data['title'])}")]
-            case "gate.taken":
-                return [Aside(f"· {data['code']}: the agent took the answer")]
-            case "gate.void":
-                return [Aside(f"· {data['code']} is void: {data['why']}")]
-            case "gate.expired":
-                return [Aside(f"· {data['code']} expired without an answer")]
-        return []
+        if event.kind == "gate.opened":
+            return self._opened(self._client.get("gates", data["gate"]))
+        line = closed(event.kind, data)
+        if line is None:
+            return []
+        self.open = tuple(view for view in self.open if view["id"] != data["gate"])
+        self._shown.discard(data["gate"])  # it may be asked once more
+        return [Aside(line)]
+
+    def _opened(self, view: Any) -> list[Piece]:
+        if view["state"] != "open":
+            return []
+        self.open = (*(each for each in self.open if each["id"] != view["id"]), view)
+        return self._ask(view)
 
     def _ask(self, view: Any) -> list[Piece]:
         if view["id"] in self._shown:
             return []
         self._shown.add(view["id"])
-        return [Aside(line) for line in shown(view).splitlines()]
+        head, *rest = [*asked(view), *self._how(view, self.open)]
+        return [Aside(head, BOLD), *(Aside(line, PLAIN) for line in rest)]
 
 
-def shown(view: Any) -> str:
-    """With the keys to press."""
-    return whole(view, DETAIL)
+def closed(kind: str, data: Any) -> str | None:
+    """What became of a gate, in a line."""
+    match kind:
+        case "gate.answered":
+            return f"· {data['code']}: {SAID[data['decision']]} by {data['by']}: {one_line(data['title'])}"
+        case "gate.taken":
+            return f"· {data['code']}: the agent took the answer"
+        case "gate.void":
+            return f"· {data['code']} is void: {data['why']}"
+        case "gate.expired":
+            return f"· {data['code']} expired without an answer"
+    return None
 
 
-def whole(view: Any, limit: int | None) -> str:
-    parts = [f"{view['code']}: the agent {HEADS.get(view['kind'], 'asks')}"]
-    parts += [_indented(exactly(view["title"]))] if view["kind"] != "question" else []
-    parts += [f"in {exactly(view['folder'])}"] if view["folder"] else []
-    parts += [_indented(exactly(_cut(view["detail"], limit)))] if view["detail"] else []
-    parts += [f"why: {exactly(view['reason'])}"] if view["reason"] else []
-    parts += [f"⚠ {view['warning']}"] if view["warning"] else []
-    parts += [_question(question) for question in view["questions"]]
-    return "\n".join([*parts, *_end(view)])
+def asked(view: Any, limit: int | None = DETAIL) -> list[str]:
+    """What is asked, with nothing hidden; `limit` is for a diff."""
+    return [f"{view['code']}: the agent {HEADS.get(view['kind'], 'asks')}", *_body(view, limit)]
 
 
-def _end(view: Any) -> list[str]:
+def _body(view: Any, limit: int | None) -> Iterator[str]:
+    if view["kind"] != "question":
+        yield from _indented(view["title"], 4)
+    if view["folder"]:
+        yield f"  in {exactly(view['folder'], lines=False)}"
+    if view["detail"]:
+        yield from _indented(view["detail"] if limit is None else shortened(view["detail"], limit), 4)
+    if view["reason"]:
+        yield from _indented(f"why: {view['reason']}", 2)
+    if view["warning"]:
+        yield f"  ⚠ {view['warning']}"
+    for question in view["questions"]:
+        yield from _indented(question["text"], 2)
+        yield from numbered(question["options"], 4)
+
+
+def numbered(labels: Sequence[str], margin: int) -> list[str]:
+    return [f"{' ' * margin}{number} {exactly(label, lines=False)}" for number, label in enumerate(labels, 1)]
+
+
+def by_keys(view: Any, others: Sequence[Any]) -> list[str]:
+    """Where one can type."""
+    return [*choices(view), f"  {press(others)}"]
+
+
+def choices(view: Any, others: Sequence[Any] = ()) -> list[str]:
+    return [] if view["kind"] == "question" else numbered(view["options"], 2)
+
+
+def press(sees: Sequence[Any]) -> str:
+    """What to type, where these are open."""
+    if len(sees) > 1:
+        codes = " or ".join(f"{view['code']} {'1' if view['kind'] == 'question' else 'y'}" for view in sees)
+        return f"several wait, so say which: {codes}; yes all allows what may be allowed"
+    (view,) = sees
+    return _by_words(view) if view["kind"] == "question" else "y, n or a number; other words are for the agent"
+
+
+def _by_words(view: Any) -> str:
+    code, questions = view["code"], view["questions"]
+    if is_secret(view):
+        return secret_words(view)
+    if len(questions) != 1:
+        return "a number for each of them, such as 1 2"
+    if not questions[0]["options"]:
+        return "your next words answer it"
+    return f"a number, or {code} and words of your own" if questions[0]["free"] else "a number"
+
+
+def by_commands(view: Any, others: Sequence[Any] = ()) -> list[str]:
+    """Where one only looks."""
+    code = view["code"]
     if view["state"] != "open":
-        by = f" by {view['answered_by']}" if view["answered_by"] else ""
-        why = f" ({view['why']})" if view["why"] else ""
-        return [f"{view['state']}{by}{why}"]
+        return [f"  {_state(view)}"]
+    if is_secret(view):
+        return [f"  clew answer {code} answers it, and asks for the secret"]
     if view["kind"] == "question":
-        return [f"answer: {_how(view)}"]
-    return [f"  {number} {label}" for number, label in enumerate(view["options"], 1)] + ["y, n or a number"]
+        return [f"  clew answer {code} {' '.join('ANSWER' for _ in view['questions'])} answers it"]
+    rule = [f"approve {code} --rule"] if len(view["options"]) > 4 else []
+    commands = [f"approve {code}", f"approve {code} --thread", *rule, f"deny {code}", f"deny {code} --stop"]
+    rows = zip(commands, map(exactly, view["options"]), strict=True)
+    return table([(f"  clew {command}", label) for command, label in rows])
 
 
-def _how(view: Any) -> str:
-    if any(question["secret"] for question in view["questions"]):
-        return f"clew answer {view['code']} (it is secret)"
-    if len(view["questions"]) > 1:
-        return "a number for each question, such as `1 2`"
-    return "a number, or words of your own" if view["questions"][0]["options"] else "your words"
+def _state(view: Any) -> str:
+    by = f" by {view['answered_by']}" if view["answered_by"] else ""
+    said = f": {SAID[view['decision']]}{by}" if view["decision"] else ""
+    return f"{view['state']}{said}" + (f" ({view['why']})" if view["why"] else "")
 
 
-def _question(question: Any) -> str:
-    lines = [exactly(question["text"])]
-    return "\n".join([*lines, *(f"  {number} {exactly(each)}" for number, each in enumerate(question["options"], 1))])
+def is_secret(view: Any) -> bool:
+    return any(question["secret"] for question in view["questions"])
 
 
-def _cut(text: str, limit: int | None) -> str:
-    return text if limit is None else shortened(text, limit)
+def secret_words(view: Any) -> str:
+    return f"the answer to {view['code']} is secret: give it with `clew answer {view['code']}`, not here"
 
 
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.splitlines())
+def keep_secrets(text: str, sees: Sequence[Any]) -> None:
+    """Where a secret is asked for, what is typed goes nowhere unless it names another gate. Raises Refused."""
+    named = set(re.findall(r"\w+", text.upper()))
+    if " ".join(text.lower().split()) == "yes all" or any(
+        not is_secret(view) and view["code"] in named for view in sees
+    ):
+        return
+    for view in sees:
+        if is_secret(view):
+            raise Refused(secret_words(view))
+
+
+def _indented(text: str, margin: int) -> list[str]:
+    return [f"{' ' * margin}{line}" for line in exactly(text).split("\n")]

@@ -21,10 +21,10 @@ VARIABLE = "_CLEW_COMPLETE"
 
 
 def thread_argument(**options: Any) -> Callable[[Any], Any]:
-    return click.argument("thread", shell_complete=thread_ids, callback=_checked, **options)
+    return click.argument("thread", shell_complete=thread_ids, callback=checked_thread, **options)
 
 
-def _checked(ctx: click.Context, param: click.Parameter, given: str | None) -> str | None:
+def checked_thread(ctx: click.Context, param: click.Parameter, given: str | None) -> str | None:
     """A script whose variable is not set should hear of that, not have everything happen to all threads."""
     if given is not None and not (given.isascii() and given.isalnum()):
         raise click.BadParameter(f"{given!r} is no thread id; `clew threads` lists them.")

@@ -7,10 +7,10 @@ goes on, for `watch` and `chat`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from clew.cli.asking import Gates
+from clew.cli.asking import Gates, How, by_commands
 from clew.cli.columns import fit, one_line
 from clew.cli.screen import Screen
 from clew.cli.story import Aside, Piece, Story, activity_line, summary
@@ -29,25 +29,28 @@ def follow_turn(
     show: Callable[[list[Piece]], None],
     after: int = 0,
     *,
-    at_gate: Callable[[], bool] = lambda: False,
+    how: How,
+    at_gate: Callable[[Sequence[Any]], bool],
+    story: Story | None = None,
 ) -> tuple[Any, int]:
     """A turn, and what continues it, to the end. Returns the turn that ended it, and how far the log was read.
 
-    Where it waits for a person `at_gate` is asked whether to leave; then the turn is not over.
+    `at_gate` hears of what is open at each change, once that is shown, and says whether to leave where the turn waits
+    for a person; then it is not over.
     """
-    story, gates = Story(), Gates(client, thread)
+    story, gates = story or Story(), Gates(client, thread, how)
     for event in client.events(thread, after):
         after = event.seq or after
         if event.kind == "hello":
-            show([*story.catch_up(client.get("turns", turn)), *gates.catch_up()])
-        if event.data.get("turn") == turn:
-            show([*story.take(event), *gates.take(event)])
-        if event.kind in ("hello", "gate.opened"):
+            show([*story.catch_up(client.get("turns", turn)), *gates.catch_up(turn)])
+        show(gates.take(event))
+        if event.kind == "hello" or event.kind.startswith("gate."):
             view = client.get("turns", turn)
-            if view["state"] == "waiting" and at_gate():
+            if at_gate(gates.open) and view["state"] == "waiting" and _is_held(turn, gates.open):
                 return view, after
         if event.data.get("turn") != turn:
             continue
+        show(story.take(event))
         if event.kind == "turn.ended":
             view = client.get("turns", turn)
             show(story.settle(view, last=True))
@@ -58,16 +61,21 @@ def follow_turn(
     raise AssertionError("a stream of events ends only by an error")
 
 
+def _is_held(turn: str, asked: Sequence[Any]) -> bool:
+    """By something that was shown."""
+    return any(view["turn"] == turn and view["blocking"] for view in asked)
+
+
 class Teller:
     """What happens in one thread, as pieces. `running` is the turn that is worked on."""
 
-    def __init__(self, client: Client, thread: str, after: int | None = None) -> None:
+    def __init__(self, client: Client, thread: str, how: How, after: int | None = None) -> None:
         self._client = client
         self.thread = thread
         self.after = after
         self.running: str | None = None
         self.story = Story()
-        self._gates = Gates(client, thread)
+        self.gates = Gates(client, thread, how)
 
     def tell(self, event: Event) -> list[Piece]:
         self.after = event.seq or self.after
@@ -78,15 +86,15 @@ class Teller:
                 self.running = event.data["turn"]
             case "turn.ended":
                 return self._ended(event.data["turn"])
-        return [*self.story.take(event), *self._gates.take(event)]
+        return [*self.story.take(event), *self.gates.take(event)]
 
     def _caught_up(self) -> list[Piece]:
         """The stream begins here, or begins again: what the running turn has said and done until now."""
         thread = self._client.get("threads", self.thread)
         self.running = thread["turn"] if thread["status"] == "running" else None
         if self.running is None:
-            return self._gates.catch_up()
-        return [*self.story.catch_up(self._client.get("turns", self.running)), *self._gates.catch_up()]
+            return self.gates.catch_up()
+        return [*self.story.catch_up(self._client.get("turns", self.running)), *self.gates.catch_up()]
 
     def _ended(self, name: str) -> list[Piece]:
         self.running = None if self.running == name else self.running
@@ -101,7 +109,7 @@ class Watcher:
     def __init__(self, client: Client, screen: Screen, thread: str | None, as_json: bool) -> None:
         self._screen = screen
         self._as_json = as_json
-        self._teller = Teller(client, thread) if thread else None
+        self._teller = Teller(client, thread, by_commands) if thread else None
         self._is_begun = False
 
     def show(self, event: Event) -> None:
@@ -138,15 +146,15 @@ _NEWS = {
     "activity": "",
     "notice": "",
     "gate.opened": "asks:",
-    "gate.answered": "answered:",
-    "gate.void": "gate is void:",
-    "gate.expired": "nobody answered:",
+    "gate.answered": "is answered:",
+    "gate.void": "is void:",
+    "gate.expired": "expired without an answer",
     "delivery.sent": "answer delivered",
     "delivery.failed": "answer not delivered:",
 }
 
 
-_DETAILS = ("state", "status", "title", "text", "error", "why", "code")
+_DETAILS = ("state", "status", "title", "text", "error", "why")
 _TOLD = frozenset({"activity", "notice", "turn.ended", *(kind for kind in _NEWS if kind.startswith("gate."))})
 
 
@@ -155,7 +163,7 @@ def _news(event: Event) -> str:
     if event.kind == "activity":
         return activity_line(data)
     detail = next((str(data[key]) for key in _DETAILS if data.get(key)), "")
-    return f"{_NEWS[event.kind]} {detail}".strip()
+    return f"{data.get('code', '')} {_NEWS[event.kind]} {detail}".strip()
 
 
 def _first_line(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clew.cli.complete import gate_codes, thread_ids
-from clew.cli.out import Out, json_option, moment
+from clew.cli.complete import checked_thread, gate_codes, thread_ids
+from clew.cli.out import Out, is_terminal, json_option, prompt_text
+from clew.cli.threads import gate_table
 
 if TYPE_CHECKING:
     from clew.client import Client
@@ -30,49 +32,58 @@ def _checked(ctx: click.Context, param: click.Parameter, given: str | None) -> s
 
 @click.command("gates", short_help="What waits for you, over all threads.")
 @gate_argument(required=False)
-@click.option("--thread", metavar="THREAD", shell_complete=thread_ids, help="All of one thread, the answered ones too.")
+@click.option(
+    "--thread",
+    metavar="THREAD",
+    shell_complete=thread_ids,
+    callback=checked_thread,
+    help="All of one thread, the answered ones too.",
+)
 @json_option
 @click.pass_obj
 def gates_command(out: Out, gate: str | None, thread: str | None) -> None:
     """What waits for you, over all threads, oldest first; with GATE that one, with its whole diff."""
-    from clew.cli.asking import whole
-
+    if gate is not None and thread is not None:
+        raise click.UsageError("give the code of a gate, or --thread THREAD, not both")
     client = out.client()
     if gate is not None:
-        view = client.get("gates", gate)
-        out.result(view, "") if out.as_json else out.line(whole(view, None))
+        _show_one(out, client.get("gates", gate))
         return
-    rows = client.get("gates", thread=thread) if thread else client.get("gates")
+    rows = client.get("gates", thread=thread)
+    out.json(rows) if out.as_json else _list(out, rows, thread)
+
+
+def _show_one(out: Out, view: Any) -> None:
+    from clew.cli.asking import asked, by_commands
+
     if out.as_json:
-        out.json(rows)
+        out.json(view)
         return
-    _list(out, rows, thread)
+    for line in [*asked(view, limit=None), *by_commands(view)]:
+        out.line(line)
 
 
 def _list(out: Out, rows: list[Any], thread: str | None) -> None:
-    from clew.cli.columns import table
-
     if not rows:
         out.say("nothing was asked there" if thread else "nothing waits for you")
         return
-    for line in table([("CODE", "KIND", "STATE", "AGE", "THREAD", "WHAT"), *map(_row, rows)]):
+    room = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+    for line in gate_table(rows, time.time(), room):
         out.line(line)
-    if not thread:
-        code = rows[0]["code"]
-        out.hint(f"clew gates {code} shows it whole; clew approve {code}, clew deny {code}, clew answer {code} '…'")
-
-
-def _row(row: Any) -> tuple[str, ...]:
-    from clew.cli.columns import age
-    from clew.seen import exactly
-
-    waited = age(time.time() - row["asked_at"] / 1000)
-    return row["code"], row["kind"], row["state"], waited, row["thread"], exactly(row["title"])
+    code = next((row["code"] for row in rows if row["state"] == "open"), rows[0]["code"])
+    out.hint(f"clew gates {code} shows it whole, and how to answer it")
 
 
 @click.command("approve", short_help="Say yes to a gate.")
-@click.argument("gate", required=False, shell_complete=gate_codes, callback=_checked)
-@click.option("--all", "everything", metavar="THREAD", shell_complete=thread_ids, help="All that is open in a thread.")
+@gate_argument(required=False)
+@click.option(
+    "--all",
+    "everything",
+    metavar="THREAD",
+    shell_complete=thread_ids,
+    callback=checked_thread,
+    help="All that is open in a thread.",
+)
 @click.option("--thread", "for_thread", is_flag=True, help="And to the very same in this thread, from now on.")
 @click.option(
     "--rule",
@@ -81,8 +92,10 @@ def _row(row: Any) -> tuple[str, ...]:
     metavar="[PATTERN]",
     help="And to all that fits PATTERN; without it, as offered.",
 )
-@click.option("--scope", type=click.Choice(SCOPES), default="workspace", help="Where the rule holds.")
-@click.option("--for", "lasts", metavar="TIME", help="How long the rule holds: 30m, 2h, 7d; else 2h as offered.")
+@click.option("--scope", type=click.Choice(SCOPES), help="Where the rule holds; else in the workspace.")
+@click.option(
+    "--for", "lasts", metavar="TIME", help="How long the rule holds: 30m, 2h, 7d; else for ever, as offered 2h."
+)
 @json_option
 @click.pass_obj
 def approve_command(
@@ -91,7 +104,7 @@ def approve_command(
     everything: str | None,
     for_thread: bool,
     rule: str | None,
-    scope: str,
+    scope: str | None,
     lasts: str | None,
 ) -> None:
     """Say yes to a gate: once, for this thread, or with a rule.
@@ -103,13 +116,18 @@ def approve_command(
     """
     if (gate is None) == (everything is None):
         raise click.UsageError("give the code of one gate, or --all THREAD; `clew gates` lists them")
+    if everything is not None and (for_thread or rule is not None):
+        raise click.UsageError("--all says yes once to each; --thread and --rule are for one gate")
+    if for_thread and rule is not None:
+        raise click.UsageError("give --thread or --rule, not both")
+    if rule is None and (scope or lasts):
+        raise click.UsageError("--scope and --for are of a rule; add --rule, or --rule PATTERN")
     if everything is not None:
         _approve_all(out, everything)
         return
     extent = "rule" if rule is not None else "thread" if for_thread else "once"
-    body: dict[str, Any] = {"decision": "accept", "extent": extent, "scope": scope}
-    body |= {"pattern": rule} if rule else {}
-    body |= {"lasts": _seconds(lasts)} if lasts else {}
+    given = {"scope": scope, "pattern": rule or None, "lasts": _seconds(lasts) if lasts else None}
+    body = {"decision": "accept", "extent": extent, **{name: value for name, value in given.items() if value}}
     _send(out, out.client(), str(gate), body)
 
 
@@ -144,19 +162,26 @@ def answer_command(out: Out, gate: str, replies: tuple[str, ...]) -> None:
     """Answer a question: the number of an option, its words, or words of your own.
 
     Where there are several questions give one ANSWER to each, in their order; where several options may be chosen, with
-    commas between them. Without ANSWER it is asked for here; a secret one then is not shown and not kept.
+    commas between them. Without ANSWER it is asked for here; a secret one then is not shown and not kept. An ANSWER of
+    - is read from stdin.
     """
     client = out.client()
     view = client.get("gates", gate)
-    said = [_said(question, reply) for question, reply in _pairs(view, replies)] if replies else _asked(out, view)
-    _send(out, client, gate, {"decision": "reply", "replies": said})
+    _send(out, client, gate, {"decision": "reply", "replies": _replies(out, view, replies)})
 
 
-def _pairs(view: Any, replies: tuple[str, ...]) -> list[tuple[Any, str]]:
-    questions = view["questions"] or [{"several": False, "options": []}]
-    if len(questions) != len(replies):
-        raise click.UsageError(f"there are {len(questions)} questions and {len(replies)} answers; give one to each")
-    return list(zip(questions, replies, strict=True))
+def _replies(out: Out, view: Any, given: tuple[str, ...]) -> list[list[str]]:
+    """What is said to each question. Where none is open the daemon says so."""
+    if view["state"] != "open" or view["kind"] != "question":
+        return []
+    if not given:
+        return _asked(out, view)
+    if len(view["questions"]) != len(given):
+        raise click.UsageError(
+            f"there are {len(view['questions'])} questions and {len(given)} answers; give one to each"
+        )
+    texts = [prompt_text(each).rstrip("\n") if each == "-" else each for each in given]
+    return [_said(question, text) for question, text in zip(view["questions"], texts, strict=True)]
 
 
 def _said(question: Any, reply: str) -> list[str]:
@@ -166,21 +191,23 @@ def _said(question: Any, reply: str) -> list[str]:
 
 
 def _asked(out: Out, view: Any) -> list[list[str]]:
-    from clew.seen import exactly
-
     if not sys.stdin.isatty():
         raise click.UsageError("give an answer; without a terminal nobody can be asked")
-    said = []
-    for question in view["questions"]:
-        for number, option in enumerate(question["options"], 1):
-            out.say(f"  {number} {exactly(option)}")
-        words = click.prompt(exactly(question["text"]), hide_input=question["secret"], err=True)
-        said.append(_said(question, words))
-    return said
+    return [_said(question, _ask(out, question)) for question in view["questions"]]
+
+
+def _ask(out: Out, question: Any) -> str:
+    from clew.cli.asking import numbered
+    from clew.seen import exactly
+
+    for line in numbered(question["options"], 2):
+        out.say(line)
+    text = exactly(question["text"], lines=False)
+    return str(click.prompt(text, prompt_suffix=" ", hide_input=question["secret"], err=True))
 
 
 def _send(out: Out, client: Client, gate: str, body: dict[str, Any]) -> None:
     view = client.post("gates", gate, "answer", body=body)
     words = {"accept": "yes", "decline": "no", "cancel": "no, and stop", "reply": "the answer"}[view["decision"]]
     out.result(view, f"{view['code']}: {words}, on its way to the agent")
-    out.hint(f"clew watch {view['thread']} looks on; clew gates lists what else waits ({moment(view['asked_at'])})")
+    out.hint(f"clew watch {view['thread']} looks on; clew gates lists what else waits")

@@ -71,13 +71,12 @@ def show_command(out: Out, thread: str) -> None:
 
 
 def _described(view: Any) -> list[tuple[str, str]]:
-    waits = f" ({view['suspended_by']})" if view["suspended_by"] else ""
     notified = f"{view['notify_target'] or 'here'}: {state_words(view['notification_status'])}"
     return [
         ("id", view["id"]),
         ("title", view["title"]),
-        ("status", f"{view['status']}{waits}"),
-        ("waits for", view["suspend_message"] or ", ".join(f"an answer to {code}" for code in view["gates"])),
+        ("status", status_words(view)),
+        ("waits for", waits_for(view)),
         ("kind", view["kind"]),
         ("runtime", " ".join(part for part in (view["runtime"], view["model"], view["effort"]) if part)),
         ("policy", view["policy"]),
@@ -93,11 +92,23 @@ def _described(view: Any) -> list[tuple[str, str]]:
     ]
 
 
+def status_words(view: Any) -> str:
+    """`waiting` is a running one that asks."""
+    if view["status"] == "running" and view["gates"]:
+        return "waiting"
+    return f"{view['status']} ({view['suspended_by']})" if view["suspended_by"] else str(view["status"])
+
+
+def waits_for(view: Any) -> str:
+    asks = f"an answer to {', '.join(view['gates'])}" if view["gates"] else ""
+    return str(view["suspend_message"] or asks)
+
+
 def next_step(view: Any) -> str:
     """The next useful command in a thread."""
     name = view["id"]
     if view["gates"]:
-        return f"clew gates {view['gates'][0]} shows what it asks; clew approve {view['gates'][0]} says yes"
+        return f"clew gates {view['gates'][0]} shows what it asks, and how to answer"
     return {
         "running": f"clew watch {name} looks on; clew stop {name} stops it",
         "suspended": f"clew resume {name} --supplement {_ANSWERS.get(view['suspended_by'], _ANY_ANSWER)}",

@@ -78,7 +78,7 @@ def is_terminal(stream: TextIO) -> bool:
 
 def painted(text: str, code: int, stream: TextIO) -> str:
     """In a colour, where there is a terminal and nobody minds (https://no-color.org)."""
-    return f"\x1b[{code}m{text}\x1b[0m" if is_terminal(stream) and not os.environ.get("NO_COLOR") else text
+    return f"\x1b[{code}m{text}\x1b[0m" if code and is_terminal(stream) and not os.environ.get("NO_COLOR") else text
 
 
 def moment(millis: int | None) -> str:

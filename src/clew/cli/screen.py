@@ -11,7 +11,7 @@ from types import TracebackType
 
 from clew.cli.columns import clock, fit
 from clew.cli.out import is_terminal, painted
-from clew.cli.story import Aside, Piece, Words
+from clew.cli.story import DIM, Aside, Piece, Words
 from clew.text import visible
 
 TICK = 0.12  # seconds
@@ -47,8 +47,8 @@ class Screen:
             match piece:
                 case Words(text, fresh):
                     self.words(text, fresh)
-                case Aside(line):
-                    self.aside(line)
+                case Aside(line, weight):
+                    self.aside(line, weight)
 
     def words(self, text: str, fresh: bool) -> None:
         with self._lock:
@@ -57,9 +57,9 @@ class Screen:
             self._write(lambda: print(visible(text), end="", flush=True))
             self._mid_line = not text.endswith("\n")
 
-    def aside(self, line: str) -> None:
+    def aside(self, line: str, weight: int = DIM) -> None:
         self.end_line()
-        self._write(lambda: print(painted(visible(line), 2, sys.stderr), file=sys.stderr, flush=True))
+        self._write(lambda: print(painted(visible(line), weight, sys.stderr), file=sys.stderr, flush=True))
 
     def say(self, line: str) -> None:
         """About the connection: that is no reason to break a line of the text where nobody looks at it. Both may end up

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from clew.cli.columns import clock, fit, one_line
+from clew.seen import exactly
 
 if TYPE_CHECKING:
     from clew.client import Event
 
 TITLE = 160  # columns of an activity
+PLAIN, BOLD, DIM = range(3)  # as terminals number them
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +30,10 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """One line about the work."""
+    """One line about the work. What a person has to look at is not dim."""
 
     line: str
+    weight: int = DIM
 
 
 Piece = Words | Aside
@@ -70,7 +73,7 @@ class Story:
         for item in turn["items"] if turn["ended_at"] is None and turn["id"] not in self._over else ():
             if item["kind"] == "text":
                 pieces += self._whole((turn["id"], item["item"]), item["body"])
-            else:
+            elif item["kind"] != "gate":  # what is asked is told with how to answer it
                 pieces += self._activity(turn["id"], {**item, "activity": item["kind"]})
         return pieces
 
@@ -156,7 +159,11 @@ def _same(text: str, shown: dict[Key, str]) -> Key | None:
 def activity_line(data: Any) -> str:
     """`· command: make test`, and at its end how it ended."""
     end = f" ({data['outcome'] or 'done'})" if data["phase"] == "done" else ""
-    return f"· {data['activity']}: {fit(one_line(str(data['title'])), TITLE)}{end}"
+    title = exactly(str(data["title"])) if data["activity"] in _EXACT else str(data["title"])
+    return f"· {data['activity']}: {fit(one_line(title), TITLE)}{end}"
+
+
+_EXACT = frozenset({"command", "change", "tool"})  # where a letter that passes for another makes a difference
 
 
 def summary(turn: Any) -> str:

@@ -1,4 +1,5 @@
-"""Threads as a table: values in, lines out. Made by hand, because a big library would cost more than the question."""
+"""Threads, and what they ask, as tables: values in, lines out. Made by hand, because a big library would cost more than
+the question."""
 
 from __future__ import annotations
 
@@ -7,8 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 from clew.cli.columns import age, fit, one_line, pad, width
+from clew.seen import exactly
 
 HEAD: tuple[str, ...] = ("ID", "STATUS", "TITLE", "RUNTIME", "AGE", "LAST LINE")
+ASKED: tuple[str, ...] = ("CODE", "KIND", "STATE", "AGE", "THREAD", "WHAT")
 SHORTEST = 10  # characters of an id: its millisecond
 UNBOUND = 160  # columns of a title or a line where no terminal sets a limit
 
@@ -26,9 +29,23 @@ def thread_table(
     return [_line(row, widths, paint) for row in rows]
 
 
+def gate_table(gates: Sequence[Any], now: float, room: int | None) -> list[str]:
+    """What waits, a line each; on a terminal with short ids, and cut where it ends."""
+    names = short_ids([{"id": gate["thread"]} for gate in gates]) if room else [gate["thread"] for gate in gates]
+    rows = [ASKED, *(_asked(gate, name, now) for gate, name in zip(gates, names, strict=True))]
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    left = UNBOUND if room is None else max(len("WHAT"), room - sum(widths[:-1]) - 2 * (len(widths) - 1))
+    return [_line(row, [*widths[:-1], min(left, widths[-1])], lambda cell: cell) for row in rows]
+
+
+def _asked(gate: Any, name: str, now: float) -> tuple[str, ...]:
+    what = exactly(gate["title"], lines=False)
+    return gate["code"], gate["kind"], gate["state"], age(now - gate["asked_at"] / 1000), name, what
+
+
 def short_ids(threads: Sequence[Any]) -> list[str]:
     """As much of each id as it takes to tell them all apart."""
-    names = sorted(thread["id"] for thread in threads)
+    names = sorted({thread["id"] for thread in threads})
     shared = max((_common(one, other) for one, other in pairwise(names)), default=0)
     return [thread["id"][: max(SHORTEST, shared + 1)] for thread in threads]
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 POLICIES = ("careful", "trusted", "read-only", "yolo")
 
-LOOK = 0.5  # seconds between two looks whether the gate is still open
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -80,10 +78,12 @@ def run_command(out: Out, /, prompt: str, **options: Any) -> None:
 
     A PROMPT of - is read from stdin. Ctrl-C stops the turn; a second one does not wait for its end.
 
-    Where the agent asks, answer with `y`, `n` or a number. Without a terminal `run` then ends with exit 1 and the
-    code of the gate, and the turn waits for `clew approve`; a rule or --policy lets it go on by itself.
+    Where the agent asks, answer with `y`, `n` or a number. Without a terminal, and with --json, `run` then ends with
+    exit 1 and the code of the gate, and the turn waits for `clew approve`; a rule or --policy lets it go on by itself.
     """
+    from clew.cli.asking import by_commands, choices
     from clew.cli.follow import WORKING, follow_turn
+    from clew.cli.keys import Keys
     from clew.cli.screen import Screen
     from clew.cli.story import Aside, summary
 
@@ -94,8 +94,9 @@ def run_command(out: Out, /, prompt: str, **options: Any) -> None:
         screen.wait(WORKING)
         show = (lambda pieces: None) if out.as_json else screen.show
         with how_to_come_back(accepted["thread"]):
-            at_gate = Keys(screen, client, accepted["thread"]).at_gate
-            turn, _ = follow_turn(client, accepted["thread"], accepted["turn"], show, at_gate=at_gate)
+            keys = Keys(out, screen, client, accepted["thread"])
+            how = choices if keys.is_there else by_commands
+            turn, _ = follow_turn(client, accepted["thread"], accepted["turn"], show, how=how, at_gate=keys.at_gate)
         screen.wait(None)
         show([Aside(f"· {summary(turn)}")] if turn["state"] != "waiting" else [])
     if out.as_json:
@@ -109,48 +110,6 @@ def run_command(out: Out, /, prompt: str, **options: Any) -> None:
     out.hint(f"clew chat {turn['thread']} goes on with it")
 
 
-class Keys:
-    """Answers that are typed while a turn waits. What is typed else is left to the shell."""
-
-    def __init__(self, screen: Screen, client: Client, thread: str) -> None:
-        self._screen = screen
-        self._client = client
-        self._thread = thread
-        self._reading: Thread | None = None
-
-    def at_gate(self) -> bool:
-        """Whether to leave, because nobody is there who could answer."""
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
-            return True
-        self._screen.wait(None)  # the line that spins would write over what is typed
-        if self._reading is None or not self._reading.is_alive():
-            self._reading = Thread(target=self._read, daemon=True)
-            self._reading.start()
-        return False
-
-    def _read(self) -> None:
-        from select import select
-
-        while self._waits():
-            if select([sys.stdin], [], [], LOOK)[0] and (line := sys.stdin.readline().strip()):
-                self._screen.say(self._tell(line))
-
-    def _waits(self) -> bool:
-        try:
-            return bool(self._client.get("threads", self._thread)["gates"])
-        except ClewError:
-            return False
-
-    def _tell(self, text: str) -> str:
-        from clew.client import new_message_id
-
-        body = {"message_id": new_message_id(), "text": text}
-        try:
-            return str(self._client.post("threads", self._thread, "messages", body=body)["words"])
-        except ClewError as error:
-            return f"clew: {error.message}"
-
-
 def waiting(client: Client, turn: Any) -> list[str]:
     views = client.get("gates", thread=turn["thread"])
     return [view["code"] for view in views if view["state"] == "open" and view["turn"] == turn["id"]]
@@ -158,9 +117,8 @@ def waiting(client: Client, turn: Any) -> list[str]:
 
 def say_what_waits(out: Out, client: Client, turn: Any) -> None:
     codes = waiting(client, turn)
-    code = codes[0] if codes else "CODE"
-    out.say(f"clew: the agent waits for an answer: {', '.join(codes)}")
-    out.say(f"clew approve {code} | clew deny {code} | clew answer {code} '…'; then clew watch {turn['thread']}")
+    out.say(f"clew: the agent waits for an answer: {', '.join(codes) or 'it was just given'}")
+    out.say(f"clew gates {' '.join(codes[:1])} shows it; clew watch {turn['thread']} looks on once it is answered")
 
 
 @contextmanager

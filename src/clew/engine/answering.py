@@ -48,10 +48,10 @@ def choose(tx: Tx, core: Core, gate: Gate, choice: Choice, by: str) -> Gate:
 def choose_all(tx: Tx, core: Core, open_now: Sequence[Gate], by: str) -> list[Gate]:
     """Yes to every approval; questions have to be answered one by one."""
     asked = [gate for gate in open_now if gate.asked.kind is not GateKind.QUESTION]
-    if not asked:
-        raise Refused("Nothing here waits for a yes; `clew gates` lists what is open.")
     yes = Answer(Decision.ACCEPT)
     still = [gate for gate in asked if (now := gates.get(tx, gate.id)) and now.state is GateState.OPEN]
+    if not still:
+        raise Refused("Nothing here waits for a yes; `clew gates` lists what is open.")
     return [choose(tx, core, gate, Choice(Word.ACCEPT, "allow", yes), by) for gate in still]
 
 
@@ -82,13 +82,22 @@ class Heard:
 def at_gates(tx: Tx, core: Core, thread: Thread | None, inbound: Inbound) -> Arrival | Inbound | None:
     """What a message means where gates are open: those of the conversation's thread, and those that are shown there.
     None: nothing; an Inbound: it is said to the agent that asked in passing, in these words."""
-    heard = Heard(inbound, thread, replies.typed(inbound.text), _open_here(tx, thread, inbound.conversation))
-    if inbound.attachments or (not heard.open_now and heard.said.code is None):
+    heard = Heard(inbound, thread, replies.typed(inbound.text), _meanable(tx, thread, inbound))
+    if inbound.attachments or inbound.queue or (not heard.open_now and heard.said.code is None):
         return None
     try:
         return _read(tx, core, heard)
     except (BadInput, NotFound, Refused) as error:
         return Arrival(Fate.REFUSED, thread.id if thread else None, None, error.message)
+
+
+def _meanable(tx: Tx, thread: Thread | None, inbound: Inbound) -> list[Gate]:
+    """What a reply without a code can mean: what its sender sees, be it closed by now, else what is open. Nobody says
+    yes to what came a moment ago and is not on their screen yet."""
+    if inbound.sees is None or thread is None:
+        return _open_here(tx, thread, inbound.conversation)
+    found = (gates.by_code(tx, code) for code in inbound.sees)
+    return [gate for gate in found if gate is not None and gate.thread == thread.id]
 
 
 def _open_here(tx: Tx, thread: Thread | None, where: Conversation) -> list[Gate]:

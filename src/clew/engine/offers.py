@@ -9,6 +9,7 @@ from pathlib import Path
 
 from clew.asking import Asked, GateKind
 from clew.engine.patterns import GLOB, GUARDED, covers, fits, relative, words_of
+from clew.engine.reads import SAFE
 from clew.engine.shell import SHELLS, asks_always, names, plain_words
 from clew.seen import exactly
 
@@ -19,6 +20,8 @@ _NEVER_OFFERED = SHELLS | names(
     " iptables passwd useradd usermod visudo awk gawk mawk sed ed ex vi vim nvim emacs nano less more man gdb lldb"
     " osascript tar npx bunx pnpx uvx pipx zip unzip patch psql mysql sqlite redis-cli mongosh aws gcloud az terraform"
 )
+# What only reads is not asked about, unless it reads elsewhere: a rule would open every file there is.
+_READERS = frozenset(name for name in SAFE if " " not in name)
 _INTERPRETERS = names("python pypy node nodejs deno bun ruby perl php lua luajit Rscript julia tclsh java")
 _WITH_SUBCOMMANDS = names(
     "git gh glab hg svn jj npm pnpm yarn cargo rustup make gmake just task uv pip go docker podman kubectl helm poetry"
@@ -53,7 +56,7 @@ def _offer_command(asked: Asked, workspace: str) -> str | None:
 def _offered(words: Sequence[str]) -> str | None:
     program = Path(words[0]).name
     kind = program.rstrip("0123456789.") or program
-    if not _is_name(words[0]) or asks_always(words) or kind in _NEVER_OFFERED:
+    if not _is_name(words[0]) or asks_always(words) or kind in _NEVER_OFFERED or kind in _READERS:
         return None
     if kind in _INTERPRETERS:
         return _offered_script(words)

@@ -18,6 +18,7 @@ from clew.surfaces.base import Down, InDoubt, Never, NotSent, Outgoing, Receipt,
 
 PARALLEL = 8  # deliveries on their way at once, per surface
 LONGEST_WAIT = 60.0  # seconds of back-off
+SET_BACK = 5.0  # seconds by which the clock must have been set back to matter
 LONGEST_OBEYED = 3600.0  # seconds of a platform's own Retry-After
 _log = logging.getLogger(__name__)
 
@@ -29,6 +30,7 @@ class Outbox:
         self.down: dict[str, str] = {}  # surfaces that are out of reach, and why
         self._downs: dict[str, int] = {}  # and how often in a row
         self._on_the_way: set[asyncio.Task[None]] = set()
+        self._ahead = self._clocks_apart()
 
     def committed(self, entries: Sequence[Entry]) -> None:
         """The store's listener."""
@@ -103,10 +105,20 @@ class Outbox:
         leaving = now if surface.can.idempotency_window else None  # there doubt is cheap, and saves a commit
 
         def body(tx: Tx) -> tuple[list[Delivery], int | None]:
+            if self._was_set_back():
+                deliveries.hasten(tx, now)
             claimed = deliveries.claim_due(tx, surface.name, owner, now, free, leaving)
             return claimed, deliveries.next_due(tx, surface.name)
 
         return await self._core.write_down(body)
+
+    def _was_set_back(self) -> bool:
+        """Whether the clock was, since this was last asked. What was put off would then wait for that much longer."""
+        before, self._ahead = self._ahead, self._clocks_apart()
+        return self._ahead < before - SET_BACK
+
+    def _clocks_apart(self) -> float:
+        return self._core.clock.now() / 1000 - self._core.clock.monotonic()
 
     async def _try(self, delivery: Delivery, surface: Surface) -> Receipt | NotSent | None:
         try:
@@ -133,6 +145,7 @@ class Outbox:
         receipt = await self._receipt(earlier)
         if receipt is not None and surface.can.edit:
             await surface.edit(receipt, outgoing_of(delivery))
+            crash.point("outbox.edited-not-recorded")
         return receipt
 
     async def _settle_doubt(self, delivery: Delivery, surface: Surface, outgoing: Outgoing) -> Receipt:
@@ -145,6 +158,7 @@ class Outbox:
         placeholder = await self._placeholder(delivery)
         if placeholder is not None and surface.can.edit:
             await surface.edit(placeholder, _noted(outgoing, words.RECOVERED))
+            crash.point("outbox.edited-not-recorded")
             return placeholder
         return await surface.send(_noted(outgoing, words.POSSIBLE_REPEAT))
 

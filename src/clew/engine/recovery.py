@@ -11,6 +11,8 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from clew import crash
+from clew.asking import GateState
 from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.ending import End, end_and_ask, end_and_continue, end_turn
@@ -41,6 +43,7 @@ class Remains:
     items: tuple[Item, ...]
     taken: tuple[Said, ...]  # steers that its record contains
     held: frozenset[str] = frozenset()  # activities that stood at a gate without a yes
+    stood: bool = False  # at an open gate
 
     @property
     def begun(self) -> list[Item]:
@@ -48,13 +51,17 @@ class Remains:
 
 
 def continues_by_itself(remains: Remains, record: TurnRecord) -> bool:
-    """Where nothing can have been done twice, and once for a task; never twice in a row."""
+    """Where nothing can have been done twice, and once for a task. Twice in a row only where it stood at a gate and had
+    done nothing: it waits for a person anyhow, and has to ask again."""
+    acted = has_acted(remains, record)
     if remains.turn.origin is Origin.CONTINUATION:
-        return False
-    if remains.thread.kind is ThreadKind.TASK:
-        return True
+        return remains.stood and not acted
+    return remains.thread.kind is ThreadKind.TASK or not acted
+
+
+def has_acted(remains: Remains, record: TurnRecord) -> bool:
     recorded = [Item(done.item, done.kind, done.phase, outcome=done.outcome) for done in record.activities]
-    return not may_have_acted([*remains.begun, *recorded])
+    return may_have_acted([*remains.begun, *recorded])
 
 
 def begun_without_end(remains: Remains, record: TurnRecord) -> list[str]:
@@ -113,6 +120,7 @@ class Recovery:
             except RuntimeTrouble as trouble:
                 lost = trouble.message
                 break
+            crash.point("recovery.looked-up-not-settled")
             lost = await self._go_on(thread, turn, session, record)
             if lost is None:
                 return
@@ -138,6 +146,7 @@ class Recovery:
                 hold_backlog(tx, self._core, thread)
 
     async def _recover(self, turn: Turn) -> None:
+        crash.point("recovery.taken-over-not-looked-up")
         try:
             await self.settle(turn, "an earlier daemon left it running")
         except Exception:
@@ -201,7 +210,7 @@ class Recovery:
             request = again(self._core.clock.ulid(), remains, begun)
             await self._core.write_down(lambda tx: end_and_continue(tx, self._core, turn, end, request))
             return
-        question = words.cut_off(begun)
+        question = words.cut_off(begun) if has_acted(remains, record) else words.CUT_AGAIN
         await self._core.write_down(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
 
     async def _ask_about_unknown(self, turn: Turn, reason: str) -> None:
@@ -214,8 +223,9 @@ def _remains(tx: Tx, thread: Thread, turn: Turn, record: TurnRecord) -> Remains:
     now = turns.get(tx, turn.id)
     assert now is not None, turn.id
     taken = [steer.message for steer in inbox.open_steers(tx, turn.id) if steer.message.id in record.messages]
-    held = held_back(gates.of_turn(tx, turn.id))
-    return Remains(thread, now, tuple(items.of_turn(tx, turn.id)), tuple(taken), held)
+    asked = gates.of_turn(tx, turn.id)
+    stood = any(gate.state is GateState.OPEN and gate.asked.blocking for gate in asked)
+    return Remains(thread, now, tuple(items.of_turn(tx, turn.id)), tuple(taken), held_back(asked), stood)
 
 
 def _has_acted(tx: Tx, turn: Turn) -> bool:

@@ -56,13 +56,13 @@ def _by_policy(asked: Asked, policy: Policy, workspace: str) -> Verdict:
     said = f"the policy {policy}"
     if policy is Policy.YOLO:
         return Verdict(Effect.ALLOW, said)
-    if asked.kind is GateKind.COMMAND:
-        return _by_default(asked, workspace)
-    if policy is Policy.READ_ONLY:
+    is_command = asked.kind is GateKind.COMMAND
+    by_default = _by_default(asked, workspace) if is_command else Verdict(Effect.ASK, "no rule allows it")
+    if policy is Policy.READ_ONLY and by_default.effect is not Effect.ALLOW:
         return Verdict(Effect.DENY, said)
     if policy is Policy.TRUSTED and asked.kind is GateKind.CHANGE and covers("**", asked.paths, workspace):
         return Verdict(Effect.ALLOW, said)
-    return Verdict(Effect.ASK, "no rule allows it")
+    return by_default
 
 
 def _by_default(asked: Asked, workspace: str) -> Verdict:
@@ -119,6 +119,8 @@ def _check_words(effect: Effect, pattern: str) -> None:
         raise BadInput(f"the pattern `{pattern}` has a quote without its other half") from error
     if effect is Effect.ALLOW and asks_always(words):
         raise BadInput(f"`{words[0]}` is always asked about: no rule can allow it")
+    if effect is Effect.ALLOW and not any(word.strip("*?") for word in words):
+        raise BadInput(f"`{pattern}` would allow everything; `--policy yolo` does that, for one thread")
     if effect is Effect.ALLOW and any(word.strip(";&|") != word for word in words):
         raise BadInput(f"an allow covers one plain command; make a rule for each part of `{pattern}`")
 

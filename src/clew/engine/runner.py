@@ -54,6 +54,7 @@ class Runner:
         self._core = core
         self._sessions = sessions
         self._nudges: dict[str, Nudges] = {}
+        self._works: dict[str, _Work] = {}
         self.doubt: Callable[[Turn, str], Awaitable[None]]
         self.unsent: Callable[[Turn], Awaitable[None]]
 
@@ -61,6 +62,10 @@ class Runner:
         """Somebody steered it or wants it stopped: its row says which."""
         if turn in self._nudges:
             self._nudges[turn].give()
+
+    def waits(self, turn: str) -> bool:
+        """Whether it stands at a gate."""
+        return turn in self._works and self._works[turn].stands
 
     async def run(self, turn: Turn) -> None:
         """From a fresh claim to its end."""
@@ -98,6 +103,7 @@ class Runner:
     async def _follow(self, work: _Work, events: AsyncIterator[Event]) -> str | None:
         """To its end; or until its outcome is in doubt, and then why."""
         nudges = self._nudges[work.turn.id] = Nudges()
+        self._works[work.turn.id] = work
         work.on_started = work.on_asked = nudges.give
         beside = (
             self._stop(work, nudges),
@@ -120,7 +126,7 @@ class Runner:
         finally:
             for task in control:
                 task.cancel()
-            del self._nudges[work.turn.id]
+            del self._nudges[work.turn.id], self._works[work.turn.id]
             self._core.live.turn_over(work.thread.id)
             await self._sessions.release(work.thread.id)
         return None
@@ -144,6 +150,7 @@ class Runner:
             try:
                 if work.started.is_set() and await self._is_stopping(work.turn):
                     work.hurry()
+                    crash.point("stop.asked-not-sent")
                     await _interrupt(work.session)
                     return
             except Exception:  # a stop must not be lost: it is tried again
@@ -165,6 +172,7 @@ class Runner:
     async def _offer(self, work: _Work) -> None:
         for steer in await self._core.store.read(lambda tx: inbox.open_steers(tx, work.turn.id)):
             if steer.state is SteerState.OFFERED:
+                crash.point("steer.offered-not-sent")
                 taken = await _taken(work.session, steer)
                 crash.point("steer.sent-not-recorded")
                 await self._core.write_down(partial(self._steered, steer=steer, taken=taken))
@@ -224,6 +232,11 @@ class _Work:
         self.asked: set[str] = set()  # references of gates that the runtime has told us about
         self.on_started: Callable[[], None] = lambda: None
         self.on_asked: Callable[[], None] = lambda: None
+
+    @property
+    def stands(self) -> bool:
+        """At a gate."""
+        return bool(self._progress.gates)
 
     async def consume(self, events: AsyncIterator[Event]) -> TurnEnded:
         """Until the last event. Raises Silence where nothing came for too long, RuntimeLost where it broke off."""

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 
+from clew import crash
 from clew.engine.core import Core
 from clew.errors import RuntimeTrouble
 from clew.model import Thread
@@ -42,6 +43,7 @@ class Sessions:
         now = session.continuity()
         if now is None or now == self._stored.get(thread.id):
             return
+        crash.point("session.opened-not-kept")
         await self._core.write_down(lambda tx: bindings.keep_continuity(tx, thread.id, thread.runtime, now))
         self._stored[thread.id] = now
 

@@ -30,7 +30,7 @@ class Turns:
         self._ready: dict[str, None] = {}  # threads to look at, in order
         self._held: set[str] = set()  # threads that are not recovered yet
         self._wake = asyncio.Event()
-        self._running: dict[asyncio.Task[None], str] = {}  # and which turn each is about
+        self._running: dict[asyncio.Task[None], str] = {}  # and their turns
         self._settling = False
 
     def committed(self, entries: Sequence[Entry]) -> None:
@@ -66,10 +66,11 @@ class Turns:
                     task.add_done_callback(self._done)
 
     async def settle(self, grace: float) -> None:
-        """Start nothing more, and give what runs some time to end."""
+        """Start nothing more, and give what runs some time to end. What waits for a person would not end by itself."""
         self._settling = True
-        if self._running:
-            await asyncio.wait(set(self._running), timeout=grace)
+        busy = {task for task, turn in self._running.items() if not self._runner.waits(turn)}
+        if busy:
+            await asyncio.wait(busy, timeout=grace)
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._running.pop(task, None)

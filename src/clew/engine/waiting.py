@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from clew.asking import Answer, Asked, Decision, Effect, Gate, GateKind, Question, Rule, Scope
-from clew.engine import rules
+from clew.asking import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Question, Rule, Scope
+from clew.engine import rules, words
 from clew.engine.answering import as_message, choose, choose_all, find, make_rule
 from clew.engine.choices import Choice, NewRule, Word, accept, choices, reply
 from clew.engine.core import Core
@@ -48,6 +48,8 @@ class Waiting:
 
         def body(tx: Tx) -> GateView:
             gate = find(tx, name)
+            if gate.state is not GateState.OPEN:
+                raise Refused(words.answered_before(gate))  # whatever the answer is
             thread = known(tx, gate.thread)
             chosen = _chosen(gate, thread, given)
             answered = choose(tx, self._core, gate, chosen, given.sender)

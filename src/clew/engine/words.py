@@ -99,6 +99,9 @@ def cut_off(begun: Sequence[str]) -> str:
     return f"This turn was cut off, and it may have done things already.{list_}Reply `continue` or `stop`."
 
 
+CUT_AGAIN = "This turn was cut off again, before it had done anything. Reply `continue` or `stop`."
+
+
 def unknown_outcome(reason: str) -> str:
     return (
         f"This turn was cut off, and what became of it could not be found out ({reason}). Reply `continue` or `stop`."

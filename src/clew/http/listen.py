@@ -27,6 +27,23 @@ if TYPE_CHECKING:
 LAST_ANSWERS = 2  # seconds that open requests get at the end
 
 
+class _Calm(logging.Filter):
+    """asyncio tells that no descriptor is free once for each connection that might be waiting, thousands of times in a
+    second. Once is enough."""
+
+    words = "socket.accept() out of system resource"
+    second = -1
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if not record.getMessage().startswith(self.words):
+            return True
+        before, self.second = self.second, int(record.created)
+        return before != self.second
+
+
+_CALM = _Calm()
+
+
 class PortTaken(ClewError):
     code = "port_taken"
 
@@ -49,6 +66,7 @@ class Server(uvicorn.Server):
             )
         )
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
+        logging.getLogger("asyncio").addFilter(_CALM)
         self._listener = listener
         self._over = asyncio.Event()
         self.listening = asyncio.Event()

@@ -81,6 +81,7 @@ async def say(door: Through, thread: str, body: shapes.Say) -> Response:
             attachments=attachments,
             thread=found,
             queue=body.queue,
+            sees=tuple(body.sees) if body.sees is not None else None,
         )
         return answer(await door.engine.say(inbound))
 

@@ -42,6 +42,9 @@ class Say(Body):
     message_id: MessageId
     text: Text
     queue: bool = False
+    sees: list[Name] | None = Field(
+        default=None, max_length=100, description="codes of the gates that you show as open: a short reply means these"
+    )
     sender: Name = "you"
     attachments: list[Path] = Field(default=[], max_length=20, description="files on this machine")
 

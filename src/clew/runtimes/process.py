@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-from clew import processes
+from clew import crash, processes
 from clew.clock import Clock
 from clew.errors import RuntimeLost
 from clew.processes import Mark, Process
@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 PRIVATE = ("CLEW_CRASH", processes.VARIABLE)  # ours alone: never inherited as they are
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 STDERR_LINE = 2000  # what is longer is cut in the log
+STDERR_RATE = 200  # lines a second; what comes beyond that is not logged
+LAST_WORDS = 20  # lines
 GONE_GRACE = 0.2  # seconds between the end of its output and its exit; a grandchild may hold the pipe open for ever
 
 
@@ -69,7 +71,7 @@ class Child:
         self.name = name
         self.mark = mark
         self.on_lost: Callable[[], None] | None = None
-        self.last_words: deque[str] = deque(maxlen=20)
+        self.last_words: deque[str] = deque(maxlen=LAST_WORDS)
         self.exit_code: int | None = None
         self.process: Process | None = None  # as it was right after the start
         self._clock = clock
@@ -152,11 +154,33 @@ class Child:
                 self.on_lost()
 
 
+class Flood:
+    """Lets so many lines a second into the log, that a child which says too much does not keep us from all else."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._second = 0
+        self._left = STDERR_RATE
+        self._missed = 0
+
+    def keep(self, lines: list[bytes]) -> tuple[list[bytes], int]:
+        """Those that may be logged now, and how many were left out before them."""
+        missed = 0
+        if (now := int(self._clock.monotonic())) != self._second:
+            missed, self._missed = self._missed, 0
+            self._second, self._left = now, STDERR_RATE
+        kept = lines[: self._left]
+        self._left -= len(kept)
+        self._missed += len(lines) - len(kept)
+        return kept, missed
+
+
 class _Pipes(asyncio.SubprocessProtocol):
     def __init__(self, child: Child) -> None:
         self._child = child
         self._out = Lines()
         self._err = Lines(STDERR_LINE)
+        self._flood = Flood(child._clock)
         self._out_ended = False
         self._log = logging.getLogger(f"clew.child.{child.name}")
 
@@ -196,10 +220,13 @@ class _Pipes(asyncio.SubprocessProtocol):
         asyncio.get_running_loop().call_later(0 if both else GONE_GRACE, self._child._gone)
 
     def _note(self, lines: list[bytes]) -> None:
-        for line in lines:
-            if text := _COLOUR.sub("", line.decode(errors="replace")).strip():
-                self._child.last_words.append(text)
+        kept, missed = self._flood.keep(lines)
+        if missed:
+            self._log.warning("%d lines were left out here: it says too much", missed)
+        for line in kept:
+            if text := _text(line):
                 self._log.info("%s", text)
+        self._child.last_words.extend(filter(None, map(_text, lines[-LAST_WORDS:])))
 
 
 async def spawn(
@@ -217,9 +244,14 @@ async def spawn(
     await asyncio.get_running_loop().subprocess_exec(
         lambda: _Pipes(child), *argv, env=_environment(mark, env or {}), cwd=cwd, start_new_session=True
     )
+    crash.point("child.started-not-known")
     child.process = processes.look(child.pid)
     log.debug("started %s: pid %d, mark %s", name, child.pid, mark)
     return child
+
+
+def _text(line: bytes) -> str:
+    return _COLOUR.sub("", line.decode(errors="replace")).strip()
 
 
 def _environment(mark: Mark, extra: Mapping[str, str]) -> dict[str, str]:

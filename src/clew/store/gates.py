@@ -133,16 +133,17 @@ def on_card(tx: Tx, card: str) -> list[Gate]:
 
 
 def alike(tx: Tx, turn: str, asked: Asked) -> list[Gate]:
-    """Void gates about the very same thing, of this turn or of those that it continues; newest first."""
+    """Gates about the very same thing, newest first: void ones of this turn or of those that it continues, and of those
+    also what the runtime took before it was cut off."""
     sql = (
         "WITH RECURSIVE before (id, continues, depth) AS ("
         " SELECT id, continues, 0 FROM turns WHERE id = ?"
         " UNION ALL SELECT t.id, t.continues, b.depth + 1 FROM turns t JOIN before b ON t.id = b.continues"
         " WHERE b.depth < ?)"
-        f" SELECT {_COLUMNS} FROM gates WHERE turn IN (SELECT id FROM before) AND state = 'void' AND subject = ?"
-        " ORDER BY id DESC"
+        f" SELECT {_COLUMNS} FROM gates WHERE turn IN (SELECT id FROM before) AND subject = ?"
+        " AND (state = 'void' OR (state = 'taken' AND turn != ?)) ORDER BY id DESC"
     )
-    return _many(tx.all(sql, turn, _CHAIN, _digest(asked)))
+    return _many(tx.all(sql, turn, _CHAIN, _digest(asked), turn))
 
 
 def answer(tx: Tx, gate: Gate, given: Answer, by: str, at: int) -> bool:

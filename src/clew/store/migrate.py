@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from importlib import resources
 from pathlib import Path
@@ -62,26 +63,53 @@ def version(connection: SqliteConnection) -> int:
 
 
 def _prepare(path: Path, clock: Clock) -> str:
-    existed = path.exists()
-    if existed and path.stat().st_size == 0:
+    if not path.exists():
+        return _make(path, clock)
+    if path.stat().st_size == 0:
         raise StoreError(
             f"{path} is empty, as no database of clew ever is: put a copy back, or remove it to begin anew"
         )
-    done = _inspect(path) if existed else 0
+    done = _inspect(path)
     newest = migrations()[-1][0]
     if done > newest:
         raise StoreError(
             f"{path} was written by a newer clew (schema {done}, this program knows {newest}): update clew;"
             " the file was left as it is"
         )
+    return _bring_up(path, clock, copy=path.with_name(f"{path.name}.before-{newest:04}") if done < newest else None)
+
+
+def _make(path: Path, clock: Clock) -> str:
+    """Whole or not at all: what a start that was killed left half made would look like a damaged file."""
+    fresh = path.with_name(f"{path.name}.new")
+    for left in (fresh, *(fresh.with_name(f"{fresh.name}-{kind}") for kind in ("wal", "shm", "journal"))):
+        left.unlink(missing_ok=True)
+    store_id = _bring_up(fresh, clock, copy=None)
+    crash.point("store.made-not-named")
+    fresh.rename(path)
+    _sync(path.parent)
+    return store_id
+
+
+def _bring_up(path: Path, clock: Clock, copy: Path | None) -> str:
     connection = connect(path)
     try:
-        if existed and done < newest:
-            _copy(connection, path.with_name(f"{path.name}.before-{newest:04}"))
+        if copy is not None:
+            _copy(connection, copy)
+            crash.point("store.copied-not-migrated")
         path.chmod(0o600)
         return migrate(connection, clock)
     finally:
         connection.raw.close()
+
+
+def _sync(folder: Path) -> None:
+    """So that a name in it survives a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _inspect(path: Path) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import queue
 import sqlite3
 import threading
@@ -21,6 +22,7 @@ from clew.store.base import Body, Entry, Row, Tx
 T = TypeVar("T")
 SERIAL = "INTEGER PRIMARY KEY AUTOINCREMENT"
 _log = logging.getLogger(__name__)
+REMOVED = 74  # the exit code after the file was removed and put back
 _BATCH = 256
 _READERS = 2
 
@@ -96,6 +98,7 @@ class WriterThread:
         self._path = path
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._connection = connect(path)
+        self._file = _identity(path)
         self._local = threading.local()
         self._opened: list[SqliteConnection] = []
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="clew-reader")
@@ -160,14 +163,53 @@ class WriterThread:
 
     def _commit(self, batch: list[_Job]) -> None:
         try:
+            self._see_to_the_file()
             self._connection.raw.execute("BEGIN IMMEDIATE")
             for job in batch:
                 _run_in_savepoint(self._connection, job)
             crash.point("store.written-not-committed")
             self._connection.raw.execute("COMMIT")
+            crash.point("store.committed-not-told")
+        except StoreError as error:
+            _fail(batch, error)
         except sqlite3.Error as error:
             _fail(batch, explain(error, self._path))
             _roll_back(self._connection)
+
+    def _see_to_the_file(self) -> None:
+        """A file that was removed lives on as long as it is open, and everything in it would end with this process. So
+        it is put back, whole, and the process ends at once: the next one opens it as after any other crash."""
+        now = _identity(self._path)
+        if now == self._file:
+            return
+        if now is not None:
+            raise StoreError(f"{self._path} was replaced while clew runs: `clew restart` goes on with the new file")
+        put_back(self._connection, self._path)
+        _log.critical("%s was removed while clew runs; it was put back, and clew starts anew", self._path)
+        os._exit(REMOVED)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def put_back(connection: SqliteConnection, path: Path) -> None:
+    """The content of an open store, under a name that is free again. Raises StoreError."""
+    copy = path.with_name(f"{path.name}.back")
+    try:
+        copy.unlink(missing_ok=True)
+        with contextlib.closing(sqlite3.connect(copy)) as target:
+            connection.raw.backup(target)
+        copy.chmod(0o600)
+        for left in ("-wal", "-shm"):  # of the file that was removed
+            path.with_name(f"{path.name}{left}").unlink(missing_ok=True)
+        copy.rename(path)
+    except (OSError, sqlite3.Error) as error:
+        raise StoreError(f"{path} was removed while clew runs, and cannot be put back: {error}") from error
 
 
 def _run_in_savepoint(connection: SqliteConnection, job: _Job) -> None:

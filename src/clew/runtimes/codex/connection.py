@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+FROZEN_GRACE = 0.2  # seconds for one that does not answer anyway
 NOISE = ["account/rateLimits/updated", "thread/readState/changed", "remoteControl/status/changed", "turn/diff/updated"]
 
 
@@ -90,10 +91,26 @@ class Connection:
 
     async def ask(self, method: str, params: object, kind: type[T], within: float | None = None) -> T:
         """Raises RpcError where Codex says no, RuntimeLost where it says nothing."""
-        raw = await self._peer.request(method, params, within=within or self._config.request_timeout)
+        try:
+            raw = await self._peer.request(method, params, within=within or self._config.request_timeout)
+        except RpcTimeout:
+            await self._bury_if_frozen()
+            raise
         if (answer := wire.read(raw, kind)) is None:
             raise trouble.refuses(method, "it answered in a shape that clew does not know; is it much newer than clew?")
         return answer
+
+    async def _bury_if_frozen(self) -> None:
+        """Some requests are never answered. A child that answers nothing at all is as good as dead, and is made so: its
+        record can be read only then, and the next turn gets a new one."""
+        try:
+            await self._peer.request("account/read", {}, within=self._config.interrupt_timeout)
+        except RpcTimeout:
+            log.warning("Codex does not answer at all; it is ended")
+            if self._child is not None:
+                await self._child.end(grace=FROZEN_GRACE)
+        except (RpcError, RuntimeLost):
+            return  # it answers, or is gone already
 
     def listen(self, thread: str, route: Route) -> None:
         self._routes[thread] = route

@@ -30,7 +30,7 @@ POLICIES = {
     Policy.CAREFUL: ("danger-full-access", "untrusted"),
     Policy.TRUSTED: ("workspace-write", "on-request"),
     Policy.READ_ONLY: ("read-only", "never"),
-    Policy.YOLO: ("danger-full-access", "never"),
+    Policy.YOLO: ("danger-full-access", "untrusted"),  # clew says yes by itself, so that deny and ask rules still hold
 }
 
 

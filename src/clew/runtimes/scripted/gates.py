@@ -5,18 +5,12 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from clew.asking import Answer, Asked, Decision, GateKind, Policy, Question
+from clew.asking import Answer, Asked, Decision, GateKind, Question
 from clew.errors import BadInput
 from clew.scripted_model import script
 
 CANCELLED = Answer(Decision.CANCEL)
 HIDDEN = "(secret)"
-
-# A policy under which no command is asked about decides it by itself.
-AUTOMATIC = {
-    Policy.YOLO: Answer(Decision.ACCEPT),
-    Policy.READ_ONLY: Answer(Decision.DECLINE, "this thread may only read"),
-}
 
 GateStep = script.Approve | script.Permit | script.Ask | script.Aside
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from dataclasses import replace
 from typing import Any, Protocol
 
-from clew.asking import Answer, Asked, Decision, GateKind, Policy
+from clew.asking import Answer, Asked, Decision, GateKind
 from clew.clock import Clock
 from clew.errors import RuntimeLost
 from clew.events import (
@@ -57,11 +57,10 @@ class Stage(Protocol):
 class ScriptedSession:
     """One thread. Each turn is an entry of its ledger."""
 
-    def __init__(self, runtime: Stage, name: str, lost: asyncio.Event, policy: Policy) -> None:
+    def __init__(self, runtime: Stage, name: str, lost: asyncio.Event) -> None:
         self._runtime = runtime
         self._name = name
         self._lost = lost
-        self._policy = policy
         self._standing: dict[str, Asked] = {}  # the gates at which the turn stands
         self._stop: asyncio.Event | None = None  # there while a turn runs
         self._items = 0
@@ -210,7 +209,7 @@ class ScriptedSession:
         for ref, each in self._standing.items():
             if each.kind is GateKind.COMMAND:
                 yield Activity(ref, ActivityKind.COMMAND, Phase.STARTED, each.title)
-            if not self._is_automatic(each) and _answer(entry, ref) is None:
+            if _answer(entry, ref) is None:
                 yield GateOpened(ref, each)
         while self._standing:
             ref, answer = await self._next_answer(entry.turn)
@@ -221,21 +220,16 @@ class ScriptedSession:
         """In the order in which they were given."""
         while True:
             bell = self._runtime.bell.next
-            for ref, answer in [*self._must(turn).answers, *self._automatic()]:
+            for ref, answer in self._must(turn).answers:
                 if ref in self._standing:
                     return ref, self._runtime.bell.secrets.pop(ref, answer)
             await self._or_stopped(bell.wait())
-
-    def _automatic(self) -> list[tuple[str, Answer]]:
-        decided = [ref for ref, asked in self._standing.items() if self._is_automatic(asked)]
-        return [(ref, gates.AUTOMATIC[self._policy]) for ref in decided]
 
     async def _obey(self, turn: str, ref: str, answer: Answer) -> AsyncIterator[Event]:
         if answer.decision is Decision.CANCEL:
             raise _Stopped
         asked = self._standing.pop(ref)
-        if not self._is_automatic(asked):
-            yield GateClosed(ref)
+        yield GateClosed(ref)
         if asked.kind is GateKind.COMMAND:
             await self._pause()
             yield self._execute(turn, ref, asked.title, answer)
@@ -252,9 +246,6 @@ class ScriptedSession:
             ran = (command,) if answer.is_yes else ()
             self._change(turn, activities=(*entry.activities, done), executions=(*entry.executions, *ran))
         return done
-
-    def _is_automatic(self, asked: Asked) -> bool:
-        return asked.kind is not GateKind.QUESTION and self._policy in gates.AUTOMATIC
 
     def _ref(self, entry: Played, number: int) -> str:
         return f"{self._name}:{entry.turn}:{entry.position}.{number}"

@@ -1,0 +1,116 @@
+"""How gates are shown and kept in mind: values in, lines out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clew.chat.prompt import toolbar
+from clew.cli.asking import Gates, asked, by_commands, by_keys, keep_secrets, press
+from clew.cli.story import BOLD, Aside
+from clew.client import Event
+from clew.errors import Refused
+
+
+def gate(code: str = "K7Q2", kind: str = "command", **given: Any) -> dict[str, Any]:
+    plain = {"id": f"id-{code}", "thread": "T", "turn": "U", "title": "make all", "detail": "", "folder": None}
+    said = {"state": "open", "reason": "", "warning": "", "questions": [], "options": ["allow", "decline"]}
+    return {**plain, **said, "code": code, "kind": kind, "blocking": True, **given}
+
+
+def question(text: str = "Which?", *options: str, **given: Any) -> dict[str, Any]:
+    return {"text": text, "options": list(options), "free": True, "several": False, "secret": False, **given}
+
+
+def test_everything_that_is_asked_is_shown_and_nothing_in_it_hides() -> None:
+    view = gate(
+        title="make\nrm \u0441at", folder="/tmp/a\nb", detail="- old\n+ new", reason="to\ntry", warning="Again."
+    )
+    assert asked(view) == [
+        "K7Q2: the agent asks to run a command",
+        "    make",
+        "    rm \\u0441at",
+        "  in /tmp/a\\nb",
+        "    - old",
+        "    + new",
+        "  why: to",
+        "  try",
+        "  ⚠ Again.",
+    ]
+
+
+def test_a_long_diff_is_shortened_and_whole_on_demand() -> None:
+    view = gate(kind="change", detail="+" * 100_000)
+    assert "characters left out" in "".join(asked(view)) and "+" * 100_000 in asked(view, limit=None)[-1]
+
+
+def test_the_keys_are_those_that_answer() -> None:
+    one = gate(kind="question", questions=[question("Which?", "red")])
+    assert press([gate()]) == "y, n or a number; other words are for the agent"
+    assert press([one]) == "a number, or K7Q2 and words of your own"
+    assert press([gate(kind="question", questions=[question("Which?", "red", free=False)])]) == "a number"
+    assert press([gate(kind="question", questions=[question()])]) == "your next words answer it"
+    assert "K7Q2 y or Z3H8 1;" in press([gate(), gate("Z3H8", "question", questions=[question("Which?", "red")])])
+
+
+def test_several_questions_are_shown_with_a_number_for_each() -> None:
+    view = gate(kind="question", questions=[question("Which?", "red", "green"), question("How many?", "1", "2")])
+    shown = [*asked(view), *by_keys(view, [view])]
+    assert shown == [
+        "K7Q2: the agent asks",
+        "  Which?",
+        "    1 red",
+        "    2 green",
+        "  How many?",
+        "    1 1",
+        "    2 2",
+        "  a number for each of them, such as 1 2",
+    ]
+    assert by_commands(view) == ["  clew answer K7Q2 ANSWER ANSWER answers it"]
+
+
+@pytest.mark.parametrize("line", ["hunter", "K7Q2 hunter", "y", "1234", "no idea"])
+def test_where_a_secret_is_asked_for_nothing_that_is_typed_leaves(line: str) -> None:
+    secret = gate(kind="question", questions=[question(secret=True)])
+    with pytest.raises(Refused, match="give it with `clew answer K7Q2`, not here"):
+        keep_secrets(line, [gate("Z3H8"), secret])
+
+
+@pytest.mark.parametrize("line", ["z3h8 y", "n Z3H8 not now", "yes all"])
+def test_beside_a_secret_another_gate_can_be_answered_by_its_code(line: str) -> None:
+    keep_secrets(line, [gate("Z3H8"), gate(kind="question", questions=[question(secret=True)])])
+
+
+class Door:
+    """A daemon with these gates."""
+
+    def __init__(self, *views: dict[str, Any]) -> None:
+        self.views = views
+
+    def get(self, *path: str, **query: object) -> Any:
+        found = [view for view in self.views if view["id"] == path[-1]]
+        return found[0] if found else list(reversed(self.views))
+
+
+def event(kind: str, **data: Any) -> Event:
+    return Event(kind, 1, {"turn": "U", "data": {"gate": "id-K7Q2", "code": "K7Q2", **data}})
+
+
+def test_a_gate_is_shown_once_and_again_when_it_is_asked_once_more() -> None:
+    gates = Gates(Door(gate()), "T", by_keys)  # type: ignore[arg-type]
+    first = gates.catch_up()
+    assert first[0] == Aside("K7Q2: the agent asks to run a command", BOLD)
+    assert gates.take(event("gate.opened")) == [] and [view["code"] for view in gates.open] == ["K7Q2"]
+    told = gates.take(event("gate.answered", decision="accept", by="ann", title="make all"))
+    assert (told, gates.open) == ([Aside("· K7Q2: yes by ann: make all")], ())
+    assert gates.take(event("gate.opened")) == first and len(gates.open) == 1
+
+
+def test_of_another_turn_a_gate_is_known_and_not_shown() -> None:
+    gates = Gates(Door(gate(turn="before")), "T", by_keys)  # type: ignore[arg-type]
+    assert gates.catch_up("U") == [] and len(gates.open) == 1
+
+
+def test_the_line_at_the_bottom_names_what_waits() -> None:
+    assert toolbar(5, "T", 0, None, 0, ["K7Q2"]).startswith("? K7Q2 waits for you")

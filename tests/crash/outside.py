@@ -1,0 +1,70 @@
+"""What can be seen from outside when a flow is over: nothing is lost, doubled or stuck, and nothing is left."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from clew.store import Tx, audit
+from clew.store.sqlite import SqliteConnection
+from tests.crash.conftest import Desk
+from tests.crash.flows import Flow, ask, threads
+
+UNASKED = "has ended without being asked to"
+
+
+def check(desk: Desk, folder: Path, flow: Flow, deaths: int) -> None:
+    _check_runs(desk, folder)
+    fetched = [_last_answer(desk, thread) for thread in threads(desk) if thread["forked_from"]]
+    desk.clew("down")
+    came, stuck = answers(desk), unfinished(desk.clew.home.database)
+    assert died(desk) == deaths, f"{died(desk)} daemons died"
+    assert came in [Counter(each) for each in flow.answers], came
+    assert (fetched, stuck) == ([*flow.fetched], []), (fetched, stuck)
+    assert (desk.clew.children(), desk.clew.alive()) == ([], []), "something is left"
+
+
+def answers(desk: Desk) -> Counter[str]:
+    """What a receiver that takes each key once has been answered; and one key never had two bodies."""
+    bodies: dict[str, set[bytes]] = {}
+    for delivery in desk.hook.deliveries:
+        bodies.setdefault(delivery.id, set()).add(delivery.body)
+    assert all(len(each) == 1 for each in bodies.values()), bodies
+    said = [json.loads(body) for each in bodies.values() for body in each]
+    return Counter(each["text"] for each in said if each["kind"] == "final")
+
+
+def died(desk: Desk) -> int:
+    """How many daemons ended without being asked to; each next one says so."""
+    return desk.clew.home.log.read_text().count(UNASKED)
+
+
+def unfinished(database: Path) -> list[str]:
+    """Rows that are not over, though nobody is there any more who could bring them to an end."""
+    raw = sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
+    try:
+        tx = Tx(SqliteConnection(raw))
+        gates = tx.all("SELECT code, state FROM gates WHERE state IN ('open', 'answered')")
+        return [*audit.unfinished(tx), *audit.ended_without_owing(tx), *(f"gate {dict(row)}" for row in gates)]
+    finally:
+        raw.close()
+
+
+def _last_answer(desk: Desk, thread: Any) -> str:
+    return str(ask(desk, "threads", thread["id"], "transcript")[-1]["text"])
+
+
+def _check_runs(desk: Desk, folder: Path) -> None:
+    """At most one run per yes, and what may be a repeat was announced as one before the yes to it."""
+    runs = _lines(folder / "runs")
+    gates = [gate for thread in threads(desk) for gate in ask(desk, "gates", thread=thread["id"])]
+    yes = [gate for gate in gates if gate["answered_by"]]
+    assert runs <= len(yes) and bool(runs) == bool(gates), (runs, gates)
+    assert runs <= 1 or any("may already have run" in gate["warning"] for gate in yes), gates
+
+
+def _lines(log: Path) -> int:
+    return len(log.read_text().splitlines()) if log.exists() else 0

@@ -1,0 +1,71 @@
+"""Killed between an edit and its record: it is edited once more, to the same words, and nothing new is sent. No surface
+of ours edits yet, so this is the engine with one that does."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from clew import crash
+from clew.asking import Decision
+from clew.model import DeliveryKind
+from clew.surfaces.base import InDoubt, SurfaceCan
+from clew.views import AnswerGate
+from tests.rig import PATIENCE, Rig, Room
+
+POINT = "outbox.edited-not-recorded"
+
+
+class Death:
+    """Ends what passes the point; the rest of the daemon is killed by the test."""
+
+    def __init__(self) -> None:
+        self.came = asyncio.Event()
+
+    def __call__(self, passed: str) -> None:
+        if passed == POINT:
+            self.came.set()
+            raise asyncio.CancelledError
+
+    async def take(self, rig: Rig) -> None:
+        async with asyncio.timeout(PATIENCE):
+            await self.came.wait()
+        crash.hook = None
+        await rig.kill()
+
+
+async def test_a_placeholder_that_became_the_answer_is_edited_again_and_nothing_is_sent_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room, death = Room(can=SurfaceCan(edit=True)), Death()
+    monkeypatch.setattr(crash, "hook", death)
+    async with Rig(tmp_path, room=room) as rig:
+        accepted = await rig.say("!hold door\n!text hello")
+        await rig.delivered(f"{accepted.turn}:placeholder")
+        room.after = [InDoubt("the answer was lost", 0.0)]
+        rig.scripted.holds.release("door")
+        await death.take(rig)
+    async with Rig(tmp_path, room=room) as rig:
+        await rig.delivered(f"{accepted.turn}:final")
+    assert [(edited, outgoing.text) for edited, outgoing in room.edits] == [("message-1", "hello")] * 2
+    assert [sent.kind for sent in room.sent] == ["placeholder", "final"]
+
+
+async def test_a_gate_that_was_redrawn_is_redrawn_again_where_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room, death = Room(can=SurfaceCan(edit=True)), Death()
+    async with Rig(tmp_path, room=room) as rig:
+        await rig.say("!approve deploy\n!text done")
+        gate = (await rig.saw("gate.opened")).data["gate"]
+        await rig.delivered(f"{gate}:ask")
+        monkeypatch.setattr(crash, "hook", death)
+        await rig.engine.waiting.answer(gate, AnswerGate(Decision.DECLINE, sender="ann"))
+        await death.take(rig)
+    async with Rig(tmp_path, room=room) as rig:
+        await rig.until(lambda entry: str(entry.data.get("delivery", "")).startswith(f"{gate}:ask:"))
+    card = 1 + [sent.kind for sent in room.sent].index(DeliveryKind.ASK)
+    assert len(room.edits) > 1 and {edited for edited, _ in room.edits} == {f"message-{card}"}
+    assert [sent.kind for sent in room.sent].count(DeliveryKind.ASK) == 1

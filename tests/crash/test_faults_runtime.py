@@ -1,0 +1,128 @@
+"""Faults of a runtime and of its model, with the real daemon: the person is told once, and no work is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.crash.conftest import Desk, open_desk
+from tests.crash.flows import post
+from tests.crash.mischief import between, instead, repair
+from tests.daemons import Clew
+
+VERSION = '#!/bin/sh\n[ "$1" = --version ] && echo codex-cli 99.0.0 && exit 0\n'
+HASTY = "start_timeout = 2\nrequest_timeout = 4\ninterrupt_timeout = 1"
+
+
+def codex(clew: Clew) -> int:
+    return next(process.pid for process in clew.children() if "codex" in process.command)
+
+
+def told(desk: Desk, accepted: Any) -> list[str]:
+    """What the person was told about a turn in the end."""
+    name = f"{accepted['turn']}:final"
+    desk.clew.wait_for(accepted["thread"], "delivery.sent", delivery=name)
+    return [delivery.json["text"] for delivery in desk.hook.deliveries if delivery.id == name]
+
+
+@pytest.mark.parametrize("what", ["junk", "halves", "huge", "flood", "unknown"])
+def test_a_codex_that_talks_strangely_is_understood_all_the_same(tmp_path: Path, what: str) -> None:
+    with open_desk(tmp_path, codex=between(tmp_path, what)) as desk:
+        desk.clew.up()
+        accepted = post(desk, "m1", "!say 12")
+        assert told(desk, accepted) == ["never lose the thread that leads you back out of the maze"]
+        assert len(desk.hook.deliveries) == 1
+    if what == "unknown":
+        assert b"does not know item/mindReading/request" in (tmp_path / "notes").read_bytes()
+
+
+@pytest.mark.parametrize(("does", "words"), [("echo no licence >&2; exit 3", "no licence"), ("exec sleep 600", "2 s")])
+def test_a_codex_that_does_not_start_is_told_once_and_the_next_message_finds_it_repaired(
+    tmp_path: Path, does: str, words: str
+) -> None:
+    command = instead(tmp_path, f"{VERSION}{does}\n")
+    with open_desk(tmp_path, codex=f"{command}\n{HASTY}") as desk:
+        desk.clew.up()
+        [answer] = told(desk, post(desk, "m1", "!text one"))
+        assert words in answer
+        repair(tmp_path)
+        assert told(desk, post(desk, "m2", "!text two")) == ["two"]
+        assert len(desk.hook.deliveries) == 2
+
+
+def test_a_codex_that_is_killed_in_mid_sentence_is_started_again_and_the_answer_says_so(desk: Desk) -> None:
+    desk.clew.up()
+    accepted = post(desk, "m1", "!text one moment\n!hold here\n!text the end")
+    desk.model.wait_held("here")
+    os.kill(codex(desk.clew), signal.SIGKILL)
+    desk.model.wait_left("here")
+    desk.model.release("here")
+    desk.clew.wait_for(accepted["thread"], "delivery.sent")
+    [delivery] = desk.hook.deliveries
+    assert delivery.json["text"] == "one moment\nthe end" and "continued" in delivery.json["note"]
+
+
+def test_a_codex_that_is_frozen_is_replaced_and_the_person_is_told_once(tmp_path: Path) -> None:
+    with open_desk(tmp_path, codex=HASTY, more="[turns]\nsilence = 2") as desk:
+        desk.clew.up()
+        accepted = post(desk, "m1", "!hold here")
+        desk.model.wait_held("here")
+        pid = codex(desk.clew)
+        os.kill(pid, signal.SIGSTOP)
+        [answer] = told(desk, accepted)
+        assert "no sign of life" in answer
+        assert told(desk, post(desk, "m2", "!text two")) == ["two"]
+        assert codex(desk.clew) != pid and len(desk.hook.deliveries) == 2
+
+
+def test_a_codex_that_was_frozen_before_the_turn_is_replaced_and_nobody_is_bothered(tmp_path: Path) -> None:
+    with open_desk(tmp_path, codex=HASTY) as desk:
+        desk.clew.up()
+        assert told(desk, post(desk, "m1", "!text one")) == ["one"]
+        pid = codex(desk.clew)
+        os.kill(pid, signal.SIGSTOP)
+        accepted = post(desk, "m2", "!text two")
+        assert told(desk, accepted) == ["two"]
+        assert codex(desk.clew) != pid and desk.model.count("two") == 1
+
+
+@pytest.mark.parametrize(
+    ("trouble", "words"),
+    [
+        ("!status 401 1", "log"),
+        ("!status 429 1", "too many requests"),
+        ("!status 500 1", "model"),
+        ("!cut 1", "model"),
+    ],
+)
+def test_a_model_in_trouble_is_told_once_and_the_thread_goes_on(desk: Desk, trouble: str, words: str) -> None:
+    desk.clew.up()
+    [answer] = told(desk, post(desk, "m1", f"{trouble}\n!text better"))
+    assert "⚠" in answer and words in answer.lower()
+    assert told(desk, post(desk, "m2", f"{trouble}\n!text better")) == ["better"]
+    assert len(desk.hook.deliveries) == 2
+
+
+def test_a_slow_model_that_shows_signs_of_life_is_waited_for(tmp_path: Path) -> None:
+    with open_desk(tmp_path, more="[turns]\nsilence = 1") as desk:
+        desk.clew.up()
+        [answer] = told(desk, post(desk, "m1", "!slow 8 250"))
+        assert len(answer.split()) == 8
+
+
+def test_a_model_that_is_down_is_told_once_and_the_task_goes_on_when_it_is_back(tmp_path: Path) -> None:
+    nowhere = "http://127.0.0.1:9/v1"  # where nobody listens
+    with open_desk(tmp_path, more="[turns]\nsilence = 2", model_url=nowhere) as desk:
+        desk.clew.up()
+        accepted = desk.clew.json("start", "!text done", "--notify", "webhook:x", "--workspace", str(tmp_path))
+        [answer] = told(desk, accepted)
+        assert "no sign of life" in answer
+        settings = tmp_path / "codex" / "config.toml"
+        settings.write_text(settings.read_text().replace(nowhere, desk.model.url))
+        desk.clew("restart")
+        again = desk.clew.json("resume", accepted["thread"], "--supplement", "continue")
+        assert told(desk, again) == ["done"]

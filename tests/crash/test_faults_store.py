@@ -1,0 +1,140 @@
+"""Faults under the store and around the daemon: what was accepted is kept, what cannot be kept is refused."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import HTTPError
+
+import pytest
+
+from tests.crash.conftest import SECRET, Desk
+from tests.crash.flows import only, post
+from tests.crash.outside import died, unfinished
+from tests.daemons import Clew
+from tests.receivers import post_signed
+
+NO_WRITER_KNOWS = 3  # as "file format write version" in a header: SQLite then only reads the file
+
+
+def letter(id: str, text: str) -> bytes:
+    return json.dumps({"id": id, "conversation": "c", "sender": "ann", "text": text}).encode()
+
+
+def refused(desk: Desk, id: str) -> tuple[int, str]:
+    """How a message is refused, with what it says to its sender."""
+    with pytest.raises(HTTPError) as caught:
+        post_signed(desk.clew.json("status")["daemon"]["http"], "x", SECRET, letter(id, "!text late"))
+    with caught.value as answer:
+        return answer.code, str(json.loads(answer.read())["detail"])
+
+
+def held_turn(desk: Desk) -> str:
+    """A turn that stands in the middle; its thread."""
+    desk.clew.up()
+    accepted = post(desk, "m1", "!hold here\n!text kept")
+    desk.model.wait_held("here")
+    return str(accepted["thread"])
+
+
+def check(desk: Desk, *texts: str) -> None:
+    desk.clew("down")
+    assert [delivery.json["text"] for delivery in desk.hook.deliveries] == [*texts]
+    assert unfinished(desk.clew.home.database) == []
+
+
+@contextmanager
+def locked(database: Path) -> Iterator[None]:
+    other = sqlite3.connect(database, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        other.execute("ROLLBACK")
+        other.close()
+
+
+def test_while_another_program_locks_the_store_messages_are_refused_and_an_end_waits(desk: Desk) -> None:
+    thread = held_turn(desk)
+    with locked(desk.clew.home.database):
+        desk.model.release("here")
+        assert refused(desk, "m2") == (503, "clew cannot store this now; send it again")
+        assert desk.hook.deliveries == []
+    desk.clew.wait_for(thread, "delivery.sent")
+    post(desk, "m2", "!text late")
+    desk.clew.wait_for(thread, "delivery.sent", delivery=f"{desk.clew.json('show', thread)['turn']}:final")
+    check(desk, "kept", "late")
+
+
+def limit(pid: int, what: int, most: int) -> int:
+    """Of a running process; what it was before."""
+    soft, hard = resource.prlimit(pid, what)
+    resource.prlimit(pid, what, (most, hard))
+    return soft
+
+
+def test_while_no_file_can_grow_messages_are_refused_and_an_end_waits(desk: Desk) -> None:
+    """As on a full disk, though SQLite calls it an I/O error; "full" itself is tried in tests/store."""
+    thread = held_turn(desk)
+    before = limit(desk.clew.pid, resource.RLIMIT_FSIZE, 0)
+    desk.model.release("here")
+    code, _ = refused(desk, "m2")
+    assert code == 503 and desk.hook.deliveries == []
+    limit(desk.clew.pid, resource.RLIMIT_FSIZE, before)
+    desk.clew.wait_for(thread, "delivery.sent")
+    check(desk, "kept")
+
+
+def test_a_store_that_can_only_be_read_is_told_at_the_start_and_left_as_it_is(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home") as clew:
+        clew.json("run", "!text hello")
+        clew("down")
+        whole = clew.home.database.read_bytes()
+        clew.home.database.write_bytes(whole[:18] + bytes([NO_WRITER_KNOWS]) + whole[19:])
+        result = clew.run("up")
+        assert result.code == 1 and "cannot write" in result.err and "permissions" in result.err
+        clew.home.database.write_bytes(whole)
+        assert clew.json("run", "!text again")["text"] == "again"
+
+
+@pytest.mark.parametrize("left", ["clew.db-*", "nothing"])
+def test_a_store_that_is_removed_under_the_daemon_is_put_back_with_all_that_was_in_it(desk: Desk, left: str) -> None:
+    thread = held_turn(desk)
+    for path in desk.clew.root.glob("clew.db*" if left == "nothing" else "clew.db"):
+        path.unlink()
+    post(desk, "m2", "!text more")
+    desk.model.release("here")
+    desk.clew.wait_for(thread, "delivery.sent")
+    assert only(desk) == thread and died(desk) == 1
+    desk.clew("verify", thread)
+
+
+def test_a_store_that_is_replaced_under_the_daemon_is_not_written_to(desk: Desk, tmp_path: Path) -> None:
+    desk.clew.up()
+    other = tmp_path / "other.db"
+    other.write_bytes(b"somebody else's")
+    other.rename(desk.clew.home.database)
+    assert refused(desk, "m1")[0] == 503
+    assert desk.clew.home.database.read_bytes() == b"somebody else's"
+
+
+def test_without_a_free_descriptor_messages_wait_and_are_taken_when_there_are_some(desk: Desk) -> None:
+    pid = desk.clew.up()
+    desk.clew.wait_for(post(desk, "m1", "!text one")["thread"], "delivery.sent")
+    http = desk.clew.json("status")["daemon"]["http"]
+    log = desk.clew.begin("logs", "--follow", "--json")
+    before = limit(pid, resource.RLIMIT_NOFILE, 3)
+    with ThreadPoolExecutor(1) as other:
+        waiting = other.submit(post_signed, http, "x", SECRET, letter("m2", "!text two"))
+        assert log.stdout is not None
+        next(line for line in log.stdout if "out of system resource" in line)
+        limit(pid, resource.RLIMIT_NOFILE, before)
+        accepted = waiting.result()
+    desk.clew.wait_for(accepted["thread"], "delivery.sent", delivery=f"{accepted['turn']}:final")
+    check(desk, "one", "two")
+    assert desk.clew.home.log.read_text().count("out of system resource") < 60, "it is told, and not thousands of times"

@@ -1,0 +1,134 @@
+"""The real daemon, killed by SIGKILL at every kill point, in every flow that passes it, with the real Codex. Which flow
+passes which points is recorded, not guessed: a new point, or a flow that newly passes one, fails here until it is in
+the table, and so is tried."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crash.conftest import Desk
+from tests.crash.flows import FLOWS
+from tests.crash.outside import check
+
+ROOT = Path(__file__).resolve().parents[2]
+TRIED = Path(__file__).parent
+
+TURN = ("turn.claimed-not-sent", "turn.sent-not-recorded", "turn.text-not-stored", "turn.ended-not-owed")
+EACH = (*TURN, "child.started-not-known", "store.written-not-committed", "store.committed-not-told")
+SENDING = ("outbox.claimed-not-sent", "outbox.sent-not-recorded")
+NEW = "session.opened-not-kept"
+ACCEPTED = "inbox.accepted-not-acknowledged"
+GATE = (
+    "gate.asked-not-stored",
+    "gate.stored-not-shown",
+    "gate.answered-not-sent",
+    "gate.sending-not-sent",
+    "gate.sent-not-taken",
+    "gate.taken-not-recorded",
+)
+PASSES: dict[str, tuple[str, ...]] = {
+    "chat": (*EACH, *SENDING, NEW, ACCEPTED),
+    "task": (*EACH, *SENDING, NEW),
+    "steer": (*EACH, *SENDING, NEW, ACCEPTED, "steer.offered-not-sent", "steer.sent-not-recorded"),
+    "queue": (*EACH, *SENDING, NEW, ACCEPTED),
+    "gate": (*EACH, *SENDING, NEW, *GATE),
+    "resume": (*EACH, *SENDING),
+    "fork": (*EACH, NEW, ACCEPTED),
+    "stop": (*EACH, *SENDING, NEW, "stop.asked-not-sent"),
+    "recovery": (*EACH, *SENDING, "recovery.taken-over-not-looked-up", "recovery.looked-up-not-settled"),
+}
+MAKING = ("store.made-not-named", "store.migrated-not-committed")  # passed where there is no file yet; see test_opening
+
+# Which passing of a point, where that is not the first: the first commits of a daemon are those of its start.
+COMMITS = ("store.written-not-committed", "store.committed-not-told")
+DEEPER = {
+    "queue": (
+        "turn.claimed-not-sent:2",
+        "turn.sent-not-recorded:2",
+        "turn.ended-not-owed:2",
+        *(f"{point}:2" for point in SENDING),
+    ),
+    "gate": tuple(f"{point}:2" for point in SENDING),
+}
+
+# One flow for each point, and each flow at least once. What is tried of gates is in test_gates_killed.
+SOME = (
+    ("chat", ACCEPTED),
+    ("chat", "turn.ended-not-owed"),
+    ("task", "outbox.sent-not-recorded"),
+    ("task", "store.committed-not-told:4"),
+    ("steer", "steer.offered-not-sent"),
+    ("steer", "steer.sent-not-recorded"),
+    ("queue", "turn.text-not-stored"),
+    ("queue", "turn.sent-not-recorded:2"),
+    ("gate", "store.written-not-committed:8"),
+    ("gate", "gate.sent-not-taken"),
+    ("resume", "turn.claimed-not-sent"),
+    ("resume", "outbox.claimed-not-sent"),
+    ("fork", "session.opened-not-kept"),
+    ("fork", "child.started-not-known"),
+    ("stop", "stop.asked-not-sent"),
+    ("recovery", "recovery.taken-over-not-looked-up"),
+    ("recovery", "recovery.looked-up-not-settled"),
+)
+
+
+def every_pair() -> Iterator[tuple[str, str]]:
+    for flow, points in PASSES.items():
+        for point in points:
+            yield from ((flow, f"{point}:{count}") for count in (4, 6, 8)) if point in COMMITS else [(flow, point)]
+        yield from ((flow, point) for point in DEEPER.get(flow, ()))
+
+
+def known_points() -> set[str]:
+    """Every kill point in the source."""
+    texts = (path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    return {name for text in texts for name in re.findall(r'crash\.point\("([^"]+)"\)', text)}
+
+
+def play(desk: Desk, folder: Path, name: str, armed: str, deaths: int) -> None:
+    flow = FLOWS[name]
+    if flow.prepare is not None:
+        desk.clew.up()
+        flow.prepare(desk, folder)
+    desk.clew.run("up", env={"CLEW_CRASH": armed})  # it may die before it can say that it is up
+    flow.act(desk, folder)
+    flow.finish(desk)
+    check(desk, folder, flow, flow.deaths + deaths)
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+def test_a_flow_passes_the_points_that_the_table_says(desk: Desk, tmp_path: Path, flow: str) -> None:
+    passed = tmp_path / "passed"
+    play(desk, tmp_path, flow, f"record:{passed}", deaths=0)
+    assert sorted(set(passed.read_text().split()) - {*MAKING}) == sorted(PASSES[flow])
+
+
+def test_every_point_is_tried_somewhere() -> None:
+    in_flows = {point for points in PASSES.values() for point in points}
+    others = (path.read_text(encoding="utf-8") for path in TRIED.glob("test_*.py") if path != Path(__file__))
+    named = {name for text in others for name in re.findall(r'"([a-z]+\.[a-z-]+)', text)}
+    assert known_points() - in_flows - named == set()
+    assert in_flows - known_points() == set()
+
+
+def test_the_part_that_is_always_tried_has_every_point_and_every_flow() -> None:
+    assert {flow for flow, _ in SOME} == {*FLOWS}
+    tried = {point.partition(":")[0] for _, point in SOME} | {*GATE}
+    assert {point for points in PASSES.values() for point in points} - tried == set()
+    assert {*SOME} <= {*every_pair()}
+
+
+@pytest.mark.parametrize(("flow", "point"), SOME)
+def test_killed_there_nothing_is_lost_doubled_or_stuck(desk: Desk, tmp_path: Path, flow: str, point: str) -> None:
+    play(desk, tmp_path, flow, point, deaths=1)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(("flow", "point"), [pair for pair in every_pair() if pair not in SOME])
+def test_killed_anywhere_nothing_is_lost_doubled_or_stuck(desk: Desk, tmp_path: Path, flow: str, point: str) -> None:
+    play(desk, tmp_path, flow, point, deaths=1)
