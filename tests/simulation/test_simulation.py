@@ -15,7 +15,6 @@ from clew.simulation import judge, play
 from clew.store import deliveries, gates, turns
 
 answering = importlib.import_module("clew.engine.answering")
-asking = importlib.import_module("clew.engine.gates")
 cards = importlib.import_module("clew.engine.cards")
 admission = importlib.import_module("clew.engine.inbox")
 ending = importlib.import_module("clew.engine.ending")
@@ -74,7 +73,6 @@ def _faults() -> dict[str, tuple[object, str, Any]]:
         "a word of before answers a gate": (answering.Heard, "is_early", whenever_it_was_said),
         "cards are not redrawn": (cards, "redraw", drawn_once),
         "gates of a turn that is over stay open": (ending, "settle_ended", forgotten),
-        "a request that comes again is not noticed": (asking, "_asked_again", forgotten),
         "a repeated message is not recognised": (admission.Admission, "_decide", forgetful),
         "a dead daemon's turns are not looked up": (ScriptedSession, "record", never_ran),
         "a half-sent delivery is taken for unsent": (deliveries, "release_sending", no_doubt),

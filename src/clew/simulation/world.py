@@ -149,9 +149,9 @@ class World:
         return rested
 
     def _pass(self, loop: VirtualLoop, life: Life, point: str) -> None:
-        """At a named point, between one side effect and the next, a daemon dies more often than elsewhere. From here on it
-        reaches nothing."""
-        if life.executor.alive and self.doom.random() < (0.04 if point.startswith("gate.") else 0.01):
+        """At a named point, between one side effect and the next, a daemon dies more often than elsewhere. It then
+        reaches nothing any more."""
+        if life.executor.alive and self.doom.random() < (0.06 if point.startswith("gate.") else 0.01):
             self.tell(f"killed at {point}")
             life.end()
             loop.doom()
