@@ -1,12 +1,19 @@
-"""The two apps: all of the API for the Unix socket, and for TCP only what authenticates by itself."""
+"""The two apps, over the same routes: for the Unix socket as they are, for TCP behind a guard."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Collection, Sequence
+
 from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
+from starlette.types import ASGIApp
 
 from clew import __version__
 from clew.http import problems, routes_daemon, routes_events, routes_gates, routes_threads
 from clew.http.door import Door
+from clew.http.guard import Guard
+from clew.token import Token
 
 
 def unix_app(door: Door) -> FastAPI:
@@ -19,11 +26,10 @@ def unix_app(door: Door) -> FastAPI:
     return app
 
 
-def tcp_app(*routers: APIRouter) -> FastAPI:
-    """Webhooks verify a signature themselves; beside them there is only the sign of life."""
-    app = FastAPI(title="clew", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_api_route("/healthz", routes_daemon.healthz)
+def tcp_app(door: Door, token: Token, hosts: Collection[str], routers: Sequence[APIRouter] = ()) -> ASGIApp:
+    """The same API behind a token; webhooks verify a signature themselves."""
+    app = unix_app(door)
     for router in routers:
         app.include_router(router)
-    problems.install(app)
-    return app
+    signed = [route.path for router in routers for route in router.routes if isinstance(route, APIRoute)]
+    return Guard(app, token.fits, hosts, [path.partition("{")[0] for path in signed], time.monotonic)
