@@ -8,10 +8,10 @@ import signal
 import socket
 import stat
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -195,24 +195,39 @@ def test_a_daemon_that_dies_while_it_starts_has_its_last_words_shown(clew: Clew)
     assert "the daemon ended while it started" in result.err
 
 
-def test_the_tcp_listener_has_the_sign_of_life_and_nothing_of_the_api(clew: Clew) -> None:
+def test_the_tcp_listener_has_the_whole_api_behind_its_token(clew: Clew) -> None:
     clew.configure(f"{SCRIPTED}[http]\nport = 0\n")
     clew.up()
     address = clew.json("status")["daemon"]["http"]
     with urlopen(f"{address}/healthz") as answer:
         assert json.load(answer) == {"ready": True}
-    for path in ("/api/status", "/docs", "/openapi.json"):
-        done = subprocess.run([sys.executable, "-c", _STATUS, f"{address}{path}"], capture_output=True, text=True)
-        assert done.stdout.strip() == "404"
+    token = clew.json("token")["token"]
+    for path in ("/api/status", "/metrics", "/nowhere"):
+        assert _status(f"{address}{path}") == 401
+    assert _status(f"{address}/api/status", token) == 200
+    assert clew.home.token.stat().st_mode & 0o777 == 0o600
+    new = clew.json("token", "rotate")["token"]
+    assert new != token and (_status(f"{address}/api/status", token), _status(f"{address}/metrics", new)) == (401, 200)
 
 
-_STATUS = """
-import sys, urllib.error, urllib.request
-try:
-    print(urllib.request.urlopen(sys.argv[1]).status)
-except urllib.error.HTTPError as error:
-    print(error.code)
-"""
+def test_beyond_this_machine_it_listens_only_with_a_token_that_was_set_on_purpose(clew: Clew) -> None:
+    clew.configure(f'{SCRIPTED}[http]\nhost = "0.0.0.0"\nport = 0\n')
+    refused = clew.run("up")
+    assert refused.code == 1 and "a token has to be set on purpose" in refused.err
+    clew.configure(f'{SCRIPTED}[http]\nhost = "0.0.0.0"\nport = 0\ntoken = "one that I have chosen"\n')
+    clew.up()
+    assert "beyond this machine" in clew.logs()
+    assert "set in config.toml" in clew.run("token", "rotate").err
+
+
+def _status(address: str, token: str | None = None) -> int:
+    request = Request(address, headers={"Authorization": f"Bearer {token}"} if token else {})
+    try:
+        with urlopen(request) as answer:
+            status: int = answer.status
+            return status
+    except HTTPError as error:
+        return error.code
 
 
 def test_restart_keeps_what_was_said_and_tells_watchers_to_wait(clew: Clew) -> None:

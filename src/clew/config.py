@@ -40,6 +40,7 @@ T = TypeVar("T", bound="DataclassInstance")
 class HttpConfig:
     host: str = "127.0.0.1"
     port: Port | None = None  # no port: no TCP listener at all; 0: any free one, shown by `clew status`
+    token: Secret | None = None  # else one is made, in the file `token` of the home
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ async def _serve(
         stack.push_async_callback(processes.sweep, store.id, clock)
         stack.push_async_callback(close_all, parts)
         engine = build_engine(home, clock, settings, store, parts, incarnation, live)
-        tcp = stack.enter_context(listen.tcp(settings.http.host, settings.http.port))
+        tcp = stack.enter_context(listen.tcp(settings.http.host, settings.http.port, settings.http.token))
         unix = stack.enter_context(listen.unix(home.socket))
         about = DaemonView(
             pid=holder.pid,

@@ -40,6 +40,11 @@ class Home:
         return self.root / "clew.db"
 
     @property
+    def token(self) -> Path:
+        """What a program needs to speak to the TCP listener."""
+        return self.root / "token"
+
+    @property
     def logs(self) -> Path:
         return self.root / "logs"
 

@@ -60,6 +60,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "config": ("config", "Look at settings, change them, check them."),
         "doctor": ("doctor", "Check everything, and say what to do."),
         "ping": ("upkeep", "Try a runtime: one tiny turn, with the time of each step."),
+        "token": ("token", "What a program needs to use the HTTP API."),
         "codex": ("codex", "The Codex that clew uses, with your arguments."),
         "verify": ("upkeep", "Check the history of a thread, or of all."),
         "notify": ("upkeep", "One pass over the answers that are still owed."),

@@ -1,29 +1,44 @@
-"""The two apps: all of the API for the Unix socket, and for TCP only what authenticates by itself."""
+"""The two apps, over the same routes: for the Unix socket as they are, for TCP behind a guard."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Collection, Sequence
+
 from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
+from starlette.types import ASGIApp
 
 from clew import __version__
-from clew.http import problems, routes_daemon, routes_events, routes_gates, routes_threads
+from clew.http import openapi, problems, routes_daemon, routes_events, routes_gates, routes_threads
 from clew.http.door import Door
+from clew.http.guard import Guard
+from clew.http.once import Once
+from clew.token import Token
+
+
+def described_app() -> FastAPI:
+    """All routes, with nothing behind them yet."""
+    app = FastAPI(title="clew", version=__version__, docs_url=None, redoc_url=None)
+    for routes in (routes_daemon, routes_threads, routes_gates, routes_events):
+        app.include_router(routes.router)
+    openapi.install(app)
+    return app
 
 
 def unix_app(door: Door) -> FastAPI:
     """Without a token: who may open the socket is its owner."""
-    app = FastAPI(title="clew", version=__version__, docs_url=None, redoc_url=None)
+    app = described_app()
     app.state.door = door
-    for routes in (routes_daemon, routes_threads, routes_gates, routes_events):
-        app.include_router(routes.router)
+    app.add_middleware(Once, store=door.store)
     problems.install(app)
     return app
 
 
-def tcp_app(*routers: APIRouter) -> FastAPI:
-    """Webhooks verify a signature themselves; beside them there is only the sign of life."""
-    app = FastAPI(title="clew", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_api_route("/healthz", routes_daemon.healthz)
+def tcp_app(door: Door, token: Token, hosts: Collection[str], routers: Sequence[APIRouter] = ()) -> ASGIApp:
+    """The same API behind a token; webhooks verify a signature themselves."""
+    app = unix_app(door)
     for router in routers:
         app.include_router(router)
-    problems.install(app)
-    return app
+    signed = [route.path for router in routers for route in router.routes if isinstance(route, APIRoute)]
+    return Guard(app, token.fits, hosts, [path.partition("{")[0] for path in signed], time.monotonic)

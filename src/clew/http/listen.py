@@ -10,15 +10,17 @@ import socket
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
 
-from clew.errors import ClewError, StoreError
+from clew.errors import ClewError, ConfigError, StoreError
 from clew.http.app import tcp_app, unix_app
 from clew.http.door import Door
 from clew.launch import remove_socket
+from clew.token import Token
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
@@ -97,7 +99,34 @@ class Server(uvicorn.Server):
 
 def servers(door: Door, unix: socket.socket, tcp: socket.socket | None, routers: Sequence[APIRouter]) -> list[Server]:
     inside = [Server(unix_app(door), unix)]
-    return inside if tcp is None else [*inside, Server(tcp_app(*routers), tcp)]
+    if tcp is None:
+        return inside
+    token = Token(door.home.token, door.settings.http.token)
+    return [*inside, Server(tcp_app(door, token, names(tcp, door.settings.http.host), routers), tcp)]
+
+
+def names(listener: socket.socket, host: str) -> set[str]:
+    """What a request may call us: the address that we listen on, by any of its names, always with the port."""
+    own, port = listener.getsockname()[:2]
+    known = {host, own, *(("localhost", "127.0.0.1", "[::1]") if is_loopback(own) else ())}
+    return {f"[{name}]:{port}" if ":" in name and "[" not in name else f"{name}:{port}" for name in known}
+
+
+def is_loopback(address: str) -> bool:
+    return ip_address(address).is_loopback
+
+
+def _check(listener: socket.socket, token: str | None) -> None:
+    """Beyond this machine only with a token that somebody has set on purpose."""
+    own = listener.getsockname()[0]
+    if is_loopback(own):
+        return
+    if token is None:
+        raise ConfigError(
+            f"{own} can be reached from other machines, so a token has to be set on purpose:"
+            " `clew config set http.token -`; or set `host` under [http] to 127.0.0.1"
+        )
+    logging.getLogger(__name__).warning("clew listens on %s, beyond this machine; put TLS in front of it", own)
 
 
 @contextmanager
@@ -113,13 +142,14 @@ def unix(path: Path) -> Iterator[socket.socket]:
 
 
 @contextmanager
-def tcp(host: str, port: int | None) -> Iterator[socket.socket | None]:
+def tcp(host: str, port: int | None, token: str | None = None) -> Iterator[socket.socket | None]:
     """None without a port: there is no TCP listener then."""
     if port is None:
         yield None
         return
     listener = _bind(host, port)
     try:
+        _check(listener, token)
         yield listener
     finally:
         listener.close()

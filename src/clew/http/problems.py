@@ -26,6 +26,10 @@ def problem(error: ClewError) -> Response:
     return _problem(error.status, error.code, error.message)
 
 
+def refusal(status: int, code: str, detail: str) -> Response:
+    return _problem(status, code, detail)
+
+
 def install(app: FastAPI) -> None:
     """Make every error of an app a problem."""
     app.add_middleware(Bounded)

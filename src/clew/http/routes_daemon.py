@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import msgspec
 from fastapi import APIRouter
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
-from clew import config
+from clew import config, processes
 from clew.errors import ClewError
 from clew.http import shapes
 from clew.http.door import Door, Through, answer
+from clew.http.metrics import MEDIA_TYPE, Measured, render
+from clew.http.metrics import metrics as figures
 from clew.launch import is_supervised
-from clew.store import audit
+from clew.store import audit, log, measures
 from clew.views import Notified, SurfaceView, Verdict
 
 router = APIRouter(tags=["daemon"])
@@ -60,6 +63,30 @@ def _outdated(door: Door) -> bool:
         return config.load(door.home.config) != door.settings
     except ClewError:
         return True
+
+
+@router.get("/metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
+async def metrics(door: Through) -> Response:
+    return PlainTextResponse(render(figures(await _measured(door))), media_type=MEDIA_TYPE)
+
+
+async def _measured(door: Door) -> Measured:
+    found, (newest, _) = await door.store.read(lambda tx: (measures.open_now(tx), log.newest(tx)))
+    now = time.time() * 1000
+    children = await asyncio.to_thread(processes.children, door.store.id)
+    return Measured(
+        fates=await door.engine.fates(),
+        turns=found.turns,
+        pending=found.pending,
+        oldest_delivery=max(0.0, (now - found.oldest_delivery) / 1000) if found.oldest_delivery else 0.0,
+        failed_deliveries=found.failed,
+        gates=found.gates,
+        oldest_gate=max(0.0, (now - found.oldest_gate) / 1000) if found.oldest_gate else 0.0,
+        children=len(children),
+        store_bytes=door.home.database.stat().st_size,
+        newest_event=newest,
+        since=door.about.since / 1000,
+    )
 
 
 @router.post("/api/shutdown", status_code=202, summary="Stop the daemon")

@@ -1,0 +1,119 @@
+"""A POST with an `Idempotency-Key` is done once: the same again gets the same answer for a day, another request under
+the same key is refused. What a death cuts off is done again, and that is in order: messages have ids of their own, and
+every change of state is a compare-and-set."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from clew.http.problems import refusal
+from clew.store import Store, answers
+from clew.store.answers import Kept
+
+DAY = 24 * 3600 * 1000  # milliseconds
+LONGEST = 200  # characters of a key
+LARGEST = 1 << 20  # bytes of an answer that is kept
+
+
+class Once:
+    def __init__(self, app: ASGIApp, store: Store, now: Callable[[], int] = lambda: int(time.time() * 1000)) -> None:
+        self._app = app
+        self._store = store
+        self._now = now
+        self._busy: dict[str, asyncio.Lock] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        key = _key(scope)
+        if key is None:
+            await self._app(scope, receive, send)
+        elif not key or len(key) > LONGEST:
+            words = f"an Idempotency-Key has 1 to {LONGEST} characters"
+            await refusal(HTTPStatus.UNPROCESSABLE_ENTITY, "bad_input", words)(scope, receive, send)
+        else:
+            await self._alone(key, scope, receive, send)
+
+    async def _alone(self, key: str, scope: Scope, receive: Receive, send: Send) -> None:
+        """Of two at the same moment the second waits, and gets what the first got."""
+        lock = self._busy.setdefault(key, asyncio.Lock())
+        try:
+            async with lock:
+                await self._once(key, scope, receive, send)
+        finally:
+            if not lock.locked():
+                self._busy.pop(key, None)
+
+    async def _once(self, key: str, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await _whole(receive)
+        digest = hashlib.sha256(b"\0".join((scope["path"].encode(), scope["query_string"], body))).hexdigest()
+        known = await self._store.read(lambda tx: answers.find(tx, key, self._now() - DAY))
+        if known is None:
+            await self._first(Kept(key, digest, 0, "", ""), body, scope, receive, send)
+        elif known.digest != digest:
+            words = "this Idempotency-Key was used for another request; take a new one"
+            await refusal(HTTPStatus.CONFLICT, "refused", words)(scope, receive, send)
+        else:
+            await Response(known.body, known.status, media_type=known.media_type)(scope, receive, send)
+
+    async def _first(self, kept: Kept, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        said = _Said(send)
+        await self._app(scope, _again(body, receive), said)
+        if said.status < 500 and said.media_type.startswith("application/") and len(said.body) <= LARGEST:
+            answer = Kept(kept.key, kept.digest, said.status, said.media_type, said.body.decode())
+            now = self._now()
+            await self._store.write(lambda tx: answers.keep(tx, answer, now, now - DAY))
+
+
+class _Said:
+    """Passes an answer on, and remembers it."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status = 500
+        self.media_type = ""
+        self.body = b""
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = {name.lower(): value for name, value in message["headers"]}
+            self.media_type = headers.get(b"content-type", b"").decode()
+        elif len(self.body) <= LARGEST:
+            self.body += message.get("body", b"")
+        await self._send(message)
+
+
+def _key(scope: Scope) -> str | None:
+    if scope["type"] != "http" or scope["method"] != "POST":
+        return None
+    found = [value for name, value in scope["headers"] if name.lower() == b"idempotency-key"]
+    return found[0].decode("latin-1").strip() if found else None
+
+
+async def _whole(receive: Receive) -> bytes:
+    body: bytes = b""
+    while True:
+        message = await receive()
+        body += bytes(message.get("body", b""))
+        if message["type"] != "http.request" or not message.get("more_body"):
+            return body
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """The body once more, for the one who answers; then what else comes."""
+    given = False
+
+    async def read() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return read

@@ -1,0 +1,36 @@
+"""Rows of what requests with an Idempotency-Key were answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clew.store.base import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    key: str
+    digest: str  # of what was asked
+    status: int
+    media_type: str
+    body: str
+
+
+def find(tx: Tx, key: str, since: int) -> Kept | None:
+    row = tx.one("SELECT key, digest, status, media_type, body FROM answers WHERE key = ? AND at > ?", key, since)
+    return Kept(row["key"], row["digest"], row["status"], row["media_type"], row["body"]) if row else None
+
+
+def keep(tx: Tx, kept: Kept, at: int, since: int) -> None:
+    """The first one stays; those that are too old go."""
+    tx.run("DELETE FROM answers WHERE at <= ?", since)
+    tx.run(
+        "INSERT INTO answers (key, digest, status, media_type, body, at) VALUES (?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (key) DO NOTHING",
+        kept.key,
+        kept.digest,
+        kept.status,
+        kept.media_type,
+        kept.body,
+        at,
+    )

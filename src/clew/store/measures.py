@@ -1,0 +1,42 @@
+"""Counts for whoever watches over a daemon, by partial indices: they cost what is open, not what ever was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clew.store.base import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """What is not over. Times in milliseconds since 1970; None where there is nothing."""
+
+    turns: dict[str, int]
+    pending: dict[str, int]
+    oldest_delivery: int | None
+    failed: int
+    gates: int
+    oldest_gate: int | None
+
+
+def open_now(tx: Tx) -> Open:
+    live = {row["state"]: int(row["n"]) for row in tx.all(_LIVE)}
+    queued = _number(tx, "SELECT count(*) AS n FROM turns WHERE state = 'queued'")
+    pending = tx.all("SELECT surface, count(*) AS n FROM deliveries WHERE state = 'pending' GROUP BY surface")
+    return Open(
+        turns={"queued": queued or 0, "running": live.get("running", 0), "waiting": live.get("waiting", 0)},
+        pending={row["surface"]: int(row["n"]) for row in pending},
+        oldest_delivery=_number(tx, "SELECT min(created_at) AS n FROM deliveries WHERE state = 'pending'"),
+        failed=_number(tx, f"SELECT count(*) AS n FROM deliveries WHERE {_UNSENT} AND state = 'failed'") or 0,
+        gates=_number(tx, "SELECT count(*) AS n FROM gates WHERE state = 'open'") or 0,
+        oldest_gate=_number(tx, "SELECT min(asked_at) AS n FROM gates WHERE state = 'open'"),
+    )
+
+
+_LIVE = "SELECT state, count(*) AS n FROM turns WHERE state IN ('running', 'waiting') GROUP BY state"
+_UNSENT = "state IN ('pending', 'failed') AND kind = 'final'"
+
+
+def _number(tx: Tx, sql: str) -> int | None:
+    row = tx.one(sql)
+    return int(row["n"]) if row and row["n"] is not None else None

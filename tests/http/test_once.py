@@ -1,0 +1,55 @@
+"""`Idempotency-Key`: the same request again gets the same answer, and is done once."""
+
+from __future__ import annotations
+
+import asyncio
+
+from clew.clock import SystemClock
+from tests.http.conftest import Api
+
+
+def body(text: str = "!text hello") -> dict[str, str]:
+    return {"message_id": SystemClock().token(), "text": text}
+
+
+async def test_the_same_key_and_body_get_the_same_answer_and_one_fork(api: Api) -> None:
+    thread = (await api.start())["thread"]
+    keyed = {"Idempotency-Key": "fork-1"}
+    first = await api.client.post(f"/api/threads/{thread}/fork", json={}, headers=keyed)
+    again = await api.client.post(f"/api/threads/{thread}/fork", json={}, headers=keyed)
+    assert first.status_code == again.status_code == 201 and first.content == again.content
+    assert first.headers["content-type"] == again.headers["content-type"]
+    assert len((await api.client.get("/api/threads")).json()["threads"]) == 2
+
+
+async def test_of_two_at_the_same_moment_one_is_done(api: Api) -> None:
+    thread = (await api.start())["thread"]
+    asked = [
+        api.client.post(f"/api/threads/{thread}/fork", json={}, headers={"Idempotency-Key": "fork-2"}) for _ in range(5)
+    ]
+    answers = await asyncio.gather(*asked)
+    assert len({answer.content for answer in answers}) == 1
+    assert len((await api.client.get("/api/threads")).json()["threads"]) == 2
+
+
+async def test_another_request_under_the_same_key_is_refused(api: Api) -> None:
+    keyed = {"Idempotency-Key": "start-1"}
+    assert (await api.client.post("/api/threads", json=body(), headers=keyed)).status_code == 201
+    other = await api.client.post("/api/threads", json=body("!text other"), headers=keyed)
+    assert other.status_code == 409 and "another request" in other.json()["detail"]
+
+
+async def test_a_refusal_is_an_answer_too(api: Api) -> None:
+    thread = (await api.start("!text hello"))["thread"]
+    keyed = {"Idempotency-Key": "stop-1"}
+    await api.client.post(f"/api/threads/{thread}/done", json={})
+    first = await api.client.post(f"/api/threads/{thread}/cancel", json={}, headers=keyed)
+    again = await api.client.post(f"/api/threads/{thread}/cancel", json={}, headers=keyed)
+    assert first.content == again.content and first.status_code == again.status_code
+
+
+async def test_without_a_key_nothing_changes_and_a_bad_one_is_named(api: Api) -> None:
+    assert (await api.client.post("/api/threads", json=body())).status_code == 201
+    for wrong in ("", "x" * 201):
+        answer = await api.client.post("/api/threads", json=body(), headers={"Idempotency-Key": wrong})
+        assert answer.status_code == 422, wrong

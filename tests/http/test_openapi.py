@@ -1,0 +1,35 @@
+"""The description of the API is checked in, complete, and needs no other site."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from clew.http.app import described_app
+from clew.http.openapi import document
+from tests.http.conftest import Api
+
+DOCS = Path(__file__).parents[2] / "docs" / "openapi.json"
+
+
+def test_what_is_checked_in_is_what_is_served() -> None:
+    assert DOCS.read_text(encoding="utf-8") == document(), "python -m clew.http.openapi > docs/openapi.json"
+
+
+def test_every_route_is_described_in_words_and_tells_how_it_fails() -> None:
+    schema = described_app().openapi()
+    assert schema["openapi"].startswith("3.1")
+    for path, item in schema["paths"].items():
+        for method, operation in item.items():
+            assert operation.get("summary"), f"{method} {path}"
+            assert "application/problem+json" in json.dumps(operation["responses"]["default"])
+            named = [each["name"] for each in operation.get("parameters", ())]
+            assert ("Idempotency-Key" in named) == (method == "post")
+
+
+async def test_the_page_for_people_loads_nothing_from_elsewhere(api: Api) -> None:
+    page = await api.client.get("/docs")
+    assert page.status_code == 200 and "/api/threads/{thread}/messages" in page.text
+    assert not re.search(r"(src|href)=['\"]?(https?:)?//", page.text) and "<script" not in page.text
+    assert (await api.client.get("/openapi.json")).json() == described_app().openapi()
