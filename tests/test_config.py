@@ -63,7 +63,7 @@ def test_the_secrets_are_known() -> None:
     [
         ("[http]\nprot = 1", "config.toml, line 2: http.prot is not a setting: did you mean `port`?"),
         ("[htp]\nport = 1", "config.toml, line 1: htp is not a setting: did you mean `http`?"),
-        ("[http]\nzzz = 1", "config.toml, line 2: http.zzz is not a setting; there are host, port"),
+        ("[http]\nzzz = 1", "config.toml, line 2: http.zzz is not a setting; there are host, port, token"),
         ('[http]\n\nport = "80"', "config.toml, line 3: http.port must be a whole number, not text in quotes"),
         ("[http]\nport = true", "config.toml, line 2: http.port must be a whole number, not true or false"),
         ("[http]\nport = 70000", "config.toml, line 2: http.port is 70000: it must be from 0 to 65535"),

@@ -28,6 +28,8 @@ class Terminal:
         self._own, child = pty.openpty()
         fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
         environ = {**clew._environ(), "TERM": "xterm", "LANG": "C.UTF-8"}
+        for name in ("COLUMNS", "LINES"):  # they would win over the size of this terminal
+            environ.pop(name, None)
         argv = ["sh", "-c", f'"$@"; {then}', "sh", *_argv(args)] if then else _argv(args)
         self.process = subprocess.Popen(
             argv, stdin=child, stdout=child, stderr=child, env=environ, start_new_session=True

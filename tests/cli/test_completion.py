@@ -38,7 +38,7 @@ def test_runtimes_targets_and_settings_are_completed(tmp_path: Path) -> None:
         assert completed(clew, "clew run --runtime c", 3) == ["codex"]
         assert completed(clew, "clew ping ", 2) == ["codex", "scripted"]
         assert completed(clew, "clew start --notify ", 3) == ["local", "webhook:cd", "webhook:ci"]
-        assert completed(clew, "clew config set http.", 3) == ["http.host", "http.port"]
+        assert completed(clew, "clew config set http.", 3) == ["http.host", "http.port", "http.token"]
 
 
 def test_without_a_daemon_nothing_is_completed_nothing_said_and_nothing_started(tmp_path: Path) -> None:
