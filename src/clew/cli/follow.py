@@ -41,11 +41,10 @@ def follow_turn(
     story, gates = story or Story(), Gates(client, thread, how)
     for event in client.events(thread, after):
         after = event.seq or after
-        if event.kind == "hello":
-            show([*story.catch_up(client.get("turns", turn)), *gates.catch_up(turn)])
-        show(gates.take(event))
         if event.kind == "hello" or event.kind.startswith("gate."):
-            view = client.get("turns", turn)
+            asked = gates.catch_up(turn) if event.kind == "hello" else gates.take(event)
+            view = client.get("turns", turn)  # after the gate, so that all that was said before it is in there
+            show([*story.catch_up(view), *asked])
             if at_gate(gates.open) and view["state"] == "waiting" and _is_held(turn, gates.open):
                 return view, after
         if event.data.get("turn") != turn:
@@ -92,9 +91,10 @@ class Teller:
         """The stream begins here, or begins again: what the running turn has said and done until now."""
         thread = self._client.get("threads", self.thread)
         self.running = thread["turn"] if thread["status"] == "running" else None
+        asked = self.gates.catch_up()
         if self.running is None:
-            return self.gates.catch_up()
-        return [*self.story.catch_up(self._client.get("turns", self.running)), *self.gates.catch_up()]
+            return asked
+        return [*self.story.catch_up(self._client.get("turns", self.running)), *asked]
 
     def _ended(self, name: str) -> list[Piece]:
         self.running = None if self.running == name else self.running

@@ -305,11 +305,17 @@ class _Work:
                 pass
 
     async def _asked(self, event: GateOpened) -> None:
+        """With what was said before it, so that nobody is asked about words that they cannot see."""
         item, told = self._progress.items[gate_item(event.ref)], event.ref in self.asked
+        said = list(map(_cleaned, self._unwritten()))
+
+        def body(tx: Tx) -> None:
+            for text in said:
+                items.put(tx, self.turn.id, text)
+            open_gate(tx, self._core, self.thread, self.turn, event, _cleaned(item), told=told)
+
         crash.point("gate.asked-not-stored")
-        await self._core.write_down(
-            lambda tx: open_gate(tx, self._core, self.thread, self.turn, event, _cleaned(item), told=told)
-        )
+        await self._core.write_down(body)
         crash.point("gate.stored-not-shown")
         self.asked.add(event.ref)
         self.on_asked()
