@@ -228,6 +228,7 @@ def outgoing_of(delivery: Delivery) -> Outgoing:
         delivery.turn,
         delivery.body,
         delivery.note,
+        delivery.buttons,
     )
 
 

@@ -171,5 +171,8 @@ class SimulatedSurface:
         known = next((post for post in self._platform.posts if post.key == outgoing.id), None)
         return Receipt(outgoing.conversation, known.id) if known else None
 
+    async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
+        return None
+
     async def close(self) -> None:
         return
