@@ -247,7 +247,7 @@ class Engine:
         return [self._surface(name, pending.get(name, 0)) for name in sorted(self._core.surfaces)]
 
     def _surface(self, name: str, pending: int) -> SurfaceView:
-        reason = self._surface_trouble.get(name) or self._outbox.down.get(name) or ""
+        reason = self._surface_trouble.get(name) or self._core.surfaces[name].trouble or self._outbox.down.get(name, "")
         return SurfaceView(name, "down" if reason else "up", reason, pending)
 
 

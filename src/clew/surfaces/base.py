@@ -104,6 +104,10 @@ class Surface(Protocol):
     @property
     def can(self) -> SurfaceCan: ...
 
+    @property
+    def trouble(self) -> str:
+        """Why nothing comes in now, for a person who looks; empty while all is well."""
+
     def resolve(self, address: str) -> Conversation:
         """The conversation that a person's `SURFACE:ADDRESS` means, or that this surface gave itself.
 
