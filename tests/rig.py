@@ -36,6 +36,7 @@ class Room:
 
     can: SurfaceCan = field(default_factory=SurfaceCan)
     name: str = "room"
+    trouble: str = ""
     sent: list[Outgoing] = field(default_factory=list)
     edits: list[tuple[str, Outgoing]] = field(default_factory=list)
     troubles: list[NotSent] = field(default_factory=list)

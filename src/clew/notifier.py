@@ -53,6 +53,7 @@ class _Injected:
     """The notifier as a surface, so that receipts, doubt and failures are the outbox's work as ever."""
 
     name = "injected"
+    trouble = ""
     can = SurfaceCan()
 
     def __init__(self, notifier: Notifier) -> None:

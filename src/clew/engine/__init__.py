@@ -21,6 +21,7 @@ from clew.engine.live import Live
 from clew.engine.notify import notify
 from clew.engine.outbox import Outbox
 from clew.engine.patience import Patience
+from clew.engine.people import People
 from clew.engine.recovery import Recovery
 from clew.engine.runner import Runner
 from clew.engine.sessions import Sessions
@@ -79,6 +80,7 @@ class Engine:
         self._outbox = Outbox(self._core)
         self.inbox = Admission(self._core)
         self.waiting = Waiting(self._core, self.inbox)
+        self.people = People(self._core)
         self._patience = Patience(self._core)
         self._surface_trouble: dict[str, str] = {}
         for listener in (
@@ -247,7 +249,7 @@ class Engine:
         return [self._surface(name, pending.get(name, 0)) for name in sorted(self._core.surfaces)]
 
     def _surface(self, name: str, pending: int) -> SurfaceView:
-        reason = self._surface_trouble.get(name) or self._outbox.down.get(name) or ""
+        reason = self._surface_trouble.get(name) or self._core.surfaces[name].trouble or self._outbox.down.get(name, "")
         return SurfaceView(name, "down" if reason else "up", reason, pending)
 
 
