@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from clew.clock import Clock
 from clew.config import Config
 from clew.engine import life, reading
+from clew.engine.conversing import Conversing
 from clew.engine.core import Core
 from clew.engine.ending import queue_turn
 from clew.engine.inbox import Admission, repeated, resume_completed, said, write_fate
@@ -79,6 +80,7 @@ class Engine:
         self._outbox = Outbox(self._core)
         self.inbox = Admission(self._core)
         self.waiting = Waiting(self._core, self.inbox)
+        self.conversing = Conversing(self._core, self.inbox, sessions)
         self._patience = Patience(self._core)
         self._surface_trouble: dict[str, str] = {}
         for listener in (

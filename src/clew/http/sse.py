@@ -19,7 +19,7 @@ PAGE = 500  # entries of the log that are read at once
 MEDIA_TYPE = "text/event-stream"
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
-_BEAT = b":\n\n"
+BEAT = b":\n\n"
 
 
 async def stream(
@@ -57,7 +57,7 @@ async def _follow(subscription: Subscription, seen: int) -> AsyncIterator[bytes]
             async with asyncio.timeout(HEARTBEAT):
                 frames = await subscription.batch()
         except TimeoutError:
-            yield _BEAT
+            yield BEAT
             continue
         if not frames:
             return
