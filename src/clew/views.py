@@ -198,6 +198,15 @@ class GateView:
 
 
 @dataclass(frozen=True, slots=True)
+class Snapshot:
+    """How things stand: one thread, or the newest that are open; turns that run; gates that wait."""
+
+    threads: tuple[ThreadView, ...]
+    turns: tuple[TurnView, ...]
+    gates: tuple[GateView, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerGate:
     """What a person decides. `once`, for this `thread` from now on, or with a `rule`."""
 
