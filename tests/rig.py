@@ -69,6 +69,9 @@ class Room:
         known = [number for number, sent in enumerate(self.sent, 1) if sent.id == outgoing.id]
         return Receipt(outgoing.conversation, f"message-{known[0]}") if known else None
 
+    async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
+        return None
+
     async def close(self) -> None:
         return
 

@@ -207,6 +207,14 @@ class Steer:
 
 
 @dataclass(frozen=True, slots=True)
+class Button:
+    """Something to press. Pressing it is saying `says` in that conversation, as a quote of the message it is on."""
+
+    label: str
+    says: str  # at most 64 bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Delivery:
     """A message that is owed to a conversation. Its id is chosen, not drawn."""
 
@@ -228,6 +236,7 @@ class Delivery:
     error: str | None = None
     note: str = ""  # small print beside the body, such as "continued after a restart"
     edits: str | None = None  # the delivery that this one rewrites
+    buttons: tuple[Button, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +254,11 @@ class Inbound:
     sees: tuple[str, ...] | None = None  # codes of the gates that its sender sees as open; None: nobody knows
     runtime: str | None = None  # for a thread that this message begins, where the surface's config says so
     workspace: str | None = None
+    sender_id: str = ""  # the platform's own name for the sender; `sender` is what people call them
+    direct: bool = True  # said to clew: alone with it, by a mention, by a reply or by a button
+    in_thread: bool = False  # said in a thread or topic of the platform, which is a conversation of its own
+    quoted: str | None = None  # the platform's id of the message that it quotes, or whose button was pressed
+    pressed: bool = False  # by a button: whoever pressed it is told at once, and not by a message
 
 
 @dataclass(frozen=True, slots=True)

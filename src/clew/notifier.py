@@ -73,6 +73,9 @@ class _Injected:
     async def find(self, outgoing: Outgoing) -> Receipt | None:
         return None
 
+    async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
+        return None
+
     async def close(self) -> None:
         pass
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
-from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -19,7 +16,6 @@ from clew.cli.out import Out, json_option, prompt_text
 from clew.errors import ClewError, Refused
 
 if TYPE_CHECKING:
-    from clew.cli.screen import Screen
     from clew.client import Client
 
 POLICIES = ("careful", "trusted", "read-only", "yolo")
@@ -82,15 +78,17 @@ def run_command(out: Out, /, prompt: str, **options: Any) -> None:
     exit 1 and the code of the gate, and the turn waits for `clew approve`; a rule or --policy lets it go on by itself.
     """
     from clew.cli.asking import by_commands, choices
+    from clew.cli.ctrl_c import CtrlC
     from clew.cli.follow import WORKING, follow_turn
     from clew.cli.keys import Keys
     from clew.cli.screen import Screen
     from clew.cli.story import Aside, summary
 
     with Screen() as screen:
-        client = out.client(say=screen.say)
-        accepted = client.post("threads", body=opening("chat", prompt_text(prompt), options))
-        stop_by_ctrl_c(screen, client, accepted["thread"])
+        client, body = out.client(say=screen.say), opening("chat", prompt_text(prompt), options)
+        ctrl_c = CtrlC(screen, client)
+        accepted = client.post("threads", body=body)
+        ctrl_c.stops(accepted["thread"])
         screen.wait(WORKING)
         show = (lambda pieces: None) if out.as_json else screen.show
         with how_to_come_back(accepted["thread"]):
@@ -152,29 +150,6 @@ def run_result(turn: Any) -> dict[str, Any]:
         "usage": turn["usage"],
         "seconds": round((ended - began) / 1000, 3) if ended else None,
     }
-
-
-def stop_by_ctrl_c(screen: Screen, client: Client, thread: str) -> None:
-    """The first Ctrl-C asks the turn to stop, and its end is waited for; the second leaves it to itself."""
-    asked = False
-    behind_the_key = "\n" if sys.stderr.isatty() else ""  # a terminal shows ^C
-
-    def interrupted(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        if asked:
-            screen.say(f"{behind_the_key}left it; clew watch {thread} comes back to it")
-            raise KeyboardInterrupt
-        asked = True
-        Thread(target=stop, daemon=True).start()  # a handler that writes itself would break into what is being written
-
-    def stop() -> None:
-        screen.say(f"{behind_the_key}stopping the turn… (Ctrl-C again does not wait for its end)")
-        try:
-            client.post("threads", thread, "stop")
-        except ClewError as error:
-            screen.say(f"clew: {error.message}")
-
-    signal.signal(signal.SIGINT, interrupted)
 
 
 @click.command("start", short_help="A task in the background; prints its id.")

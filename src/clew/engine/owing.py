@@ -3,8 +3,10 @@ too. It never sends."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from clew.engine.core import Core
-from clew.model import Conversation, Delivery, DeliveryKind, DeliveryState, Thread, Turn
+from clew.model import Button, Conversation, Delivery, DeliveryKind, DeliveryState, Thread, Turn
 from clew.store import Tx, deliveries
 
 
@@ -27,6 +29,7 @@ def owe(
     id: str | None = None,
     after: int = 0,
     edits: str | None = None,
+    buttons: Sequence[Button] = (),
 ) -> None:
     """A message for a conversation, under an id that is chosen: owing twice is owing once."""
     now = core.clock.now()
@@ -44,9 +47,16 @@ def owe(
         error=error,
         note=note,
         edits=edits,
+        buttons=pressable(core, where, buttons),
     )
     if deliveries.owe(tx, delivery) and state is DeliveryState.PENDING and where is not None:
         tx.log(turn.thread, turn.id, "delivery.owed", now, surface=where.surface)
+
+
+def pressable(core: Core, where: Conversation | None, buttons: Sequence[Button]) -> tuple[Button, ...]:
+    """Those that the surface can show; the text says how to answer without any."""
+    surface = core.surfaces.get(where.surface) if where else None
+    return tuple(buttons[: surface.can.buttons]) if surface is not None else ()
 
 
 def owe_nothing(tx: Tx, core: Core, turn: Turn) -> None:

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 
 from clew.errors import StoreError
 from clew.model import Conversation, DeliveryKind, Fate, Inbound
+from clew.simulation.clock import EPOCH
 from clew.surfaces.base import Backlog, Down, Inbox, InDoubt, Outgoing, Receipt, SurfaceCan, TryAgain
-
-EPOCH = 1_800_000_000_000  # milliseconds: when every story begins
 
 
 @dataclass(slots=True)
@@ -171,6 +170,9 @@ class SimulatedSurface:
         await asyncio.sleep(self._platform.chance.random() * 0.2)
         known = next((post for post in self._platform.posts if post.key == outgoing.id), None)
         return Receipt(outgoing.conversation, known.id) if known else None
+
+    async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
+        return None
 
     async def close(self) -> None:
         return

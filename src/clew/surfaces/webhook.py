@@ -139,6 +139,9 @@ class WebhookSurface:
     async def find(self, outgoing: Outgoing) -> Receipt | None:
         return None
 
+    async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
+        return None
+
     async def close(self) -> None:
         client, self._client = self._client, None
         if client is not None:
