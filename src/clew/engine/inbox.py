@@ -39,11 +39,11 @@ class Admission:
 
     async def accept(self, inbound: Inbound) -> Accepted:
         """Committed when this returns; the same message again gets the first one's fate."""
-        accepted = await self.core.store.write(lambda tx: self._decide(tx, inbound))
+        accepted = await self.core.store.write(lambda tx: self.decide(tx, inbound))
         crash.point("inbox.accepted-not-acknowledged")
         return accepted
 
-    def _decide(self, tx: Tx, inbound: Inbound) -> Accepted:
+    def decide(self, tx: Tx, inbound: Inbound) -> Accepted:
         seen = repeated(tx, inbound)
         if seen is not None:
             return seen

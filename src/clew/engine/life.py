@@ -8,6 +8,7 @@ from pathlib import Path
 
 from clew import chain
 from clew.asking import Policy
+from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.ending import drop_all
 from clew.engine.gates import stop_turn
@@ -189,7 +190,7 @@ def _fork_point(tx: Tx, source: Thread, turn: Turn | None) -> ForkPoint | None:
 
 def _known_runtime(core: Core, name: str | None) -> str | None:
     if name is not None and name not in core.runtimes:
-        raise BadInput(f"There is no runtime named {name!r}; known here: {', '.join(sorted(core.runtimes)) or 'none'}.")
+        raise BadInput(words.unknown_runtime(name, sorted(core.runtimes)))
     return name
 
 

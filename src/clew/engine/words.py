@@ -86,6 +86,14 @@ def still_open(codes: Sequence[str]) -> str:
     return f"A question still waits for you: {', '.join(codes)}. `clew gates` shows it."
 
 
+def unknown_runtime(name: str, known: Sequence[str]) -> str:
+    return f"There is no runtime named {name!r}; known here: {', '.join(known) or 'none'}."
+
+
+def other_runtime(name: str) -> str:
+    return f"This conversation is with {name}; leave `runtime` out, or begin another conversation."
+
+
 def queued(ahead: int) -> str:
     return "Queued: it runs next." if ahead == 0 else f"Queued behind {ahead} more."
 
