@@ -77,6 +77,14 @@ class DeliveryKind(StrEnum):
     REDRAW = "redraw"  # rewrites an earlier message
 
 
+class Role(StrEnum):
+    """What somebody in a chat may do."""
+
+    OWNER = "owner"  # everything
+    DRIVER = "driver"  # send, and answer gates
+    WATCHER = "watcher"  # look on
+
+
 class SuspendedBy(StrEnum):
     CUT = "cut"  # a turn was cut off and may have done things: continue or stop?
     BACKLOG = "backlog"  # messages waited too long while clew was away
@@ -240,6 +248,18 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who may speak on a surface."""
+
+    surface: str
+    id: str  # the platform's own
+    name: str
+    role: Role
+    added_at: int
+    added_by: str
+
+
+@dataclass(frozen=True, slots=True)
 class Inbound:
     """A message as a surface received it, before anything is decided about it."""
 
@@ -256,6 +276,7 @@ class Inbound:
     workspace: str | None = None
     sender_id: str = ""  # the platform's own name for the sender; `sender` is what people call them
     direct: bool = True  # said to clew: alone with it, by a mention, by a reply or by a button
+    in_group: bool = False  # others read along
     in_thread: bool = False  # said in a thread or topic of the platform, which is a conversation of its own
     quoted: str | None = None  # the platform's id of the message that it quotes, or whose button was pressed
     pressed: bool = False  # by a button: whoever pressed it is told at once, and not by a message
