@@ -125,6 +125,10 @@ class TelegramConfig:
     home: TelegramChat | None = None
     base_url: Address = "https://api.telegram.org"
 
+    @property
+    def is_on(self) -> bool:
+        return self.token is not None or self.token_env is not None
+
 
 @dataclass(frozen=True, slots=True)
 class SurfacesConfig:

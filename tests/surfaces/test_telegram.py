@@ -135,7 +135,13 @@ async def test_a_message_alone_with_the_bot(bot: Bot, tmp_path: Path) -> None:
     inbound = await hear(bot, tmp_path)
     assert (inbound.conversation, inbound.message_id) == (HERE, str(said["message_id"]))
     assert (inbound.sender, inbound.sender_id, inbound.text) == ("Ann Lee", "42", "hello 你好 🧶")
-    assert inbound.direct and not inbound.in_thread and inbound.quoted is None and not inbound.pressed
+    assert (
+        inbound.direct
+        and not inbound.in_group
+        and not inbound.in_thread
+        and inbound.quoted is None
+        and not inbound.pressed
+    )
     assert inbound.sent_at == said["date"] * 1000
 
 
@@ -164,7 +170,7 @@ async def test_in_a_group_it_is_meant_by_name_or_command(
     await bot.say(text, chat=GROUP, more=more)
     inbound = await hear(bot, tmp_path)
     assert (inbound.direct, inbound.text) == (direct, heard)
-    assert inbound.conversation == Conversation("telegram", str(GROUP))
+    assert inbound.conversation == Conversation("telegram", str(GROUP)) and inbound.in_group
 
 
 async def test_a_reply_to_the_bot_is_meant_and_quotes_one_to_somebody_else_only_quotes(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def make(config: TelegramConfig, clock: Clock, home: Home) -> TelegramSurface | None:
     """None where no bot is configured."""
-    if config.token is None and config.token_env is None:
+    if not config.is_on:
         return None
     from clew.surfaces.telegram.surface import TelegramSurface
 

@@ -29,6 +29,10 @@ class Chat(msgspec.Struct, frozen=True):
     id: int
     type: str = ""
 
+    @property
+    def is_group(self) -> bool:
+        return self.type != "private"
+
 
 class Entity(msgspec.Struct, frozen=True):
     type: str
@@ -149,7 +153,8 @@ def heard(message: Message, me: User) -> Inbound | Skipped:
         text if addressed is None else addressed,
         sent_at=message.date * 1000 if message.date > 0 else None,
         sender_id=str(sender.id),
-        direct=message.chat.type == "private" or addressed is not None or to_me,
+        direct=not message.chat.is_group or addressed is not None or to_me,
+        in_group=message.chat.is_group,
         in_thread=message.place.topic is not None,
         quoted=str(quoted.message_id) if quoted is not None else None,
     )
@@ -166,6 +171,7 @@ def pressed(query: Query) -> Inbound | Skipped:
         query.sender.called,
         query.data,
         sender_id=str(query.sender.id),
+        in_group=message.chat.is_group,
         in_thread=message.place.topic is not None,
         quoted=str(message.message_id),
         pressed=True,
