@@ -65,11 +65,12 @@ async def test_a_runtime_that_is_lost_while_it_opens_is_tried_again(tmp_path: Pa
 
 
 async def test_what_was_heard_before_a_silence_is_not_said_again(tmp_path: Path) -> None:
-    async with Rig(tmp_path, config=patient(silence=0.3)) as rig:
+    async with Rig(tmp_path, config=patient()) as rig:
         accepted = await rig.say("!hold for-ever")
         await rig.held("for-ever")
         await rig.say("also this", id="m2")
         await rig.saw("steer.sent")
+        rig.fall_silent(accepted.turn)
         turn = await rig.ended(accepted.turn)
         kinds = rig.kinds(accepted.thread)
     assert turn.state == "failed" and "steer.queued" not in kinds

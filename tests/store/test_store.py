@@ -185,7 +185,7 @@ async def test_a_reader_sees_one_moment_while_the_writer_goes_on(path: Path) -> 
     def slowly(tx: Tx) -> tuple[int, int]:
         first = len(_names(tx))
         loop.call_soon_threadsafe(began.set)
-        go_on.wait(20)
+        go_on.wait(60)
         return first, len(_names(tx))
 
     reading = asyncio.create_task(store.read(slowly))

@@ -17,7 +17,7 @@ from clew.cli.follow import WORKING, follow_turn
 from clew.cli.out import Out
 from clew.cli.screen import Screen
 from clew.cli.story import Aside, Story, summary
-from clew.cli.work import run_result, say_what_waits, say_why, stop_by_ctrl_c, waiting
+from clew.cli.work import StopByCtrlC, run_result, say_what_waits, say_why, waiting
 
 if TYPE_CHECKING:
     from clew.client import Client
@@ -79,7 +79,7 @@ class Plain:
             print(json.dumps({"error": {"code": "refused", "message": " ".join(reply.lines)}}), flush=True)
 
     def _answered(self, thread: str, turn: str) -> bool:
-        stop_by_ctrl_c(self._screen, self._client, thread)
+        StopByCtrlC(self._screen, self._client).begun(thread)
         self._screen.wait(WORKING)
         show = (lambda pieces: None) if self._out.as_json else self._screen.show
         ended, self._after[thread] = follow_turn(

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -89,8 +89,10 @@ def run_command(out: Out, /, prompt: str, **options: Any) -> None:
 
     with Screen() as screen:
         client = out.client(say=screen.say)
-        accepted = client.post("threads", body=opening("chat", prompt_text(prompt), options))
-        stop_by_ctrl_c(screen, client, accepted["thread"])
+        body = opening("chat", prompt_text(prompt), options)
+        stopping = StopByCtrlC(screen, client)
+        accepted = client.post("threads", body=body)
+        stopping.begun(accepted["thread"])
         screen.wait(WORKING)
         show = (lambda pieces: None) if out.as_json else screen.show
         with how_to_come_back(accepted["thread"]):
@@ -154,27 +156,38 @@ def run_result(turn: Any) -> dict[str, Any]:
     }
 
 
-def stop_by_ctrl_c(screen: Screen, client: Client, thread: str) -> None:
-    """The first Ctrl-C asks the turn to stop, and its end is waited for; the second leaves it to itself."""
-    asked = False
-    behind_the_key = "\n" if sys.stderr.isatty() else ""  # a terminal shows ^C
+class StopByCtrlC:
+    """The first Ctrl-C asks the turn to stop, and its end is waited for; the second leaves it to itself. It counts from
+    before the prompt is sent: a turn may begin before we hear of its thread, and is stopped as soon as we have."""
 
-    def interrupted(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        if asked:
-            screen.say(f"{behind_the_key}left it; clew watch {thread} comes back to it")
+    def __init__(self, screen: Screen, client: Client) -> None:
+        self._screen = screen
+        self._client = client
+        self._thread = ""
+        self._begun = Event()
+        self._asked = False
+        self._behind_the_key = "\n" if sys.stderr.isatty() else ""  # a terminal shows ^C
+        signal.signal(signal.SIGINT, self._interrupted)
+
+    def begun(self, thread: str) -> None:
+        self._thread = thread
+        self._begun.set()
+
+    def _interrupted(self, number: int, frame: FrameType | None) -> None:
+        if self._asked:
+            back = f"watch {self._thread} comes back to it" if self._thread else "threads tells whether it was begun"
+            self._screen.say(f"{self._behind_the_key}left it; clew {back}")
             raise KeyboardInterrupt
-        asked = True
-        Thread(target=stop, daemon=True).start()  # a handler that writes itself would break into what is being written
+        self._asked = True
+        Thread(target=self._stop, daemon=True).start()  # a handler that writes itself would break into what is written
 
-    def stop() -> None:
-        screen.say(f"{behind_the_key}stopping the turn… (Ctrl-C again does not wait for its end)")
+    def _stop(self) -> None:
+        self._screen.say(f"{self._behind_the_key}stopping the turn… (Ctrl-C again does not wait for its end)")
+        self._begun.wait()
         try:
-            client.post("threads", thread, "stop")
+            self._client.post("threads", self._thread, "stop")
         except ClewError as error:
-            screen.say(f"clew: {error.message}")
-
-    signal.signal(signal.SIGINT, interrupted)
+            self._screen.say(f"clew: {error.message}")
 
 
 @click.command("start", short_help="A task in the background; prints its id.")
