@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from clew.cli.ctrl_c import CtrlC
 from clew.cli.screen import Screen
-from clew.cli.work import StopByCtrlC
 from tests.daemons import PATIENCE
 
 
@@ -35,9 +35,9 @@ def noting() -> Iterator[Noting]:
     signal.signal(signal.SIGINT, before)
 
 
-def stopping(noting: Noting) -> StopByCtrlC:
+def stopping(noting: Noting) -> CtrlC:
     screen: Screen = noting  # type: ignore[assignment]
-    return StopByCtrlC(screen, noting)  # type: ignore[arg-type]
+    return CtrlC(screen, noting)  # type: ignore[arg-type]
 
 
 def test_before_the_thread_is_known_it_is_kept_in_mind_and_stops_the_turn_then(noting: Noting) -> None:
@@ -45,7 +45,7 @@ def test_before_the_thread_is_known_it_is_kept_in_mind_and_stops_the_turn_then(n
     signal.raise_signal(signal.SIGINT)
     assert noting.said.get(timeout=PATIENCE).startswith("stopping the turn…")
     assert noting.asked.empty()
-    by_key.begun("T")
+    by_key.stops("T")
     assert noting.asked.get(timeout=PATIENCE) == ("threads", "T", "stop")
 
 

@@ -15,8 +15,8 @@ from clew.config import Config, ThreadsConfig
 from clew.engine import Engine
 from clew.model import Conversation, Inbound
 from clew.runtimes.scripted import MemoryLedger, ScriptedRuntime
+from clew.simulation.clock import VirtualClock
 from clew.simulation.loop import VirtualLoop
-from clew.simulation.world import VirtualClock
 from clew.store import Store, audit, deliveries
 from clew.store.migrate import migrate
 from clew.store.sqlite import Inline, SqliteConnection

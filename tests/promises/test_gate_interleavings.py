@@ -24,7 +24,7 @@ from clew.engine.progress import GATE, gate_item
 from clew.errors import Refused
 from clew.events import GateOpened, Phase
 from clew.model import Origin, Said, Turn, TurnState
-from clew.simulation.world import VirtualClock
+from clew.simulation.clock import VirtualClock
 from clew.store import Store, Tx, gates, turns
 from clew.store.items import Item
 from clew.store.migrate import migrate

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from clew.clock import SystemClock
 from clew.errors import Refused
 from clew.model import Conversation, Fate, Problem, TurnState
 from clew.runtimes.base import Continuity
 from clew.runtimes.scripted import FileLedger
 from clew.store import audit, bindings, inbox, turns
 from clew.store.threads import Filter
-from clew.surfaces.base import InDoubt, SurfaceCan, TryAgain
+from clew.surfaces.base import InDoubt, Outgoing, Receipt, SurfaceCan, TryAgain
 from clew.views import GateView
 from tests.rig import PATIENCE, Rig, Room, patient
 
@@ -252,6 +253,30 @@ async def test_05_delivered_once(tmp_path: Path, rung: str) -> None:
     if can.edit:
         [(edited, outgoing)] = room.edits
         assert (edited, outgoing.text) == ("message-1", "hello") and "Recovered" in outgoing.note
+
+
+class SetBack(SystemClock):
+    """A clock that somebody sets back by an hour."""
+
+    wrong = 0
+
+    def now(self) -> int:
+        return super().now() - self.wrong
+
+
+async def test_05_a_clock_that_was_set_back_makes_no_doubt_young(tmp_path: Path) -> None:
+    clock = SetBack()
+
+    class Slow(Room):
+        async def send(self, outgoing: Outgoing) -> Receipt:
+            clock.wrong = 3_600_000
+            return await super().send(outgoing)
+
+    room = Slow(after=[InDoubt("the answer was lost", 0.0)])
+    async with Rig(tmp_path, room=room, clock=clock) as rig:
+        accepted = await rig.say("!text hello")
+        await rig.delivered(f"{accepted.turn}:final")
+    assert [bool(sent.note) for sent in room.sent] == [False, True]
 
 
 async def test_05_what_one_thread_owes_to_a_conversation_leaves_in_order(tmp_path: Path) -> None:

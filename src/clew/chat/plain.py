@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 from clew.chat.lines import joined
 from clew.chat.talk import Reply, Talk
 from clew.cli.asking import by_keys
+from clew.cli.ctrl_c import CtrlC
 from clew.cli.follow import WORKING, follow_turn
 from clew.cli.out import Out
 from clew.cli.screen import Screen
 from clew.cli.story import Aside, Story, summary
-from clew.cli.work import StopByCtrlC, run_result, say_what_waits, say_why, waiting
+from clew.cli.work import run_result, say_what_waits, say_why, waiting
 
 if TYPE_CHECKING:
     from clew.client import Client
@@ -79,7 +80,7 @@ class Plain:
             print(json.dumps({"error": {"code": "refused", "message": " ".join(reply.lines)}}), flush=True)
 
     def _answered(self, thread: str, turn: str) -> bool:
-        StopByCtrlC(self._screen, self._client).begun(thread)
+        CtrlC(self._screen, self._client).stops(thread)
         self._screen.wait(WORKING)
         show = (lambda pieces: None) if self._out.as_json else self._screen.show
         ended, self._after[thread] = follow_turn(

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Thread
-from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -19,7 +16,6 @@ from clew.cli.out import Out, json_option, prompt_text
 from clew.errors import ClewError, Refused
 
 if TYPE_CHECKING:
-    from clew.cli.screen import Screen
     from clew.client import Client
 
 POLICIES = ("careful", "trusted", "read-only", "yolo")
@@ -82,17 +78,17 @@ def run_command(out: Out, /, prompt: str, **options: Any) -> None:
     exit 1 and the code of the gate, and the turn waits for `clew approve`; a rule or --policy lets it go on by itself.
     """
     from clew.cli.asking import by_commands, choices
+    from clew.cli.ctrl_c import CtrlC
     from clew.cli.follow import WORKING, follow_turn
     from clew.cli.keys import Keys
     from clew.cli.screen import Screen
     from clew.cli.story import Aside, summary
 
     with Screen() as screen:
-        client = out.client(say=screen.say)
-        body = opening("chat", prompt_text(prompt), options)
-        stopping = StopByCtrlC(screen, client)
+        client, body = out.client(say=screen.say), opening("chat", prompt_text(prompt), options)
+        ctrl_c = CtrlC(screen, client)
         accepted = client.post("threads", body=body)
-        stopping.begun(accepted["thread"])
+        ctrl_c.stops(accepted["thread"])
         screen.wait(WORKING)
         show = (lambda pieces: None) if out.as_json else screen.show
         with how_to_come_back(accepted["thread"]):
@@ -154,40 +150,6 @@ def run_result(turn: Any) -> dict[str, Any]:
         "usage": turn["usage"],
         "seconds": round((ended - began) / 1000, 3) if ended else None,
     }
-
-
-class StopByCtrlC:
-    """The first Ctrl-C asks the turn to stop, and its end is waited for; the second leaves it to itself. It counts from
-    before the prompt is sent: a turn may begin before we hear of its thread, and is stopped as soon as we have."""
-
-    def __init__(self, screen: Screen, client: Client) -> None:
-        self._screen = screen
-        self._client = client
-        self._thread = ""
-        self._begun = Event()
-        self._asked = False
-        self._behind_the_key = "\n" if sys.stderr.isatty() else ""  # a terminal shows ^C
-        signal.signal(signal.SIGINT, self._interrupted)
-
-    def begun(self, thread: str) -> None:
-        self._thread = thread
-        self._begun.set()
-
-    def _interrupted(self, number: int, frame: FrameType | None) -> None:
-        if self._asked:
-            back = f"watch {self._thread} comes back to it" if self._thread else "threads tells whether it was begun"
-            self._screen.say(f"{self._behind_the_key}left it; clew {back}")
-            raise KeyboardInterrupt
-        self._asked = True
-        Thread(target=self._stop, daemon=True).start()  # a handler that writes itself would break into what is written
-
-    def _stop(self) -> None:
-        self._screen.say(f"{self._behind_the_key}stopping the turn… (Ctrl-C again does not wait for its end)")
-        self._begun.wait()
-        try:
-            self._client.post("threads", self._thread, "stop")
-        except ClewError as error:
-            self._screen.say(f"clew: {error.message}")
 
 
 @click.command("start", short_help="A task in the background; prints its id.")

@@ -158,7 +158,7 @@ class Outbox:
     async def _settle_doubt(self, delivery: Delivery, surface: Surface, outgoing: Outgoing) -> Receipt:
         """It may have arrived already."""
         age = (self._core.clock.now() - (delivery.first_sent_at or 0)) / 1000
-        if age < surface.can.idempotency_window:
+        if 0 <= age < surface.can.idempotency_window:
             return await surface.send(outgoing)
         if surface.can.read_back:
             return await surface.find(outgoing) or await surface.send(outgoing)

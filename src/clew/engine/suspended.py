@@ -112,6 +112,7 @@ def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn]) -> Arrival:
     if not fresh or not turns.set_request(tx, fresh[0].id, merged):
         return Arrival(Fate.ANSWER, thread.id, None, "There is nothing to merge; what waits runs as it is.")
     for turn in fresh[1:]:
+        turns.set_request(tx, turn.id, ())  # what was said is said once
         drop(tx, core, turn)
     return Arrival(Fate.ANSWER, thread.id, fresh[0].id, f"Merged {len(fresh)} into one.")
 

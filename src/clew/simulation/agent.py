@@ -27,6 +27,8 @@ def _trouble(chance: random.Random) -> list[Step]:
     found: list[Step] = []
     if chance.random() < 0.1:
         found.append(script.Cut())
+    if chance.random() < 0.03:
+        found.append(script.Hold("for ever"))  # half dead: it is there, and says nothing more
     if chance.random() < 0.1:
         found.append(script.Status(500))
     return found

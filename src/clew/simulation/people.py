@@ -32,8 +32,12 @@ class Act:
     done: bool = False
 
 
-def plan(chance: random.Random, count: int) -> list[Act]:
-    return [Act(chance.random() * 40, f"act{n}", chance.choice(KINDS), chance.random()) for n in range(count)]
+def plan(chance: random.Random, count: int, start: float, known: int) -> list[Act]:
+    """What is done from `start` on, beside the `known` acts of before."""
+    return [
+        Act(start + chance.random() * 40, f"act{number}", chance.choice(KINDS), chance.random())
+        for number in range(known, known + count)
+    ]
 
 
 async def live(engine: Engine, acts: list[Act], tell: Callable[[str], None]) -> None:

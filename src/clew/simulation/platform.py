@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 
 from clew.errors import StoreError
 from clew.model import Conversation, DeliveryKind, Fate, Inbound
+from clew.simulation.clock import EPOCH
 from clew.surfaces.base import Backlog, Down, Inbox, InDoubt, Outgoing, Receipt, SurfaceCan, TryAgain
-
-EPOCH = 1_800_000_000_000  # milliseconds: when every story begins
 
 
 @dataclass(slots=True)

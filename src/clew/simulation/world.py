@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from clew import crash
-from clew.clock import encode_ulid, next_ulid
 from clew.config import Config, GatesConfig, TurnsConfig
 from clew.engine import Engine
 from clew.errors import RuntimeLost
@@ -18,45 +17,18 @@ from clew.model import DeliveryKind
 from clew.runtimes.scripted import MemoryLedger, Played, ScriptedRuntime
 from clew.simulation import answers, people
 from clew.simulation.agent import steps
+from clew.simulation.clock import VirtualClock, jumps
 from clew.simulation.loop import VirtualLoop
-from clew.simulation.platform import CLASSES, EPOCH, Letter, Platform, Post, SimulatedSurface
-from clew.store import Store
+from clew.simulation.platform import CLASSES, Letter, Platform, Post, SimulatedSurface
+from clew.store import Store, Tx, log
 from clew.store.migrate import migrate
 from clew.store.sqlite import Inline, SqliteConnection
 
+EVENTS = 200  # that a story has at least
+LETTERS = 5  # of a chapter
+DEATHS = 4  # of a chapter, at most
 LAST_TRIES = 30  # daemons, where the disk is full at their start
 LONGEST = 50_000  # steps in which the last daemon must come to rest
-
-
-class VirtualClock:
-    """The loop's time, and a chance that the seed decided."""
-
-    def __init__(self, chance: random.Random) -> None:
-        self._chance = chance
-        self._last = (0, 0)
-        self.start = 0.0
-
-    def now(self) -> int:
-        return EPOCH + int(self.monotonic() * 1000)
-
-    def monotonic(self) -> float:
-        try:
-            return asyncio.get_running_loop().time()
-        except RuntimeError:
-            return self.start
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-    def ulid(self) -> str:
-        self._last = next_ulid(self._last, self.now(), self._chance.getrandbits(79))
-        return encode_ulid(*self._last)
-
-    def token(self) -> str:
-        return f"{self._chance.getrandbits(128):032x}"
-
-    def random(self) -> float:
-        return self._chance.random()
 
 
 class WatchedLedger(MemoryLedger):
@@ -100,13 +72,11 @@ class Life:
 @dataclass
 class World:
     seed: int
-    letters: int = 18
-    deaths: int = 4
     timeline: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
-        self.clock = VirtualClock(random.Random(f"clock {self.seed}"))
+        self.clock = VirtualClock(random.Random(f"clock {self.seed}"), jumps(random.Random(f"jumps {self.seed}")))
         self.connection = SqliteConnection(sqlite3.connect(":memory:", isolation_level=None))
         self.store_id = migrate(self.connection, self.clock)
         self.ledger = WatchedLedger()
@@ -120,14 +90,33 @@ class World:
         self.doom = random.Random(f"doom {self.seed}")
         self.disk = random.Random(f"disk {self.seed}")
         self.full_disks = self.chance.choice((0, 0, 5, 20))
-        self.acts = people.plan(random.Random(f"people {self.seed}"), self.chance.randrange(12))
+        self.people = random.Random(f"people {self.seed}")
+        self.acts: list[people.Act] = []
         self.patience = GatesConfig(self.chance.choice((0.0, 20.0, 1800.0)), self.chance.choice((0.0, 0.0, 15.0, 60.0)))
-        self._write_letters()
         self._answered: set[str] = set()
 
     @property
     def has_faults(self) -> bool:
         return self.platform.faults > 0
+
+    @property
+    def events(self) -> int:
+        """All that happened: what was written down, and what people and platforms did."""
+        newest, _ = log.newest(Tx(self.connection))
+        return newest + len(self.timeline)
+
+    def chapter(self) -> None:
+        """People say and do things; some daemons are killed at any step, and a last one comes to rest."""
+        self._write_letters()
+        self.acts += people.plan(self.people, self.people.randrange(8), self.time, len(self.acts))
+        for _ in range(self.chance.randrange(DEATHS + 1)):
+            if self.live_once(self.chance.randrange(1, 600)):
+                break
+            self.time += self.chance.expovariate(1 / 3)
+        for _ in range(LAST_TRIES):
+            self.rested = self.live_once(LONGEST, mortal=False)
+            if self.rested:
+                break
 
     def tell(self, line: str) -> None:
         self.timeline.append(f"{self.clock.monotonic():9.3f}  {line}")
@@ -186,8 +175,8 @@ class World:
         return True
 
     def _write_letters(self) -> None:
-        at = 0.0
-        for number in range(self.letters):
+        at, said = self.time, len(self.platform.letters)
+        for number in range(said, said + LETTERS):
             at += self.chance.expovariate(0.8)
             where = f"room-{self.chance.randrange(4)}"
             copies = 1 if self.chance.random() < 0.7 else self.chance.randrange(2, 4)
@@ -206,15 +195,10 @@ class World:
         self.platform.letters.extend(said(self.chance, post, now))
 
 
-def play(seed: int, *, letters: int = 18, deaths: int = 4) -> World:
-    """A whole story: some daemons that are killed at any step, and a last one that comes to rest."""
-    world = World(seed, letters, deaths)
-    for _ in range(world.chance.randrange(deaths + 1)):
-        if world.live_once(world.chance.randrange(1, 600)):
-            break
-        world.time += world.chance.expovariate(1 / 3)
-    for _ in range(LAST_TRIES):
-        world.rested = world.live_once(LONGEST, mortal=False)
-        if world.rested:
-            break
-    return world
+def play(seed: int) -> World:
+    """A whole story, chapter by chapter."""
+    world = World(seed)
+    while True:
+        world.chapter()
+        if not world.rested or world.events >= EVENTS:
+            return world

@@ -63,6 +63,7 @@ class ScriptedSession:
         self._lost = lost
         self._standing: dict[str, Asked] = {}  # the gates at which the turn stands
         self._stop: asyncio.Event | None = None  # there while a turn runs
+        self._ends: tuple[asyncio.Task[object], ...] = ()  # what ends a turn from outside
         self._items = 0
 
     async def run(self, request: TurnRequest) -> AsyncIterator[Event]:
@@ -131,6 +132,7 @@ class ScriptedSession:
     async def _play(self, turn: str) -> AsyncIterator[Event]:
         """From where the ledger stands to the end."""
         self._stop = asyncio.Event()
+        self._ends = tuple(asyncio.ensure_future(event.wait()) for event in (self._stop, self._lost))
         try:
             yield TurnStarted(turn)
             entry = self._must(turn)
@@ -152,8 +154,10 @@ class ScriptedSession:
                 yield GateClosed(ref)
             yield self._end(turn)
         finally:
+            for end in self._ends:
+                end.cancel()
             self._stop = None
-            self._standing = {}
+            self._standing, self._ends = {}, ()
 
     def _end(self, turn: str) -> TurnEnded:
         entry = self._must(turn)
@@ -271,15 +275,13 @@ class ScriptedSession:
         if self._lost.is_set():
             waiting.close()
         self._check()
-        stop = self._stop or asyncio.Event()
-        tasks = [asyncio.ensure_future(waiting), *(asyncio.ensure_future(e.wait()) for e in (stop, self._lost))]
+        task = asyncio.ensure_future(waiting)
         try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((task, *self._ends), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in tasks:
-                task.cancel()
+            task.cancel()
         self._check()
-        if stop.is_set():
+        if self._stop is not None and self._stop.is_set():
             raise _Stopped
 
     def _check(self) -> None:
