@@ -36,6 +36,7 @@ class Room:
 
     can: SurfaceCan = field(default_factory=SurfaceCan)
     name: str = "room"
+    trouble: str = ""
     sent: list[Outgoing] = field(default_factory=list)
     edits: list[tuple[str, Outgoing]] = field(default_factory=list)
     troubles: list[NotSent] = field(default_factory=list)
@@ -68,6 +69,9 @@ class Room:
     async def find(self, outgoing: Outgoing) -> Receipt | None:
         known = [number for number, sent in enumerate(self.sent, 1) if sent.id == outgoing.id]
         return Receipt(outgoing.conversation, f"message-{known[0]}") if known else None
+
+    async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
+        return None
 
     async def close(self) -> None:
         return

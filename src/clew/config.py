@@ -69,6 +69,12 @@ class GatesConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class EventsConfig:
+    keep_days: Seconds = 30.0  # how long what happened can be replayed; 0: for ever
+    keep_rows: Annotated[int, Between(0)] = 1_000_000  # and how much of it at most; 0: any number
+
+
+@dataclass(frozen=True, slots=True)
 class LogConfig:
     level: Level = "info"
     max_bytes: Annotated[int, Between(10_000)] = 10_000_000
@@ -119,6 +125,7 @@ class Config:
     turns: TurnsConfig = field(default_factory=TurnsConfig)
     inbox: InboxConfig = field(default_factory=InboxConfig)
     gates: GatesConfig = field(default_factory=GatesConfig)
+    events: EventsConfig = field(default_factory=EventsConfig)
     log: LogConfig = field(default_factory=LogConfig)
     runtimes: RuntimesConfig = field(default_factory=RuntimesConfig)
     surfaces: SurfacesConfig = field(default_factory=SurfacesConfig)

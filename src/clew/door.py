@@ -36,7 +36,7 @@ Status = Literal["idle", "running", "suspended", "completed", "cancelled"]
 Policy = Literal["careful", "trusted", "read-only", "yolo"]
 
 _ENDED = frozenset({"completed", "failed", "interrupted"})
-_NEWS = frozenset({"hello", "turn.ended", "thread.status"})  # after which waiting may be over
+_NEWS = frozenset({"hello", "reset", "turn.ended", "thread.status"})  # after which waiting may be over
 
 
 class Clew:

@@ -77,6 +77,14 @@ class DeliveryKind(StrEnum):
     REDRAW = "redraw"  # rewrites an earlier message
 
 
+class Role(StrEnum):
+    """What somebody in a chat may do."""
+
+    OWNER = "owner"  # everything
+    DRIVER = "driver"  # send, and answer gates
+    WATCHER = "watcher"  # look on
+
+
 class SuspendedBy(StrEnum):
     CUT = "cut"  # a turn was cut off and may have done things: continue or stop?
     BACKLOG = "backlog"  # messages waited too long while clew was away
@@ -207,6 +215,14 @@ class Steer:
 
 
 @dataclass(frozen=True, slots=True)
+class Button:
+    """Something to press. Pressing it is saying `says` in that conversation, as a quote of the message it is on."""
+
+    label: str
+    says: str  # at most 64 bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Delivery:
     """A message that is owed to a conversation. Its id is chosen, not drawn."""
 
@@ -228,6 +244,19 @@ class Delivery:
     error: str | None = None
     note: str = ""  # small print beside the body, such as "continued after a restart"
     edits: str | None = None  # the delivery that this one rewrites
+    buttons: tuple[Button, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who may speak on a surface."""
+
+    surface: str
+    id: str  # the platform's own
+    name: str
+    role: Role
+    added_at: int
+    added_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +274,12 @@ class Inbound:
     sees: tuple[str, ...] | None = None  # codes of the gates that its sender sees as open; None: nobody knows
     runtime: str | None = None  # for a thread that this message begins, where the surface's config says so
     workspace: str | None = None
+    sender_id: str = ""  # the platform's own name for the sender; `sender` is what people call them
+    direct: bool = True  # said to clew: alone with it, by a mention, by a reply or by a button
+    in_group: bool = False  # others read along
+    in_thread: bool = False  # said in a thread or topic of the platform, which is a conversation of its own
+    quoted: str | None = None  # the platform's id of the message that it quotes, or whose button was pressed
+    pressed: bool = False  # by a button: whoever pressed it is told at once, and not by a message
 
 
 @dataclass(frozen=True, slots=True)

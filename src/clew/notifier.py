@@ -53,6 +53,7 @@ class _Injected:
     """The notifier as a surface, so that receipts, doubt and failures are the outbox's work as ever."""
 
     name = "injected"
+    trouble = ""
     can = SurfaceCan()
 
     def __init__(self, notifier: Notifier) -> None:
@@ -71,6 +72,9 @@ class _Injected:
         raise Never("what was given to a notifier cannot be edited")
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
+        return None
+
+    async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
         return None
 
     async def close(self) -> None:

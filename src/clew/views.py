@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clew.asking import Decision, Effect, Policy, RuleKind, Scope
-from clew.model import Attachment, ThreadKind, Usage
+from clew.chain import Deed
+from clew.model import Attachment, Problem, ThreadKind, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,49 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
+class Diagnostics:
+    """What a runtime did on the way to its answer."""
+
+    deeds: tuple[Deed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AttachmentView:
+    """What hangs on a message: a `file`, an `image`, or a runtime's own `diagnostics`, tagged with its name."""
+
+    kind: str
+    name: str
+    media_type: str | None = None
+    runtime: str | None = None
+    data: Diagnostics | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MessageView:
+    """What was said in a conversation. `role` is person, agent or clew."""
+
+    id: str
+    role: str
+    author: str
+    content: str  # without control characters, so that it can be shown anywhere
+    at: int
+    turn: str | None
+    state: str | None = None  # of the turn; `completed` for a whole answer
+    attachments: tuple[AttachmentView, ...] = ()
+    error: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationView:
+    conversation_id: str
+    thread: str
+    runtime: str
+    status: str  # of the thread
+    messages: tuple[MessageView, ...]
+    next: str | None  # give it as `before` to get what was said earlier
+
+
+@dataclass(frozen=True, slots=True)
 class WhereRow:
     """The receipt of one delivery."""
 
@@ -116,6 +160,17 @@ class WhereRow:
     message_id: str | None
     sent_at: int | None
     error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PersonView:
+    """Somebody who may speak on a chat surface."""
+
+    id: str  # SURFACE:ID, the id as the platform gives it
+    name: str
+    role: str
+    added_at: int
+    added_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +206,15 @@ class GateView:
     warning: str = ""
     questions: tuple[QuestionView, ...] = ()
     blocking: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """How things stand: one thread, or the newest that are open; turns that run; gates that wait."""
+
+    threads: tuple[ThreadView, ...]
+    turns: tuple[TurnView, ...]
+    gates: tuple[GateView, ...]
 
 
 @dataclass(frozen=True, slots=True)

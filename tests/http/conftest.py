@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -16,7 +18,7 @@ from clew.http.app import unix_app
 from clew.http.door import Door
 from clew.http.shapes import DaemonView
 from clew.runtimes.scripted import MemoryLedger, ScriptedRuntime
-from clew.store import Store
+from clew.store import Entry, Store
 from clew.store.migrate import open_store
 from clew.surfaces.local import LocalSurface
 
@@ -31,6 +33,7 @@ class Api:
     runtime: ScriptedRuntime
     home: Home
     stopped: list[tuple[float, str]]
+    heard: dict[str, asyncio.Queue[dict[str, Any]]]  # the data of what happened, by kind
 
     async def start(self, text: str = "!text hello", **more: object) -> dict[str, str]:
         body = {"message_id": SystemClock().token(), "text": text, **more}
@@ -65,12 +68,19 @@ async def api(tmp_path: Path) -> AsyncIterator[Api]:
         workspace=str(tmp_path),
     )
     stopped: list[tuple[float, str]] = []
+    heard: dict[str, asyncio.Queue[dict[str, Any]]] = defaultdict(asyncio.Queue)
+    store.listen(lambda entries: _hear(heard, entries))
     about = DaemonView(1, 2, "3", str(home.root), None, False)
     door = Door(engine, store, home, about, lambda grace, reason: stopped.append((grace, reason)))
     transport = httpx.ASGITransport(unix_app(door), raise_app_exceptions=False)
     async with asyncio.TaskGroup() as group, httpx.AsyncClient(transport=transport, base_url="http://clew") as client:
         running = group.create_task(engine.run())
-        yield Api(client, engine, store, runtime, home, stopped)
+        yield Api(client, engine, store, runtime, home, stopped, heard)
         running.cancel()
     await runtime.close()
     store.close()
+
+
+def _hear(heard: dict[str, asyncio.Queue[dict[str, Any]]], entries: Sequence[Entry]) -> None:
+    for entry in entries:
+        heard[entry.kind].put_nowait(dict(entry.data))

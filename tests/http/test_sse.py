@@ -12,8 +12,9 @@ from clew.client import Event, parse
 from clew.clock import SystemClock
 from clew.engine.live import Live
 from clew.http import sse
-from clew.store import Store
+from clew.store import Store, log
 from clew.store.migrate import open_store
+from clew.views import Snapshot
 
 
 class Stream:
@@ -59,7 +60,16 @@ async def happen(store: Store, thread: str = "T", count: int = 1) -> None:
 def opened(
     live: Live, store: Store, thread: str | None = "T", after: int | None = None, reason: str | None = None
 ) -> Stream:
-    return Stream(sse.stream(live, store, thread, after, lambda: reason))
+    return Stream(chunks(live, store, thread, after, reason))
+
+
+def chunks(
+    live: Live, store: Store, thread: str | None = "T", after: int | None = None, reason: str | None = None
+) -> AsyncIterator[bytes]:
+    async def snapshot(thread: str | None) -> Snapshot:
+        return Snapshot((), (), ())
+
+    return sse.stream(live, store, thread, after, lambda: reason, snapshot)
 
 
 async def test_it_begins_with_the_place_from_which_nothing_is_missed(store: Store, live: Live) -> None:
@@ -126,9 +136,9 @@ async def test_text_that_is_being_written_comes_from_its_beginning_and_then_live
 
 async def test_a_quiet_stream_has_a_heartbeat(store: Store, live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "HEARTBEAT", 0.001)
-    chunks = sse.stream(live, store, "T", None, lambda: None)
-    await anext(chunks)
-    assert await anext(chunks) == b":\n\n"
+    told = chunks(live, store)
+    await anext(told)
+    assert await anext(told) == b":\n\n"
 
 
 async def test_it_ends_at_once_when_the_daemon_stops_and_says_why(store: Store, live: Live) -> None:
@@ -142,10 +152,54 @@ async def test_it_ends_at_once_when_the_daemon_stops_and_says_why(store: Store, 
 
 
 async def test_who_has_gone_is_forgotten(store: Store, live: Live) -> None:
-    chunks = sse.stream(live, store, "T", None, lambda: None)
-    await anext(chunks)
-    waiting = asyncio.ensure_future(anext(chunks))
+    told = chunks(live, store)
+    await anext(told)
+    waiting = asyncio.ensure_future(anext(told))
     await asyncio.sleep(0)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
     assert not live._watched("T")
+
+
+async def test_a_number_older_than_what_is_kept_gets_a_reset_and_goes_on_from_there(store: Store, live: Live) -> None:
+    await happen(store, count=10)
+    await store.write(lambda tx: log.prune(tx, 5))
+    stream = opened(live, store, after=3)
+    hello, reset = await stream.next(), await stream.next()
+    assert (hello.kind, reset.kind, reset.seq) == ("hello", "reset", 10)
+    assert reset.data["snapshot"] == {"threads": [], "turns": [], "gates": []}
+    await happen(store)
+    assert (await stream.next()).seq == 11
+
+
+async def test_a_number_that_is_still_kept_gets_no_reset(store: Store, live: Live) -> None:
+    await happen(store, count=10)
+    await store.write(lambda tx: log.prune(tx, 5))
+    stream = opened(live, store, after=5)
+    assert await stream.numbers(10) == [6, 7, 8, 9, 10]
+
+
+async def test_a_thread_that_still_has_its_beginning_has_lost_nothing(store: Store, live: Live) -> None:
+    await happen(store, "old", count=5)
+    await store.write(lambda tx: tx.log("T", None, "thread.created", 0))
+    await happen(store, count=2)
+    await store.write(lambda tx: log.prune(tx, 4))
+    assert await opened(live, store, "T", after=0).numbers(8) == [6, 7, 8]
+    assert (await _second(opened(live, store, "old", after=0))).kind == "reset"
+
+
+async def test_what_is_pruned_while_it_is_read_is_a_reset_too(
+    store: Store, live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sse, "PAGE", 2)
+    await happen(store, count=10)
+    stream = opened(live, store, after=0)
+    assert await stream.numbers(2) == [1, 2]
+    await store.write(lambda tx: log.prune(tx, 7))
+    reset = await stream.next()
+    assert (reset.kind, reset.seq) == ("reset", 10)
+
+
+async def _second(stream: Stream) -> Event:
+    await stream.next()
+    return await stream.next()

@@ -49,7 +49,7 @@ def _faults() -> dict[str, tuple[object, str, Any]]:
     def to_nobody(tx: Any, delivery: Any) -> bool:
         return True
 
-    decide = admission.Admission._decide
+    decide = admission.Admission.decide
     drawn = itertools.count()
 
     def forgetful(self: Any, tx: Any, inbound: Any) -> Any:
@@ -75,7 +75,7 @@ def _faults() -> dict[str, tuple[object, str, Any]]:
         "a word of before answers a gate": (answering.Heard, "is_early", whenever_it_was_said),
         "cards are not redrawn": (cards, "redraw", drawn_once),
         "gates of a turn that is over stay open": (ending, "settle_ended", forgotten),
-        "a repeated message is not recognised": (admission.Admission, "_decide", forgetful),
+        "a repeated message is not recognised": (admission.Admission, "decide", forgetful),
         "a dead daemon's turns are not looked up": (ScriptedSession, "record", never_ran),
         "a half-sent delivery is taken for unsent": (deliveries, "release_sending", no_doubt),
         "a turn ends and nothing is owed": (deliveries, "owe", to_nobody),

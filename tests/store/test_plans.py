@@ -38,6 +38,8 @@ HOT: dict[str, Callable[[Tx], object]] = {
     "receipts": lambda tx: deliveries.of_thread(tx, "x"),
     "a piece of history": lambda tx: nodes.back_from(tx, "x", 10),
     "the log of a thread": lambda tx: log.after(tx, 0, "x", 10),
+    "what need not be kept of the log": lambda tx: log.too_old(tx, 1, 10, 10),
+    "whether the log was pruned": lambda tx: log.is_lost(tx, -1, "x"),
     "open steers": lambda tx: inbox.open_steers(tx, "x"),
 }
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from clew.client import Client, Event
 
 WORKING = "working"
+BEGINNINGS = ("hello", "reset")  # how things stand has to be asked for
+MISSED = "· some of what happened here is not kept any more; this is how it stands"
 CUT = "· it was cut off and is continued"
 
 
@@ -41,16 +43,18 @@ def follow_turn(
     story, gates = story or Story(), Gates(client, thread, how)
     for event in client.events(thread, after):
         after = event.seq or after
-        if event.kind == "hello" or event.kind.startswith("gate."):
-            asked = gates.catch_up(turn) if event.kind == "hello" else gates.take(event)
+        if event.kind in BEGINNINGS or event.kind.startswith("gate."):
+            asked = gates.catch_up(turn) if event.kind in BEGINNINGS else gates.take(event)
             view = client.get("turns", turn)  # after the gate, so that all that was said before it is in there
             show([*story.catch_up(view), *asked])
             if at_gate(gates.open) and view["state"] == "waiting" and _is_held(turn, gates.open):
                 return view, after
-        if event.data.get("turn") != turn:
-            continue
-        show(story.take(event))
-        if event.kind == "turn.ended":
+            is_over = event.kind == "reset" and view["ended_at"] is not None  # its end is not told any more
+        else:
+            is_over = event.kind == "turn.ended" and event.data.get("turn") == turn
+        if event.data.get("turn") == turn:
+            show(story.take(event))
+        if is_over:
             view = client.get("turns", turn)
             show(story.settle(view, last=True))
             if not view["continued_by"]:
@@ -81,6 +85,8 @@ class Teller:
         match event.kind:
             case "hello":
                 return self._caught_up()
+            case "reset":
+                return [Aside(MISSED), *self._caught_up()]
             case "turn.started":
                 self.running = event.data["turn"]
             case "turn.ended":
@@ -122,6 +128,8 @@ class Watcher:
             print(json.dumps({"kind": event.kind, "seq": event.seq, "data": data}), flush=True)
         elif self._teller:
             self._in_one(self._teller, event)
+        elif event.kind == "reset":
+            self._screen.aside(MISSED)
         elif event.seq is not None and event.kind in _NEWS:
             self._screen.words(f"{event.data['thread']}  {one_line(_news(event))}\n", fresh=True)
 

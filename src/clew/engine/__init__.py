@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from clew.clock import Clock
 from clew.config import Config
 from clew.engine import life, reading
+from clew.engine.conversing import Conversing
 from clew.engine.core import Core
 from clew.engine.ending import queue_turn
 from clew.engine.inbox import Admission, repeated, resume_completed, said, write_fate
@@ -21,6 +22,8 @@ from clew.engine.live import Live
 from clew.engine.notify import notify
 from clew.engine.outbox import Outbox
 from clew.engine.patience import Patience
+from clew.engine.people import People
+from clew.engine.pruning import Pruning
 from clew.engine.recovery import Recovery
 from clew.engine.runner import Runner
 from clew.engine.sessions import Sessions
@@ -42,6 +45,7 @@ from clew.views import (
     Page,
     Passage,
     RuntimeView,
+    Snapshot,
     SurfaceView,
     ThreadView,
     TurnView,
@@ -51,6 +55,7 @@ from clew.views import (
 
 _log = logging.getLogger(__name__)
 
+SNAPSHOT = 200  # threads in the snapshot of all
 LAST_SENDS = 3.0  # seconds that deliveries on their way get at the end
 
 DESK = Conversation("cli")
@@ -79,13 +84,17 @@ class Engine:
         self._outbox = Outbox(self._core)
         self.inbox = Admission(self._core)
         self.waiting = Waiting(self._core, self.inbox)
+        self.people = People(self._core)
+        self.conversing = Conversing(self._core, self.inbox, sessions)
         self._patience = Patience(self._core)
+        self._pruning = Pruning(self._core)
         self._surface_trouble: dict[str, str] = {}
         for listener in (
             self.live.committed,
             self._turns.committed,
             self._outbox.committed,
             self._patience.committed,
+            self._pruning.committed,
         ):
             store.listen(listener)
 
@@ -99,6 +108,7 @@ class Engine:
             group.create_task(self._turns.run())
             group.create_task(self._outbox.run())
             group.create_task(self._patience.run())
+            group.create_task(self._pruning.run())
             for surface in self._core.surfaces.values():
                 group.create_task(self._receive(surface))
             ready()
@@ -223,6 +233,14 @@ class Engine:
     async def thread(self, thread: str) -> ThreadView:
         return await reading.thread(self._core, thread)
 
+    async def snapshot(self, thread: str | None) -> Snapshot:
+        """How things stand now, for whoever cannot be told how they came to be so."""
+        page = await self.threads(Filter(limit=SNAPSHOT)) if thread is None else None
+        seen = page.threads if page else (await self.thread(thread or ""),)
+        live = [view.turn for view in seen if view.status == "running" and view.turn]
+        waiting = [gate for gate in await self.waiting.all() if thread in (None, gate.thread)]
+        return Snapshot(seen, tuple([await self.turn(name) for name in live]), tuple(waiting))
+
     async def turn(self, turn: str) -> TurnView:
         return await reading.turn(self._core, turn)
 
@@ -247,7 +265,7 @@ class Engine:
         return [self._surface(name, pending.get(name, 0)) for name in sorted(self._core.surfaces)]
 
     def _surface(self, name: str, pending: int) -> SurfaceView:
-        reason = self._surface_trouble.get(name) or self._outbox.down.get(name) or ""
+        reason = self._surface_trouble.get(name) or self._core.surfaces[name].trouble or self._outbox.down.get(name, "")
         return SurfaceView(name, "down" if reason else "up", reason, pending)
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from clew import chain
 from clew.chain import Deed
 from clew.clock import Clock
-from clew.engine import words
+from clew.engine import buttons, words
 from clew.engine.core import Core
 from clew.engine.gates import settle_cancelled, settle_completed, settle_cut, settle_ended
-from clew.engine.owing import owe, owe_nothing, owed_to
+from clew.engine.owing import owe, owe_final, owe_nothing, owed_to
 from clew.events import ActivityKind, NoticeKind, Phase
 from clew.model import (
     Conversation,
@@ -58,7 +58,7 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
         return False
     body = words.final(end.state, end.text, end.problem)
     note = words.note(turn.origin is Origin.CONTINUATION, declined)
-    owe(tx, core, turn, DeliveryKind.FINAL, owed_to(core, thread, turn), body, note=note)
+    owe_final(tx, core, turn, owed_to(core, thread, turn), body, note)
     deliveries.supersede(tx, f"{turn.id}:{DeliveryKind.PLACEHOLDER}")
     _move_thread(tx, core, thread, end)
     return True
@@ -82,7 +82,7 @@ def end_and_ask(tx: Tx, core: Core, turn: Turn, end: End, by: SuspendedBy, quest
     thread = _close(tx, core, turn, end, settle_cut)
     if thread is None:
         return False
-    owe(tx, core, turn, DeliveryKind.ASK, owed_to(core, thread, turn), question)
+    owe(tx, core, turn, DeliveryKind.ASK, owed_to(core, thread, turn), question, buttons=buttons.ASKS[by])
     if threads.suspend(tx, thread.id, by, question):
         log_status(tx, core, thread.id, ThreadStatus.SUSPENDED)
     return True

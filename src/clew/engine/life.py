@@ -8,6 +8,7 @@ from pathlib import Path
 
 from clew import chain
 from clew.asking import Policy
+from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.ending import drop_all
 from clew.engine.gates import stop_turn
@@ -15,6 +16,7 @@ from clew.errors import BadInput, NotFound, Refused
 from clew.model import ENDED, Conversation, Inbound, Thread, ThreadKind, ThreadStatus, Turn
 from clew.runtimes.base import ForkPoint
 from clew.store import Tx, bindings, nodes, threads, turns
+from clew.store.places import Place
 from clew.text import clean
 from clew.views import NewThread
 
@@ -36,10 +38,14 @@ class Opening:
     bind: Conversation | None = None
 
     @classmethod
-    def of_message(cls, inbound: Inbound) -> Opening:
-        """A conversation that speaks for the first time: a chat, bound to it."""
+    def of_message(cls, inbound: Inbound, place: Place) -> Opening:
+        """A conversation that speaks for the first time: a chat, bound to it, as was said there that it should be."""
         return cls(
-            title_of(inbound.text), runtime=inbound.runtime, workspace=inbound.workspace, bind=inbound.conversation
+            title_of(inbound.text),
+            runtime=place.runtime or inbound.runtime,
+            model=place.model,
+            workspace=place.workspace or inbound.workspace,
+            bind=inbound.conversation,
         )
 
     @classmethod
@@ -49,7 +55,7 @@ class Opening:
             clean(new.title or "").strip() or title_of(new.text) or ", ".join(file.name for file in new.attachments),
             new.kind,
             _known_runtime(core, new.runtime),
-            _real_folder(new.workspace) if new.workspace else None,
+            real_folder(new.workspace) if new.workspace else None,
             new.model,
             new.effort,
             new.policy,
@@ -184,11 +190,11 @@ def _fork_point(tx: Tx, source: Thread, turn: Turn | None) -> ForkPoint | None:
 
 def _known_runtime(core: Core, name: str | None) -> str | None:
     if name is not None and name not in core.runtimes:
-        raise BadInput(f"There is no runtime named {name!r}; known here: {', '.join(sorted(core.runtimes)) or 'none'}.")
+        raise BadInput(words.unknown_runtime(name, sorted(core.runtimes)))
     return name
 
 
-def _real_folder(path: str) -> str:
+def real_folder(path: str) -> str:
     folder = Path(path).expanduser()
     if not folder.is_absolute() or not folder.is_dir():
         raise BadInput(f"The workspace {path} is not a folder; give the full path of one that exists.")

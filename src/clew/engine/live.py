@@ -55,6 +55,7 @@ class _Open:
     turn: str
     kind: str
     pieces: list[str]
+    offset: int = 0  # of the first piece: not 0 where an earlier daemon heard the beginning
 
     def text(self) -> str:
         if len(self.pieces) > 1:
@@ -131,7 +132,7 @@ class Live:
 
     def text(self, thread: str, turn: str, item: str, offset: int, text: str) -> None:
         """A piece of an item that is being written."""
-        opened = self._open.setdefault(thread, {}).setdefault(item, _Open(turn, "text", []))
+        opened = self._open.setdefault(thread, {}).setdefault(item, _Open(turn, "text", [], offset))
         opened.pieces.append(text)
         if self._watched(thread):
             self._collect(thread, _Unsent(turn, item, offset, [text]))
@@ -198,8 +199,7 @@ class Live:
             self._flush(name)
             for kind, texts in (("written", self._written), ("open", self._open)):
                 for item, text in texts.get(name, {}).items():
-                    body = {"thread": name, "turn": text.turn, "item": item, "kind": text.kind, "text": text.text()}
-                    subscription.put(Frame(kind, None, _encode(body)))
+                    subscription.put(_so_far(kind, name, item, text))
         self._subscriptions.setdefault(thread, []).append(subscription)
 
     def _leave(self, thread: str | None, subscription: Subscription) -> None:
@@ -207,3 +207,8 @@ class Live:
         remaining.remove(subscription)
         if not remaining:
             del self._subscriptions[thread]
+
+
+def _so_far(kind: str, thread: str, item: str, text: _Open) -> Frame:
+    body = {"thread": thread, "turn": text.turn, "item": item, "kind": text.kind, "text": text.text()}
+    return Frame(kind, None, _encode({**body, "offset": text.offset}))

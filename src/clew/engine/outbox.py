@@ -170,8 +170,8 @@ class Outbox:
         return await surface.send(_noted(outgoing, words.POSSIBLE_REPEAT))
 
     async def _placeholder(self, delivery: Delivery) -> Receipt | None:
-        if delivery.kind is not DeliveryKind.FINAL:
-            return None
+        if delivery.id != f"{delivery.turn}:{DeliveryKind.FINAL}":
+            return None  # a later part of an answer would take the place of the first
         return await self._receipt(f"{delivery.turn}:{DeliveryKind.PLACEHOLDER}")
 
     async def _receipt(self, name: str) -> Receipt | None:
@@ -235,6 +235,7 @@ def outgoing_of(delivery: Delivery) -> Outgoing:
         delivery.turn,
         delivery.body,
         delivery.note,
+        delivery.buttons,
     )
 
 

@@ -25,11 +25,14 @@ class Sessions:
         self._stored: dict[str, Continuity | None] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._busy: set[str] = set()
+        self._came: dict[str, str] = {}  # how the runtime came to a thread that it works on
 
     async def open(self, thread: Thread) -> Session:
         """The thread's session on its runtime. Raises RuntimeTrouble."""
         async with self._locks.setdefault(thread.id, asyncio.Lock()):
             session = self._open.get(thread.id)
+            if thread.id not in self._busy:
+                self._came[thread.id] = "warm"
             if session is None:
                 session = await self._fresh(thread)
             self._open[thread.id] = session
@@ -53,8 +56,15 @@ class Sessions:
         while len(self._open) > KEPT and (oldest := self._oldest_idle()) is not None:
             await self.drop(oldest)
 
+    def came(self, thread: str, is_known: bool) -> str:
+        """How the runtime came, or will come, to a thread: `warm`, `resumed` or `cold`."""
+        if thread in self._busy:
+            return self._came[thread]
+        return "warm" if thread in self._open else "resumed" if is_known else "cold"
+
     async def drop(self, thread: str) -> None:
         session = self._open.pop(thread, None)
+        self._came.pop(thread, None)
         self._stored.pop(thread, None)
         self._busy.discard(thread)
         if session is not None:
@@ -74,5 +84,6 @@ class Sessions:
             return Seat(thread.id, thread.workspace, continuity, fork, thread.model, thread.effort, thread.policy)
 
         seat = await self._core.store.read(read)
+        self._came[thread.id] = "cold" if (seat.continuity, seat.fork) == (None, None) else "resumed"
         self._stored[thread.id] = seat.continuity
         return await runtime.open(seat)

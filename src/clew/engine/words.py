@@ -37,6 +37,17 @@ NOT_RUN = "not run"
 EMPTY = "There was nothing in that message; say something."
 
 
+STRANGER = "I do not know you. 我不认识你。"
+WATCHER = "You may look on here, and not send. 你只能旁观，不能发送消息。"
+
+
+def pairing(code: str) -> str:
+    return (
+        f"I do not know you yet. Your code is {code}: whoever runs this clew lets you in with `clew pair {code}`,"
+        f" within an hour.\n我还不认识你。你的配对码是 {code}：请运行本 clew 的人在一小时内执行 `clew pair {code}`。"
+    )
+
+
 def note(continued: bool, declined: int) -> str:
     """The small print of an answer; empty almost always."""
     return " ".join(text for text, applies in ((CONTINUED, continued), (DECLINED, declined > 0)) if applies)
@@ -73,6 +84,14 @@ def secret(code: str) -> str:
 
 def still_open(codes: Sequence[str]) -> str:
     return f"A question still waits for you: {', '.join(codes)}. `clew gates` shows it."
+
+
+def unknown_runtime(name: str, known: Sequence[str]) -> str:
+    return f"There is no runtime named {name!r}; known here: {', '.join(known) or 'none'}."
+
+
+def other_runtime(name: str) -> str:
+    return f"This conversation is with {name}; leave `runtime` out, or begin another conversation."
 
 
 def queued(ahead: int) -> str:

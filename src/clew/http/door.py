@@ -11,6 +11,7 @@ from fastapi import Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
+from clew.clock import SystemClock
 from clew.config import Config
 from clew.engine import Engine
 from clew.home import Home
@@ -28,6 +29,7 @@ class Door:
     about: DaemonView
     stop: Callable[[float, str], None]  # how long running turns get, and the reason for those who watch
     settings: Config = field(default_factory=Config)
+    new_id: Callable[[], str] = field(default_factory=lambda: SystemClock().ulid)
     why_over: str | None = field(default=None)  # the reason, once the daemon stops
 
 

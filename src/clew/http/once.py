@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from http import HTTPStatus
 
 from starlette.responses import Response
@@ -23,9 +23,18 @@ LARGEST = 1 << 20  # bytes of an answer that is kept
 
 
 class Once:
-    def __init__(self, app: ASGIApp, store: Store, now: Callable[[], int] = lambda: int(time.time() * 1000)) -> None:
+    """`joined` are paths whose answer is a stream: the same request again is let through, and joins it there."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        store: Store,
+        now: Callable[[], int] = lambda: int(time.time() * 1000),
+        joined: Collection[str] = (),
+    ) -> None:
         self._app = app
         self._store = store
+        self._joined = frozenset(joined)
         self._now = now
         self._busy: dict[str, asyncio.Lock] = {}
 
@@ -44,15 +53,21 @@ class Once:
         lock = self._busy.setdefault(key, asyncio.Lock())
         try:
             async with lock:
-                await self._once(key, scope, receive, send)
+                goes_on = await self._once(key, scope, receive, send)
         finally:
             if not lock.locked():
                 self._busy.pop(key, None)
+        if goes_on is not None:
+            await self._app(scope, goes_on, send)
 
-    async def _once(self, key: str, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _once(self, key: str, scope: Scope, receive: Receive, send: Send) -> Receive | None:
+        """What is left to be read by a stream, which nobody has to wait for; else it is done."""
         body = await _whole(receive)
         digest = hashlib.sha256(b"\0".join((scope["path"].encode(), scope["query_string"], body))).hexdigest()
         known = await self._store.read(lambda tx: answers.find(tx, key, self._now() - DAY))
+        if (known is None or known.digest == digest) and scope["path"] in self._joined:
+            await self._keep(Kept(key, digest, 0, "", ""))
+            return _again(body, receive)
         if known is None:
             await self._first(Kept(key, digest, 0, "", ""), body, scope, receive, send)
         elif known.digest != digest:
@@ -60,14 +75,17 @@ class Once:
             await refusal(HTTPStatus.CONFLICT, "refused", words)(scope, receive, send)
         else:
             await Response(known.body, known.status, media_type=known.media_type)(scope, receive, send)
+        return None
 
     async def _first(self, kept: Kept, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         said = _Said(send)
         await self._app(scope, _again(body, receive), said)
         if said.status < 500 and said.media_type.startswith("application/") and len(said.body) <= LARGEST:
-            answer = Kept(kept.key, kept.digest, said.status, said.media_type, said.body.decode())
-            now = self._now()
-            await self._store.write(lambda tx: answers.keep(tx, answer, now, now - DAY))
+            await self._keep(Kept(kept.key, kept.digest, said.status, said.media_type, said.body.decode()))
+
+    async def _keep(self, answer: Kept) -> None:
+        now = self._now()
+        await self._store.write(lambda tx: answers.keep(tx, answer, now, now - DAY))
 
 
 class _Said:

@@ -29,5 +29,6 @@ async def of_thread(door: Through, thread: str, after: After = None, last_event_
 def _stream(door: Door, thread: str | None, after: int | None, last_event_id: int | None) -> Response:
     # A browser that comes back repeats its first address, so the header is the newer one of the two.
     start = last_event_id if last_event_id is not None else after
-    frames = sse.stream(door.engine.live, door.store, thread, start, lambda: door.why_over)
+    why_over, snapshot = (lambda: door.why_over), door.engine.snapshot
+    frames = sse.stream(door.engine.live, door.store, thread, start, why_over, snapshot)
     return StreamingResponse(frames, media_type=sse.MEDIA_TYPE, headers=sse.HEADERS)

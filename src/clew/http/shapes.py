@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from clew.views import RuntimeView, SurfaceView
 
-MessageId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$")]  # also the name of a folder
+ID = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$"
+MessageId = Annotated[str, Field(pattern=ID)]  # also the name of a folder
 Text = Annotated[str, Field(max_length=1 << 20)]
 Title = Annotated[str, Field(min_length=1, max_length=200)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -49,6 +50,16 @@ class Say(Body):
     attachments: list[Path] = Field(default=[], max_length=20, description="files on this machine")
 
 
+class Chat(Body):
+    conversation_id: MessageId | None = Field(default=None, description="of your choice; left out: a new conversation")
+    message: Text
+    message_id: MessageId | None = Field(
+        default=None, description="of your choice, and random: the same again joins the same turn"
+    )
+    runtime: Name | None = Field(default=None, description="for a conversation that begins here")
+    sender: Name = "you"
+
+
 class Resume(Body):
     message_id: MessageId
     supplement: Text
@@ -76,6 +87,12 @@ class Answer(Body):
 
 
 class AcceptAll(Body):
+    sender: Name = "you"
+
+
+class Pair(Body):
+    code: Annotated[str, Field(min_length=1, max_length=64)]
+    role: Literal["owner", "driver", "watcher"] = "driver"
     sender: Name = "you"
 
 

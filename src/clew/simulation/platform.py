@@ -95,6 +95,7 @@ class SimulatedSurface:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self.can = CLASSES[platform.kind]
+        self.trouble = ""
         self.alive = True
 
     def resolve(self, address: str) -> Conversation:
@@ -170,6 +171,9 @@ class SimulatedSurface:
         await asyncio.sleep(self._platform.chance.random() * 0.2)
         known = next((post for post in self._platform.posts if post.key == outgoing.id), None)
         return Receipt(outgoing.conversation, known.id) if known else None
+
+    async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
+        return None
 
     async def close(self) -> None:
         return

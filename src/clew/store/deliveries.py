@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from clew.model import Conversation, Delivery, DeliveryKind, DeliveryState
+import msgspec
+
+from clew.model import Button, Conversation, Delivery, DeliveryKind, DeliveryState
 from clew.store.base import Row, Tx
 
 _COLUMNS = (
     "id, kind, thread, turn, surface, address, body, state, attempts, due_at, generation, in_doubt, first_sent_at,"
-    " message_id, sent_at, error, created_at, note, edits"
+    " message_id, sent_at, error, created_at, note, edits, buttons"
 )
 
 
@@ -18,8 +21,8 @@ def owe(tx: Tx, delivery: Delivery) -> bool:
     where = delivery.conversation
     changed = tx.run(
         "INSERT INTO deliveries"
-        " (id, kind, thread, turn, surface, address, body, note, state, due_at, created_at, error, edits)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        " (id, kind, thread, turn, surface, address, body, note, state, due_at, created_at, error, edits, buttons)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         delivery.id,
         delivery.kind,
         delivery.thread,
@@ -33,6 +36,7 @@ def owe(tx: Tx, delivery: Delivery) -> bool:
         delivery.created_at,
         delivery.error,
         delivery.edits,
+        _encode(delivery.buttons),
     )
     return changed == 1
 
@@ -181,10 +185,17 @@ def pointless(tx: Tx, delivery: Delivery) -> bool:
     return _fenced(tx, delivery, "state = 'superseded', owner = NULL")
 
 
-def rewrite(tx: Tx, delivery: str, body: str) -> bool:
+def rewrite(tx: Tx, delivery: str, body: str, buttons: Sequence[Button] = ()) -> bool:
     """Other words for what has not begun to leave."""
-    sql = "UPDATE deliveries SET body = ? WHERE id = ? AND state = 'pending' AND first_sent_at IS NULL"
-    return tx.run(sql, body, delivery) == 1
+    sql = "UPDATE deliveries SET body = ?, buttons = ? WHERE id = ? AND state = 'pending' AND first_sent_at IS NULL"
+    return tx.run(sql, body, _encode(buttons), delivery) == 1
+
+
+def by_receipt(tx: Tx, where: Conversation, message_id: str) -> Delivery | None:
+    """What was delivered as this message of the platform."""
+    sql = f"SELECT {_COLUMNS} FROM deliveries WHERE surface = ? AND address = ? AND message_id = ? ORDER BY id LIMIT 1"
+    row = tx.one(sql, where.surface, where.address, message_id)
+    return _delivery(row) if row else None
 
 
 def hasten(tx: Tx, now: int) -> None:
@@ -239,4 +250,9 @@ def _delivery(row: Row) -> Delivery:
         error=row["error"],
         note=row["note"],
         edits=row["edits"],
+        buttons=msgspec.json.decode(row["buttons"], type=tuple[Button, ...]),
     )
+
+
+def _encode(buttons: Sequence[Button]) -> str:
+    return msgspec.json.encode(buttons).decode()

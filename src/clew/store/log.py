@@ -1,11 +1,14 @@
-"""Reading the event log. It is written by `Tx.log`, in the transaction of what happened."""
+"""Reading the event log, and pruning it. It is written by `Tx.log`, in the transaction of what happened."""
 
 from __future__ import annotations
+
+from itertools import takewhile
 
 import msgspec
 
 from clew.store.base import Entry, Row, Tx
 
+_PRUNED = "log.pruned"
 _COLUMNS = "seq, thread, turn, kind, data, at"
 
 
@@ -22,6 +25,41 @@ def newest(tx: Tx) -> tuple[int, int]:
     """The newest sequence number, and when it was written; zeros for an empty log."""
     row = tx.one("SELECT seq, at FROM log ORDER BY seq DESC LIMIT 1")
     return (int(row["seq"]), int(row["at"])) if row else (0, 0)
+
+
+def is_lost(tx: Tx, seq: int, thread: str | None) -> bool:
+    """Whether something behind that number is kept no more. A thread that still has its beginning has lost nothing."""
+    if seq >= pruned(tx):
+        return False
+    if thread is None:
+        return True
+    first = tx.one("SELECT kind FROM log WHERE thread = ? ORDER BY seq LIMIT 1", thread)
+    return first is None or first["kind"] != "thread.created"
+
+
+def pruned(tx: Tx) -> int:
+    """The number up to which nothing is kept."""
+    row = tx.one("SELECT value FROM counters WHERE name = ?", _PRUNED)
+    return int(row["value"]) if row else 0
+
+
+def too_old(tx: Tx, before: int, keep: int, limit: int) -> list[int]:
+    """The numbers of the oldest, at most `limit` of them, that need not be kept: what was written before that time, and
+    what is behind the newest `keep`. The newest of all stays, so that numbers only ever grow."""
+    found = tx.one("SELECT max(seq) AS seq FROM log")
+    last = int(found["seq"] or 0) if found else 0
+    oldest = tx.all("SELECT seq, at FROM log WHERE seq > ? AND seq < ? ORDER BY seq LIMIT ?", pruned(tx), last, limit)
+    return [row["seq"] for row in takewhile(lambda row: row["at"] < before or row["seq"] <= last - keep, oldest)]
+
+
+def prune(tx: Tx, last: int) -> None:
+    """Remove all up to that number."""
+    tx.run("DELETE FROM log WHERE seq <= ?", last)
+    tx.run(
+        "INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        _PRUNED,
+        last,
+    )
 
 
 def _entry(row: Row) -> Entry:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from clew.model import Accepted, Conversation, DeliveryKind, Inbound
+from clew.model import Accepted, Button, Conversation, DeliveryKind, Inbound
 
 
 class Backlog(StrEnum):
@@ -21,14 +21,29 @@ class Backlog(StrEnum):
     NONE = "none"
 
 
+class Units(StrEnum):
+    """In what a platform counts the length of a message."""
+
+    CHARACTERS = "characters"
+    UTF16 = "utf16"
+    BYTES = "bytes"
+
+
 @dataclass(frozen=True, slots=True)
 class SurfaceCan:
     """What a surface can do: declared data, not type checks."""
 
     send: bool = True  # can bring an answer to a conversation by itself
+    chat: bool = False  # people talk there: who may is checked, and what becomes of their words is told there
     edit: bool = False
+    edit_every: float = 2.0  # seconds between two edits of one message that the platform bears
+    buttons: int = 0  # how many a message may have
+    prefix: str = "/"  # what a command may begin with; "/!" where the platform eats a leading slash
+    threads: bool = False  # `open_thread` can make one
+    files: int = 0  # bytes of a file that may be sent along; 0: none
     read_back: bool = False  # `find` can look for a message that may have been sent
-    max_length: int | None = None
+    max_length: int | None = None  # of one message, in `units`
+    units: Units = Units.CHARACTERS
     idempotency_window: float = 0  # seconds in which a repeated delivery id is one message there
     backlog: Backlog = Backlog.NONE
 
@@ -44,6 +59,7 @@ class Outgoing:
     turn: str | None
     text: str
     note: str = ""  # small print beside the text; empty almost always
+    buttons: tuple[Button, ...] = ()  # only where the surface can
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +105,10 @@ class Surface(Protocol):
     @property
     def can(self) -> SurfaceCan: ...
 
+    @property
+    def trouble(self) -> str:
+        """Why nothing comes in now, for a person who looks; empty while all is well."""
+
     def resolve(self, address: str) -> Conversation:
         """The conversation that a person's `SURFACE:ADDRESS` means, or that this surface gave itself.
 
@@ -106,5 +126,8 @@ class Surface(Protocol):
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
         """Look in the conversation for a delivery that may have arrived (`can.read_back`)."""
+
+    async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
+        """A fresh thread of the platform beside or under `parent` (`can.threads`); None: it has none there."""
 
     async def close(self) -> None: ...

@@ -111,6 +111,7 @@ class LocalSurface:
     """`announce` gives a delivery to the terminals that watch its thread, and says whether there was one."""
 
     name = "local"
+    trouble = ""
     can = SurfaceCan()
 
     def __init__(self, announce: Callable[[Outgoing], bool], desktop: Desktop | None = None) -> None:
@@ -144,6 +145,9 @@ class LocalSurface:
         raise Never("what was shown on this machine cannot be edited")
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
+        return None
+
+    async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
         return None
 
     async def close(self) -> None:

@@ -103,6 +103,7 @@ class WebhookSurface:
     """
 
     name = "webhook"
+    trouble = ""
     can = SurfaceCan(idempotency_window=float("inf"))
 
     def __init__(self, config: Mapping[str, WebhookConfig], clock: Clock) -> None:
@@ -137,6 +138,9 @@ class WebhookSurface:
         raise Never("what was posted to a webhook cannot be edited")
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
+        return None
+
+    async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
         return None
 
     async def close(self) -> None:

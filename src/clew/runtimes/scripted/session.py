@@ -16,6 +16,8 @@ from clew.events import (
     Event,
     GateClosed,
     GateOpened,
+    Notice,
+    NoticeKind,
     Outcome,
     Phase,
     TextDelta,
@@ -193,10 +195,21 @@ class ScriptedSession:
                     yield event
             case script.Status(code=code) | script.Error(code=code):
                 self._change(entry.turn, state=TurnState.FAILED, problem=Problem("model", f"The model said {code}."))
+            case script.Cut(times=int() as times):
+                for number in range(times):
+                    async for event in self._begun_again(number + 1):
+                        yield event
             case script.Cut():
                 self._change(entry.turn, state=TurnState.INTERRUPTED)
                 raise RuntimeLost("the scripted runtime was told to die")
         self._change(entry.turn, position=entry.position + 1)
+
+    async def _begun_again(self, number: int) -> AsyncIterator[Event]:
+        """A text that is given up in mid-sentence, as when the connection to a model breaks."""
+        item, text = self._next_item(), script.filler(2)
+        yield TextDelta(item, 0, text)
+        yield TextDone(item, text, cut=True)
+        yield Notice(NoticeKind.RETRYING, f"The connection broke; trying again ({number}).")
 
     async def _act(self, turn: str, step: Act) -> AsyncIterator[Event]:
         started = _activity(step, self._next_item())

@@ -1,0 +1,53 @@
+"""Conversations: the fixed contract for front ends, whatever the runtime."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Path, Query
+from starlette.responses import Response, StreamingResponse
+
+from clew.http import shapes, sse
+from clew.http.chat.follow import stream
+from clew.http.door import Through, answer
+from clew.model import Inbound
+from clew.views import ConversationView
+
+router = APIRouter(prefix="/api/conversations", tags=["conversations"])
+
+CHAT = "/api/conversations/chat/stream"
+Key = Annotated[str | None, Header(alias="Idempotency-Key", include_in_schema=False)]
+ConversationId = Annotated[str, Path(pattern=shapes.ID)]
+
+
+@router.post("/chat/stream", summary="Say something and follow it to its answer")
+async def chat(door: Through, body: shapes.Chat, idempotency_key: Key = None) -> Response:
+    """Server-sent events: `metadata` first and once, then `progress` and `chunk`, exactly one of `done` and `error`
+    last. The same `message_id` again joins the same turn."""
+    message_id = body.message_id or _by_key(idempotency_key) or door.new_id()
+    conversation_id = body.conversation_id or message_id
+    inbound = Inbound(
+        conversation=door.engine.conversing.place(conversation_id),
+        message_id=message_id,
+        sender=body.sender,
+        text=body.message,
+        runtime=body.runtime,
+    )
+    frames = stream(door.engine.conversing, door.engine.live, inbound, lambda: door.why_over)
+    return StreamingResponse(frames, media_type=sse.MEDIA_TYPE, headers=sse.HEADERS)
+
+
+@router.get("/{conversation_id}", response_model=ConversationView, summary="What was said in a conversation")
+async def conversation(
+    door: Through,
+    conversation_id: ConversationId,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+    before: Annotated[str | None, Query(pattern="^[0-9a-f]{64}$", description="`next` of the page before")] = None,
+) -> Response:
+    return answer(await door.engine.conversing.look(conversation_id, limit, before))
+
+
+def _by_key(key: str | None) -> str | None:
+    """Who sends a key and no id of its own means the same by it."""
+    return f"key-{hashlib.sha256(key.encode()).hexdigest()[:32]}" if key else None
