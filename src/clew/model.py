@@ -129,6 +129,12 @@ class Said:
     author: str
     text: str
     attachments: tuple[Attachment, ...] = ()
+    among: bool = False  # several people speak there, so the agent is told who this was
+
+    @property
+    def told(self) -> str:
+        """As a runtime is given it."""
+        return f"{self.author}: {self.text}" if self.among and self.text else self.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,19 @@ def note(continued: bool, declined: int) -> str:
     return " ".join(text for text, applies in ((CONTINUED, continued), (DECLINED, declined > 0)) if applies)
 
 
+def footer(elapsed: float, tokens: int, thread: str) -> str:
+    """In a chat, below each answer: `12 s · 1,234 tokens · 7F3K2M`."""
+    used = f"{tokens:,} tokens" if tokens else ""
+    return " · ".join(part for part in (seconds(elapsed), used, thread[-6:]) if part)
+
+
+def seconds(elapsed: float) -> str:
+    if elapsed < 60:
+        return f"{elapsed:.0f} s"
+    minutes, rest = divmod(int(elapsed), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
 def by_rule(why: str) -> str:
     return f"clew ({why})"
 
