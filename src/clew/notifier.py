@@ -46,7 +46,7 @@ async def notify_with(
                 surfaces=_Everywhere(_Injected(notifier)),
                 workspace=str(found.root),
             )
-            return tuple(await engine.notify(dry_run=dry_run, retry_failed=retry_failed))
+            return tuple(await engine.notify(dry_run=dry_run, retry_failed=retry_failed, alone=True))
 
 
 class _Injected:

@@ -22,6 +22,7 @@ admission = importlib.import_module("clew.engine.inbox")
 ending = importlib.import_module("clew.engine.ending")
 SEEDS = 2_000
 CHUNKS = 40
+pytestmark = pytest.mark.timeout(900)  # all of it is computing, and other programs compute too
 
 
 def test_many_seeds_are_tried_on_several_processors_and_what_breaks_is_said() -> None:

@@ -209,8 +209,8 @@ class Engine:
         await self._core.store.write(body)
         return await self.thread(thread)
 
-    async def notify(self, *, dry_run: bool = False, retry_failed: bool = False) -> list[Notified]:
-        return await notify(self._core, self._bring, dry_run=dry_run, retry_failed=retry_failed)
+    async def notify(self, *, dry_run: bool = False, retry_failed: bool = False, alone: bool = False) -> list[Notified]:
+        return await notify(self._core, self._bring, dry_run=dry_run, retry_failed=retry_failed, alone=alone)
 
     async def _bring(self, delivery: Delivery) -> None:
         name = delivery.conversation.surface if delivery.conversation else ""

@@ -126,6 +126,12 @@ def undelivered_finals(tx: Tx, *, failed: bool, after: str, limit: int) -> list[
     return [_delivery(row) for row in tx.all(sql, after, limit)]
 
 
+def sending_finals(tx: Tx) -> list[Delivery]:
+    """Answers of ended turns that are on their way; or were, where nobody is there who could send."""
+    rows = tx.all(f"SELECT {_COLUMNS} FROM deliveries WHERE state = 'sending' AND kind = 'final' ORDER BY id")
+    return [_delivery(row) for row in rows]
+
+
 def first_sent(tx: Tx, delivery: Delivery, at: int) -> bool:
     """Just before it leaves for the first time: from here on a death leaves it in doubt."""
     return _fenced(tx, delivery, "first_sent_at = coalesce(first_sent_at, ?)", at)
