@@ -35,12 +35,17 @@ class Opening:
     policy: Policy | None = None
     notify: Conversation | None = None
     bind: Conversation | None = None
+    id: str | None = None
 
     @classmethod
     def of_message(cls, inbound: Inbound) -> Opening:
         """A conversation that speaks for the first time: a chat, bound to it."""
         return cls(
-            title_of(inbound.text), runtime=inbound.runtime, workspace=inbound.workspace, bind=inbound.conversation
+            title_of(inbound.text) or ", ".join(file.name for file in inbound.attachments),
+            runtime=inbound.runtime,
+            workspace=inbound.workspace,
+            bind=inbound.conversation,
+            id=inbound.begins,
         )
 
     @classmethod
@@ -55,13 +60,14 @@ class Opening:
             new.effort,
             new.policy,
             _resolved(core, new.notify) if new.notify else None,
+            id=new.id,
         )
 
 
 def open_thread(tx: Tx, core: Core, opening: Opening) -> Thread:
     now = core.clock.now()
     thread = Thread(
-        id=core.clock.ulid(),
+        id=opening.id or core.clock.ulid(),
         kind=opening.kind,
         status=ThreadStatus.IDLE,
         title=opening.title,

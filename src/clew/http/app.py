@@ -10,7 +10,17 @@ from fastapi.routing import APIRoute
 from starlette.types import ASGIApp
 
 from clew import __version__
-from clew.http import openapi, problems, routes_chat, routes_daemon, routes_events, routes_gates, routes_threads
+from clew.http import (
+    files,
+    openapi,
+    problems,
+    routes_chat,
+    routes_daemon,
+    routes_events,
+    routes_files,
+    routes_gates,
+    routes_threads,
+)
 from clew.http.door import Door
 from clew.http.guard import Guard
 from clew.http.once import Once
@@ -20,7 +30,7 @@ from clew.token import Token
 def described_app() -> FastAPI:
     """All routes, with nothing behind them yet."""
     app = FastAPI(title="clew", version=__version__, docs_url=None, redoc_url=None)
-    for routes in (routes_daemon, routes_chat, routes_threads, routes_gates, routes_events):
+    for routes in (routes_daemon, routes_chat, routes_threads, routes_gates, routes_files, routes_events):
         app.include_router(routes.router)
     openapi.install(app)
     return app
@@ -31,7 +41,7 @@ def unix_app(door: Door) -> FastAPI:
     app = described_app()
     app.state.door = door
     app.add_middleware(Once, store=door.store, joined=(routes_chat.CHAT,))
-    problems.install(app)
+    problems.install(app, {routes_files.PATH: files.LARGEST + 1})
     return app
 
 

@@ -38,10 +38,10 @@ async def taken(paths: Sequence[str], folder: Path) -> AsyncIterator[tuple[Attac
 
 
 def _take_all(paths: Sequence[str], folder: Path) -> tuple[Attachment, ...]:
-    return tuple(_take(Path(path), folder / name) for path, name in zip(paths, _names(paths), strict=True))
+    return tuple(_take(Path(path), folder / name) for path, name in zip(paths, safe_names(paths), strict=True))
 
 
-def _names(paths: Sequence[str]) -> Iterator[str]:
+def safe_names(paths: Sequence[str]) -> Iterator[str]:
     """Names that are safe in any folder, and each its own."""
     used: set[str] = set()
     for path in paths:
