@@ -29,7 +29,7 @@ from clew.token import Token
 
 def described_app() -> FastAPI:
     """All routes, with nothing behind them yet."""
-    app = FastAPI(title="clew", version=__version__, docs_url=None, redoc_url=None)
+    app = FastAPI(title="clew", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     for routes in (routes_daemon, routes_chat, routes_threads, routes_gates, routes_files, routes_events):
         app.include_router(routes.router)
     openapi.install(app)
