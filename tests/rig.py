@@ -26,7 +26,7 @@ from clew.store.migrate import open_store
 from clew.surfaces.base import Inbox, NotSent, Outgoing, Receipt, Surface, SurfaceCan
 from clew.views import NewThread, TurnView
 
-PATIENCE = 20.0
+PATIENCE = 60.0  # seconds that anything may take at most
 
 
 @dataclass
@@ -36,11 +36,13 @@ class Room:
 
     can: SurfaceCan = field(default_factory=SurfaceCan)
     name: str = "room"
+    trouble: str = ""
     sent: list[Outgoing] = field(default_factory=list)
     edits: list[tuple[str, Outgoing]] = field(default_factory=list)
     troubles: list[NotSent] = field(default_factory=list)
     after: list[NotSent] = field(default_factory=list)
     hold: asyncio.Event | None = None
+    edited: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def texts(self) -> list[str]:
@@ -64,6 +66,7 @@ class Room:
 
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
         self.edits.append((receipt.message_id, outgoing))
+        self.edited.set()
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
         known = [number for number, sent in enumerate(self.sent, 1) if sent.id == outgoing.id]
@@ -155,6 +158,12 @@ class Rig:
 
     async def send(self, thread: str | None, text: str, *, queue: bool = False) -> Accepted:
         return await self.engine.say(Inbound(DESK, self.clock.ulid(), "ann", text, thread=thread, queue=queue))
+
+    def fall_silent(self, turn: str | None) -> None:
+        """The time that a turn may be without a sign of life is over, now."""
+        patience = self.engine._runner._works[turn or ""]._patience
+        assert patience is not None
+        patience.reschedule(asyncio.get_running_loop().time())
 
     async def scripted_session(self, thread: str | None) -> Session:
         """The session that the thread's turn runs on."""

@@ -9,7 +9,6 @@ import select
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -171,10 +170,10 @@ def test_a_start_that_was_interrupted_starts_nothing(tmp_path: Path) -> None:
 def test_it_waits_for_somebody_else_who_holds_the_store(clew: Clew) -> None:
     clew.up()
     handle = os.open(clew.home.lock, os.O_RDWR)
-    other = threading.Thread(target=fcntl.flock, args=(handle, fcntl.LOCK_EX))
-    other.start()
+    os.kill(clew.supervisor, signal.SIGSTOP)  # so that it is not quicker than the other
     clew.kill()
-    other.join()
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.kill(clew.supervisor, signal.SIGCONT)
     assert "is just being started by its supervisor" in clew.run("status").err
     os.close(handle)
     assert clew.json("up")["started"] is False

@@ -155,7 +155,7 @@ async def notify_once(home: Home, *, dry_run: bool, retry_failed: bool) -> list[
                 engine = build_engine(home, clock, settings, store, parts, incarnation, live)
                 if not dry_run:  # we hold the lock, so whoever was sending is dead
                     await store.write(lambda tx: deliveries.release_sending(tx, clock.now()))
-                return await engine.notify(dry_run=dry_run, retry_failed=retry_failed)
+                return await engine.notify(dry_run=dry_run, retry_failed=retry_failed, alone=True)
             finally:
                 await close_all(parts)
 

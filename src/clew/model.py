@@ -77,6 +77,14 @@ class DeliveryKind(StrEnum):
     REDRAW = "redraw"  # rewrites an earlier message
 
 
+class Role(StrEnum):
+    """What somebody in a chat may do."""
+
+    OWNER = "owner"  # everything
+    DRIVER = "driver"  # send, and answer gates
+    WATCHER = "watcher"  # look on
+
+
 class SuspendedBy(StrEnum):
     CUT = "cut"  # a turn was cut off and may have done things: continue or stop?
     BACKLOG = "backlog"  # messages waited too long while clew was away
@@ -121,6 +129,12 @@ class Said:
     author: str
     text: str
     attachments: tuple[Attachment, ...] = ()
+    among: bool = False  # several people speak there, so the agent is told who this was
+
+    @property
+    def told(self) -> str:
+        """As a runtime is given it."""
+        return f"{self.author}: {self.text}" if self.among and self.text else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +254,18 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who may speak on a surface."""
+
+    surface: str
+    id: str  # the platform's own
+    name: str
+    role: Role
+    added_at: int
+    added_by: str
+
+
+@dataclass(frozen=True, slots=True)
 class Inbound:
     """A message as a surface received it, before anything is decided about it."""
 
@@ -257,6 +283,7 @@ class Inbound:
     begins: str | None = None  # the id of that thread, where it was drawn before
     sender_id: str = ""  # the platform's own name for the sender; `sender` is what people call them
     direct: bool = True  # said to clew: alone with it, by a mention, by a reply or by a button
+    in_group: bool = False  # others read along
     in_thread: bool = False  # said in a thread or topic of the platform, which is a conversation of its own
     quoted: str | None = None  # the platform's id of the message that it quotes, or whose button was pressed
     pressed: bool = False  # by a button: whoever pressed it is told at once, and not by a message

@@ -46,13 +46,14 @@ async def notify_with(
                 surfaces=_Everywhere(_Injected(notifier)),
                 workspace=str(found.root),
             )
-            return tuple(await engine.notify(dry_run=dry_run, retry_failed=retry_failed))
+            return tuple(await engine.notify(dry_run=dry_run, retry_failed=retry_failed, alone=True))
 
 
 class _Injected:
     """The notifier as a surface, so that receipts, doubt and failures are the outbox's work as ever."""
 
     name = "injected"
+    trouble = ""
     can = SurfaceCan()
 
     def __init__(self, notifier: Notifier) -> None:

@@ -174,6 +174,17 @@ class WhereRow:
 
 
 @dataclass(frozen=True, slots=True)
+class PersonView:
+    """Somebody who may speak on a chat surface."""
+
+    id: str  # SURFACE:ID, the id as the platform gives it
+    name: str
+    role: str
+    added_at: int
+    added_by: str
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionView:
     id: str
     text: str

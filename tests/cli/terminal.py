@@ -69,6 +69,13 @@ class Terminal:
             assert self._read() and time.monotonic() < deadline, f"there is no {words!r}:\n{self.shown}"
         return self.shown
 
+    def find(self, pattern: str) -> str:
+        """The last that fits, once there is one."""
+        deadline = time.monotonic() + PATIENCE
+        while not (found := re.findall(pattern, self.shown)):
+            assert self._read() and time.monotonic() < deadline, f"there is no {pattern!r}:\n{self.shown}"
+        return str(found[-1])
+
     def wait(self) -> int:
         """To its end; the exit code."""
         while self._read():

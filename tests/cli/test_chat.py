@@ -93,7 +93,7 @@ def chat(clew: Clew) -> Iterator[Terminal]:
 
 def thread_of(terminal: Terminal) -> str:
     """As the line at the bottom names it."""
-    return str(re.findall(r"(01[0-9A-Z]{24}) · /help", terminal.read_until(" · /help"))[-1])
+    return terminal.find(r"(01[0-9A-Z]{24}) · /help")
 
 
 def test_what_is_typed_is_answered_above_the_prompt(chat: Terminal, clew: Clew) -> None:

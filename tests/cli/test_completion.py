@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemons import SCRIPTED, Clew, _argv
+from tests.daemons import PATIENCE, SCRIPTED, Clew, _argv
 
 
 def completed(clew: Clew, words: str, last: int) -> list[str]:
@@ -57,7 +57,9 @@ def test_the_script_of_a_shell_is_printed(clew: Clew, shell: str) -> None:
 
 @pytest.mark.parametrize("shell", [shell for shell in ("bash", "zsh", "fish") if shutil.which(shell)])
 def test_a_shell_takes_its_script(clew: Clew, shell: str) -> None:
-    done = subprocess.run([shell, "-n"], input=clew("completion", shell), capture_output=True, text=True, timeout=20)
+    done = subprocess.run(
+        [shell, "-n"], input=clew("completion", shell), capture_output=True, text=True, timeout=PATIENCE
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -81,5 +83,5 @@ def test_bash_completes_with_it(clew: Clew, tmp_path: Path) -> None:
     _clew_completion clew >/dev/null; echo "${{COMPREPLY[@]}}"
     """
     environ = {**clew._environ(), "PATH": f"{tmp_path}:/usr/bin:/bin"}
-    done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, env=environ, timeout=20)
+    done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, env=environ, timeout=PATIENCE)
     assert (done.stdout, done.stderr) == (f"{thread}\n", "")

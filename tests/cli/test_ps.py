@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from clew import lock, processes
-from tests.daemons import Clew
+from tests.daemons import PATIENCE, Clew
 
 WAITS = "print(flush=True); input()"
 
@@ -32,7 +32,7 @@ def running(**environ: str) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         process.stdin.close()
         process.stdout.close()
-        process.wait(20)
+        process.wait(PATIENCE)
 
 
 def mark(clew: Clew, *, of: str | None = None) -> str:
@@ -79,7 +79,7 @@ def test_clean_ends_what_an_earlier_daemon_left_and_nothing_else(clew: Clew) -> 
         assert not finding["ok"] and str(left.pid) in finding["detail"] and "--clean" in finding["todo"]
         cleaned = clew.run("doctor", "--clean")
         assert f"ended pid {left.pid}" in cleaned.err
-        left.wait(20)
+        left.wait(PATIENCE)
         assert [process.poll() for process in (ours, others, foreign)] == [None, None, None]
         assert left.pid not in roles(clew)
 

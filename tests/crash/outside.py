@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from clew.store import Tx, audit
+from clew.store import Tx, audit, gates
 from clew.store.sqlite import SqliteConnection
 from tests.crash.conftest import Desk
 from tests.crash.flows import Flow, ask, threads
+from tests.daemons import PATIENCE
 
 UNASKED = "has ended without being asked to"
 
@@ -44,13 +48,23 @@ def died(desk: Desk) -> int:
 
 def unfinished(database: Path) -> list[str]:
     """Rows that are not over, though nobody is there any more who could bring them to an end."""
-    raw = sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)
-    try:
-        tx = Tx(SqliteConnection(raw))
-        gates = tx.all("SELECT code, state FROM gates WHERE state IN ('open', 'answered')")
-        return [*audit.unfinished(tx), *audit.ended_without_owing(tx), *(f"gate {dict(row)}" for row in gates)]
-    finally:
-        raw.close()
+    with reading(database) as tx:
+        asked = tx.all("SELECT code, state FROM gates WHERE state IN ('open', 'answered')")
+        return [*audit.unfinished(tx), *audit.ended_without_owing(tx), *(f"gate {dict(row)}" for row in asked)]
+
+
+def wait_sent(database: Path, gate: str) -> None:
+    """Until the answer to a gate has left. That is no event: it is looked for until it is written down."""
+    deadline = time.monotonic() + PATIENCE
+    with reading(database) as tx:
+        while (found := gates.get(tx, gate)) is None or found.sent_at is None:
+            assert time.monotonic() < deadline, found
+
+
+@contextmanager
+def reading(database: Path) -> Iterator[Tx]:
+    with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as raw:
+        yield Tx(SqliteConnection(raw))
 
 
 def _last_answer(desk: Desk, thread: Any) -> str:
@@ -60,10 +74,10 @@ def _last_answer(desk: Desk, thread: Any) -> str:
 def _check_runs(desk: Desk, folder: Path) -> None:
     """At most one run per yes, and what may be a repeat was announced as one before the yes to it."""
     runs = _lines(folder / "runs")
-    gates = [gate for thread in threads(desk) for gate in ask(desk, "gates", thread=thread["id"])]
-    yes = [gate for gate in gates if gate["answered_by"]]
-    assert runs <= len(yes) and bool(runs) == bool(gates), (runs, gates)
-    assert runs <= 1 or any("may already have run" in gate["warning"] for gate in yes), gates
+    asked = [gate for thread in threads(desk) for gate in ask(desk, "gates", thread=thread["id"])]
+    yes = [gate for gate in asked if gate["answered_by"]]
+    assert runs <= len(yes) and bool(runs) == bool(asked), (runs, asked)
+    assert runs <= 1 or any("may already have run" in gate["warning"] for gate in yes), asked
 
 
 def _lines(log: Path) -> int:

@@ -15,7 +15,9 @@ from tests.crash.mischief import between, instead, repair
 from tests.daemons import Clew
 
 VERSION = '#!/bin/sh\n[ "$1" = --version ] && echo codex-cli 99.0.0 && exit 0\n'
-HASTY = "start_timeout = 2\nrequest_timeout = 4\ninterrupt_timeout = 1"
+# Short, and yet longer than a Codex that lives ever takes on a machine that is busy.
+HASTY = "request_timeout = 10\ninterrupt_timeout = 3"
+SILENCE = "[turns]\nsilence = 10"
 
 
 def codex(clew: Clew) -> int:
@@ -40,12 +42,12 @@ def test_a_codex_that_talks_strangely_is_understood_all_the_same(tmp_path: Path,
         assert b"does not know item/mindReading/request" in (tmp_path / "notes").read_bytes()
 
 
-@pytest.mark.parametrize(("does", "words"), [("echo no licence >&2; exit 3", "no licence"), ("exec sleep 600", "2 s")])
+@pytest.mark.parametrize(("does", "words"), [("echo no licence >&2; exit 3", "no licence"), ("exec sleep 600", "15 s")])
 def test_a_codex_that_does_not_start_is_told_once_and_the_next_message_finds_it_repaired(
     tmp_path: Path, does: str, words: str
 ) -> None:
     command = instead(tmp_path, f"{VERSION}{does}\n")
-    with open_desk(tmp_path, codex=f"{command}\n{HASTY}") as desk:
+    with open_desk(tmp_path, codex=f"{command}\nstart_timeout = 15") as desk:
         desk.clew.up()
         [answer] = told(desk, post(desk, "m1", "!text one"))
         assert words in answer
@@ -67,7 +69,7 @@ def test_a_codex_that_is_killed_in_mid_sentence_is_started_again_and_the_answer_
 
 
 def test_a_codex_that_is_frozen_is_replaced_and_the_person_is_told_once(tmp_path: Path) -> None:
-    with open_desk(tmp_path, codex=HASTY, more="[turns]\nsilence = 2") as desk:
+    with open_desk(tmp_path, codex=HASTY, more=SILENCE) as desk:
         desk.clew.up()
         accepted = post(desk, "m1", "!hold here")
         desk.model.wait_held("here")
@@ -108,15 +110,15 @@ def test_a_model_in_trouble_is_told_once_and_the_thread_goes_on(desk: Desk, trou
 
 
 def test_a_slow_model_that_shows_signs_of_life_is_waited_for(tmp_path: Path) -> None:
-    with open_desk(tmp_path, more="[turns]\nsilence = 1") as desk:
+    with open_desk(tmp_path, more=SILENCE) as desk:
         desk.clew.up()
-        [answer] = told(desk, post(desk, "m1", "!slow 8 250"))
-        assert len(answer.split()) == 8
+        [answer] = told(desk, post(desk, "m1", "!slow 50 250"))
+        assert len(answer.split()) == 50
 
 
 def test_a_model_that_is_down_is_told_once_and_the_task_goes_on_when_it_is_back(tmp_path: Path) -> None:
     nowhere = "http://127.0.0.1:9/v1"  # where nobody listens
-    with open_desk(tmp_path, more="[turns]\nsilence = 2", model_url=nowhere) as desk:
+    with open_desk(tmp_path, more=SILENCE, model_url=nowhere) as desk:
         desk.clew.up()
         accepted = desk.clew.json("start", "!text done", "--notify", "webhook:x", "--workspace", str(tmp_path))
         [answer] = told(desk, accepted)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.crash.conftest import Desk
+from tests.crash.outside import wait_sent
 from tests.daemons import Clew
 
 BEFORE = ("gate.asked-not-stored", "gate.stored-not-shown")
@@ -152,6 +153,7 @@ def test_a_codex_that_is_frozen_has_not_taken_the_yes_and_nobody_says_allowed(de
     pid = codex(desk.clew)
     os.kill(pid, signal.SIGSTOP)
     desk.clew("approve", gate["code"])
+    wait_sent(desk.clew.home.database, gate["id"])
     assert desk.clew.json("gates", gate["id"])["state"] == "answered" and runs(log) == 0
     os.kill(pid, signal.SIGKILL)
     [again] = [each for each in say_yes_until_done(desk.clew, thread) if each["id"] != gate["id"]]

@@ -15,12 +15,12 @@ from clew.engine import runner
 from clew.errors import RuntimeLost, RuntimeTrouble, StoreError
 from clew.model import Attachment, Fate, Inbound, Said, ThreadKind
 from clew.runtimes.base import Seat, Session
-from clew.store import Tx, audit, items, turns
+from clew.store import Tx, audit, deliveries, items, turns
 from clew.store.items import Item
 from clew.store.migrate import open_store
 from clew.store.sqlite import WriterThread
 from clew.surfaces.base import Never, TryAgain
-from tests.rig import Rig, patient
+from tests.rig import PATIENCE, Rig, Room, patient
 
 
 async def test_a_stop_before_the_turn_has_begun_is_heard_when_it_has(tmp_path: Path) -> None:
@@ -65,11 +65,12 @@ async def test_a_runtime_that_is_lost_while_it_opens_is_tried_again(tmp_path: Pa
 
 
 async def test_what_was_heard_before_a_silence_is_not_said_again(tmp_path: Path) -> None:
-    async with Rig(tmp_path, config=patient(silence=0.3)) as rig:
+    async with Rig(tmp_path, config=patient()) as rig:
         accepted = await rig.say("!hold for-ever")
         await rig.held("for-ever")
         await rig.say("also this", id="m2")
         await rig.saw("steer.sent")
+        rig.fall_silent(accepted.turn)
         turn = await rig.ended(accepted.turn)
         kinds = rig.kinds(accepted.thread)
     assert turn.state == "failed" and "steer.queued" not in kinds
@@ -165,6 +166,31 @@ async def test_what_failed_and_is_put_off_again_goes_on_by_itself(tmp_path: Path
         await rig.engine.notify(retry_failed=True)
         await rig.delivered(f"{accepted.turn}:final")
     assert rig.room.texts == ["hi"]
+
+
+async def test_a_plain_stop_just_after_an_end_leaves_nothing_on_its_way(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        for number in range(5):
+            accepted = await rig.say(f"!text {number}", room=str(number))
+        await rig.ended(accepted.turn)
+        await rig.engine.settle(PATIENCE)
+    idle = Rig(tmp_path)
+    assert await idle.store.read(deliveries.sending_finals) == []
+    await idle.kill()
+
+
+async def test_what_a_dead_daemon_was_sending_is_told_by_a_dry_run_where_none_runs(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(hold=asyncio.Event())) as rig:
+        accepted = await rig.say("!text hi")
+        await rig.ended(accepted.turn)
+        await rig.until(lambda entry: entry.kind == "delivery.owed")
+        while not await rig.store.read(deliveries.sending_finals):
+            pass
+    idle = Rig(tmp_path)
+    (would,) = await idle.engine.notify(dry_run=True, alone=True)
+    assert (would.delivery, would.state) == (f"{accepted.turn}:final", "would send")
+    assert await idle.engine.notify(dry_run=True) == []
+    await idle.kill()
 
 
 async def test_a_notice_to_a_client_that_asks_for_itself_is_not_left_waiting(tmp_path: Path) -> None:

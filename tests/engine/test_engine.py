@@ -241,8 +241,10 @@ async def test_threads_run_beside_each_other_as_many_as_configured(tmp_path: Pat
 
 
 async def test_a_model_that_gives_no_sign_of_life_ends_the_turn_with_words(tmp_path: Path) -> None:
-    async with Rig(tmp_path, config=patient(silence=0.05)) as rig:
+    async with Rig(tmp_path, config=patient(silence=60)) as rig:
         accepted = await rig.say("!text half\n!hold for-ever")
+        await rig.held("for-ever")
+        rig.fall_silent(accepted.turn)
         turn = await rig.ended(accepted.turn)
         await rig.delivered(f"{accepted.turn}:final")
     assert turn.state == "failed" and "no sign of life" in (turn.error or "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from clew.engine.shell import WRAPPERS
 from clew.errors import BadInput
 from clew.store import Tx
 from clew.store import rules as rows
-from clew.store.sqlite import SqliteConnection, connect
+from clew.store.sqlite import SqliteConnection
 from tests.engine.test_shell import ALWAYS_ASKS, NOT_PLAIN
 
 NOW = 1_000_000
@@ -541,7 +542,7 @@ def test_the_page_about_rules_lists_all_that_is_safe_and_all_that_always_asks() 
 
 @pytest.fixture
 def tx() -> Tx:
-    connection: SqliteConnection = connect(":memory:")
+    connection = SqliteConnection(sqlite3.connect(":memory:", isolation_level=None))
     connection.script(
         "CREATE TABLE rules (id TEXT PRIMARY KEY, effect TEXT NOT NULL, kind TEXT NOT NULL, pattern TEXT NOT NULL,"
         " scope TEXT NOT NULL, place TEXT NOT NULL, until BIGINT, created_at BIGINT, created_by TEXT);"

@@ -20,7 +20,7 @@ from clew.store import audit, bindings, inbox, turns
 from clew.store.threads import Filter
 from clew.surfaces.base import InDoubt, Outgoing, Receipt, SurfaceCan, TryAgain
 from clew.views import GateView
-from tests.rig import Rig, Room, patient
+from tests.rig import PATIENCE, Rig, Room, patient
 
 
 async def test_01_never_silent(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ async def test_04_owed_with_the_end(tmp_path: Path) -> None:
             )
         )
         rig.scripted.holds.release("door")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             await heard.said.wait()
         state = (await rig.engine.turn(first.turn or "")).state
         ended = await rig.store.read(audit.ended_without_owing)

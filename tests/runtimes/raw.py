@@ -24,7 +24,7 @@ from clew.runtimes.process import Child, spawn
 from clew.scripted_model import ScriptedModel
 
 E = TypeVar("E")
-GUARD = 30.0  # seconds: only so that a broken test ends
+GUARD = 60.0  # seconds: only so that a broken test ends
 
 
 class RawCodex:

@@ -21,6 +21,7 @@ admission = importlib.import_module("clew.engine.inbox")
 ending = importlib.import_module("clew.engine.ending")
 SEEDS = 2_000
 CHUNKS = 40
+pytestmark = pytest.mark.timeout(900)  # all of it is computing, and other programs compute too
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

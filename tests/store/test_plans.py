@@ -33,6 +33,7 @@ HOT: dict[str, Callable[[Tx], object]] = {
     "what a dead daemon was sending": lambda tx: deliveries.release_sending(tx, 1),
     "what has not arrived": lambda tx: deliveries.undelivered_finals(tx, failed=True, after="", limit=10),
     "what has not arrived yet": lambda tx: deliveries.undelivered_finals(tx, failed=False, after="", limit=10),
+    "what is on its way": deliveries.sending_finals,
     "what was put off": lambda tx: deliveries.hasten(tx, 1),
     "receipts": lambda tx: deliveries.of_thread(tx, "x"),
     "a piece of history": lambda tx: nodes.back_from(tx, "x", 10),

@@ -185,7 +185,7 @@ async def test_a_reader_sees_one_moment_while_the_writer_goes_on(path: Path) -> 
     def slowly(tx: Tx) -> tuple[int, int]:
         first = len(_names(tx))
         loop.call_soon_threadsafe(began.set)
-        go_on.wait(20)
+        go_on.wait(60)
         return first, len(_names(tx))
 
     reading = asyncio.create_task(store.read(slowly))
@@ -222,3 +222,43 @@ def test_the_writer_is_durable(path: Path) -> None:
     assert writer._connection.all("PRAGMA synchronous", ())[0][0] == 2  # type: ignore[index]
     assert writer._connection.all("PRAGMA journal_mode", ())[0][0] == "wal"  # type: ignore[index]
     writer.close()
+
+
+async def test_a_file_that_is_removed_stays_readable_and_no_empty_one_takes_its_place(path: Path) -> None:
+    store = open_store(path, SystemClock())
+    await store.write(lambda tx: _note(tx, "a"))
+    path.unlink()
+    assert await asyncio.gather(*(store.read(_names) for _ in range(8))) == [["a"]] * 8
+    assert not path.exists()
+    await _close(store)
+
+
+@pytest.mark.parametrize("first", ["a read", "a write"])
+async def test_of_a_file_that_is_replaced_everything_is_kept_and_nothing_more_is_done(path: Path, first: str) -> None:
+    store = open_store(path, SystemClock())
+    await store.write(lambda tx: _note(tx, "a"))
+    await _close(open_store(path.with_name("other.db"), SystemClock()))
+    path.with_name("other.db").rename(path)
+    other = path.read_bytes()
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"was replaced while clew runs. What it had is kept in .*clew.db.kept-1"):
+            await (store.read(_names) if first == "a read" else store.write(lambda tx: _note(tx, "b")))
+    await _close(store)
+    assert path.read_bytes() == other and not path.with_name("clew.db.kept-2").exists()
+    for name, names in (("clew.db", []), ("clew.db.kept-1", ["a"])):
+        again = open_store(path.with_name(name), SystemClock())
+        assert await again.read(_names) == names
+        await _close(again)
+
+
+async def test_what_a_file_that_is_gone_left_behind_is_no_part_of_the_next(path: Path) -> None:
+    store = open_store(path, SystemClock())
+    await store.write(lambda tx: _note(tx, "a"))
+    wal = path.with_name("clew.db-wal").read_bytes()
+    await _close(store)
+    path.unlink()
+    path.with_name("clew.db-wal").write_bytes(wal)
+    store = open_store(path, SystemClock())
+    assert await store.read(_names) == []
+    assert path.with_name("clew.db-wal.left").read_bytes() == wal
+    await _close(store)

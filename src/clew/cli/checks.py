@@ -12,6 +12,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from clew.errors import ClewError
 from clew.home import Home
 from clew.store import Tx, log
 from clew.store.migrate import migrations, version
-from clew.store.sqlite import connect, explain
+from clew.store.sqlite import SqliteConnection, connect, explain
 
 LITTLE = 200 << 20  # bytes of free disk space
 CLOCK_SLACK = 60_000  # milliseconds that two clocks may differ
@@ -133,13 +134,11 @@ def _newest_entry(home: Home) -> int:
     """Zero where there is no store, or one that cannot be read: that is a finding of its own."""
     if not home.database.exists():
         return 0
-    connection = connect(home.database, read_only=True)
     try:
-        return log.newest(Tx(connection))[1]
+        with closing(connect(home.database, read_only=True).raw) as raw:
+            return log.newest(Tx(SqliteConnection(raw)))[1]
     except sqlite3.Error:
         return 0
-    finally:
-        connection.raw.close()
 
 
 def _socket(home: Home, settings: config.Config) -> Finding:
@@ -262,7 +261,8 @@ def _plugins(home: Home, settings: config.Config) -> Finding:
 
 def _surfaces(home: Home, settings: config.Config) -> Finding:
     hooks = sorted(settings.surfaces.webhook)
-    detail = ", ".join(["local", *(f"webhook:{name}" for name in hooks)])
+    telegram = ["telegram"] if settings.surfaces.telegram.is_on else []
+    detail = ", ".join(["local", *telegram, *(f"webhook:{name}" for name in hooks)])
     todo = None
     if hooks and settings.http.port is None:
         todo = "webhooks can only send: set `port` under [http] so that they can receive"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from threading import Thread
+from threading import Event, Thread
 from types import FrameType
 
 from clew.cli.screen import Screen
@@ -19,7 +19,8 @@ class CtrlC:
     def __init__(self, screen: Screen, client: Client) -> None:
         self._screen = screen
         self._client = client
-        self._thread: str | None = None
+        self._thread = ""
+        self._is_named = Event()
         self._is_asked = False
         self._behind_the_key = "\n" if sys.stderr.isatty() else ""  # a terminal shows ^C
         signal.signal(signal.SIGINT, self._pressed)
@@ -27,24 +28,20 @@ class CtrlC:
     def stops(self, thread: str) -> None:
         """From now on it is this one that is stopped."""
         self._thread = thread
-        if self._is_asked:
-            self._ask()
+        self._is_named.set()
 
     def _pressed(self, number: int, frame: FrameType | None) -> None:
         if self._is_asked:
-            come_back = f"clew watch {self._thread} comes back to it" if self._thread else "clew threads shows it"
-            self._screen.say(f"{self._behind_the_key}left it; {come_back}")
+            back = f"watch {self._thread} comes back to it" if self._thread else "threads tells whether it was begun"
+            self._screen.say(f"{self._behind_the_key}left it; clew {back}")
             raise KeyboardInterrupt
         self._is_asked = True
-        if self._thread is not None:
-            self._ask()
-
-    def _ask(self) -> None:
         Thread(target=self._stop, daemon=True).start()  # a handler that writes itself would break into what is written
 
     def _stop(self) -> None:
         self._screen.say(f"{self._behind_the_key}stopping the turn… (Ctrl-C again does not wait for its end)")
+        self._is_named.wait()
         try:
-            self._client.post("threads", str(self._thread), "stop")
+            self._client.post("threads", self._thread, "stop")
         except ClewError as error:
             self._screen.say(f"clew: {error.message}")

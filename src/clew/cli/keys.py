@@ -8,7 +8,7 @@ import termios
 from collections.abc import Sequence
 from contextlib import suppress
 from select import select
-from threading import Thread
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from clew.cli.asking import keep_secrets, press
@@ -34,6 +34,7 @@ class Keys:
         self._sees: tuple[Any, ...] = ()
         self._woken, self._wake = os.pipe()
         self._reading: Thread | None = None
+        self._telling = Lock()
 
     def at_gate(self, sees: Sequence[Any]) -> bool:
         """Whether to leave, because nobody is there who could answer."""
@@ -49,7 +50,8 @@ class Keys:
             self._screen.aside(f"  {press(sees)}", PLAIN)
             self._begin()
         os.write(self._wake, b"!")
-        return False
+        with self._telling:  # what comes of an answer is shown behind the words that it was given
+            return False
 
     def _begin(self) -> None:
         if self._reading is None:
@@ -72,7 +74,8 @@ class Keys:
             line = os.read(terminal, LONGEST)
         text = line.decode("utf-8", "replace").strip()
         if text:
-            self._screen.say(self._tell(text, sees))
+            with self._telling:
+                self._screen.say(self._tell(text, sees))
         elif not line:
             self._screen.say("clew gates lists what waits; clew approve and clew deny answer it")
         return bool(line)

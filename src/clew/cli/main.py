@@ -47,6 +47,8 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "deny": ("gates", "Say no to a gate."),
         "answer": ("gates", "Answer a question of the agent."),
         "rules": ("rules", "What agents may do without asking."),
+        "pair": ("people", "Let somebody in who has a code."),
+        "people": ("people", "Who may speak in chats."),
     },
     "Daemon": {
         "up": ("daemon", "Start the daemon."),

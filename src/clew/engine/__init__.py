@@ -22,6 +22,7 @@ from clew.engine.live import Live
 from clew.engine.notify import notify
 from clew.engine.outbox import Outbox
 from clew.engine.patience import Patience
+from clew.engine.people import People
 from clew.engine.pruning import Pruning
 from clew.engine.recovery import Recovery
 from clew.engine.runner import Runner
@@ -83,6 +84,7 @@ class Engine:
         self._outbox = Outbox(self._core)
         self.inbox = Admission(self._core)
         self.waiting = Waiting(self._core, self.inbox)
+        self.people = People(self._core)
         self.conversing = Conversing(self._core, self.inbox, sessions)
         self._patience = Patience(self._core)
         self._pruning = Pruning(self._core)
@@ -207,8 +209,8 @@ class Engine:
         await self._core.store.write(body)
         return await self.thread(thread)
 
-    async def notify(self, *, dry_run: bool = False, retry_failed: bool = False) -> list[Notified]:
-        return await notify(self._core, self._bring, dry_run=dry_run, retry_failed=retry_failed)
+    async def notify(self, *, dry_run: bool = False, retry_failed: bool = False, alone: bool = False) -> list[Notified]:
+        return await notify(self._core, self._bring, dry_run=dry_run, retry_failed=retry_failed, alone=alone)
 
     async def _bring(self, delivery: Delivery) -> None:
         name = delivery.conversation.surface if delivery.conversation else ""
@@ -263,7 +265,7 @@ class Engine:
         return [self._surface(name, pending.get(name, 0)) for name in sorted(self._core.surfaces)]
 
     def _surface(self, name: str, pending: int) -> SurfaceView:
-        reason = self._surface_trouble.get(name) or self._outbox.down.get(name) or ""
+        reason = self._surface_trouble.get(name) or self._core.surfaces[name].trouble or self._outbox.down.get(name, "")
         return SurfaceView(name, "down" if reason else "up", reason, pending)
 
 

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, count, takewhile
 
 from clew.asking import Decision, Gate, GateKind, GateState
+from clew.engine import buttons
 from clew.engine.choices import choices
 from clew.engine.core import Core
-from clew.engine.owing import owe, owed_to
-from clew.model import Conversation, Delivery, DeliveryKind, DeliveryState, Thread, Turn
+from clew.engine.owing import owe, owed_to, pressable
+from clew.model import Button, Conversation, Delivery, DeliveryKind, DeliveryState, Thread, Turn
 from clew.seen import exactly, shortened
 from clew.store import Tx, deliveries, gates, threads, turns
 
@@ -28,9 +29,10 @@ def show(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
         return
     card = _gathering(tx, core, turn) or f"{gate.id}:{DeliveryKind.ASK}"
     gates.set_card(tx, gate.id, card, where)
-    text = drawn(gates.on_card(tx, card), thread.workspace)
-    if not deliveries.rewrite(tx, card, text):
-        owe(tx, core, turn, DeliveryKind.ASK, where, text, id=card, after=GATHER)
+    shown = gates.on_card(tx, card)
+    text, pressed = drawn(shown, thread.workspace), buttons.of_card(shown, thread.workspace)
+    if not deliveries.rewrite(tx, card, text, pressable(core, where, pressed)):
+        owe(tx, core, turn, DeliveryKind.ASK, where, text, id=card, after=GATHER, buttons=pressed)
 
 
 def show_again(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
@@ -54,13 +56,13 @@ def _redraw(tx: Tx, core: Core, gate: Gate, copy: Delivery, where: Conversation)
     turn, thread = turns.get(tx, gate.turn), threads.get(tx, gate.thread)
     assert turn is not None and thread is not None
     shown = gates.on_card(tx, copy.id) or [gate]
-    text = drawn(shown, thread.workspace)
+    text, pressed = drawn(shown, thread.workspace), buttons.of_card(shown, thread.workspace)
     if copy.state is DeliveryState.PENDING and copy.first_sent_at is None:
-        _redraw_unsent(tx, copy.id, shown, text)
+        _redraw_unsent(tx, copy.id, shown, text, pressable(core, where, pressed))
     elif _can_edit(core, where):
         deliveries.supersede_edits(tx, copy.id)
         change = _unused(tx, f"{copy.id}:{gate.code}:{gate.state}")
-        owe(tx, core, turn, DeliveryKind.REDRAW, where, text, id=change, edits=copy.id)
+        owe(tx, core, turn, DeliveryKind.REDRAW, where, text, id=change, edits=copy.id, buttons=pressed)
     elif copy.id == gate.card and gate.state in (GateState.TAKEN, GateState.VOID, GateState.EXPIRED):
         owe(tx, core, turn, DeliveryKind.NOTICE, where, line(gate), id=f"{gate.id}:{gate.state}")
 
@@ -74,7 +76,8 @@ def _say_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None:
     if turn is None or thread is None or gate.where is None:
         return
     text = f"{head}\n{drawn([gate], thread.workspace)}"
-    owe(tx, core, turn, DeliveryKind.NOTICE, gate.where, text, id=_unused(tx, f"{gate.id}:{name}"))
+    pressed = buttons.of_card([gate], thread.workspace)
+    owe(tx, core, turn, DeliveryKind.NOTICE, gate.where, text, id=_unused(tx, f"{gate.id}:{name}"), buttons=pressed)
 
 
 def _copies(tx: Tx, gate: Gate) -> list[str]:
@@ -192,10 +195,10 @@ def _gathering(tx: Tx, core: Core, turn: Turn) -> str | None:
     return card.id if card is not None and is_kept else None
 
 
-def _redraw_unsent(tx: Tx, card: str, shown: Sequence[Gate], text: str) -> None:
+def _redraw_unsent(tx: Tx, card: str, shown: Sequence[Gate], text: str, pressed: Sequence[Button]) -> None:
     deliveries.supersede_edits(tx, card)  # from when it was about to leave: they would undo what it says now
     if any(gate.state is GateState.OPEN for gate in shown):
-        deliveries.rewrite(tx, card, text)
+        deliveries.rewrite(tx, card, text, pressed)
     else:
         deliveries.supersede(tx, card)
 

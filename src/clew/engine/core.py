@@ -55,6 +55,10 @@ class Core:
         except BadInput:
             return False
 
+    def allowed(self, surface: str) -> tuple[str, ...]:
+        """Who may speak there because the config says so."""
+        return tuple(getattr(getattr(self.config.surfaces, surface, None), "allow", ()))
+
     @property
     def default_policy(self) -> Policy:
         return Policy(self.config.threads.policy)

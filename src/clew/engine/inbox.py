@@ -8,9 +8,12 @@ from dataclasses import dataclass, replace
 from clew import crash
 from clew.engine import words
 from clew.engine.answering import at_gates
+from clew.engine.commands import obey
 from clew.engine.core import Core
 from clew.engine.ending import queue_turn
 from clew.engine.life import Opening, open_thread
+from clew.engine.owing import owe_words
+from clew.engine.people import refused
 from clew.engine.suspended import CLEW, answer_suspended, hold_backlog
 from clew.model import (
     Accepted,
@@ -23,7 +26,7 @@ from clew.model import (
     Thread,
     ThreadStatus,
 )
-from clew.store import Tx, bindings, gates, inbox, threads, turns
+from clew.store import Tx, bindings, deliveries, gates, inbox, places, threads, turns
 from clew.store.inbox import Arrival
 from clew.text import clean
 
@@ -44,13 +47,21 @@ class Admission:
         seen = repeated(tx, inbound)
         if seen is not None:
             return seen
+        if not is_meant(tx, inbound):
+            return Accepted(Fate.REFUSED, None, None)  # people talk among themselves: it is no message to clew
         arrival = self._fate(tx, inbound)
         return write_fate(tx, self.core, inbound, arrival)
 
     def _fate(self, tx: Tx, inbound: Inbound) -> Arrival:
         if not inbound.text.strip() and not inbound.attachments:
             return Arrival(Fate.REFUSED, None, None, words.EMPTY)
-        name = inbound.thread or bindings.bound(tx, inbound.conversation)
+        if (stranger := refused(tx, self.core, inbound)) is not None:
+            return stranger
+        meaning = obey(tx, self.core, inbound)
+        if isinstance(meaning, Arrival):
+            return meaning
+        inbound = meaning or inbound
+        name = inbound.thread or quoted(tx, inbound) or bindings.bound(tx, inbound.conversation)
         thread = threads.get(tx, name) if name else None
         if name and thread is None:
             return Arrival(Fate.REFUSED, None, None, f"There is no thread {name}; `clew threads` lists them.")
@@ -59,7 +70,7 @@ class Admission:
             return meant
         if meant is not None:
             return self.pass_on(tx, meant, threads.get(tx, meant.thread or ""))
-        return self.pass_on(tx, inbound, thread or open_thread(tx, self.core, Opening.of_message(inbound)))
+        return self.pass_on(tx, inbound, thread or open_thread(tx, self.core, _opening(tx, inbound)))
 
     def pass_on(self, tx: Tx, inbound: Inbound, thread: Thread | None) -> Arrival:
         """For the agent, whatever it looks like; its sender hears what still waits."""
@@ -98,6 +109,26 @@ class Admission:
         return inbound.sent_at is not None and self.core.clock.now() - inbound.sent_at > limit
 
 
+def _opening(tx: Tx, inbound: Inbound) -> Opening:
+    return Opening.of_message(inbound, places.get(tx, inbound.conversation))
+
+
+def is_meant(tx: Tx, inbound: Inbound) -> bool:
+    """Said to clew, or in a thread of the platform where clew works."""
+    return inbound.direct or (inbound.in_thread and bindings.bound(tx, inbound.conversation) is not None)
+
+
+def quoted(tx: Tx, inbound: Inbound) -> str | None:
+    """The thread of the answer that is quoted, or of the message: that is meant, whatever is bound here."""
+    if inbound.quoted is None:
+        return None
+    delivery = deliveries.by_receipt(tx, inbound.conversation, inbound.quoted)
+    if delivery is not None and delivery.thread:
+        return delivery.thread
+    said_before = inbox.find(tx, inbound.conversation, inbound.quoted)
+    return said_before.thread if said_before else None
+
+
 def repeated(tx: Tx, inbound: Inbound) -> Accepted | None:
     """What became of this message the first time, if there was one."""
     first = inbox.find(tx, inbound.conversation, inbound.message_id)
@@ -109,6 +140,7 @@ def repeated(tx: Tx, inbound: Inbound) -> Accepted | None:
 
 def write_fate(tx: Tx, core: Core, inbound: Inbound, arrival: Arrival) -> Accepted:
     inbox.record(tx, inbound, arrival, core.clock.now())
+    owe_words(tx, core, inbound, arrival)
     if arrival.thread is not None:
         tx.log(arrival.thread, arrival.turn, "message.accepted", core.clock.now(), fate=arrival.fate)
     turn = turns.get(tx, arrival.turn) if arrival.turn else None
@@ -128,4 +160,4 @@ def said(inbound: Inbound) -> Said:
     """Nobody but clew speaks in clew's name."""
     author = clean(inbound.sender)
     named = f"{author} (a sender)" if author.strip().lower() == CLEW else author
-    return Said(inbound.message_id, named, clean(inbound.text), inbound.attachments)
+    return Said(inbound.message_id, named, clean(inbound.text), inbound.attachments, inbound.in_group)

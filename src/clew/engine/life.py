@@ -16,6 +16,7 @@ from clew.errors import BadInput, NotFound, Refused
 from clew.model import ENDED, Conversation, Inbound, Thread, ThreadKind, ThreadStatus, Turn
 from clew.runtimes.base import ForkPoint
 from clew.store import Tx, bindings, nodes, threads, turns
+from clew.store.places import Place
 from clew.text import clean
 from clew.views import NewThread
 
@@ -38,12 +39,13 @@ class Opening:
     id: str | None = None
 
     @classmethod
-    def of_message(cls, inbound: Inbound) -> Opening:
-        """A conversation that speaks for the first time: a chat, bound to it."""
+    def of_message(cls, inbound: Inbound, place: Place) -> Opening:
+        """A conversation that speaks for the first time: a chat, bound to it, as was said there that it should be."""
         return cls(
             title_of(inbound.text) or ", ".join(file.name for file in inbound.attachments),
-            runtime=inbound.runtime,
-            workspace=inbound.workspace,
+            runtime=place.runtime or inbound.runtime,
+            model=place.model,
+            workspace=place.workspace or inbound.workspace,
             bind=inbound.conversation,
             id=inbound.begins,
         )
@@ -55,7 +57,7 @@ class Opening:
             clean(new.title or "").strip() or title_of(new.text) or ", ".join(file.name for file in new.attachments),
             new.kind,
             _known_runtime(core, new.runtime),
-            _real_folder(new.workspace) if new.workspace else None,
+            real_folder(new.workspace) if new.workspace else None,
             new.model,
             new.effort,
             new.policy,
@@ -195,7 +197,7 @@ def _known_runtime(core: Core, name: str | None) -> str | None:
     return name
 
 
-def _real_folder(path: str) -> str:
+def real_folder(path: str) -> str:
     folder = Path(path).expanduser()
     if not folder.is_absolute() or not folder.is_dir():
         raise BadInput(f"The workspace {path} is not a folder; give the full path of one that exists.")

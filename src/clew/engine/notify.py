@@ -18,9 +18,11 @@ PAGE = 100
 
 
 async def notify(
-    core: Core, notifier: Notifier, *, dry_run: bool = False, retry_failed: bool = False
+    core: Core, notifier: Notifier, *, dry_run: bool = False, retry_failed: bool = False, alone: bool = False
 ) -> list[Notified]:
-    done: list[Notified] = []
+    """`alone`: no daemon runs, so what is on its way is nobody's, and would be sent."""
+    left = await core.store.read(deliveries.sending_finals) if alone and dry_run else []
+    done = [_would_send(delivery) for delivery in left]
     after = ""
     while True:
         page = await core.store.read(

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -30,6 +31,7 @@ class Outbox:
         self.down: dict[str, str] = {}  # surfaces that are out of reach, and why
         self._downs: dict[str, int] = {}  # and how often in a row
         self._on_the_way: set[asyncio.Task[None]] = set()
+        self._claiming = {name: asyncio.Lock() for name in core.surfaces}
         self._ahead = self._clocks_apart()
 
     def committed(self, entries: Sequence[Entry]) -> None:
@@ -50,9 +52,13 @@ class Outbox:
                     group.create_task(self._serve(surface))
 
     async def settle(self, grace: float) -> None:
-        """Let what is on its way arrive, so that a plain stop leaves nothing in doubt."""
-        if self._on_the_way:
-            await asyncio.wait(set(self._on_the_way), timeout=grace)
+        """Let what is on its way arrive, and nothing more leave, so that a plain stop leaves nothing in doubt."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                for claiming in self._claiming.values():
+                    await claiming.acquire()
+                if self._on_the_way:
+                    await asyncio.wait(set(self._on_the_way))
 
     async def deliver(self, delivery: Delivery, surface: Surface) -> None:
         """Send one claimed delivery and write down what came of it."""
@@ -81,12 +87,13 @@ class Outbox:
         async with asyncio.TaskGroup() as group:
             while True:
                 wake.clear()
-                claimed, due = await self._claim(surface, PARALLEL - len(on_the_way))
-                for delivery in claimed:
-                    task = group.create_task(self.deliver(delivery, surface))
-                    on_the_way.add(task)
-                    self._on_the_way.add(task)
-                    task.add_done_callback(arrived)
+                async with self._claiming[surface.name]:
+                    claimed, due = await self._claim(surface, PARALLEL - len(on_the_way))
+                    for delivery in claimed:
+                        task = group.create_task(self.deliver(delivery, surface))
+                        on_the_way.add(task)
+                        self._on_the_way.add(task)
+                        task.add_done_callback(arrived)
                 await self._sleep(wake, None if len(on_the_way) >= PARALLEL else due)
 
     async def _sleep(self, wake: asyncio.Event, due: int | None) -> None:
@@ -143,6 +150,8 @@ class Outbox:
     async def _edit(self, delivery: Delivery, earlier: str, surface: Surface) -> Receipt | None:
         """Doing it twice is doing it once. None: there is nothing to rewrite."""
         receipt = await self._receipt(earlier)
+        if receipt is not None and await self._is_answer(receipt):
+            return None  # a send in doubt was settled by making it the answer
         if receipt is not None and surface.can.edit:
             await surface.edit(receipt, outgoing_of(delivery))
             crash.point("outbox.edited-not-recorded")
@@ -163,8 +172,8 @@ class Outbox:
         return await surface.send(_noted(outgoing, words.POSSIBLE_REPEAT))
 
     async def _placeholder(self, delivery: Delivery) -> Receipt | None:
-        if delivery.kind is not DeliveryKind.FINAL:
-            return None
+        if delivery.id != f"{delivery.turn}:{DeliveryKind.FINAL}":
+            return None  # a later part of an answer would take the place of the first
         return await self._receipt(f"{delivery.turn}:{DeliveryKind.PLACEHOLDER}")
 
     async def _receipt(self, name: str) -> Receipt | None:
@@ -172,6 +181,10 @@ class Outbox:
         if row is None or row.message_id is None or row.conversation is None:
             return None
         return Receipt(row.conversation, row.message_id)
+
+    async def _is_answer(self, receipt: Receipt) -> bool:
+        where, id = receipt.conversation, receipt.message_id
+        return await self._core.store.read(lambda tx: deliveries.is_answer(tx, where, id))
 
     async def _leaving(self, delivery: Delivery) -> None:
         """Written before it leaves: from here on, a death means doubt."""

@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clew.engine.core import Core
-from clew.model import Button, Conversation, Delivery, DeliveryKind, DeliveryState, Thread, Turn
+from clew.engine.split import size, split
+from clew.model import Button, Conversation, Delivery, DeliveryKind, DeliveryState, Inbound, Thread, Turn
 from clew.store import Tx, deliveries
+from clew.store.inbox import Arrival
 
 
 def owed_to(core: Core, thread: Thread, turn: Turn) -> Conversation | None:
@@ -51,6 +53,44 @@ def owe(
     )
     if deliveries.owe(tx, delivery) and state is DeliveryState.PENDING and where is not None:
         tx.log(turn.thread, turn.id, "delivery.owed", now, surface=where.surface)
+
+
+def owe_final(tx: Tx, core: Core, turn: Turn, where: Conversation | None, body: str, note: str) -> None:
+    """The answer; where it is too long for one message of its surface, in parts, each with an identity of its own."""
+    parts = _parts(core, where, body, note)
+    for number, text in enumerate(parts, 1):
+        id = f"{turn.id}:{DeliveryKind.FINAL}" + (f":{number}" if number > 1 else "")
+        small = note if number == len(parts) else ""
+        owe(tx, core, turn, DeliveryKind.FINAL, where, text, note=small, id=id)
+
+
+def _parts(core: Core, where: Conversation | None, body: str, note: str) -> list[str]:
+    surface = core.surfaces.get(where.surface) if where else None
+    if surface is None or surface.can.max_length is None:
+        return [body]
+    room = surface.can.max_length - size(note, surface.can.units) - 2
+    return [part.shown for part in split(body, room, surface.can.units)]
+
+
+def owe_words(tx: Tx, core: Core, inbound: Inbound, arrival: Arrival) -> None:
+    """What became of a message, for its sender; where its surface is a chat, since others hand it back themselves."""
+    surface = core.surfaces.get(inbound.conversation.surface)
+    if surface is None or not surface.can.chat or inbound.pressed or not arrival.words:
+        return
+    now, where, thread = core.clock.now(), inbound.conversation, arrival.thread or ""
+    words = Delivery(
+        id=f"{inbound.message_id}@{where}:words",
+        kind=DeliveryKind.NOTICE,
+        thread=thread,
+        turn=arrival.turn,
+        conversation=where,
+        body=arrival.words,
+        state=DeliveryState.PENDING,
+        created_at=deliveries.behind(tx, thread, where, now),
+        due_at=now,
+    )
+    if deliveries.owe(tx, words):
+        tx.log(thread, arrival.turn, "delivery.owed", now, surface=where.surface)
 
 
 def pressable(core: Core, where: Conversation | None, buttons: Sequence[Button]) -> tuple[Button, ...]:

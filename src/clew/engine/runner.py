@@ -17,6 +17,7 @@ from clew.engine.gates import close_gate, open_gate
 from clew.engine.giving import give_answers
 from clew.engine.progress import Progress, advance, gate_item, is_sign_of_life
 from clew.engine.sessions import Sessions
+from clew.engine.showing import show
 from clew.errors import RuntimeLost, RuntimeTrouble
 from clew.events import (
     Activity,
@@ -110,6 +111,7 @@ class Runner:
             self._steer(work, nudges),
             give_answers(self._core, work.turn.id, work.session, work.asked, nudges.answer),
             work.keep_writing(),
+            show(self._core, work.turn, lambda: work.progress, work.moved),
         )
         control = [asyncio.create_task(task) for task in beside]
         try:
@@ -227,11 +229,16 @@ class _Work:
         self._progress = Progress()
         self._unsaved: set[str] = set()
         self._grown = asyncio.Event()
+        self.moved = asyncio.Event()  # what can be seen from afar has changed
         self._patience: asyncio.Timeout | None = None
         self.hurried = False
         self.asked: set[str] = set()  # references of gates that the runtime has told us about
         self.on_started: Callable[[], None] = lambda: None
         self.on_asked: Callable[[], None] = lambda: None
+
+    @property
+    def progress(self) -> Progress:
+        return self._progress
 
     @property
     def stands(self) -> bool:
@@ -335,6 +342,7 @@ class _Work:
             )
             return
         item = self._progress.items[event.item]
+        self.moved.set()
         await self._store(*self._unwritten(), item, told=item)
 
     async def _begun(self, runtime_turn: str) -> None:

@@ -3,7 +3,7 @@ answers what was asked; it never guesses a yes."""
 
 from __future__ import annotations
 
-from clew.engine import words
+from clew.engine import buttons, words
 from clew.engine.core import Core
 from clew.engine.ending import drop, log_status, queue_continuation, queue_turn
 from clew.engine.owing import owe, owed_to
@@ -41,6 +41,7 @@ def hold_backlog(tx: Tx, core: Core, name: str) -> None:
         owed_to(core, thread, waiting[-1]),
         question,
         id=f"{waiting[0].id}:backlog",
+        buttons=buttons.ASKS[SuspendedBy.BACKLOG],
     )
 
 

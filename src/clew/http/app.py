@@ -11,7 +11,6 @@ from starlette.types import ASGIApp
 
 from clew import __version__
 from clew.http import (
-    files,
     openapi,
     problems,
     routes_chat,
@@ -19,18 +18,28 @@ from clew.http import (
     routes_events,
     routes_files,
     routes_gates,
+    routes_people,
     routes_threads,
 )
 from clew.http.door import Door
 from clew.http.guard import Guard
 from clew.http.once import Once
+from clew.kept import LARGEST
 from clew.token import Token
 
 
 def described_app() -> FastAPI:
     """All routes, with nothing behind them yet."""
     app = FastAPI(title="clew", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
-    for routes in (routes_daemon, routes_chat, routes_threads, routes_gates, routes_files, routes_events):
+    for routes in (
+        routes_daemon,
+        routes_chat,
+        routes_threads,
+        routes_gates,
+        routes_people,
+        routes_files,
+        routes_events,
+    ):
         app.include_router(routes.router)
     openapi.install(app)
     return app
@@ -41,7 +50,7 @@ def unix_app(door: Door) -> FastAPI:
     app = described_app()
     app.state.door = door
     app.add_middleware(Once, store=door.store, joined=(routes_chat.CHAT,))
-    problems.install(app, {routes_files.PATH: files.LARGEST + 1})
+    problems.install(app, {routes_files.PATH: LARGEST + 1})
     return app
 
 

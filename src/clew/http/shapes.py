@@ -97,6 +97,12 @@ class AcceptAll(Body):
     sender: Name = "you"
 
 
+class Pair(Body):
+    code: Annotated[str, Field(min_length=1, max_length=64)]
+    role: Literal["owner", "driver", "watcher"] = "driver"
+    sender: Name = "you"
+
+
 class NewRule(Body):
     effect: Literal["allow", "ask", "deny"]
     pattern: Pattern

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from clew.errors import BadInput, ClewError, NotFound
-from clew.http.files import LARGEST, safe_names
+from clew.kept import LARGEST, safe_names
 from clew.model import Attachment
 from clew.views import UploadView
 

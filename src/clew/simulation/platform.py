@@ -95,6 +95,7 @@ class SimulatedSurface:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self.can = CLASSES[platform.kind]
+        self.trouble = ""
         self.alive = True
 
     def resolve(self, address: str) -> Conversation:

@@ -23,6 +23,10 @@ def bound(tx: Tx, where: Conversation) -> str | None:
     return row["thread"] if row else None
 
 
+def unbind(tx: Tx, where: Conversation) -> None:
+    tx.run("DELETE FROM bindings WHERE surface = ? AND address = ?", where.surface, where.address)
+
+
 def keep_continuity(tx: Tx, thread: str, runtime: str, continuity: Continuity) -> None:
     """From here on the runtime comes back by this; where it was to be forked from is done with."""
     tx.run(

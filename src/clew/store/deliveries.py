@@ -126,6 +126,12 @@ def undelivered_finals(tx: Tx, *, failed: bool, after: str, limit: int) -> list[
     return [_delivery(row) for row in tx.all(sql, after, limit)]
 
 
+def sending_finals(tx: Tx) -> list[Delivery]:
+    """Answers of ended turns that are on their way; or were, where nobody is there who could send."""
+    rows = tx.all(f"SELECT {_COLUMNS} FROM deliveries WHERE state = 'sending' AND kind = 'final' ORDER BY id")
+    return [_delivery(row) for row in rows]
+
+
 def first_sent(tx: Tx, delivery: Delivery, at: int) -> bool:
     """Just before it leaves for the first time: from here on a death leaves it in doubt."""
     return _fenced(tx, delivery, "first_sent_at = coalesce(first_sent_at, ?)", at)
@@ -183,6 +189,11 @@ def rewrite(tx: Tx, delivery: str, body: str, buttons: Sequence[Button] = ()) ->
     """Other words for what has not begun to leave."""
     sql = "UPDATE deliveries SET body = ?, buttons = ? WHERE id = ? AND state = 'pending' AND first_sent_at IS NULL"
     return tx.run(sql, body, _encode(buttons), delivery) == 1
+
+
+def is_answer(tx: Tx, where: Conversation, message_id: str) -> bool:
+    sql = "SELECT 1 FROM deliveries WHERE surface = ? AND address = ? AND message_id = ? AND kind = 'final' LIMIT 1"
+    return tx.one(sql, where.surface, where.address, message_id) is not None
 
 
 def by_receipt(tx: Tx, where: Conversation, message_id: str) -> Delivery | None:

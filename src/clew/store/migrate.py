@@ -12,6 +12,7 @@ from clew.clock import Clock
 from clew.errors import StoreError
 from clew.store.base import Store
 from clew.store.sqlite import SqliteConnection, WriterThread, connect, explain
+from clew.store.sqlite_file import put_aside_logs
 
 
 def open_store(path: Path, clock: Clock) -> Store:
@@ -86,13 +87,14 @@ def _make(path: Path, clock: Clock) -> str:
         left.unlink(missing_ok=True)
     store_id = _bring_up(fresh, clock, copy=None)
     crash.point("store.made-not-named")
+    put_aside_logs(path)
     fresh.rename(path)
     _sync(path.parent)
     return store_id
 
 
 def _bring_up(path: Path, clock: Clock, copy: Path | None) -> str:
-    connection = connect(path)
+    connection = connect(path, create=True)
     try:
         if copy is not None:
             _copy(connection, copy)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import queue
 import sqlite3
 import threading
@@ -18,11 +17,11 @@ from typing import Any, TypeVar
 from clew import crash
 from clew.errors import StoreError
 from clew.store.base import Body, Entry, Row, Tx
+from clew.store.sqlite_file import OpenFile
 
 T = TypeVar("T")
 SERIAL = "INTEGER PRIMARY KEY AUTOINCREMENT"
 _log = logging.getLogger(__name__)
-REMOVED = 74  # the exit code after the file was removed and put back
 _BATCH = 256
 _READERS = 2
 
@@ -48,9 +47,10 @@ class SqliteConnection:
             self.raw.execute(statement)
 
 
-def connect(path: Path | str, *, read_only: bool = False) -> SqliteConnection:
-    """Durable by default: WAL, and an fsync at every commit."""
-    raw = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10.0)
+def connect(path: Path, *, read_only: bool = False, create: bool = False) -> SqliteConnection:
+    """Durable by default: WAL, and an fsync at every commit. A file that is not there is made only on purpose."""
+    name = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+    raw = sqlite3.connect(name, uri=True, isolation_level=None, check_same_thread=False, timeout=10.0)
     raw.execute("PRAGMA busy_timeout = 10000")
     raw.execute("PRAGMA synchronous = FULL")
     if read_only:
@@ -60,6 +60,13 @@ def connect(path: Path | str, *, read_only: bool = False) -> SqliteConnection:
     raw.execute("PRAGMA cache_size = -16000")
     raw.execute("PRAGMA temp_store = MEMORY")
     return SqliteConnection(raw)
+
+
+def _reader(path: Path) -> SqliteConnection:
+    """With the file and its log open, so that it needs no name any more."""
+    connection = connect(path, read_only=True)
+    connection.all("SELECT 1 FROM sqlite_master LIMIT 1", ())
+    return connection
 
 
 def explain(error: sqlite3.Error, path: Path | str) -> StoreError:
@@ -98,9 +105,11 @@ class WriterThread:
         self._path = path
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._connection = connect(path)
-        self._file = _identity(path)
-        self._local = threading.local()
-        self._opened: list[SqliteConnection] = []
+        self._idle: queue.SimpleQueue[SqliteConnection] = queue.SimpleQueue()
+        self._opened = [_reader(path) for _ in range(_READERS)]  # now: later the name may be another file's
+        for connection in self._opened:
+            self._idle.put(connection)
+        self._file = OpenFile(path)
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="clew-reader")
         self._thread = threading.Thread(target=self._work, name="clew-writer", daemon=True)
         self._thread.start()
@@ -122,14 +131,14 @@ class WriterThread:
             connection.raw.close()
 
     def _read(self, body: Body[T]) -> T:
-        connection: SqliteConnection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = connect(self._path, read_only=True)
-            self._opened.append(connection)
+        connection = self._idle.get()
         try:
+            self._file.check(connection.raw, to_write=False)
             return _snapshot(connection, body)
         except sqlite3.Error as error:
             raise explain(error, self._path) from error
+        finally:
+            self._idle.put(connection)
 
     def _work(self) -> None:
         while (first := self._jobs.get()) is not None:
@@ -143,6 +152,8 @@ class WriterThread:
             _answer(batch)
 
     def _reopen(self) -> None:
+        if not self._file.is_there():
+            return  # what has the name now is another file
         with contextlib.suppress(sqlite3.Error):
             self._connection.raw.close()
         with contextlib.suppress(sqlite3.Error):
@@ -163,7 +174,7 @@ class WriterThread:
 
     def _commit(self, batch: list[_Job]) -> None:
         try:
-            self._see_to_the_file()
+            self._file.check(self._connection.raw, to_write=True)
             self._connection.raw.execute("BEGIN IMMEDIATE")
             for job in batch:
                 _run_in_savepoint(self._connection, job)
@@ -175,41 +186,6 @@ class WriterThread:
         except sqlite3.Error as error:
             _fail(batch, explain(error, self._path))
             _roll_back(self._connection)
-
-    def _see_to_the_file(self) -> None:
-        """A file that was removed lives on as long as it is open, and everything in it would end with this process. So
-        it is put back, whole, and the process ends at once: the next one opens it as after any other crash."""
-        now = _identity(self._path)
-        if now == self._file:
-            return
-        if now is not None:
-            raise StoreError(f"{self._path} was replaced while clew runs: `clew restart` goes on with the new file")
-        put_back(self._connection, self._path)
-        _log.critical("%s was removed while clew runs; it was put back, and clew starts anew", self._path)
-        os._exit(REMOVED)
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
-def put_back(connection: SqliteConnection, path: Path) -> None:
-    """The content of an open store, under a name that is free again. Raises StoreError."""
-    copy = path.with_name(f"{path.name}.back")
-    try:
-        copy.unlink(missing_ok=True)
-        with contextlib.closing(sqlite3.connect(copy)) as target:
-            connection.raw.backup(target)
-        copy.chmod(0o600)
-        for left in ("-wal", "-shm"):  # of the file that was removed
-            path.with_name(f"{path.name}{left}").unlink(missing_ok=True)
-        copy.rename(path)
-    except (OSError, sqlite3.Error) as error:
-        raise StoreError(f"{path} was removed while clew runs, and cannot be put back: {error}") from error
 
 
 def _run_in_savepoint(connection: SqliteConnection, job: _Job) -> None:

@@ -38,6 +38,7 @@ class SurfaceCan:
     edit: bool = False
     edit_every: float = 2.0  # seconds between two edits of one message that the platform bears
     buttons: int = 0  # how many a message may have
+    prefix: str = "/"  # what a command may begin with; "/!" where the platform eats a leading slash
     threads: bool = False  # `open_thread` can make one
     files: int = 0  # bytes of a file that may be sent along; 0: none
     read_back: bool = False  # `find` can look for a message that may have been sent
@@ -103,6 +104,10 @@ class Surface(Protocol):
 
     @property
     def can(self) -> SurfaceCan: ...
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing comes in now, for a person who looks; empty while all is well."""
 
     def resolve(self, address: str) -> Conversation:
         """The conversation that a person's `SURFACE:ADDRESS` means, or that this surface gave itself.

@@ -111,6 +111,7 @@ class LocalSurface:
     """`announce` gives a delivery to the terminals that watch its thread, and says whether there was one."""
 
     name = "local"
+    trouble = ""
     can = SurfaceCan()
 
     def __init__(self, announce: Callable[[Outgoing], bool], desktop: Desktop | None = None) -> None:

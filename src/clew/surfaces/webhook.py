@@ -103,6 +103,7 @@ class WebhookSurface:
     """
 
     name = "webhook"
+    trouble = ""
     can = SurfaceCan(idempotency_window=float("inf"))
 
     def __init__(self, config: Mapping[str, WebhookConfig], clock: Clock) -> None:

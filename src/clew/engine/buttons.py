@@ -1,0 +1,61 @@
+"""What can be pressed below a message. A button says what a person could have typed, so that it means the same
+everywhere. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clew.asking import Gate, GateKind, GateState
+from clew.engine.choices import Word, choices
+from clew.model import Button, SuspendedBy
+from clew.seen import exactly
+
+LABEL = 40  # characters
+
+_LABELS = {
+    Word.ACCEPT: ("✅ Allow", "y"),
+    Word.THREAD: ("Allow in this thread", "thread"),
+    Word.RULE: ("", "rule"),
+    Word.DECLINE: ("🚫 Decline", "n"),
+    Word.CANCEL: ("⏹ Decline and stop", "stop"),
+}
+ASKS = {
+    SuspendedBy.CUT: (Button("▶ Continue", "continue"), Button("⏹ Stop", "stop")),
+    SuspendedBy.BACKLOG: (Button("▶ Run all", "run all"), Button("Merge", "merge"), Button("Skip", "skip")),
+    SuspendedBy.FAILURE: (),
+}
+
+
+def of_card(shown: Sequence[Gate], workspace: str) -> tuple[Button, ...]:
+    """For what is open on it: every choice where there is one gate, yes and no where there are several."""
+    waiting = [gate for gate in shown if gate.state is GateState.OPEN]
+    if len(waiting) == 1:
+        return _one(waiting[0], workspace)
+    approvals = [gate for gate in waiting if gate.asked.kind is not GateKind.QUESTION]
+    each = [button for gate in approvals for button in _yes_and_no(gate)]
+    return (*each, Button("✅ Allow all", "yes all")) if len(approvals) > 1 else tuple(each)
+
+
+def _one(gate: Gate, workspace: str) -> tuple[Button, ...]:
+    questions = gate.asked.questions
+    if gate.asked.kind is not GateKind.QUESTION:
+        return tuple(_approval(gate, choice.word, choice.label) for choice in choices(gate, workspace))
+    if len(questions) != 1 or questions[0].several or questions[0].secret:
+        return ()
+    return tuple(
+        Button(_short(option), f"{gate.code} {number}") for number, option in enumerate(questions[0].options, 1)
+    )
+
+
+def _approval(gate: Gate, word: Word, label: str) -> Button:
+    shown, says = _LABELS[word]
+    return Button(shown or _short(label), f"{gate.code} {says}")
+
+
+def _yes_and_no(gate: Gate) -> tuple[Button, Button]:
+    return Button(f"✅ {gate.code}", f"{gate.code} y"), Button(f"🚫 {gate.code}", f"{gate.code} n")
+
+
+def _short(text: str) -> str:
+    shown = exactly(text, lines=False)
+    return shown if len(shown) <= LABEL else f"{shown[: LABEL - 1]}…"

@@ -1,0 +1,266 @@
+"""Commands in chats, English and 中文: a word with a slash at the beginning of a message. Each either does something
+and has words for it, or is another way to say what is then treated as said. What only looks like one goes to the
+agent."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from clew.engine import life
+from clew.engine.core import Core
+from clew.engine.tell import Tell
+from clew.errors import BadInput, ClewError, NotFound, Refused
+from clew.model import Conversation, Fate, Inbound, Thread
+from clew.store import Tx, bindings, deliveries, gates, places, threads, turns
+from clew.store.inbox import Arrival
+from clew.store.threads import Damaged, Filter
+
+LISTED = 10  # threads
+_COMMAND = re.compile(r"\s*[/!](\w+)(?:@\w+)?(?:\s+(.*))?\s*", re.DOTALL)
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A command that was given: the rest of its line, where, and the thread that is bound there."""
+
+    tx: Tx
+    core: Core
+    inbound: Inbound
+    rest: str
+    thread: Thread | None
+    tell: Tell
+
+    @property
+    def where(self) -> Conversation:
+        return self.inbound.conversation
+
+    def bound(self) -> Thread:
+        if self.thread is None:
+            raise Refused(self.tell("no_thread"))
+        return self.thread
+
+    def needs(self, what: str) -> str:
+        if not self.rest:
+            raise BadInput(self.tell("needs", what=what))
+        return self.rest
+
+
+Obey = Callable[[Order], str | Inbound]
+
+
+def obey(tx: Tx, core: Core, inbound: Inbound) -> Arrival | Inbound | None:
+    """None: it is no command. An Inbound: it means this."""
+    surface = core.surfaces.get(inbound.conversation.surface)
+    found = _COMMAND.fullmatch(inbound.text)
+    if found is None or surface is None or not surface.can.chat or inbound.text.lstrip()[0] not in surface.can.prefix:
+        return None
+    word, rest = found[1].lower(), (found[2] or "").strip()
+    tell = Tell(bool(_CHINESE.search(inbound.text)))
+    if word not in COMMANDS:
+        return _unknown(word, rest, tell)
+    name = bindings.bound(tx, inbound.conversation)
+    thread = threads.get(tx, name) if name else None
+    try:
+        done = COMMANDS[word](Order(tx, core, inbound, rest, thread, tell))
+    except ClewError as error:
+        return Arrival(Fate.REFUSED, name, None, error.message)
+    return done if isinstance(done, Inbound) else Arrival(Fate.COMMAND, name, None, done)
+
+
+def _unknown(word: str, rest: str, tell: Tell) -> Arrival | None:
+    """A slip of the finger is said; a path, or an agent's own command, is for the agent."""
+    near = difflib.get_close_matches(word, COMMANDS, 1, 0.75)
+    return Arrival(Fate.REFUSED, None, None, tell("unknown", word=word, near=near[0])) if near and not rest else None
+
+
+def _new(order: Order) -> str | Inbound:
+    bindings.unbind(order.tx, order.where)
+    return replace(order.inbound, text=order.rest, quoted=None) if order.rest else order.tell("new")
+
+
+def _threads(order: Order) -> str:
+    found = _listed(order.tx)
+    if not found:
+        return order.tell("no_threads")
+    lines = [f"{number}. {_line(order, each)}" for number, each in enumerate(found, 1)]
+    return "\n".join([*lines, order.tell("resume_how")])
+
+
+def _listed(tx: Tx) -> list[threads.Seen]:
+    return threads.page(tx, Filter(limit=LISTED))
+
+
+def _line(order: Order, seen: threads.Seen) -> str:
+    row = seen.thread
+    if isinstance(row, Damaged):
+        return f"{row.id} ({row.reason})"
+    here = " ←" if order.thread is not None and row.id == order.thread.id else ""
+    return f"{row.title} ({'running' if seen.live_turn else row.status}, {row.id[-6:]}){here}"
+
+
+def _resume(order: Order) -> str:
+    """Coming back to a thread: it is bound here, whatever its status."""
+    found = _listed(order.tx)
+    row = _by_number(found, order.rest) if len(order.rest) < 3 else _by_id(order.tx, order.rest)
+    if row is None:
+        raise NotFound(order.tell("no_such_thread", name=order.rest or "1"))
+    bindings.bind(order.tx, order.where, row.id, order.core.clock.now())
+    return order.tell("resumed", title=row.title)
+
+
+def _by_number(found: list[threads.Seen], number: str) -> Thread | None:
+    place = int(number or 1) - 1 if (number or "1").isdecimal() else -1
+    row = found[place].thread if 0 <= place < len(found) else None
+    return None if isinstance(row, Damaged) else row
+
+
+def _by_id(tx: Tx, id: str) -> Thread | None:
+    found = threads.matching(tx, id.upper())
+    ends = [seen.thread for seen in _listed(tx) if seen.thread.id.endswith(id.upper())]
+    names = found if len(found) == 1 else [row.id for row in ends]
+    return threads.get(tx, names[0]) if len(names) == 1 else None
+
+
+def _fork(order: Order) -> str:
+    new = life.fork(order.tx, order.core, order.bound(), None, order.rest or None)
+    bindings.bind(order.tx, order.where, new, order.core.clock.now())
+    return order.tell("forked")
+
+
+def _stop(order: Order) -> str:
+    life.ask_stop(order.tx, order.core, order.bound(), order.inbound.sender)
+    return order.tell("stopping")
+
+
+def _queue(order: Order) -> Inbound:
+    return replace(order.inbound, text=order.needs("TEXT"), queue=True)
+
+
+def _status(order: Order) -> str:
+    thread = order.bound()
+    running, queued = turns.live(order.tx, thread.id), turns.count_queued(order.tx, thread.id)
+    open_now = ", ".join(gate.code for gate in gates.open_in(order.tx, thread.id))
+    lines = [
+        f"{thread.title} ({thread.id})",
+        f"{'running' if running else thread.status}, {thread.runtime}, {thread.workspace}",
+        *([order.tell("queued", count=queued)] if queued else []),
+        *([order.tell("waits", codes=open_now)] if open_now else []),
+        *([thread.suspend_message] if thread.suspend_message and not running else []),
+    ]
+    return "\n".join(lines)
+
+
+def _where(order: Order) -> str:
+    rows = [row for row in deliveries.of_thread(order.tx, order.bound().id, 30) if row.kind == "final"][-5:]
+    lines = [f"{row.state}: {row.conversation or '-'}" + (f" ({row.error})" if row.error else "") for row in rows]
+    return "\n".join(lines) or order.tell("nothing_sent")
+
+
+def _gates(order: Order) -> str:
+    found = gates.all_open(order.tx, 20)
+    return "\n".join(f"{gate.code}: {gate.asked.title[:120]}" for gate in found) or order.tell("no_gates")
+
+
+def _approve(order: Order) -> Inbound:
+    return replace(order.inbound, text=f"{order.needs('CODE')} y")
+
+
+def _deny(order: Order) -> Inbound:
+    code, _, reason = order.needs("CODE").partition(" ")
+    return replace(order.inbound, text=f"{code} n {reason}".strip())
+
+
+def _answer(order: Order) -> Inbound:
+    return replace(order.inbound, text=order.needs("CODE …"))
+
+
+def _home(order: Order) -> str:
+    places.set_home(order.tx, order.where)
+    return order.tell("home", surface=order.where.surface)
+
+
+def _runtime(order: Order) -> str:
+    known = sorted(order.core.runtimes)
+    if not order.rest:
+        now = places.get(order.tx, order.where).runtime or order.core.config.threads.runtime
+        return order.tell("runtime_is", name=now, known=", ".join(known))
+    if order.rest not in known:
+        raise BadInput(order.tell("no_runtime", name=order.rest, known=", ".join(known)))
+    places.put(order.tx, order.where, "runtime", order.rest)
+    return order.tell("from_now", what=order.rest)
+
+
+def _model(order: Order) -> str:
+    if not order.rest:
+        return order.tell("model_is", name=places.get(order.tx, order.where).model or "-")
+    places.put(order.tx, order.where, "model", order.rest[:200])
+    return order.tell("from_now", what=order.rest[:200])
+
+
+def _dir(order: Order) -> str:
+    if not order.rest:
+        return order.thread.workspace if order.thread else _folder_here(order)
+    folder = life.real_folder(order.rest)
+    places.put(order.tx, order.where, "workspace", folder)
+    return order.tell("from_now", what=folder)
+
+
+def _folder_here(order: Order) -> str:
+    return places.get(order.tx, order.where).workspace or order.core.workspace
+
+
+def _done(order: Order) -> str:
+    life.finish(order.tx, order.core, order.bound())
+    return order.tell("done")
+
+
+def _help(order: Order) -> str:
+    return order.tell("help")
+
+
+_ENGLISH: Mapping[str, Obey] = {
+    "new": _new,
+    "threads": _threads,
+    "resume": _resume,
+    "fork": _fork,
+    "stop": _stop,
+    "queue": _queue,
+    "status": _status,
+    "where": _where,
+    "gates": _gates,
+    "approve": _approve,
+    "deny": _deny,
+    "answer": _answer,
+    "home": _home,
+    "runtime": _runtime,
+    "model": _model,
+    "dir": _dir,
+    "done": _done,
+    "help": _help,
+    "start": _help,  # what Telegram says for people when they open a bot
+}
+_ALSO = {
+    "新建": "new",
+    "会话": "threads",
+    "继续": "resume",
+    "分叉": "fork",
+    "停止": "stop",
+    "排队": "queue",
+    "状态": "status",
+    "回执": "where",
+    "待办": "gates",
+    "同意": "approve",
+    "拒绝": "deny",
+    "回答": "answer",
+    "主页": "home",
+    "代理": "runtime",
+    "模型": "model",
+    "目录": "dir",
+    "完成": "done",
+    "帮助": "help",
+}
+COMMANDS: Mapping[str, Obey] = {**_ENGLISH, **{word: _ENGLISH[name] for word, name in _ALSO.items()}}

@@ -1,0 +1,115 @@
+"""Who may speak: nobody, unless the config names them or somebody at the desk has confirmed their code. A watcher may
+look on; a driver may also send and answer; an owner may also say who else may. It never looks at what is said."""
+
+from __future__ import annotations
+
+from clew.engine import words
+from clew.engine.core import Core
+from clew.errors import BadInput, NotFound, Refused
+from clew.model import Fate, Inbound, Person, Role
+from clew.store import Tx
+from clew.store import people as rows
+from clew.store.inbox import Arrival
+from clew.text import clean
+from clew.views import PersonView
+
+LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # thirty-two, none that is mistaken for another
+LENGTH = 8
+LASTS = 3600 * 1000  # milliseconds
+PENDING = 20  # codes that one surface gives out in that time
+FAILURES = 5  # in a row, after which no code is taken for LASTS
+
+
+def role_of(tx: Tx, core: Core, inbound: Inbound) -> Role | None:
+    """None: nobody knows them."""
+    surface = core.surfaces.get(inbound.conversation.surface)
+    if surface is None or not surface.can.chat:
+        return Role.OWNER  # a door of its own, with a key of its own
+    if not inbound.sender_id:
+        return None
+    person = rows.get(tx, surface.name, inbound.sender_id)
+    if person is not None:
+        return person.role
+    return Role.DRIVER if inbound.sender_id in core.allowed(surface.name) else None
+
+
+def refused(tx: Tx, core: Core, inbound: Inbound) -> Arrival | None:
+    """None: they may speak."""
+    role = role_of(tx, core, inbound)
+    if role is None:
+        return Arrival(Fate.REFUSED, None, None, _to_a_stranger(tx, core, inbound))
+    if role is Role.WATCHER:
+        return Arrival(Fate.REFUSED, None, None, words.WATCHER)
+    return None
+
+
+def _to_a_stranger(tx: Tx, core: Core, inbound: Inbound) -> str:
+    """A code, once an hour, and only where nobody else reads it."""
+    surface, now = inbound.conversation.surface, core.clock.now()
+    asked = rows.asked_at(tx, surface, inbound.sender_id)
+    if not inbound.sender_id or inbound.in_group or rows.count_asked(tx, surface, now - LASTS) >= PENDING:
+        return words.STRANGER
+    if asked is not None and now - LASTS < asked <= now:
+        return ""  # they have been told
+    code = _code(core)
+    rows.ask(tx, surface, inbound.sender_id, clean(inbound.sender), code, now)
+    return words.pairing(code)
+
+
+def _code(core: Core) -> str:
+    drawn = int(core.clock.token(), 16)
+    return "".join(LETTERS[(drawn >> (5 * place)) % 32] for place in range(LENGTH))
+
+
+class People:
+    """The door for those at the desk."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    async def all(self) -> list[PersonView]:
+        return await self._core.store.read(lambda tx: [_view(person) for person in rows.all_people(tx)])
+
+    async def pair(self, code: str, role: Role, by: str) -> PersonView:
+        """Raises Refused where the code is wrong or too old, or too many were."""
+        now = self._core.clock.now()
+
+        def body(tx: Tx) -> PersonView | str:
+            failed, locked = rows.failures(tx)
+            if now < locked <= now + LASTS:
+                return f"Too many wrong codes were given; try again in {(locked - now) // 60_000 + 1} min."
+            found = rows.take(tx, code.strip().upper(), now - LASTS)
+            if found is None:
+                failed += 1
+                rows.set_failures(tx, failed % FAILURES, now + LASTS if failed >= FAILURES else 0)
+                return f"There is no code {code}; it lasts an hour, and a new message there gives a new one."
+            rows.set_failures(tx, 0, 0)
+            surface, id, name = found
+            person = Person(surface, id, name, role, now, by)
+            rows.add(tx, person)
+            return _view(person)
+
+        paired = await self._core.store.write(body)  # a wrong code is written down too, so it is no exception in there
+        if isinstance(paired, str):
+            raise Refused(paired)
+        return paired
+
+    async def remove(self, name: str) -> PersonView:
+        """`SURFACE:ID`. Raises NotFound."""
+        surface, _, id = name.partition(":")
+        if not id:
+            raise BadInput(f"{name!r} names nobody; give SURFACE:ID, as `clew people` shows it.")
+
+        def body(tx: Tx) -> PersonView:
+            person = rows.get(tx, surface, id)
+            if person is None:
+                raise NotFound(f"There is no {name} among those who may speak; `clew people` lists them.")
+            rows.remove(tx, surface, id)
+            return _view(person)
+
+        return await self._core.store.write(body)
+
+
+def _view(person: Person) -> PersonView:
+    name = f"{person.surface}:{person.id}"
+    return PersonView(name, person.name, person.role, person.added_at, person.added_by)

@@ -1,0 +1,60 @@
+"""What clew says to a command, in the language of the command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    is_chinese: bool
+
+    def __call__(self, name: str, /, **given: object) -> str:
+        english, chinese = SENTENCES[name]
+        return (chinese if self.is_chinese else english).format(**given)
+
+
+SENTENCES: Mapping[str, tuple[str, str]] = {
+    "new": ("The next message here begins a new thread.", "这里的下一条消息将开启新会话。"),
+    "no_thread": (
+        "No thread is bound here; say something to begin one, or /threads and /resume.",
+        "这里还没有会话；直接说话即可开始，或用 /会话 和 /继续。",
+    ),
+    "needs": ("Say it as: the command, then {what}.", "用法：命令后面写 {what}。"),
+    "unknown": (
+        "There is no /{word}; did you mean /{near}? /help lists all.",
+        "没有 /{word} 这个命令；是不是 /{near}？/帮助 列出全部命令。",
+    ),
+    "no_threads": ("There are no open threads; say something to begin one.", "没有进行中的会话；直接说话即可开始。"),
+    "resume_how": ("/resume NUMBER goes on with one here.", "/继续 编号 即可在这里继续。"),
+    "no_such_thread": ("There is no thread {name}; /threads lists them.", "没有会话 {name}；/会话 列出全部。"),
+    "resumed": ("Here you talk to: {title}", "现在这里是会话：{title}"),
+    "forked": (
+        "A fork of it is bound here now; the old thread stays as it is.",
+        "已分叉，这里现在是新会话；原会话保持不变。",
+    ),
+    "stopping": ("Stopping it.", "正在停止。"),
+    "queued": ("{count} queued.", "排队中：{count} 条。"),
+    "waits": ("Waits for you: {codes}", "等你答复：{codes}"),
+    "nothing_sent": ("Nothing was sent yet.", "还没有发送过答复。"),
+    "no_gates": ("Nothing waits for you.", "没有等你答复的事项。"),
+    "home": (
+        "This is the home of {surface} now: what has no better place comes here.",
+        "这里现在是 {surface} 的主页：没有别处可去的消息会发到这里。",
+    ),
+    "runtime_is": ("New threads here run on {name}; there are: {known}.", "这里的新会话使用 {name}；可选：{known}。"),
+    "no_runtime": ("There is no runtime {name}; there are: {known}.", "没有名为 {name} 的代理；可选：{known}。"),
+    "model_is": ("The model of new threads here: {name}.", "这里新会话的模型：{name}。"),
+    "from_now": ("From the next /new on: {what}.", "从下一次 /新建 起生效：{what}。"),
+    "done": ("Done. Say something here whenever you want to pick it up again.", "已完成。想继续时直接在这里说话即可。"),
+    "help": (
+        "/new [text] begins a new thread · /threads, /resume N goes on with one · /fork · /stop · /queue text runs it"
+        " after what runs now · /status · /where tells what was delivered · /gates, /approve CODE, /deny CODE why,"
+        " /answer CODE words · /done · /home: this is where notices go · /runtime, /model, /dir for the next thread"
+        " here. Everything else is for the agent.",
+        "/新建 [内容] 开启新会话 · /会话、/继续 编号 · /分叉 · /停止 · /排队 内容：在当前任务之后运行 · /状态 ·"
+        " /回执 查看送达情况 · /待办、/同意 代码、/拒绝 代码 原因、/回答 代码 内容 · /完成 · /主页：通知发到这里 ·"
+        " /代理、/模型、/目录：用于这里的下一个会话。其余内容都会交给代理。",
+    ),
+}

@@ -1,0 +1,86 @@
+"""Rows of who may speak on which surface, of those who ask to, and of how often a wrong code was given."""
+
+from __future__ import annotations
+
+from clew.model import Person, Role
+from clew.store.base import Row, Tx
+
+_PERSON = "surface, id, name, role, added_at, added_by"
+_PAIRING = "surface, id, name, code, asked_at"
+_FAILURES, _LOCKED = "pairing.failures", "pairing.locked_until"
+
+
+def get(tx: Tx, surface: str, id: str) -> Person | None:
+    row = tx.one(f"SELECT {_PERSON} FROM people WHERE surface = ? AND id = ?", surface, id)
+    return _person(row) if row else None
+
+
+def all_people(tx: Tx) -> list[Person]:
+    return [_person(row) for row in tx.all(f"SELECT {_PERSON} FROM people ORDER BY surface, added_at, id")]
+
+
+def add(tx: Tx, person: Person) -> None:
+    """Known already: with another role from now on."""
+    tx.run(
+        f"INSERT INTO people ({_PERSON}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (surface, id) DO UPDATE SET"
+        " name = excluded.name, role = excluded.role, added_at = excluded.added_at, added_by = excluded.added_by",
+        person.surface,
+        person.id,
+        person.name,
+        person.role,
+        person.added_at,
+        person.added_by,
+    )
+
+
+def remove(tx: Tx, surface: str, id: str) -> bool:
+    return tx.run("DELETE FROM people WHERE surface = ? AND id = ?", surface, id) == 1
+
+
+def ask(tx: Tx, surface: str, id: str, name: str, code: str, at: int) -> None:
+    tx.run(
+        f"INSERT INTO pairings ({_PAIRING}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (surface, id) DO UPDATE SET"
+        " name = excluded.name, code = excluded.code, asked_at = excluded.asked_at",
+        surface,
+        id,
+        name,
+        code,
+        at,
+    )
+
+
+def asked_at(tx: Tx, surface: str, id: str) -> int | None:
+    row = tx.one("SELECT asked_at FROM pairings WHERE surface = ? AND id = ?", surface, id)
+    return int(row["asked_at"]) if row else None
+
+
+def count_asked(tx: Tx, surface: str, since: int) -> int:
+    row = tx.one("SELECT count(*) AS n FROM pairings WHERE surface = ? AND asked_at > ?", surface, since)
+    return int(row["n"]) if row else 0
+
+
+def take(tx: Tx, code: str, since: int) -> tuple[str, str, str] | None:
+    """(surface, id, name) of who asked with this code; it is used up."""
+    row = tx.one("DELETE FROM pairings WHERE code = ? AND asked_at > ? RETURNING surface, id, name", code, since)
+    return (row["surface"], row["id"], row["name"]) if row else None
+
+
+def failures(tx: Tx) -> tuple[int, int]:
+    """How often in a row a wrong code was given, and until when no more is taken."""
+    found = {
+        row["name"]: int(row["value"]) for row in tx.all("SELECT name, value FROM counters WHERE name LIKE 'pair%'")
+    }
+    return found.get(_FAILURES, 0), found.get(_LOCKED, 0)
+
+
+def set_failures(tx: Tx, count: int, locked_until: int) -> None:
+    for name, value in ((_FAILURES, count), (_LOCKED, locked_until)):
+        tx.run(
+            "INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            name,
+            value,
+        )
+
+
+def _person(row: Row) -> Person:
+    return Person(row["surface"], row["id"], row["name"], Role(row["role"]), row["added_at"], row["added_by"])

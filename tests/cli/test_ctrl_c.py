@@ -1,0 +1,58 @@
+"""Ctrl-C at `run`, also before the daemon has said that it took the prompt."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from queue import SimpleQueue
+from typing import Any
+
+import pytest
+
+from clew.cli.ctrl_c import CtrlC
+from clew.cli.screen import Screen
+from tests.daemons import PATIENCE
+
+
+class Noting:
+    """A daemon that only notes what it is asked, and a screen that only notes what is said."""
+
+    def __init__(self) -> None:
+        self.asked: SimpleQueue[tuple[str, ...]] = SimpleQueue()
+        self.said: SimpleQueue[str] = SimpleQueue()
+
+    def post(self, *path: str, body: Any = None) -> Any:
+        self.asked.put(path)
+
+    def say(self, line: str) -> None:
+        self.said.put(line)
+
+
+@pytest.fixture
+def noting() -> Iterator[Noting]:
+    before = signal.getsignal(signal.SIGINT)
+    yield Noting()
+    signal.signal(signal.SIGINT, before)
+
+
+def stopping(noting: Noting) -> CtrlC:
+    screen: Screen = noting  # type: ignore[assignment]
+    return CtrlC(screen, noting)  # type: ignore[arg-type]
+
+
+def test_before_the_thread_is_known_it_is_kept_in_mind_and_stops_the_turn_then(noting: Noting) -> None:
+    by_key = stopping(noting)
+    signal.raise_signal(signal.SIGINT)
+    assert noting.said.get(timeout=PATIENCE).startswith("stopping the turn…")
+    assert noting.asked.empty()
+    by_key.stops("T")
+    assert noting.asked.get(timeout=PATIENCE) == ("threads", "T", "stop")
+
+
+def test_a_second_one_leaves_at_once_and_says_how_to_find_it(noting: Noting) -> None:
+    stopping(noting)
+    signal.raise_signal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+    said = {noting.said.get(timeout=PATIENCE), noting.said.get(timeout=PATIENCE)}
+    assert "left it; clew threads tells whether it was begun" in said

@@ -1,0 +1,188 @@
+"""Chats: who may speak there, what is said to clew and what is not, and what their people are told."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from clew.engine.progress import Progress, advance
+from clew.engine.showing import working
+from clew.errors import NotFound, Refused
+from clew.events import Activity, ActivityKind, Phase
+from clew.model import Accepted, Fate, Role
+from clew.runtimes.codex.threads import as_input
+from clew.store import turns
+from clew.surfaces.base import SurfaceCan
+from tests.rig import Rig, Room
+
+CHAT = SurfaceCan(chat=True)
+
+
+async def paired(rig: Rig, sender_id: str = "7", role: Role = Role.DRIVER) -> None:
+    await rig.say("hello", sender_id=sender_id)
+    [code] = [found[1] for text in await _told(rig) if (found := re.search(r"clew pair (\w+)", text))][-1:]
+    await rig.engine.people.pair(code, role, "me")
+
+
+async def _told(rig: Rig, count: int = 1) -> list[str]:
+    await rig.until(lambda entry: len(rig.room.sent) >= count)
+    return rig.room.texts
+
+
+async def say(rig: Rig, text: str, **more: object) -> Accepted:
+    return await rig.say(text, sender_id="7", **more)  # type: ignore[arg-type]
+
+
+async def test_a_stranger_gets_a_code_once_and_nothing_runs(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        first, second = await say(rig, "do it"), await say(rig, "do it now")
+        assert (first.fate, second.fate, second.words) == (Fate.REFUSED, Fate.REFUSED, "")
+        assert re.search(r"code is [2-9A-HJ-NP-Z]{8}:", (await _told(rig))[0])
+        assert not [kind for kind in rig.kinds() if kind.startswith("turn.")]
+
+
+async def test_whoever_is_let_in_may_speak_and_their_name_alone_proves_nothing(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await paired(rig)
+        accepted = await say(rig, "!text hi")
+        assert accepted.fate is Fate.TURN and (await rig.ended(accepted.turn)).text == "hi"
+        assert (await rig.say("!text hi", sender_id="8")).fate is Fate.REFUSED
+        assert (await rig.say("!text hi")).fate is Fate.REFUSED
+        [person] = await rig.engine.people.all()
+        assert (person.id, person.name, person.role, person.added_by) == ("room:7", "ann", "driver", "me")
+        await rig.engine.people.remove("room:7")
+        assert (await say(rig, "!text hi")).fate is Fate.REFUSED
+        with pytest.raises(NotFound, match="clew people"):
+            await rig.engine.people.remove("room:7")
+
+
+async def test_a_watcher_may_not_send(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await paired(rig, role=Role.WATCHER)
+        assert (await say(rig, "!text hi")).fate is Fate.REFUSED
+
+
+async def test_after_five_wrong_codes_no_more_is_taken(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await say(rig, "hello")
+        [code] = re.findall(r"clew pair (\w{8})`,", (await _told(rig))[0])
+        for _ in range(5):
+            with pytest.raises(Refused, match="no code"):
+                await rig.engine.people.pair("AAAAAAAA", Role.DRIVER, "me")
+        with pytest.raises(Refused, match="Too many wrong codes"):
+            await rig.engine.people.pair(code, Role.DRIVER, "me")
+
+
+async def test_in_a_group_nobody_is_given_a_code(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        assert "pair" not in (await say(rig, "hello", in_group=True)).words
+
+
+async def test_what_people_say_to_each_other_is_no_message_to_clew(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await paired(rig)
+        before = await rig.engine.fates()
+        assert (await say(rig, "lunch?", direct=False, in_group=True)).words == ""
+        assert await rig.engine.fates() == before
+        first = await say(rig, "!text hi", room="topic", in_thread=True, in_group=True)
+        await rig.ended(first.turn)
+        there = await say(rig, "!text ho", room="topic", direct=False, in_thread=True, in_group=True)
+        assert (there.fate, there.thread) == (Fate.TURN, first.thread)
+
+
+async def test_a_quoted_answer_is_the_thread_that_is_meant(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await paired(rig)
+        first = await say(rig, "!text one")
+        await rig.delivered(f"{first.turn}:final")
+        receipt = next(row.message_id for row in await rig.engine.where(first.thread or "") if row.kind == "final")
+        await rig.engine.cancel(first.thread or "")
+        other = await rig.start("!text two")
+        await rig.ended(other.turn)
+        quoted = await say(rig, "and this?", quoted=receipt)
+        assert (quoted.fate, quoted.thread) == (Fate.REFUSED, first.thread)  # the cancelled one, and no other
+
+
+async def test_a_sender_is_told_once_what_became_of_their_words(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await paired(rig)
+        first = await say(rig, "!hold door\n!text done")
+        await rig.held("door")
+        steered = await say(rig, "also this", id="m2")
+        again = await say(rig, "also this", id="m2")
+        pressed = await say(rig, "and that", id="m3", pressed=True)
+        assert (steered.fate, again.repeated, pressed.words) == (Fate.STEER, True, steered.words)
+        rig.scripted.holds.release("door")
+        await rig.delivered(f"{first.turn}:final")
+    assert rig.room.texts.count(steered.words) == 1
+
+
+async def test_a_long_answer_comes_in_parts_each_with_an_identity_of_its_own(tmp_path: Path) -> None:
+    text = " ".join(f"word{number}" for number in range(60))
+    room = Room(can=SurfaceCan(max_length=150))
+    async with Rig(tmp_path, room=room) as rig:
+        accepted = await rig.say(f"!text {text}")
+        await rig.delivered(f"{accepted.turn}:final:3")
+    assert "".join(room.texts) == text
+    assert [sent.id for sent in room.sent] == [f"{accepted.turn}:final{more}" for more in ("", ":2", ":3")]
+
+
+async def test_a_gate_has_buttons_that_say_what_one_could_type(tmp_path: Path) -> None:
+    room = Room(can=SurfaceCan(chat=True, buttons=8, edit=True))
+    async with Rig(tmp_path, room=room) as rig:
+        await paired(rig)
+        accepted = await say(rig, "!approve deploy\n!text done")
+        await rig.saw("gate.opened")
+        [gate] = await rig.engine.waiting.all()
+        await rig.delivered(f"{gate.id}:ask")
+        [card] = [sent for sent in room.sent if sent.kind == "ask"]
+        assert [button.says.partition(" ")[2] for button in card.buttons] == ["y", "thread", "rule", "n", "stop"]
+        answer = await say(rig, card.buttons[0].says, pressed=True, quoted="message-3")
+        assert (answer.fate, answer.thread) == (Fate.ANSWER, accepted.thread)
+        await rig.ended(accepted.turn)
+        await rig.until(lambda entry: bool(room.edits) and not room.edits[-1][1].buttons)
+
+
+async def test_without_buttons_nobody_is_shown_any(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room()) as rig:
+        await rig.say("!approve deploy\n!text done")
+        await rig.saw("delivery.sent")
+    assert rig.room.sent[0].kind == "ask" and rig.room.sent[0].buttons == ()
+
+
+async def test_the_placeholder_tells_what_is_done_and_in_the_end_that_it_is_over(tmp_path: Path) -> None:
+    room = Room(can=SurfaceCan(chat=True, edit=True, edit_every=0.0))
+    async with Rig(tmp_path, room=room) as rig:
+        await paired(rig)
+        accepted = await say(rig, "!hold door\n!shell make\n!hold end\n!text done")
+        await rig.delivered(f"{accepted.turn}:placeholder")
+        rig.scripted.holds.release("door")
+        await room.edited.wait()
+        assert "command: make" in room.edits[0][1].text
+        rig.scripted.holds.release("end")
+        await rig.delivered(f"{accepted.turn}:placeholder:over")
+    assert re.fullmatch(r"✓ \d+ s, 1 step", room.edits[-1][1].text)
+    [answer] = [sent for sent in room.sent if sent.kind == "final"]
+    assert re.fullmatch(rf"\d+ s · 15 tokens · {(accepted.thread or '')[-6:]}", answer.note)
+
+
+def test_what_is_shown_of_a_turn_is_its_newest_steps_made_safe() -> None:
+    progress = Progress()
+    for number in range(6):
+        title = f"echo {number} \x1b[2J" + "x" * 100
+        progress = advance(progress, Activity(f"i{number}", ActivityKind.COMMAND, Phase.STARTED, title))
+    head, *lines = working(progress, 75.0).splitlines()
+    assert head == "Working on it … 1 min 15 s" and len(lines) == 4
+    assert all(len(line) < 100 and "\x1b" not in line for line in lines)
+
+
+async def test_in_a_group_the_agent_is_told_who_speaks(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await paired(rig)
+        alone = await say(rig, "!text hi")
+        among = await say(rig, "!text hi", room="b", in_group=True)
+        rows = await rig.store.read(lambda tx: [turns.get(tx, each.turn or "") for each in (alone, among)])
+    told = [part["text"] for row in rows if row is not None for part in as_input(row.request)]
+    assert told == ["!text hi", "ann: !text hi"]
