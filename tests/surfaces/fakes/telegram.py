@@ -195,11 +195,12 @@ class World:
         return _public(message)
 
     def do_answercallbackquery(self, fields: Fields) -> object:
-        if fields["callback_query_id"] not in self.toasts:
+        toast = self.toasts.get(fields["callback_query_id"])
+        if toast is None or toast["answered"]:
             raise Wrong(400, "Bad Request: query is too old and response timeout expired or query ID is invalid")
         if len(fields.get("text", "")) > 200:
             raise Wrong(400, "Bad Request: MESSAGE_TOO_LONG")
-        self.toasts[fields["callback_query_id"]].update(answered=True, text=fields.get("text", ""))
+        toast.update(answered=True, text=fields.get("text", ""))
         return True
 
     def do_createforumtopic(self, fields: Fields) -> Fields:
