@@ -25,6 +25,7 @@ class NewThread:
     notify: str | None = None  # SURFACE or SURFACE:ADDRESS
     sender: str = "you"
     attachments: tuple[Attachment, ...] = ()
+    id: str | None = None  # of the thread, where it was drawn before; else it is drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,16 @@ class AttachmentView:
     media_type: str | None = None
     runtime: str | None = None
     data: Diagnostics | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UploadView:
+    """A file that waits for a message that names it, by its id in `files`."""
+
+    id: str
+    name: str
+    media_type: str
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
