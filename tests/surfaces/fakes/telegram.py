@@ -350,6 +350,7 @@ class World:
             "revision": self.revision,
             "messages": [{**message, **_public(message)} for message in self.messages],
             "pending": [update["update_id"] for update in self.updates],
+            "waiting": [update["message"]["message_id"] for update in self.updates if update.get("message")],
             "calls": self.calls,
             "toasts": self.toasts,
             "chats": list(self.chats.values()),
