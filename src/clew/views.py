@@ -174,6 +174,16 @@ class WhereRow:
 
 
 @dataclass(frozen=True, slots=True)
+class AskingView:
+    """Somebody who has written to clew and is not let in yet."""
+
+    id: str  # SURFACE:ID
+    name: str  # as they call themselves
+    code: str
+    asked_at: int
+
+
+@dataclass(frozen=True, slots=True)
 class PersonView:
     """Somebody who may speak on a chat surface."""
 
@@ -308,3 +318,5 @@ class SurfaceView:
     state: str  # `up` or `down`
     reason: str
     pending: int
+    delivery: str = "best effort"  # idempotent, verifiable, editable or best effort
+    backlog: str = "none"  # what becomes of messages while clew is down: platform, history or none
