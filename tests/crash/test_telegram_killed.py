@@ -65,7 +65,8 @@ async def live(bot: Bot) -> None:
 
 
 async def until_answered(bot: Bot, answer: str, pressed: set[tuple[int, str]]) -> None:
-    revision, shown = -1, []
+    revision = -1
+    shown: list[dict[str, Any]] = []
     while not any(answer in message["text"] for message in shown):
         state = await bot.state(revision)
         revision, shown = state["revision"], [message for message in state["messages"] if "edits" in message]
