@@ -82,6 +82,21 @@ def test_nothing_waits_is_said_beside_an_empty_result(tmp_path: Path) -> None:
         assert clew.run("gates", "--thread", thread).err == "nothing was asked there\n"
 
 
+def test_suspended_threads_wait_for_a_person_too_and_are_told_with_what_answers_them(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home") as clew:
+        thread = clew.json("start", "!error server_error")["thread"]
+        clew.wait_for(thread, "thread.status", status="suspended")
+        result = clew.run("gates")
+        assert (result.code, result.out) == (0, "")
+        assert result.err.startswith("no gate is open\n1 suspended thread waits for you:\n")
+        assert f"    clew resume {thread} --supplement continue tries again\n" in result.err
+        assert clew.json("gates") == []
+        ask(clew, "!approve deploy")
+        *_, gates, threads = clew("status").splitlines()
+        assert gates == "for you   1 gate is open: clew gates lists it"
+        assert threads == "for you   1 suspended thread waits: clew gates tells how to go on"
+
+
 def test_what_waits_is_listed_oldest_first_in_a_line_each(clew: Clew) -> None:
     first, second = ask(clew, "!approve deploy --now"), ask(clew, "!ask Which? | red | green")
     head, *lines = clew("gates").splitlines()

@@ -75,7 +75,13 @@ def test_a_missing_daemon_exits_with_3_and_is_not_started_to_be_looked_at(idle: 
     result = idle.run("status")
     assert result.code == 3
     assert result.err == "clew: the daemon does not run; `clew up` starts it\n"
-    assert idle.run("--json", "status").json == {"daemon": None, "runtimes": [], "surfaces": [], "fates": {}}
+    assert idle.run("--json", "status").json == {
+        "daemon": None,
+        "runtimes": [],
+        "surfaces": [],
+        "fates": {},
+        "gates": 0,
+    }
     assert not idle.home.root.exists()
 
 

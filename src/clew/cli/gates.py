@@ -50,7 +50,12 @@ def gates_command(out: Out, gate: str | None, thread: str | None) -> None:
         _show_one(out, client.get("gates", gate))
         return
     rows = client.get("gates", thread=thread)
-    out.json(rows) if out.as_json else _list(out, rows, thread)
+    if out.as_json:
+        out.json(rows)
+    elif thread:
+        _list(out, rows, "nothing was asked there")
+    else:
+        _list_all(out, rows, client)
 
 
 def _show_one(out: Out, view: Any) -> None:
@@ -63,9 +68,18 @@ def _show_one(out: Out, view: Any) -> None:
         out.line(line)
 
 
-def _list(out: Out, rows: list[Any], thread: str | None) -> None:
+def _list_all(out: Out, rows: list[Any], client: Client) -> None:
+    from clew.cli.waits import suspended, told
+
+    waits = told(suspended(client))
+    _list(out, rows, "no gate is open" if waits else "nothing waits for you")
+    for line in waits:
+        out.say(line)
+
+
+def _list(out: Out, rows: list[Any], nothing: str) -> None:
     if not rows:
-        out.say("nothing was asked there" if thread else "nothing waits for you")
+        out.say(nothing)
         return
     room = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
     for line in gate_table(rows, time.time(), room):
