@@ -211,10 +211,25 @@ def test_a_yes_with_the_offered_rule_makes_it(clew: Clew, tmp_path: Path) -> Non
 
 def test_a_yes_with_a_rule_of_ones_own(clew: Clew, tmp_path: Path) -> None:
     asking = ask(clew, "!approve make all\n!approve make clean", "--workspace", str(tmp_path))
-    clew("approve", asking.code, "--rule", "make *", "--for", "30m", "--scope", "thread")
+    said = clew("approve", asking.code, "--rule", "make *", "--for", "30m", "--scope", "thread")
+    assert re.search(rf"\na rule was made: \w+, allow make \*, thread {asking.thread}, until ", said)
     assert executed(clew, asking) == ["make all", "make clean"]
     (rule,) = [rule for rule in clew.json("rules", "list") if rule["place"] == asking.thread]
     assert (rule["pattern"], rule["scope"], rule["until"] - rule["created_at"]) == ("make *", "thread", 1_800_000)
+
+
+def test_a_rule_of_ones_own_holds_for_two_hours_and_says_where_it_does_not_cover_what_was_asked(
+    clew: Clew, tmp_path: Path
+) -> None:
+    asking = ask(clew, "!approve make all\n!approve make all", "--workspace", str(tmp_path))
+    result = clew.run("approve", asking.code, "--rule", "pytest *")
+    assert result.code == 0
+    assert f"it does not cover {asking.code} itself, which was allowed once\n" in result.err
+    (rule,) = [rule for rule in clew.json("rules", "list") if rule["place"] == str(tmp_path)]
+    assert rule["until"] - rule["created_at"] == 7_200_000
+    _, second = opened(clew, asking.thread, 2)
+    clew("deny", second)
+    assert executed(clew, asking) == ["make all"]
 
 
 def test_a_rule_that_nobody_can_offer_is_refused_and_nothing_is_answered(clew: Clew) -> None:

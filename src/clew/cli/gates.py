@@ -107,9 +107,7 @@ def _list(out: Out, rows: list[Any], nothing: str) -> None:
     help="And to all that fits PATTERN; without it, as offered.",
 )
 @click.option("--scope", type=click.Choice(SCOPES), help="Where the rule holds; else in the workspace.")
-@click.option(
-    "--for", "lasts", metavar="TIME", help="How long the rule holds: 30m, 2h, 7d; else for ever, as offered 2h."
-)
+@click.option("--for", "lasts", metavar="TIME", help="How long the rule holds: 30m, 2h, 7d; else 2h.")
 @json_option
 @click.pass_obj
 def approve_command(
@@ -142,7 +140,12 @@ def approve_command(
     extent = "rule" if rule is not None else "thread" if for_thread else "once"
     given = {"scope": scope, "pattern": rule or None, "lasts": _seconds(lasts) if lasts else None}
     body = {"decision": "accept", "extent": extent, **{name: value for name, value in given.items() if value}}
-    _send(out, out.client(), str(gate), body)
+    client = out.client()
+    view = _send(out, client, str(gate), body)
+    if rule is not None:
+        from clew.cli.ruled import tell_rule
+
+        tell_rule(out, client, view)
 
 
 def _approve_all(out: Out, thread: str) -> None:
@@ -220,8 +223,9 @@ def _ask(out: Out, question: Any) -> str:
     return str(click.prompt(text, prompt_suffix=" ", hide_input=question["secret"], err=True))
 
 
-def _send(out: Out, client: Client, gate: str, body: dict[str, Any]) -> None:
+def _send(out: Out, client: Client, gate: str, body: dict[str, Any]) -> Any:
     view = client.post("gates", gate, "answer", body=body)
     words = {"accept": "yes", "decline": "no", "cancel": "no, and stop", "reply": "the answer"}[view["decision"]]
     out.result(view, f"{view['code']}: {words}, on its way to the agent")
     out.hint(f"clew watch {view['thread']} looks on; clew gates lists what else waits")
+    return view
