@@ -42,6 +42,7 @@ class Room:
     troubles: list[NotSent] = field(default_factory=list)
     after: list[NotSent] = field(default_factory=list)
     hold: asyncio.Event | None = None
+    edited: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def texts(self) -> list[str]:
@@ -65,6 +66,7 @@ class Room:
 
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
         self.edits.append((receipt.message_id, outgoing))
+        self.edited.set()
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
         known = [number for number, sent in enumerate(self.sent, 1) if sent.id == outgoing.id]

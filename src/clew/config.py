@@ -5,6 +5,7 @@ The dataclasses are the whole truth: their type hints drive the loader, and `doc
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
@@ -22,11 +23,14 @@ from clew.config_rules import (
     Hidden,
     Level,
     Name,
+    Named,
     Place,
     Port,
     Seconds,
     Secret,
+    TelegramChat,
     Timeout,
+    Variable,
 )
 from clew.errors import ConfigError
 
@@ -114,7 +118,21 @@ class WebhookConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class TelegramConfig:
+    token: Secret | None = None  # without one, here or there, clew is not on Telegram
+    token_env: Variable | None = None
+    allow: tuple[str, ...] = ()  # numbers of people
+    home: TelegramChat | None = None
+    base_url: Address = "https://api.telegram.org"
+
+    @property
+    def is_on(self) -> bool:
+        return self.token is not None or self.token_env is not None
+
+
+@dataclass(frozen=True, slots=True)
 class SurfacesConfig:
+    telegram: TelegramConfig = field(default_factory=TelegramConfig)
     webhook: Mapping[Name, WebhookConfig] = field(default_factory=lambda: MappingProxyType({}))
 
 
@@ -329,3 +347,5 @@ def _secrets(table: Any) -> Iterator[str]:
                 yield from _secrets(each)
         elif value is not None and any(isinstance(rule, Hidden) for rule in split(present(hint))[1]):
             yield value
+        elif value is not None and any(isinstance(rule, Named) for rule in split(present(hint))[1]):
+            yield from filter(None, [os.environ.get(value, "").strip()])

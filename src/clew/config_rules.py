@@ -65,6 +65,16 @@ class WebAddress:
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """The name of an environment variable that holds a secret."""
+
+    words: str = "the name of an environment variable"
+
+    def holds(self, value: str) -> bool:
+        return re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) is not None
+
+
+@dataclass(frozen=True, slots=True)
 class Expanded:
     """A path, in which a leading `~` is the person's own folder."""
 
@@ -76,6 +86,7 @@ class Hidden:
 
 Place = Annotated[str, Expanded()]
 Secret = Annotated[str, Hidden()]
+Variable = Annotated[str, Named()]
 Address = Annotated[str, WebAddress()]
 Port = Annotated[int, Between(0, 65535)]
 AtLeastOne = Annotated[int, Between(1)]
@@ -84,3 +95,9 @@ Timeout = Annotated[float, Between(0.1)]
 Name = Annotated[str, Shape(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _")]
 Level = Annotated[str, OneOf(("debug", "info", "warning", "error"))]
 DefaultPolicy = Annotated[str, OneOf(("careful", "trusted", "read-only"))]
+TelegramChat = Annotated[
+    str,
+    Shape(
+        r"-?[1-9][0-9]{0,18}(?:/[1-9][0-9]{0,18})?", "the number of a chat, for a topic with the topic's behind a slash"
+    ),
+]

@@ -62,7 +62,9 @@ def _make(group: str, sections: object, given: Mapping[str, Any]) -> tuple[dict[
     made = {}
     for name, factory in factories.items():
         try:
-            made[name] = _call(_OWN.get((group, name), factory), {**given, "config": getattr(sections, name, None)})
+            part = _call(_OWN.get((group, name), factory), {**given, "config": getattr(sections, name, None)})
+            if part is not None:  # by these settings it is not wanted
+                made[name] = part
         except ConfigError:
             raise
         except Exception as error:  # somebody else's code

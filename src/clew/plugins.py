@@ -25,6 +25,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     },
     SURFACES: {
         "local": "clew.surfaces.local:LocalSurface",
+        "telegram": "clew.surfaces.telegram:make",
         "webhook": "clew.surfaces.webhook:WebhookSurface",
     },
 }

@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from clew.engine.progress import Progress, advance
+from clew.engine.showing import working
 from clew.errors import NotFound, Refused
+from clew.events import Activity, ActivityKind, Phase
 from clew.model import Accepted, Fate, Role
+from clew.runtimes.codex.threads import as_input
+from clew.store import turns
 from clew.surfaces.base import SurfaceCan
 from tests.rig import Rig, Room
 
@@ -145,3 +150,39 @@ async def test_without_buttons_nobody_is_shown_any(tmp_path: Path) -> None:
         await rig.say("!approve deploy\n!text done")
         await rig.saw("delivery.sent")
     assert rig.room.sent[0].kind == "ask" and rig.room.sent[0].buttons == ()
+
+
+async def test_the_placeholder_tells_what_is_done_and_in_the_end_that_it_is_over(tmp_path: Path) -> None:
+    room = Room(can=SurfaceCan(chat=True, edit=True, edit_every=0.0))
+    async with Rig(tmp_path, room=room) as rig:
+        await paired(rig)
+        accepted = await say(rig, "!hold door\n!shell make\n!hold end\n!text done")
+        await rig.delivered(f"{accepted.turn}:placeholder")
+        rig.scripted.holds.release("door")
+        await room.edited.wait()
+        assert "command: make" in room.edits[0][1].text
+        rig.scripted.holds.release("end")
+        await rig.delivered(f"{accepted.turn}:placeholder:over")
+    assert re.fullmatch(r"✓ \d+ s, 1 step", room.edits[-1][1].text)
+    [answer] = [sent for sent in room.sent if sent.kind == "final"]
+    assert re.fullmatch(rf"\d+ s · 15 tokens · {(accepted.thread or '')[-6:]}", answer.note)
+
+
+def test_what_is_shown_of_a_turn_is_its_newest_steps_made_safe() -> None:
+    progress = Progress()
+    for number in range(6):
+        title = f"echo {number} \x1b[2J" + "x" * 100
+        progress = advance(progress, Activity(f"i{number}", ActivityKind.COMMAND, Phase.STARTED, title))
+    head, *lines = working(progress, 75.0).splitlines()
+    assert head == "Working on it … 1 min 15 s" and len(lines) == 4
+    assert all(len(line) < 100 and "\x1b" not in line for line in lines)
+
+
+async def test_in_a_group_the_agent_is_told_who_speaks(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await paired(rig)
+        alone = await say(rig, "!text hi")
+        among = await say(rig, "!text hi", room="b", in_group=True)
+        rows = await rig.store.read(lambda tx: [turns.get(tx, each.turn or "") for each in (alone, among)])
+    told = [part["text"] for row in rows if row is not None for part in as_input(row.request)]
+    assert told == ["!text hi", "ann: !text hi"]

@@ -86,8 +86,10 @@ def runtimes(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 def targets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Where answers can be brought by these settings."""
-    hooks = [f"webhook:{name}" for name, hook in _settings().surfaces.webhook.items() if hook.url]
-    return [name for name in ["local", *sorted(hooks)] if name.startswith(incomplete)]
+    settings = _settings()
+    hooks = [f"webhook:{name}" for name, hook in settings.surfaces.webhook.items() if hook.url]
+    telegram = ["telegram"] if settings.surfaces.telegram.is_on and settings.surfaces.telegram.home else []
+    return [name for name in ["local", *telegram, *sorted(hooks)] if name.startswith(incomplete)]
 
 
 def setting_keys(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

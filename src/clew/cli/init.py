@@ -139,6 +139,11 @@ runtime = "codex"
 # The command line needs no port; webhooks do, to receive. 0: any free one.
 # port = 7621
 
+# Your bot on Telegram: docs/surfaces/telegram.md.
+# [surfaces.telegram]
+# token = "from @BotFather"
+# allow = ["123456789"]
+
 # A place where programs talk to clew: docs/webhook.md. The secret: openssl rand -hex 32
 # [surfaces.webhook.ci]
 # secret = "a long random text"

@@ -13,6 +13,7 @@ from clew.engine import buttons, words
 from clew.engine.core import Core
 from clew.engine.gates import settle_cancelled, settle_completed, settle_cut, settle_ended
 from clew.engine.owing import owe, owe_final, owe_nothing, owed_to
+from clew.engine.showing import owe_end
 from clew.events import ActivityKind, NoticeKind, Phase
 from clew.model import (
     Conversation,
@@ -51,15 +52,17 @@ class End:
 
 def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     """False: somebody else holds the turn by now, and nothing was changed."""
-    declined = sum(item.outcome == NoticeKind.DECLINED for item in items.of_turn(tx, turn.id))
+    done = items.of_turn(tx, turn.id)
+    declined = sum(item.outcome == NoticeKind.DECLINED for item in done)
     settle = settle_completed if end.state is TurnState.COMPLETED else settle_ended
     thread = _close(tx, core, turn, end, settle)
     if thread is None:
         return False
     body = words.final(end.state, end.text, end.problem)
-    note = words.note(turn.origin is Origin.CONTINUATION, declined)
-    owe_final(tx, core, turn, owed_to(core, thread, turn), body, note)
+    where, note = owed_to(core, thread, turn), words.note(turn.origin is Origin.CONTINUATION, declined)
+    owe_final(tx, core, turn, where, body, _with_footer(core, turn, end, where, note))
     deliveries.supersede(tx, f"{turn.id}:{DeliveryKind.PLACEHOLDER}")
+    owe_end(tx, core, turn, end.state, done)
     _move_thread(tx, core, thread, end)
     return True
 
@@ -71,6 +74,7 @@ def end_and_continue(tx: Tx, core: Core, turn: Turn, end: End, request: tuple[Sa
     if _close(tx, core, turn, end, settle_cut) is None:
         return False
     owe_nothing(tx, core, turn)
+    owe_end(tx, core, turn, end.state, ())
     queue_continuation(tx, core.clock, turn, request, Origin.CONTINUATION)
     return True
 
@@ -83,9 +87,20 @@ def end_and_ask(tx: Tx, core: Core, turn: Turn, end: End, by: SuspendedBy, quest
     if thread is None:
         return False
     owe(tx, core, turn, DeliveryKind.ASK, owed_to(core, thread, turn), question, buttons=buttons.ASKS[by])
+    owe_end(tx, core, turn, end.state, ())
     if threads.suspend(tx, thread.id, by, question):
         log_status(tx, core, thread.id, ThreadStatus.SUSPENDED)
     return True
+
+
+def _with_footer(core: Core, turn: Turn, end: End, where: Conversation | None, note: str) -> str:
+    """In a chat people want to know what it took, and which thread it was."""
+    surface = core.surfaces.get(where.surface) if where else None
+    if surface is None or not surface.can.chat:
+        return note
+    elapsed = max(0, core.clock.now() - (turn.started_at or turn.queued_at)) / 1000
+    footer = words.footer(elapsed, end.usage.total_tokens if end.usage else 0, turn.thread)
+    return f"{note} {footer}".strip()
 
 
 def queue_continuation(tx: Tx, clock: Clock, cut: Turn, request: tuple[Said, ...], origin: Origin) -> str:

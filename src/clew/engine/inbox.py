@@ -160,4 +160,4 @@ def said(inbound: Inbound) -> Said:
     """Nobody but clew speaks in clew's name."""
     author = clean(inbound.sender)
     named = f"{author} (a sender)" if author.strip().lower() == CLEW else author
-    return Said(inbound.message_id, named, clean(inbound.text), inbound.attachments)
+    return Said(inbound.message_id, named, clean(inbound.text), inbound.attachments, inbound.in_group)

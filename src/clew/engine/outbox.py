@@ -150,6 +150,8 @@ class Outbox:
     async def _edit(self, delivery: Delivery, earlier: str, surface: Surface) -> Receipt | None:
         """Doing it twice is doing it once. None: there is nothing to rewrite."""
         receipt = await self._receipt(earlier)
+        if receipt is not None and await self._is_answer(receipt):
+            return None  # a send in doubt was settled by making it the answer
         if receipt is not None and surface.can.edit:
             await surface.edit(receipt, outgoing_of(delivery))
             crash.point("outbox.edited-not-recorded")
@@ -179,6 +181,10 @@ class Outbox:
         if row is None or row.message_id is None or row.conversation is None:
             return None
         return Receipt(row.conversation, row.message_id)
+
+    async def _is_answer(self, receipt: Receipt) -> bool:
+        where, id = receipt.conversation, receipt.message_id
+        return await self._core.store.read(lambda tx: deliveries.is_answer(tx, where, id))
 
     async def _leaving(self, delivery: Delivery) -> None:
         """Written before it leaves: from here on, a death means doubt."""

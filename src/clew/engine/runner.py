@@ -17,6 +17,7 @@ from clew.engine.gates import close_gate, open_gate
 from clew.engine.giving import give_answers
 from clew.engine.progress import Progress, advance, gate_item, is_sign_of_life
 from clew.engine.sessions import Sessions
+from clew.engine.showing import show
 from clew.errors import RuntimeLost, RuntimeTrouble
 from clew.events import (
     Activity,
@@ -113,7 +114,7 @@ class Runner:
         )
         control = [asyncio.create_task(task) for task in beside]
         try:
-            ended = await work.consume(events)
+            ended = await self._consume(work, events)
         except Silence:
             await self._give_up(work)
         except RuntimeLost as lost:
@@ -130,6 +131,14 @@ class Runner:
             self._core.live.turn_over(work.thread.id)
             await self._sessions.release(work.thread.id)
         return None
+
+    async def _consume(self, work: _Work, events: AsyncIterator[Event]) -> TurnEnded:
+        """And show it for so long: once it is over the placeholder may become the answer."""
+        shown = asyncio.create_task(show(self._core, work.turn, lambda: work.progress, work.moved))
+        try:
+            return await work.consume(events)
+        finally:
+            shown.cancel()
 
     async def _ended(self, work: _Work, ended: TurnEnded) -> str | None:
         crash.point("turn.ended-not-owed")
@@ -227,11 +236,16 @@ class _Work:
         self._progress = Progress()
         self._unsaved: set[str] = set()
         self._grown = asyncio.Event()
+        self.moved = asyncio.Event()  # what can be seen from afar has changed
         self._patience: asyncio.Timeout | None = None
         self.hurried = False
         self.asked: set[str] = set()  # references of gates that the runtime has told us about
         self.on_started: Callable[[], None] = lambda: None
         self.on_asked: Callable[[], None] = lambda: None
+
+    @property
+    def progress(self) -> Progress:
+        return self._progress
 
     @property
     def stands(self) -> bool:
@@ -335,6 +349,7 @@ class _Work:
             )
             return
         item = self._progress.items[event.item]
+        self.moved.set()
         await self._store(*self._unwritten(), item, told=item)
 
     async def _begun(self, runtime_turn: str) -> None:

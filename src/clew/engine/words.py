@@ -38,6 +38,7 @@ EMPTY = "There was nothing in that message; say something."
 
 
 STRANGER = "I do not know you. 我不认识你。"
+WELCOME = "You are in. Say what there is to do; /help tells what else. 你可以开始了：直接说要做什么；/帮助 查看命令。"
 WATCHER = "You may look on here, and not send. 你只能旁观，不能发送消息。"
 
 
@@ -51,6 +52,19 @@ def pairing(code: str) -> str:
 def note(continued: bool, declined: int) -> str:
     """The small print of an answer; empty almost always."""
     return " ".join(text for text, applies in ((CONTINUED, continued), (DECLINED, declined > 0)) if applies)
+
+
+def footer(elapsed: float, tokens: int, thread: str) -> str:
+    """In a chat, below each answer: `12 s · 1,234 tokens · 7F3K2M`."""
+    used = f"{tokens:,} tokens" if tokens else ""
+    return " · ".join(part for part in (seconds(elapsed), used, thread[-6:]) if part)
+
+
+def seconds(elapsed: float) -> str:
+    if elapsed < 60:
+        return f"{elapsed:.0f} s"
+    minutes, rest = divmod(int(elapsed), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def by_rule(why: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import mimetypes
 import os
-import re
 import shutil
 import stat
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -14,9 +13,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from clew.errors import BadInput
+from clew.kept import LARGEST, keep, safe_names
 from clew.model import Attachment
-
-LARGEST = 20 << 20  # bytes of one file
 
 
 @asynccontextmanager
@@ -38,21 +36,7 @@ async def taken(paths: Sequence[str], folder: Path) -> AsyncIterator[tuple[Attac
 
 
 def _take_all(paths: Sequence[str], folder: Path) -> tuple[Attachment, ...]:
-    return tuple(_take(Path(path), folder / name) for path, name in zip(paths, _names(paths), strict=True))
-
-
-def _names(paths: Sequence[str]) -> Iterator[str]:
-    """Names that are safe in any folder, and each its own."""
-    used: set[str] = set()
-    for path in paths:
-        name = re.sub(r"[^\w.+-]", "_", Path(path).name).lstrip(".")[-100:] or "file"
-        count = 1
-        stem, dot, suffix = name.partition(".")
-        while name in used:
-            count += 1
-            name = f"{stem}-{count}{dot}{suffix}"
-        used.add(name)
-        yield name
+    return tuple(_take(Path(path), folder / name) for path, name in zip(paths, safe_names(paths), strict=True))
 
 
 def _take(source: Path, target: Path) -> Attachment:
@@ -80,12 +64,7 @@ def _open(source: Path) -> Iterator[BinaryIO]:
 
 
 def _copy(file: BinaryIO, source: Path, target: Path) -> None:
-    """Whole or not at all: it gets its name when it is complete."""
     data = file.read(LARGEST + 1)
     if len(data) > LARGEST:
         raise BadInput(f"{source} cannot be attached: it is larger than {LARGEST >> 20} MiB")
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    part = target.with_name(f".{target.name}.part")
-    part.write_bytes(data)
-    part.chmod(0o600)
-    part.replace(target)
+    keep(data, target)

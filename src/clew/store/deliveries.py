@@ -191,6 +191,11 @@ def rewrite(tx: Tx, delivery: str, body: str, buttons: Sequence[Button] = ()) ->
     return tx.run(sql, body, _encode(buttons), delivery) == 1
 
 
+def is_answer(tx: Tx, where: Conversation, message_id: str) -> bool:
+    sql = "SELECT 1 FROM deliveries WHERE surface = ? AND address = ? AND message_id = ? AND kind = 'final' LIMIT 1"
+    return tx.one(sql, where.surface, where.address, message_id) is not None
+
+
 def by_receipt(tx: Tx, where: Conversation, message_id: str) -> Delivery | None:
     """What was delivered as this message of the platform."""
     sql = f"SELECT {_COLUMNS} FROM deliveries WHERE surface = ? AND address = ? AND message_id = ? ORDER BY id LIMIT 1"

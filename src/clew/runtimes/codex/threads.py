@@ -110,6 +110,6 @@ def as_input(messages: Iterable[Said]) -> list[dict[str, str]]:
 
 def _parts(message: Said) -> list[dict[str, str]]:
     files = [attachment for attachment in message.attachments if not attachment.is_image]
-    lines = [message.text, *(f"[attached file: {file.path}]" for file in files)]
+    lines = [message.told, *(f"[attached file: {file.path}]" for file in files)]
     images = [{"type": "localImage", "path": image.path} for image in message.attachments if image.is_image]
     return [{"type": "text", "text": "\n".join(line for line in lines if line)}, *images]

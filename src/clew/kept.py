@@ -1,0 +1,32 @@
+"""Files that hang on messages, in clew's own folder: under names that are safe there, each whole or not at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+LARGEST = 20 << 20  # bytes of one file
+
+
+def safe_names(names: Iterable[str]) -> Iterator[str]:
+    """Names that are safe in any folder, and each its own."""
+    used: set[str] = set()
+    for given in names:
+        name = re.sub(r"[^\w.+-]", "_", Path(given).name).lstrip(".")[-100:] or "file"
+        count = 1
+        stem, dot, suffix = name.partition(".")
+        while name in used:
+            count += 1
+            name = f"{stem}-{count}{dot}{suffix}"
+        used.add(name)
+        yield name
+
+
+def keep(data: bytes, target: Path) -> None:
+    """It gets its name when it is complete."""
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = target.with_name(f".{target.name}.part")
+    part.write_bytes(data)
+    part.chmod(0o600)
+    part.replace(target)

@@ -1,0 +1,26 @@
+"""Telegram, through its Bot API: long polling in, plain text with entities out. See docs/surfaces/telegram.md.
+
+`places` are conversations, `updates` is what arrives, `entities` is how Markdown looks there, `api` is the wire,
+`receiving` is the loop that commits before it acknowledges, `surface` is the whole.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clew.clock import Clock
+    from clew.config import TelegramConfig
+    from clew.home import Home
+    from clew.surfaces.telegram.surface import TelegramSurface
+
+
+def make(config: TelegramConfig, clock: Clock, home: Home) -> TelegramSurface | None:
+    """None where no bot is configured."""
+    if not config.is_on:
+        return None
+    from clew.surfaces.telegram.surface import TelegramSurface
+
+    token = config.token or os.environ.get(config.token_env or "", "").strip()
+    return TelegramSurface(config, token, clock, home.files)

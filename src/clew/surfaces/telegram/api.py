@@ -1,0 +1,142 @@
+"""The wire of Telegram's Bot API: one POST of JSON per method. It knows what came back, and not what that means for a
+delivery.
+
+Plain httpx and not python-telegram-bot: what is needed are nine methods of JSON, the polling must be ours (the
+library's own confirms before anything is stored), and a delivery has to know whether a call never left, was refused, or
+lost its answer, which the library's exceptions do not tell apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import msgspec
+
+from clew.surfaces.base import Down, InDoubt
+from clew.surfaces.local import one_line
+
+if TYPE_CHECKING:
+    import httpx
+
+CONNECT = 10.0  # seconds to reach it
+ANSWER = 30.0  # seconds for an answer
+POLL = 30  # seconds that one call may wait for something new
+
+
+class Refusal(Exception):
+    """Telegram answered, and said no."""
+
+    def __init__(self, code: int, words: str, retry_after: float | None = None, moved_to: int | None = None) -> None:
+        super().__init__(f"{code} {words}")
+        self.code = code
+        self.words = words
+        self.retry_after = retry_after
+        self.moved_to = moved_to
+
+
+class _Parameters(msgspec.Struct, frozen=True):
+    retry_after: float | None = None
+    migrate_to_chat_id: int | None = None
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    ok: bool
+    result: Any = None
+    error_code: int = 0
+    description: str = ""
+    parameters: _Parameters | None = None
+
+
+class BotApi:
+    def __init__(self, token: str, base_url: str) -> None:
+        self._token = token
+        self._base = base_url.rstrip("/")
+        self._client: httpx.AsyncClient | None = None
+
+    async def call(self, method: str, fields: Mapping[str, object], patience: float = ANSWER) -> Any:
+        """What it answered. Raises Refusal; Down where the call never left; InDoubt where its answer was lost."""
+        body = {name: value for name, value in fields.items() if value is not None}
+        status, data = await self._exchange("POST", f"{self._base}/bot{self._token}/{method}", body, patience, None)
+        try:
+            answer = msgspec.json.decode(data, type=_Answer)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            raise self._unreadable(method, status) from None
+        if answer.ok:
+            return answer.result
+        more = answer.parameters or _Parameters()
+        words = self._safe(answer.description) or f"HTTP {status}"
+        raise Refusal(answer.error_code or status, words, more.retry_after, more.migrate_to_chat_id)
+
+    async def poll(self, offset: int | None, kinds: tuple[str, ...]) -> list[Any]:
+        """What is new. An offset confirms all before it."""
+        wanted = {"offset": offset, "timeout": POLL, "allowed_updates": kinds}
+        updates = await self.call("getUpdates", wanted, POLL + CONNECT)
+        if not isinstance(updates, list):
+            raise InDoubt("Telegram's updates are no list")
+        return updates
+
+    async def download(self, path: str, largest: int) -> bytes:
+        """A file whose path `getFile` told. Raises as `call` does; Refusal 413 where it is too large."""
+        url = f"{self._base}/file/bot{self._token}/{quote(path)}"
+        status, data = await self._exchange("GET", url, None, ANSWER, largest)
+        if status != 200:
+            raise Refusal(status, f"HTTP {status}")
+        if len(data) > largest:
+            raise Refusal(413, "the file is larger than it was said to be")
+        return data
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _exchange(
+        self, method: str, url: str, body: object, patience: float, largest: int | None
+    ) -> tuple[int, bytes]:
+        import httpx
+
+        content = None if body is None else msgspec.json.encode(body)
+        headers = {"Content-Type": "application/json"} if content else {}
+        limits = httpx.Timeout(patience, connect=CONNECT)
+        sending = self._open().stream(method, url, content=content, headers=headers, timeout=limits)
+        try:
+            async with asyncio.timeout(CONNECT + 2 * patience), sending as response:
+                return response.status_code, await _read(response, largest)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError) as error:
+            raise Down(f"Telegram is out of reach: {self._safe(str(error)) or type(error).__name__}") from error
+        except (httpx.HTTPError, TimeoutError) as error:
+            raise InDoubt(f"Telegram gave no answer: {self._safe(str(error)) or type(error).__name__}") from error
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise Down("the base_url or the token of [surfaces.telegram] cannot be used in an address") from error
+
+    def _open(self) -> httpx.AsyncClient:
+        if self._client is None:
+            import httpx
+
+            # At INFO httpx logs whole addresses, and the token is in each of them.
+            logging.getLogger("httpx").setLevel(logging.WARNING)
+            self._client = httpx.AsyncClient(follow_redirects=False)
+        return self._client
+
+    def _unreadable(self, method: str, status: int) -> Exception:
+        """A gateway in between answered, or half an answer came."""
+        if 200 <= status < 300 or status >= 500:
+            return InDoubt(f"Telegram's answer to {method} cannot be read (HTTP {status})")
+        return Refusal(status, f"HTTP {status}")
+
+    def _safe(self, words: str) -> str:
+        return one_line(words.replace(self._token, "[secret]") if self._token else words)
+
+
+async def _read(response: httpx.Response, largest: int | None) -> bytes:
+    """All of it; of what is larger than it may be, just enough to see that."""
+    data = bytearray()
+    async for piece in response.aiter_bytes():
+        data += piece
+        if largest is not None and len(data) > largest:
+            break
+    return bytes(data)

@@ -1,0 +1,33 @@
+"""Conversations of Telegram: a chat, or a topic in one. Written `CHAT` or `CHAT/TOPIC`, both numbers of Telegram's."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from clew.errors import BadInput
+from clew.model import Conversation
+from clew.surfaces.local import one_line
+
+NAME = "telegram"
+_ADDRESS = re.compile(r"(-?[1-9][0-9]{0,18})(?:/([1-9][0-9]{0,18}))?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    chat: int
+    topic: int | None = None
+
+    @property
+    def conversation(self) -> Conversation:
+        return Conversation(NAME, f"{self.chat}/{self.topic}" if self.topic else str(self.chat))
+
+
+def place(address: str) -> Place:
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
+        raise BadInput(
+            f"{one_line(address)!r} is no chat of Telegram: it is a number such as telegram:123456789, for a topic with"
+            " the topic's behind it, as in telegram:-100123456789/42"
+        )
+    return Place(int(found[1]), int(found[2]) if found[2] else None)

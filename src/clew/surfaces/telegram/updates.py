@@ -1,0 +1,200 @@
+"""What arrives from Telegram, read leniently: only what is needed is looked at, and what does not fit is a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from clew.model import Inbound
+from clew.surfaces.telegram.places import Place
+
+KINDS = ("message", "callback_query")  # what is asked for; edits of messages are none of it
+
+
+class User(msgspec.Struct, frozen=True):
+    id: int
+    is_bot: bool = False
+    first_name: str = ""
+    last_name: str = ""
+    username: str = ""
+
+    @property
+    def called(self) -> str:
+        return f"{self.first_name} {self.last_name}".strip() or self.username or str(self.id)
+
+
+class Chat(msgspec.Struct, frozen=True):
+    id: int
+    type: str = ""
+
+    @property
+    def is_group(self) -> bool:
+        return self.type != "private"
+
+
+class Entity(msgspec.Struct, frozen=True):
+    type: str
+    offset: int
+    length: int
+    user: User | None = None
+
+
+class File(msgspec.Struct, frozen=True):
+    file_id: str
+    file_size: int = 0
+    file_name: str = ""
+    mime_type: str = ""
+
+
+class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
+    message_id: int
+    chat: Chat
+    date: int = 0
+    sender: User | None = None
+    message_thread_id: int | None = None
+    is_topic_message: bool = False
+    is_automatic_forward: bool = False  # a channel's post that Telegram copies into its group
+    reply_to_message: Message | None = None
+    text: str = ""
+    caption: str = ""
+    entities: tuple[Entity, ...] = ()
+    caption_entities: tuple[Entity, ...] = ()
+    photo: tuple[File, ...] = ()  # one picture in several sizes, the largest last
+    document: File | None = None
+    audio: File | None = None
+    voice: File | None = None
+    video: File | None = None
+    video_note: File | None = None
+    forum_topic_created: Any = None
+    sticker: Any = None
+    location: Any = None
+    contact: Any = None
+    poll: Any = None
+    dice: Any = None
+
+    @property
+    def place(self) -> Place:
+        return Place(self.chat.id, self.message_thread_id if self.is_topic_message else None)
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        hung = (*self.photo[-1:], self.document, self.audio, self.voice, self.video, self.video_note)
+        return tuple(file for file in hung if file is not None)
+
+    @property
+    def is_said(self) -> bool:
+        """By a person, and not Telegram's own note that somebody came, or that a title changed."""
+        odd = (self.sticker, self.location, self.contact, self.poll, self.dice)
+        return bool(self.text or self.caption or self.files or any(each is not None for each in odd))
+
+    @property
+    def quoted(self) -> Message | None:
+        """In a topic everything is a reply to the topic's own beginning; that is no quote."""
+        reply = self.reply_to_message
+        return None if reply is None or reply.forum_topic_created is not None else reply
+
+
+class Query(msgspec.Struct, frozen=True, rename={"sender": "from"}):
+    """A button was pressed."""
+
+    id: str
+    sender: User
+    data: str = ""
+    message: Message | None = None
+
+
+class Update(msgspec.Struct, frozen=True):
+    update_id: int
+    message: Message | None = None
+    callback_query: Query | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Nothing for clew, and why."""
+
+    why: str
+
+
+def number(raw: object) -> int | None:
+    """An update's own number, whatever else it is."""
+    found = raw.get("update_id") if isinstance(raw, dict) else None
+    return found if type(found) is int else None
+
+
+def read(raw: object) -> Update | Skipped:
+    try:
+        update = msgspec.convert(raw, Update)
+    except (msgspec.ValidationError, RecursionError) as error:
+        return Skipped(f"does not look as it should: {error}")
+    if update.message is None and update.callback_query is None:
+        kinds = sorted(str(key) for key in raw if key != "update_id") if isinstance(raw, dict) else []
+        return Skipped(f"of kind {', '.join(kinds)[:60] or 'none'}")
+    return update
+
+
+def heard(message: Message, me: User) -> Inbound | Skipped:
+    """A message as clew hears it, without its files."""
+    sender = message.sender
+    if sender is None or sender.is_bot or message.is_automatic_forward:
+        return Skipped("by a bot or a channel")
+    if not message.is_said:
+        return Skipped("without anything said")
+    text, entities = (message.text, message.entities) if message.text else (message.caption, message.caption_entities)
+    addressed = _addressed(text, entities, me)
+    quoted = message.quoted
+    to_me = quoted is not None and quoted.sender is not None and quoted.sender.id == me.id
+    return Inbound(
+        message.place.conversation,
+        str(message.message_id),
+        sender.called,
+        text if addressed is None else addressed,
+        sent_at=message.date * 1000 if message.date > 0 else None,
+        sender_id=str(sender.id),
+        direct=not message.chat.is_group or addressed is not None or to_me,
+        in_group=message.chat.is_group,
+        in_thread=message.place.topic is not None,
+        quoted=str(quoted.message_id) if quoted is not None else None,
+    )
+
+
+def pressed(query: Query) -> Inbound | Skipped:
+    """A button, as if what it says had been said."""
+    message = query.message
+    if message is None or query.sender.is_bot:
+        return Skipped("on a message that is not there any more")
+    return Inbound(
+        message.place.conversation,
+        f"press-{query.id}",
+        query.sender.called,
+        query.data,
+        sender_id=str(query.sender.id),
+        in_group=message.chat.is_group,
+        in_thread=message.place.topic is not None,
+        quoted=str(message.message_id),
+        pressed=True,
+    )
+
+
+def _addressed(text: str, entities: tuple[Entity, ...], me: User) -> str | None:
+    """The text without the name of the bot that it is said to; None: it names none of us."""
+    units = text.encode("utf-16-le", "surrogatepass")
+    name = f"@{me.username}".lower() if me.username else None
+    found = None
+    for entity in entities:
+        piece = _cut(units, entity.offset, entity.offset + entity.length)
+        rest = _cut(units, entity.offset + entity.length, len(units))
+        if entity.type == "bot_command" and entity.offset == 0:
+            command, at, whom = piece.partition("@")
+            return None if at and f"@{whom}".lower() != name else command + rest
+        mine = entity.type == "text_mention" and entity.user is not None and entity.user.id == me.id
+        if mine or (entity.type == "mention" and piece.lower() == name):
+            found = rest.lstrip(" ,:\n") if entity.offset == 0 else (found or text)
+    return found
+
+
+def _cut(units: bytes, start: int, end: int) -> str:
+    """By Telegram's count, which is UTF-16."""
+    return units[2 * max(start, 0) : 2 * max(end, 0)].decode("utf-16-le", "replace")

@@ -1,0 +1,23 @@
+"""A fake Telegram for all tests of a run, and a bot of its own for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from tests.surfaces.bots import Bot
+from tests.surfaces.fakes.process import Fake
+
+
+@pytest.fixture(scope="session")
+def fake_telegram() -> Iterator[Fake]:
+    with Fake("telegram") as fake:
+        yield fake
+
+
+@pytest.fixture
+async def bot(fake_telegram: Fake) -> AsyncIterator[Bot]:
+    bot = await Bot(fake_telegram).open()
+    yield bot
+    await bot.close()

@@ -1,0 +1,38 @@
+"""A fake platform as a process of its own, and its control port. It ends with its stdin: none outlives a test."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+ROOT = Path(__file__).parents[3]
+PATIENCE = 30.0
+
+
+class Fake:
+    def __init__(self, name: str) -> None:
+        self._module = f"tests.surfaces.fakes.{name}"
+        self._child: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Fake:
+        command = [sys.executable, "-m", self._module]
+        self._child = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self._child.stdout is not None
+        self.port: int = json.loads(self._child.stdout.readline())["port"]
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        assert self._child is not None
+        self._child.communicate(timeout=PATIENCE)
+
+    async def control(self, path: str, given: object = None) -> Any:
+        base = f"http://127.0.0.1:{self.port}"
+        async with httpx.AsyncClient(base_url=base, timeout=PATIENCE, verify=False, trust_env=False) as client:
+            answer = await (client.get(path) if given is None else client.post(path, json=given))
+            return answer.json()

@@ -1,0 +1,448 @@
+"""A small fake of Telegram's Bot API on loopback, as a process of its own: `python -m tests.surfaces.fakes.telegram`.
+
+Each `World` is one bot with its chats, on a port of its own; the control port makes worlds, lets people say and press
+things there, arms faults, and tells what people see. It ends when its stdin does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.surfaces.fakes.http import Answer, Cut, Request, Server, Upload
+
+BOT = {"id": 7000, "is_bot": True, "first_name": "Clew", "username": "clew_bot"}
+LONGEST = 4096
+LARGEST_FILE = 20 << 20
+
+Fields = dict[str, Any]
+
+
+class Wrong(Exception):
+    def __init__(self, code: int, description: str, **parameters: object) -> None:
+        super().__init__(description)
+        self.code, self.description, self.parameters = code, description, parameters
+
+
+class World:
+    """One bot. `revision` grows with everything that happens, so that whoever looks can wait for more."""
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+        self.server = Server(self.serve)
+        self.chats: dict[int, Fields] = {}
+        self.messages: list[Fields] = []  # of everybody, as they stand now
+        self.updates: list[Fields] = []  # not confirmed yet
+        self.calls: list[Fields] = []
+        self.toasts: dict[str, Fields] = {}
+        self.files: dict[str, bytes] = {}
+        self.faults: list[Fields] = []
+        self.webhook = ""
+        self.commands: object = None
+        self.revoked = False
+        self.changed = asyncio.Condition()
+        self.revision = 0
+        self._poller: asyncio.Event | None = None
+        self._released = asyncio.Event()
+        self._numbers = 0
+        self._update_numbers = 1000
+        self._allowed: list[str] | None = None
+
+    # The Bot API
+
+    async def serve(self, request: Request) -> Answer:
+        if request.path.startswith("/file/"):
+            return self._download(request.path)
+        if not request.path.startswith(f"/bot{self.token}/") or self.revoked:
+            return _failure(Wrong(401, "Unauthorized"))
+        method, fields = request.path.rsplit("/", 1)[1], request.fields()
+        try:
+            return Answer({"ok": True, "result": await self._answer(method, fields)})
+        except Wrong as wrong:
+            return _failure(wrong)
+
+    async def _answer(self, method: str, fields: Fields) -> object:
+        work: Callable[[Fields], object] | None = getattr(self, f"do_{method.lower()}", None)
+        if work is None:
+            raise Wrong(404, "Not Found: method not found")
+        await self._note(method, fields)
+        fault = self._fault(method)
+        await self._before(fault)
+        result = await self.updates_for(fields) if method == "getUpdates" else work(fields)
+        await self.tell()
+        if fault.get("kind") == "cut_after":
+            raise Cut
+        return result
+
+    async def _note(self, method: str, fields: Fields) -> None:
+        shown = {name: value for name, value in fields.items() if not isinstance(value, Upload)}
+        self.calls.append({"method": method, "fields": shown})
+        await self.tell()
+
+    def _fault(self, method: str) -> Fields:
+        for fault in self.faults:
+            if method.lower() == str(fault["method"]).lower():
+                fault["times"] = fault.get("times", 1) - 1
+                if not fault["times"]:
+                    self.faults.remove(fault)
+                return dict(fault)
+        return {}
+
+    async def _before(self, fault: Mapping[str, Any]) -> None:
+        match fault.get("kind"):
+            case "cut_before":
+                raise Cut
+            case "hold":
+                await self._released.wait()
+            case "error":
+                raise Wrong(fault["code"], fault["description"], **fault.get("parameters", {}))
+
+    async def tell(self) -> None:
+        async with self.changed:
+            self.revision += 1
+            self.changed.notify_all()
+
+    def do_getme(self, fields: Fields) -> object:
+        return {**BOT, "can_join_groups": True, "can_read_all_group_messages": False, "supports_inline_queries": False}
+
+    def do_deletewebhook(self, fields: Fields) -> object:
+        self.webhook = ""
+        return True
+
+    def do_setmycommands(self, fields: Fields) -> object:
+        self.commands = fields["commands"]
+        return True
+
+    def do_getupdates(self, fields: Fields) -> object:
+        raise AssertionError("it is waited for")
+
+    async def updates_for(self, fields: Fields) -> list[Fields]:
+        """A second poller ends the first one."""
+        if self.webhook:
+            words = (
+                "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete it first"
+            )
+            raise Wrong(409, words)
+        if self._poller is not None:
+            self._poller.set()
+        mine = self._poller = asyncio.Event()
+        self._confirm(int(fields.get("offset", 0)))
+        self._allowed = fields.get("allowed_updates", self._allowed) or None
+        try:
+            await self._wait_for_updates(float(fields.get("timeout", 0)), mine)
+        finally:
+            if self._poller is mine:
+                self._poller = None
+        if mine.is_set():
+            words = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
+            raise Wrong(409, words)
+        return self.updates[: int(fields.get("limit", 100))]
+
+    def _confirm(self, offset: int) -> None:
+        if offset < 0:
+            self.updates = self.updates[offset:]
+        else:
+            self.updates = [update for update in self.updates if update["update_id"] >= offset]
+
+    async def _wait_for_updates(self, seconds: float, mine: asyncio.Event) -> None:
+        await self.tell()  # what was confirmed
+        try:
+            async with asyncio.timeout(seconds), self.changed:
+                await self.changed.wait_for(lambda: self.updates or mine.is_set())
+        except TimeoutError:
+            return
+
+    def do_sendmessage(self, fields: Fields) -> Fields:
+        where = self._place(fields)
+        text = _text(fields.get("text"))
+        extra = {"text": text, "entities": _entities(text, fields.get("entities") or [])}
+        return self._send(where, extra, fields)
+
+    def do_senddocument(self, fields: Fields) -> Fields:
+        return self._send(self._place(fields), {"document": self._upload(fields["document"])}, fields)
+
+    def do_sendphoto(self, fields: Fields) -> Fields:
+        return self._send(self._place(fields), {"photo": [self._upload(fields["photo"])]}, fields)
+
+    def _upload(self, given: Upload) -> Fields:
+        return {**self.keep(given.data), "file_name": given.name}
+
+    def _send(self, where: Fields, content: Fields, fields: Fields) -> Fields:
+        buttons = _buttons(fields.get("reply_markup"))
+        silent = fields.get("disable_notification") in (True, "true")
+        previews = not (fields.get("link_preview_options") or {}).get("is_disabled", False)
+        seen = {"buttons": buttons, "silent": silent, "previews": previews, "edits": 0}
+        return self.add({**where, **content, "from": BOT}, fields.get("reply_parameters"), seen)
+
+    def do_editmessagetext(self, fields: Fields) -> Fields:
+        message = self.find(int(fields["chat_id"]), int(fields["message_id"]))
+        if message is None:
+            raise Wrong(400, "Bad Request: message to edit not found")
+        if message["from"]["id"] != BOT["id"]:
+            raise Wrong(400, "Bad Request: message can't be edited")
+        text = _text(fields.get("text"))
+        new = {"text": text, "entities": _entities(text, fields.get("entities") or [])}
+        buttons = _buttons(fields.get("reply_markup"))
+        if {**new, "buttons": buttons} == {name: message.get(name) for name in ("text", "entities", "buttons")}:
+            words = "message is not modified: specified new message content and reply markup are exactly the same as a"
+            raise Wrong(400, f"Bad Request: {words} current content and reply markup of the message")
+        message.update(new, buttons=buttons, edits=message["edits"] + 1)
+        return _public(message)
+
+    def do_answercallbackquery(self, fields: Fields) -> object:
+        toast = self.toasts.get(fields["callback_query_id"])
+        if toast is None or toast["answered"]:
+            raise Wrong(400, "Bad Request: query is too old and response timeout expired or query ID is invalid")
+        if len(fields.get("text", "")) > 200:
+            raise Wrong(400, "Bad Request: MESSAGE_TOO_LONG")
+        toast.update(answered=True, text=fields.get("text", ""))
+        return True
+
+    def do_createforumtopic(self, fields: Fields) -> Fields:
+        chat = self._chat(fields)
+        if not chat.get("is_forum"):
+            raise Wrong(400, "Bad Request: the chat is not a forum")
+        if not 1 <= len(fields["name"]) <= 128:
+            raise Wrong(400, "Bad Request: TOPIC_TITLE_INVALID")
+        about = {"name": fields["name"], "icon_color": 7322096}
+        created = self.add({"chat": chat["id"], "from": BOT, "forum_topic_created": about}, None, {})
+        chat.setdefault("topics", []).append(created["message_id"])
+        return {"message_thread_id": created["message_id"], **about}
+
+    def do_getchat(self, fields: Fields) -> Fields:
+        return {**_chat_shown(self._chat(fields)), "accent_color_id": 0, "max_reaction_count": 11, "gifts": {}}
+
+    def do_getfile(self, fields: Fields) -> Fields:
+        data = self.files.get(fields["file_id"])
+        if data is None:
+            raise Wrong(400, "Bad Request: wrong file_id or the file is temporarily unavailable")
+        if len(data) > LARGEST_FILE:
+            raise Wrong(400, "Bad Request: file is too big")
+        return {**_file(fields["file_id"], data), "file_path": f"documents/{fields['file_id']}.bin"}
+
+    def _download(self, path: str) -> Answer:
+        fault = self._fault("download")
+        if fault.get("kind") == "cut_before":
+            raise Cut
+        start, name = f"/file/bot{self.token}/documents/", path.rsplit("/", 1)[1].removesuffix(".bin")
+        if not path.startswith(start) or name not in self.files:
+            return _failure(Wrong(404, "Not Found"))
+        return Answer(self.files[name])
+
+    def _chat(self, fields: Fields) -> Fields:
+        chat = self.chats.get(int(fields.get("chat_id", 0)))
+        if chat is None:
+            raise Wrong(400, "Bad Request: chat not found")
+        if chat.get("kicked"):
+            raise Wrong(403, f"Forbidden: bot was kicked from the {chat['type']} chat")
+        if "moved" in chat:
+            words = "Bad Request: group chat was upgraded to a supergroup chat"
+            raise Wrong(400, words, migrate_to_chat_id=chat["moved"])
+        return chat
+
+    def _place(self, fields: Fields) -> Fields:
+        chat = self._chat(fields)
+        topic = int(fields.get("message_thread_id") or 0)
+        if topic and topic not in chat.get("topics", ()):
+            raise Wrong(400, "Bad Request: message thread not found")
+        return {"chat": chat["id"], **({"topic": topic} if topic else {})}
+
+    # What people do
+
+    def chat(self, given: Fields) -> Fields:
+        """Made when it is first named."""
+        chat = self.chats.setdefault(given["id"], {"type": "private" if given["id"] > 0 else "supergroup"})
+        chat.update(given)
+        return chat
+
+    def add(self, message: Fields, reply: Fields | None, seen: Fields) -> Fields:
+        """A message in a chat, as the API shows it."""
+        self._numbers += 1
+        whole = {"message_id": self._numbers, "date": int(time.time()), **message, **seen}
+        if reply and (quoted := self.find(whole["chat"], int(reply["message_id"]))):
+            whole["reply_to_message"] = _public(quoted)
+        elif "topic" in whole and (root := self.find(whole["chat"], whole["topic"])):
+            whole["reply_to_message"] = _public(root)  # as the platform does it in topics
+        whole["chat_shown"] = _chat_shown(self.chats[whole["chat"]])
+        self.messages.append(whole)
+        return _public(whole)
+
+    def find(self, chat: int, number: int) -> Fields | None:
+        return next((m for m in self.messages if m["chat"] == chat and m["message_id"] == number), None)
+
+    def keep(self, data: bytes) -> Fields:
+        name = f"file{len(self.files) + 1}"
+        self.files[name] = data
+        return _file(name, data)
+
+    def update(self, kind: str, content: object) -> Fields:
+        self._update_numbers += 1
+        update = {"update_id": self._update_numbers, kind: content}
+        if self._allowed is None or kind in self._allowed:
+            self.updates.append(update)
+        return update
+
+    async def control(self, verb: str, given: Fields) -> object:
+        result = getattr(self, f"when_{verb}")(given)
+        if asyncio.iscoroutine(result):
+            result = await result
+        await self.tell()
+        return result
+
+    def when_chat(self, given: Fields) -> Fields:
+        return self.chat(given)
+
+    def when_say(self, given: Fields) -> Fields:
+        """`more` is put into the message as it is; `files` are kept, and put into it under their names."""
+        self.chat({"id": given["chat"]})
+        files = {name: _hung(name, each, self) for name, each in given.get("files", {}).items()}
+        reply = {"message_id": given["reply"]} if given.get("reply") else None
+        content = {"chat": given["chat"], "from": given["user"], **given.get("more", {}), **files}
+        content |= {name: given[name] for name in ("text", "topic") if given.get(name) is not None}
+        message = self.add(content, reply, {})
+        self.update("message", message)
+        return message
+
+    def when_press(self, given: Fields) -> Fields:
+        message = self.find(given["chat"], given["message_id"])
+        assert message is not None
+        data = next(button["callback_data"] for button in message["buttons"] if button["text"] == given["label"])
+        id = f"query{len(self.toasts) + 1}"
+        self.toasts[id] = {"answered": False, "text": ""}
+        query = {"id": id, "from": given["user"], "message": _public(message), "chat_instance": "x", "data": data}
+        self.update("callback_query", query)
+        return {"id": id}
+
+    def when_inject(self, given: Fields) -> Fields:
+        """An update as it is, with a number unless it has one."""
+        self._update_numbers += 1
+        self.updates.append({"update_id": self._update_numbers, **given})
+        return self.updates[-1]
+
+    def when_fault(self, given: Fields) -> None:
+        self.faults.append(given)
+
+    def when_set(self, given: Fields) -> None:
+        for name, value in given.items():
+            setattr(self, name, value)
+
+    def when_release(self, given: Fields) -> None:
+        self._released.set()
+        self._released = asyncio.Event()
+
+    async def when_cut(self, given: Fields) -> None:
+        await self.server.stop()
+
+    async def when_mend(self, given: Fields) -> None:
+        await self.server.start()
+
+    async def state(self, beyond: int) -> Fields:
+        """Everything, as soon as there is more than the caller knows."""
+        async with self.changed:
+            await self.changed.wait_for(lambda: self.revision > beyond)
+        return {
+            "revision": self.revision,
+            "messages": [{**message, **_public(message)} for message in self.messages],
+            "pending": [update["update_id"] for update in self.updates],
+            "waiting": [update["message"]["message_id"] for update in self.updates if update.get("message")],
+            "calls": self.calls,
+            "toasts": self.toasts,
+            "chats": list(self.chats.values()),
+            "polling": self._poller is not None,
+        }
+
+
+def _failure(wrong: Wrong) -> Answer:
+    body = {"ok": False, "error_code": wrong.code, "description": wrong.description}
+    return Answer({**body, **({"parameters": wrong.parameters} if wrong.parameters else {})}, wrong.code)
+
+
+def _public(message: Fields) -> Fields:
+    """A message as the API shows it."""
+    hidden = ("buttons", "silent", "previews", "edits", "topic", "chat_shown", "chat")
+    shown = {name: value for name, value in message.items() if name not in hidden}
+    topic = {"message_thread_id": message["topic"], "is_topic_message": True} if "topic" in message else {}
+    return {**shown, **topic, "chat": message["chat_shown"]}
+
+
+def _chat_shown(chat: Fields) -> Fields:
+    return {name: value for name, value in chat.items() if name in ("id", "type", "is_forum", "title")}
+
+
+def _text(given: object) -> str:
+    text = "" if given is None else str(given)
+    if not text.strip():
+        raise Wrong(400, "Bad Request: message text is empty")
+    if _units(text) > LONGEST:
+        raise Wrong(400, "Bad Request: message is too long")
+    return text
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def _entities(text: str, given: list[Fields]) -> list[Fields]:
+    """Stricter than the platform: whatever is not quite right is refused."""
+    whole, edges = _units(text), {0}
+    for char in text:
+        edges.add(max(edges) + _units(char))
+    for entity in given:
+        start, end = entity["offset"], entity["offset"] + entity["length"]
+        if entity["length"] < 1 or end > whole or not {start, end} <= edges:
+            raise Wrong(400, f"Bad Request: can't parse entities: {entity} is not within the text")
+    return given
+
+
+def _buttons(markup: Fields | None) -> list[Fields]:
+    buttons = [button for row in (markup or {}).get("inline_keyboard", []) for button in row]
+    if any(not 1 <= len(button["callback_data"].encode()) <= 64 for button in buttons):
+        raise Wrong(400, "Bad Request: BUTTON_DATA_INVALID")
+    return buttons
+
+
+def _file(name: str, data: bytes) -> Fields:
+    return {"file_id": name, "file_unique_id": f"u{name}", "file_size": len(data)}
+
+
+def _hung(kind: str, given: Fields, world: World) -> object:
+    data = bytes(given["size"]) if "size" in given else base64.b64decode(given["data"])
+    file = {**world.keep(data), **{name: value for name, value in given.items() if name not in ("data", "size")}}
+    return [{**file, "width": 1, "height": 1}] if kind == "photo" else file
+
+
+class Telegram:
+    """The control port: POST /TOKEN/VERB, and GET /TOKEN?beyond=REVISION."""
+
+    def __init__(self) -> None:
+        self.worlds: dict[str, World] = {}
+        self.server = Server(self.serve)
+
+    async def serve(self, request: Request) -> Answer:
+        token, _, verb = request.path.strip("/").partition("/")
+        if request.method == "GET":
+            return Answer(await self.worlds[token].state(int(request.query.get("beyond", -1))))
+        if verb == "open":
+            world = self.worlds[token] = World(token)
+            await world.server.start()
+            return Answer({"port": world.server.port})
+        if verb == "close":
+            await self.worlds.pop(token).server.stop()
+            return Answer({})
+        return Answer(await self.worlds[token].control(verb, request.fields()))
+
+
+async def main() -> None:
+    telegram = Telegram()
+    await telegram.server.start()
+    print(json.dumps({"port": telegram.server.port}), flush=True)
+    await asyncio.to_thread(sys.stdin.read)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
