@@ -36,7 +36,7 @@ def test_every_route_has_an_example_that_fits_its_shape() -> None:
     examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
     routes = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
     names = {f"{next(iter(route.methods or ()))} {route.path}": route for route in routes}
-    assert examples.keys() == names.keys()
+    assert examples.keys() == names.keys(), f"an example of each route belongs into {EXAMPLES.name}"
     for name, route in names.items():
         if route.response_model is not None:
             TypeAdapter(route.response_model).validate_python(examples[name]["response"])
