@@ -19,7 +19,9 @@ from clew.home import Home
 from clew.model import Accepted, Button, Conversation, DeliveryKind, Fate, Inbound
 from clew.surfaces import telegram
 from clew.surfaces.base import Down, InDoubt, Never, NotSent, Outgoing, Surface, TryAgain
+from clew.surfaces.conformance import SLACK, STOP
 from clew.surfaces.telegram.surface import TelegramSurface
+from tests.rig import Rig
 from tests.surfaces.bots import BOB, GROUP, Bot, file, mention
 from tests.surfaces.fakes.process import PATIENCE
 
@@ -90,7 +92,7 @@ async def running(surface: TelegramSurface, inbox: Heard) -> AsyncIterator[Heard
         yield inbox
     finally:
         task.cancel()
-        async with asyncio.timeout(2):  # a clean stop
+        async with asyncio.timeout(STOP * SLACK):  # a clean stop
             await asyncio.gather(task, return_exceptions=True)
             await surface.close()
 
@@ -563,4 +565,7 @@ async def test_a_token_that_is_not_there_is_said_and_what_is_owed_waits(tmp_path
     await surface.run(Heard())
     assert "NOWHERE" in surface.trouble
     assert type(await failure(surface)) is Down
+    async with Rig(tmp_path, surfaces={"telegram": surface}) as rig:
+        [seen] = await rig.engine.surfaces()
+        assert (seen.name, seen.state, seen.reason) == ("telegram", "down", surface.trouble)
     await surface.close()
