@@ -171,17 +171,20 @@ async def _tree(
     engine: Engine, door: Door, servers: list[listen.Server], stop: Stop, ready: Callable[[], None]
 ) -> None:
     recovered = asyncio.Event()
+    door.why_not_yet = "starting"
     async with asyncio.TaskGroup() as tree:
         working = tree.create_task(engine.run(recovered.set), name="engine")
         for server in servers:
             tree.create_task(server.run(), name="http")
         await _any(recovered.wait(), stop.asked.wait())
+        door.why_not_yet = None
         for server in servers:
             await server.listening.wait()
         log.info("ready")
         ready()
         await stop.asked.wait()
         log.info("%s; running turns get %g s", stop.reason, stop.grace)
+        door.why_not_yet = stop.reason
         for server in servers:
             server.refuse()
         await _any(engine.settle(stop.grace), stop.hurry.wait())

@@ -58,6 +58,11 @@ class Home:
         return self.root / "files"
 
     @property
+    def uploads(self) -> Path:
+        """Files that wait for a message that names them."""
+        return self.root / "uploads"
+
+    @property
     def run(self) -> Path:
         """What lives as long as a daemon does."""
         return self.root / "run"

@@ -280,6 +280,7 @@ class Inbound:
     sees: tuple[str, ...] | None = None  # codes of the gates that its sender sees as open; None: nobody knows
     runtime: str | None = None  # for a thread that this message begins, where the surface's config says so
     workspace: str | None = None
+    begins: str | None = None  # the id of that thread, where it was drawn before
     sender_id: str = ""  # the platform's own name for the sender; `sender` is what people call them
     direct: bool = True  # said to clew: alone with it, by a mention, by a reply or by a button
     in_group: bool = False  # others read along

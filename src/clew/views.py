@@ -25,6 +25,7 @@ class NewThread:
     notify: str | None = None  # SURFACE or SURFACE:ADDRESS
     sender: str = "you"
     attachments: tuple[Attachment, ...] = ()
+    id: str | None = None  # of the thread, where it was drawn before; else it is drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,16 @@ class AttachmentView:
 
 
 @dataclass(frozen=True, slots=True)
+class UploadView:
+    """A file that waits for a message that names it, by its id in `files`."""
+
+    id: str
+    name: str
+    media_type: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class MessageView:
     """What was said in a conversation. `role` is person, agent or clew."""
 
@@ -160,6 +171,16 @@ class WhereRow:
     message_id: str | None
     sent_at: int | None
     error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AskingView:
+    """Somebody who has written to clew and is not let in yet."""
+
+    id: str  # SURFACE:ID
+    name: str  # as they call themselves
+    code: str
+    asked_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,3 +318,5 @@ class SurfaceView:
     state: str  # `up` or `down`
     reason: str
     pending: int
+    delivery: str = "best effort"  # idempotent, verifiable, editable or best effort
+    backlog: str = "none"  # what becomes of messages while clew is down: platform, history or none

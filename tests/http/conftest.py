@@ -33,6 +33,7 @@ class Api:
     runtime: ScriptedRuntime
     home: Home
     stopped: list[tuple[float, str]]
+    door: Door
     heard: dict[str, asyncio.Queue[dict[str, Any]]]  # the data of what happened, by kind
 
     async def start(self, text: str = "!text hello", **more: object) -> dict[str, str]:
@@ -75,7 +76,7 @@ async def api(tmp_path: Path) -> AsyncIterator[Api]:
     transport = httpx.ASGITransport(unix_app(door), raise_app_exceptions=False)
     async with asyncio.TaskGroup() as group, httpx.AsyncClient(transport=transport, base_url="http://clew") as client:
         running = group.create_task(engine.run())
-        yield Api(client, engine, store, runtime, home, stopped, heard)
+        yield Api(client, engine, store, runtime, home, stopped, door, heard)
         running.cancel()
     await runtime.close()
     store.close()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from clew.errors import StoreError
 from tests.http.conftest import Api
 
 
@@ -191,3 +192,29 @@ async def test_the_files_of_a_message_that_is_not_accepted_are_not_kept(api: Api
 async def test_the_description_of_the_api_names_every_resource(api: Api) -> None:
     paths = (await api.client.get("/openapi.json")).json()["paths"]
     assert {"/api/threads", "/api/threads/{thread}/events", "/api/events", "/api/status", "/healthz"} <= set(paths)
+
+
+async def test_it_is_ready_or_says_why_not(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    door = api.door
+
+    async def health() -> tuple[int, list[str]]:
+        answer = await api.client.get("/healthz")
+        assert answer.json()["ready"] == (answer.status_code == 200)
+        return answer.status_code, answer.json()["reasons"]
+
+    assert await health() == (200, [])
+    door.why_not_yet = "starting"
+    assert await health() == (503, ["clew is starting"])
+    door.why_not_yet, door.why_over = None, "stopping"
+    assert await health() == (503, ["clew is stopping"])
+    door.why_over = None
+
+    def full(tx: object) -> None:
+        raise StoreError("no room left for the database")
+
+    with pytest.raises(StoreError):
+        await api.store.write(full)
+    status, reasons = await health()
+    assert status == 503 and reasons == ["the database does not take what is written; `clew doctor` tells more"]
+    await api.start()
+    assert await health() == (200, [])

@@ -12,6 +12,7 @@ import pytest
 
 from clew.runtimes.scripted.session import ScriptedSession
 from clew.simulation import judge, play
+from clew.simulation.many import try_many
 from clew.simulation.world import EVENTS
 from clew.store import deliveries, gates, turns
 
@@ -22,6 +23,12 @@ ending = importlib.import_module("clew.engine.ending")
 SEEDS = 2_000
 CHUNKS = 40
 pytestmark = pytest.mark.timeout(900)  # all of it is computing, and other programs compute too
+
+
+def test_many_seeds_are_tried_on_several_processors_and_what_breaks_is_said() -> None:
+    said: list[str] = []
+    assert try_many(0, 4, 2, said.append) == []
+    assert said == ["4 of 4 seeds, 0 broken promises"]
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

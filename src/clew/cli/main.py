@@ -47,6 +47,8 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "deny": ("gates", "Say no to a gate."),
         "answer": ("gates", "Answer a question of the agent."),
         "rules": ("rules", "What agents may do without asking."),
+        "connect": ("connect", "Set up a chat app, step by step."),
+        "surfaces": ("connect", "The places clew is connected to."),
         "pair": ("people", "Let somebody in who has a code."),
         "people": ("people", "Who may speak in chats."),
     },

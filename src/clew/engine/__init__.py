@@ -266,7 +266,8 @@ class Engine:
 
     def _surface(self, name: str, pending: int) -> SurfaceView:
         reason = self._surface_trouble.get(name) or self._core.surfaces[name].trouble or self._outbox.down.get(name, "")
-        return SurfaceView(name, "down" if reason else "up", reason, pending)
+        can = self._core.surfaces[name].can
+        return SurfaceView(name, "down" if reason else "up", reason, pending, can.delivery, can.backlog)
 
 
 def _message_id(given: str) -> str:

@@ -36,16 +36,18 @@ class Opening:
     policy: Policy | None = None
     notify: Conversation | None = None
     bind: Conversation | None = None
+    id: str | None = None
 
     @classmethod
     def of_message(cls, inbound: Inbound, place: Place) -> Opening:
         """A conversation that speaks for the first time: a chat, bound to it, as was said there that it should be."""
         return cls(
-            title_of(inbound.text),
+            title_of(inbound.text) or ", ".join(file.name for file in inbound.attachments),
             runtime=place.runtime or inbound.runtime,
             model=place.model,
             workspace=place.workspace or inbound.workspace,
             bind=inbound.conversation,
+            id=inbound.begins,
         )
 
     @classmethod
@@ -60,13 +62,14 @@ class Opening:
             new.effort,
             new.policy,
             _resolved(core, new.notify) if new.notify else None,
+            id=new.id,
         )
 
 
 def open_thread(tx: Tx, core: Core, opening: Opening) -> Thread:
     now = core.clock.now()
     thread = Thread(
-        id=core.clock.ulid(),
+        id=opening.id or core.clock.ulid(),
         kind=opening.kind,
         status=ThreadStatus.IDLE,
         title=opening.title,

@@ -77,20 +77,21 @@ def owe_words(tx: Tx, core: Core, inbound: Inbound, arrival: Arrival) -> None:
     surface = core.surfaces.get(inbound.conversation.surface)
     if surface is None or not surface.can.chat or inbound.pressed or not arrival.words:
         return
-    now, where, thread = core.clock.now(), inbound.conversation, arrival.thread or ""
-    words = Delivery(
-        id=f"{inbound.message_id}@{where}:words",
-        kind=DeliveryKind.NOTICE,
-        thread=thread,
-        turn=arrival.turn,
-        conversation=where,
-        body=arrival.words,
-        state=DeliveryState.PENDING,
-        created_at=deliveries.behind(tx, thread, where, now),
-        due_at=now,
-    )
-    if deliveries.owe(tx, words):
-        tx.log(thread, arrival.turn, "delivery.owed", now, surface=where.surface)
+    id = f"{inbound.message_id}@{inbound.conversation}:words"
+    _owe_notice(tx, core, inbound.conversation, arrival.words, id, arrival.thread or "", arrival.turn)
+
+
+def owe_greeting(tx: Tx, core: Core, where: Conversation, words: str, id: str) -> None:
+    """Something that belongs to no thread."""
+    _owe_notice(tx, core, where, words, id, "", None)
+
+
+def _owe_notice(tx: Tx, core: Core, where: Conversation, words: str, id: str, thread: str, turn: str | None) -> None:
+    now = core.clock.now()
+    at, pending = deliveries.behind(tx, thread, where, now), DeliveryState.PENDING
+    notice = Delivery(id, DeliveryKind.NOTICE, thread, turn, where, words, pending, at, due_at=now)
+    if deliveries.owe(tx, notice):
+        tx.log(thread, turn, "delivery.owed", now, surface=where.surface)
 
 
 def pressable(core: Core, where: Conversation | None, buttons: Sequence[Button]) -> tuple[Button, ...]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 from clew.engine import words
 from clew.engine.core import Core
+from clew.engine.owing import owe_greeting
 from clew.errors import BadInput, NotFound, Refused
 from clew.model import Fate, Inbound, Person, Role
 from clew.store import Tx
 from clew.store import people as rows
 from clew.store.inbox import Arrival
+from clew.store.people import Asking
 from clew.text import clean
-from clew.views import PersonView
+from clew.views import AskingView, PersonView
 
 LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # thirty-two, none that is mistaken for another
 LENGTH = 8
@@ -52,7 +54,8 @@ def _to_a_stranger(tx: Tx, core: Core, inbound: Inbound) -> str:
     if asked is not None and now - LASTS < asked <= now:
         return ""  # they have been told
     code = _code(core)
-    rows.ask(tx, surface, inbound.sender_id, clean(inbound.sender), code, now)
+    rows.ask(tx, Asking(inbound.conversation, inbound.sender_id, clean(inbound.sender), code, now))
+    tx.log("", None, "person.asked", now, surface=surface)
     return words.pairing(code)
 
 
@@ -70,6 +73,12 @@ class People:
     async def all(self) -> list[PersonView]:
         return await self._core.store.read(lambda tx: [_view(person) for person in rows.all_people(tx)])
 
+    async def asking(self) -> list[AskingView]:
+        """Who has written for the first time in the last hour, and is not let in yet."""
+        since = self._core.clock.now() - LASTS
+        found = await self._core.store.read(lambda tx: rows.asking(tx, since))
+        return [AskingView(f"{each.where.surface}:{each.id}", each.name, each.code, each.at) for each in found]
+
     async def pair(self, code: str, role: Role, by: str) -> PersonView:
         """Raises Refused where the code is wrong or too old, or too many were."""
         now = self._core.clock.now()
@@ -84,9 +93,9 @@ class People:
                 rows.set_failures(tx, failed % FAILURES, now + LASTS if failed >= FAILURES else 0)
                 return f"There is no code {code}; it lasts an hour, and a new message there gives a new one."
             rows.set_failures(tx, 0, 0)
-            surface, id, name = found
-            person = Person(surface, id, name, role, now, by)
+            person = Person(found.where.surface, found.id, found.name, role, now, by)
             rows.add(tx, person)
+            owe_greeting(tx, self._core, found.where, words.WELCOME, f"{found.code}:welcome")
             return _view(person)
 
         paired = await self._core.store.write(body)  # a wrong code is written down too, so it is no exception in there

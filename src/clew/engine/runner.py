@@ -111,11 +111,10 @@ class Runner:
             self._steer(work, nudges),
             give_answers(self._core, work.turn.id, work.session, work.asked, nudges.answer),
             work.keep_writing(),
-            show(self._core, work.turn, lambda: work.progress, work.moved),
         )
         control = [asyncio.create_task(task) for task in beside]
         try:
-            ended = await work.consume(events)
+            ended = await self._consume(work, events)
         except Silence:
             await self._give_up(work)
         except RuntimeLost as lost:
@@ -132,6 +131,14 @@ class Runner:
             self._core.live.turn_over(work.thread.id)
             await self._sessions.release(work.thread.id)
         return None
+
+    async def _consume(self, work: _Work, events: AsyncIterator[Event]) -> TurnEnded:
+        """And show it for so long: once it is over the placeholder may become the answer."""
+        shown = asyncio.create_task(show(self._core, work.turn, lambda: work.progress, work.moved))
+        try:
+            return await work.consume(events)
+        finally:
+            shown.cancel()
 
     async def _ended(self, work: _Work, ended: TurnEnded) -> str | None:
         crash.point("turn.ended-not-owed")

@@ -16,6 +16,7 @@ from clew.http import (
     routes_chat,
     routes_daemon,
     routes_events,
+    routes_files,
     routes_gates,
     routes_people,
     routes_threads,
@@ -23,13 +24,22 @@ from clew.http import (
 from clew.http.door import Door
 from clew.http.guard import Guard
 from clew.http.once import Once
+from clew.kept import LARGEST
 from clew.token import Token
 
 
 def described_app() -> FastAPI:
     """All routes, with nothing behind them yet."""
-    app = FastAPI(title="clew", version=__version__, docs_url=None, redoc_url=None)
-    for routes in (routes_daemon, routes_chat, routes_threads, routes_gates, routes_people, routes_events):
+    app = FastAPI(title="clew", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
+    for routes in (
+        routes_daemon,
+        routes_chat,
+        routes_threads,
+        routes_gates,
+        routes_people,
+        routes_files,
+        routes_events,
+    ):
         app.include_router(routes.router)
     openapi.install(app)
     return app
@@ -40,7 +50,7 @@ def unix_app(door: Door) -> FastAPI:
     app = described_app()
     app.state.door = door
     app.add_middleware(Once, store=door.store, joined=(routes_chat.CHAT,))
-    problems.install(app)
+    problems.install(app, {routes_files.PATH: LARGEST + 1})
     return app
 
 

@@ -30,6 +30,7 @@ class Door:
     stop: Callable[[float, str], None]  # how long running turns get, and the reason for those who watch
     settings: Config = field(default_factory=Config)
     new_id: Callable[[], str] = field(default_factory=lambda: SystemClock().ulid)
+    why_not_yet: str | None = None  # the reason, until the daemon is ready
     why_over: str | None = field(default=None)  # the reason, once the daemon stops
 
 

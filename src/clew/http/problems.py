@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -30,9 +31,9 @@ def refusal(status: int, code: str, detail: str) -> Response:
     return _problem(status, code, detail)
 
 
-def install(app: FastAPI) -> None:
-    """Make every error of an app a problem."""
-    app.add_middleware(Bounded)
+def install(app: FastAPI, larger: Mapping[str, int] | None = None) -> None:
+    """Make every error of an app a problem. `larger` are paths that take a larger body than others."""
+    app.add_middleware(Bounded, larger=larger or {})
     app.add_exception_handler(ClewError, _clew_error)
     app.add_exception_handler(RequestValidationError, _bad_request)
     app.add_exception_handler(HTTPException, _http_error)
@@ -42,23 +43,23 @@ def install(app: FastAPI) -> None:
 class Bounded:
     """Refuses a body that is too large as soon as that is known, so that memory never grows with it."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, larger: Mapping[str, int]) -> None:
         self.app = app
+        self._larger = larger
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         read = 0
+        largest = self._larger.get(scope["path"], MAX_BODY)
 
         async def counted() -> Message:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
-            if read > MAX_BODY:
-                raise HTTPException(
-                    TOO_LARGE, f"the request is larger than {MAX_BODY >> 20} MiB; attach a file instead"
-                )
+            if read > largest:
+                raise HTTPException(TOO_LARGE, f"the request is larger than {largest >> 20} MiB; attach a file instead")
             return message
 
         await self.app(scope, counted, send)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import AbstractAsyncContextManager
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Path, Query
 from starlette.responses import Response, StreamingResponse
 
-from clew.http import shapes, sse
+from clew.http import shapes, sse, uploads
 from clew.http.chat.follow import stream
 from clew.http.door import Through, answer
-from clew.model import Inbound
+from clew.model import Attachment, Inbound
 from clew.views import ConversationView
 
 router = APIRouter(prefix="/api/conversations", tags=["conversations"])
@@ -33,8 +34,13 @@ async def chat(door: Through, body: shapes.Chat, idempotency_key: Key = None) ->
         sender=body.sender,
         text=body.message,
         runtime=body.runtime,
+        begins=door.new_id(),
     )
-    frames = stream(door.engine.conversing, door.engine.live, inbound, lambda: door.why_over)
+
+    def files(thread: str) -> AbstractAsyncContextManager[tuple[Attachment, ...]]:
+        return uploads.given(body.files, door.home.uploads, door.home.files / thread / message_id)
+
+    frames = stream(door.engine.conversing, door.engine.live, inbound, files, lambda: door.why_over)
     return StreamingResponse(frames, media_type=sse.MEDIA_TYPE, headers=sse.HEADERS)
 
 

@@ -26,9 +26,22 @@ router = APIRouter(tags=["daemon"])
 LINES = "application/x-ndjson"
 
 
-@router.get("/healthz", summary="Whether it is ready")
-async def healthz() -> Response:
-    return answer({"ready": True})
+@router.get("/healthz", response_model=shapes.Ready, summary="Whether it is ready, or why not")
+async def healthz(door: Through) -> Response:
+    """Status 200, or 503 with the reasons. It needs no token, so it says nothing about threads, files or people."""
+    reasons = [reason async for reason in _reasons(door)]
+    return answer(shapes.Ready(not reasons, reasons), 503 if reasons else 200)
+
+
+async def _reasons(door: Door) -> AsyncIterator[str]:
+    if door.why_not_yet or door.why_over:
+        yield f"clew is {door.why_over or door.why_not_yet}"
+    try:
+        await door.store.read(log.newest)
+    except ClewError:
+        yield "the database cannot be read; `clew doctor` tells more"
+    if door.store.trouble:
+        yield "the database does not take what is written; `clew doctor` tells more"
 
 
 @router.get("/api/status", response_model=shapes.StatusView, summary="How the daemon and all around it are")

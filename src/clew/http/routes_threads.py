@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
@@ -9,9 +11,9 @@ from starlette.responses import Response
 
 from clew.asking import Policy
 from clew.engine import DESK
-from clew.http import files, shapes
+from clew.http import files, shapes, uploads
 from clew.http.door import Through, answer
-from clew.model import Accepted, Inbound, ThreadKind, ThreadStatus
+from clew.model import Accepted, Attachment, Inbound, ThreadKind, ThreadStatus
 from clew.store import inbox
 from clew.store.threads import Filter
 from clew.views import NewThread, Page, Passage, ThreadView, TurnView, WhereRow
@@ -23,7 +25,8 @@ Status = Literal["idle", "running", "suspended", "completed", "cancelled"]
 
 @router.post("/threads", response_model=Accepted, status_code=201, summary="Start a thread with its first message")
 async def start(door: Through, body: shapes.Start) -> Response:
-    async with files.taken(body.attachments, door.home.files / body.message_id) as attachments:
+    begins = door.new_id()
+    async with _attached(door, body, begins) as attachments:
         accepted = await door.engine.start(
             NewThread(
                 message_id=body.message_id,
@@ -38,9 +41,24 @@ async def start(door: Through, body: shapes.Start) -> Response:
                 notify=body.notify,
                 sender=body.sender,
                 attachments=attachments,
+                id=begins,
             )
         )
+        if accepted.repeated:
+            uploads.forget(door.home.files / begins)
     return answer(accepted, 200 if accepted.repeated else 201)
+
+
+@asynccontextmanager
+async def _attached(
+    door: Through, body: shapes.Start | shapes.Say, thread: str
+) -> AsyncIterator[tuple[Attachment, ...]]:
+    """Files of this machine that the message names, and those that were sent for it."""
+    async with (
+        files.taken(body.attachments, door.home.files / body.message_id) as named,
+        uploads.given(body.files, door.home.uploads, door.home.files / thread / body.message_id) as sent,
+    ):
+        yield (*named, *sent)
 
 
 @router.get("/threads", response_model=Page, summary="A page of threads, newest first")
@@ -72,7 +90,7 @@ async def retitle(door: Through, thread: str, body: shapes.Retitle) -> Response:
 @router.post("/threads/{thread}/messages", response_model=Accepted, summary="Say something in a thread")
 async def say(door: Through, thread: str, body: shapes.Say) -> Response:
     found = await door.engine.find(thread)
-    async with files.taken(body.attachments, door.home.files / body.message_id) as attachments:
+    async with _attached(door, body, found) as attachments:
         inbound = Inbound(
             conversation=DESK,
             message_id=body.message_id,

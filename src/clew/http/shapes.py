@@ -20,6 +20,10 @@ Lasts = Annotated[float, Field(gt=0, le=366 * 86_400)]
 Grace = Annotated[float, Field(ge=0, le=86_400)]
 
 
+Upload = Annotated[str, Field(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$")]
+Uploads = Annotated[list[Upload], Field(max_length=20, description="ids that `POST /api/files` gave")]
+
+
 class Body(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
@@ -37,6 +41,7 @@ class Start(Body):
     notify: Path | None = None
     sender: Name = "you"
     attachments: list[Path] = Field(default=[], max_length=20, description="files on this machine")
+    files: Uploads = []
 
 
 class Say(Body):
@@ -48,6 +53,7 @@ class Say(Body):
     )
     sender: Name = "you"
     attachments: list[Path] = Field(default=[], max_length=20, description="files on this machine")
+    files: Uploads = []
 
 
 class Chat(Body):
@@ -57,6 +63,7 @@ class Chat(Body):
         default=None, description="of your choice, and random: the same again joins the same turn"
     )
     runtime: Name | None = Field(default=None, description="for a conversation that begins here")
+    files: Uploads = []
     sender: Name = "you"
 
 
@@ -146,6 +153,12 @@ class DaemonView:
     supervised: bool
     outdated: bool = False  # config.toml says something else by now
     environment: dict[str, str] = field(default_factory=dict)  # marks, without values; see `clew.surroundings`
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    ready: bool
+    reasons: list[str]  # why it is not
 
 
 @dataclass(frozen=True, slots=True)

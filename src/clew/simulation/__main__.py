@@ -7,6 +7,7 @@ import sys
 import time
 
 from clew.simulation import judge, play
+from clew.simulation.many import try_many
 
 
 def main() -> int:
@@ -14,8 +15,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="tell the story of this seed")
     parser.add_argument("--seeds", type=int, default=300, help="how many seeds to try")
     parser.add_argument("--first", type=int, default=0, help="the first of them")
+    parser.add_argument("--jobs", type=int, help="on how many processors; else on all")
     wanted = parser.parse_args()
-    return _tell(wanted.seed) if wanted.seed is not None else _try(wanted.first, wanted.seeds)
+    return _tell(wanted.seed) if wanted.seed is not None else _try(wanted.first, wanted.seeds, wanted.jobs)
 
 
 def _tell(seed: int) -> int:
@@ -26,15 +28,11 @@ def _tell(seed: int) -> int:
     return 1 if broken else 0
 
 
-def _try(first: int, count: int) -> int:
+def _try(first: int, count: int, jobs: int | None) -> int:
     started = time.monotonic()
-    bad = 0
-    for seed in range(first, first + count):
-        for line in judge(play(seed)):
-            bad += 1
-            print(line)
-    print(f"{count} seeds, {bad} broken promises, {time.monotonic() - started:.1f} s")
-    return 1 if bad else 0
+    broken = try_many(first, count, jobs)
+    print(f"{time.monotonic() - started:.1f} s")
+    return 1 if broken else 0
 
 
 if __name__ == "__main__":

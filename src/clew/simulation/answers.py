@@ -12,8 +12,17 @@ from clew.simulation.platform import Letter, Post
 WORDS = ("continue", "stop", "继续", "rather do it differently", "run all", "merge", "skip")
 BARE = ("y", "y", "yes", "n", "同意", "拒绝", "1", "2", "3", "yes all", "well", "stop", "what is that?", "7")
 CODED = ("{} y", "{}", "{} n not today", "{} 2", "y {}", "{} maybe", "{} stop", "{} thread")
+COMMANDS = ("/stop", "/new", "/new please {}", "/queue please {}", "/status", "/fork", "/done", "/resume 2", "/停止")
 _CODE = re.compile(r"\(([A-Z0-9]{4,})\)$", re.MULTILINE)
 LATE = 90.0  # seconds
+
+
+def opening(chance: random.Random, number: int) -> str:
+    """What is said without being asked: a request, now and then a bare answer or a command."""
+    kind = chance.random()
+    if kind < 0.8:
+        return f"please {number}"
+    return chance.choice(BARE) if kind < 0.92 else chance.choice(COMMANDS).format(number)
 
 
 def codes(post: Post) -> list[str]:

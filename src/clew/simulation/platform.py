@@ -41,10 +41,11 @@ class Letter:
     late: float = 0.0  # seconds that it is on its way
 
 
+EVERYBODY = "everybody"  # who may speak there
 CLASSES = {
-    "keyed": SurfaceCan(idempotency_window=3600.0, backlog=Backlog.PLATFORM),
+    "keyed": SurfaceCan(idempotency_window=3600.0, backlog=Backlog.PLATFORM, chat=True, buttons=8),
     "readable": SurfaceCan(read_back=True, backlog=Backlog.PLATFORM),
-    "editable": SurfaceCan(edit=True, backlog=Backlog.PLATFORM),
+    "editable": SurfaceCan(edit=True, backlog=Backlog.PLATFORM, chat=True, max_length=400),
     "plain": SurfaceCan(backlog=Backlog.PLATFORM),
 }
 
@@ -131,7 +132,9 @@ class SimulatedSurface:
         while letter.copies > 0:
             where = Conversation(self.name, letter.conversation)
             said_at = self._platform.clock(letter.at)
-            inbound = Inbound(where, letter.id, letter.id, letter.text, sent_at=said_at, queue=letter.queue)
+            inbound = Inbound(
+                where, letter.id, letter.id, letter.text, sent_at=said_at, queue=letter.queue, sender_id=EVERYBODY
+            )
             try:
                 accepted = await inbox.accept(inbound)
             except StoreError:  # it was not acknowledged, so the platform sends it again

@@ -7,26 +7,27 @@ import asyncio
 import random
 import sqlite3
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 
 from clew import crash
 from clew.config import Config, GatesConfig, TurnsConfig
 from clew.engine import Engine
 from clew.errors import RuntimeLost
-from clew.model import DeliveryKind
+from clew.model import DeliveryKind, Person, Role
 from clew.runtimes.scripted import MemoryLedger, Played, ScriptedRuntime
 from clew.simulation import answers, people
 from clew.simulation.agent import steps
 from clew.simulation.clock import VirtualClock, jumps
 from clew.simulation.loop import VirtualLoop
-from clew.simulation.platform import CLASSES, Letter, Platform, Post, SimulatedSurface
+from clew.simulation.platform import CLASSES, EVERYBODY, Letter, Platform, Post, SimulatedSurface
 from clew.store import Store, Tx, log
+from clew.store import people as rows
 from clew.store.migrate import migrate
 from clew.store.sqlite import Inline, SqliteConnection
 
 EVENTS = 200  # that a story has at least
-LETTERS = 5  # of a chapter
-DEATHS = 4  # of a chapter, at most
+LETTERS = 3  # of a chapter
+DEATHS = 3  # of a chapter, at most
 LAST_TRIES = 30  # daemons, where the disk is full at their start
 LONGEST = 50_000  # steps in which the last daemon must come to rest
 
@@ -69,6 +70,13 @@ class Life:
         self.ledger.deaf = True
 
 
+@cache
+def _empty_store() -> tuple[str, SqliteConnection]:
+    """Made once, and copied for each story."""
+    connection = SqliteConnection(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False))
+    return migrate(connection, VirtualClock(random.Random("store"))), connection
+
+
 @dataclass
 class World:
     seed: int
@@ -77,8 +85,12 @@ class World:
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
         self.clock = VirtualClock(random.Random(f"clock {self.seed}"), jumps(random.Random(f"jumps {self.seed}")))
-        self.connection = SqliteConnection(sqlite3.connect(":memory:", isolation_level=None))
-        self.store_id = migrate(self.connection, self.clock)
+        raw = sqlite3.connect(":memory:", isolation_level=None)
+        self.store_id, empty = _empty_store()
+        empty.raw.backup(raw)
+        self.connection = SqliteConnection(raw)
+        known = Person("simulated", EVERYBODY, "everybody", Role.DRIVER, 0, "the seed")
+        rows.add(Tx(self.connection), known)
         self.ledger = WatchedLedger()
         kind = self.chance.choice(sorted(CLASSES))
         self.outlives = self.chance.random() < 0.3
@@ -180,7 +192,7 @@ class World:
             at += self.chance.expovariate(0.8)
             where = f"room-{self.chance.randrange(4)}"
             copies = 1 if self.chance.random() < 0.7 else self.chance.randrange(2, 4)
-            text = f"please {number}" if self.chance.random() < 0.85 else self.chance.choice(answers.BARE)
+            text = answers.opening(self.chance, number)
             late = answers.delay(self.chance)
             letter = Letter(at, where, f"m{number}", text, copies, self.chance.random() < 0.3, late)
             self.platform.letters.append(letter)

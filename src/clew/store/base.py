@@ -8,6 +8,8 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from clew.errors import StoreError
+
 T = TypeVar("T")
 Row = Mapping[str, Any]
 Body = Callable[["Tx"], T]
@@ -82,13 +84,20 @@ class Store:
         self._executor = executor
         self._listeners: list[Callable[[Sequence[Entry]], None]] = []
         self.id = store_id
+        self.trouble: str | None = None  # why the newest write failed; None where it did not
 
     def listen(self, listener: Callable[[Sequence[Entry]], None]) -> None:
         """Called on the event loop with what each commit logged, in the order of the commits."""
         self._listeners.append(listener)
 
     async def write(self, body: Body[T]) -> T:
-        return await self._executor.write(body, self._committed)
+        try:
+            done = await self._executor.write(body, self._committed)
+        except StoreError as error:
+            self.trouble = error.message
+            raise
+        self.trouble = None
+        return done
 
     async def read(self, body: Body[T]) -> T:
         return await self._executor.read(body)

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from clew.model import Person, Role
+from dataclasses import dataclass
+
+from clew.model import Conversation, Person, Role
 from clew.store.base import Row, Tx
 
 _PERSON = "surface, id, name, role, added_at, added_by"
-_PAIRING = "surface, id, name, code, asked_at"
+_PAIRING = "surface, id, name, address, code, asked_at"
 _FAILURES, _LOCKED = "pairing.failures", "pairing.locked_until"
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """Somebody whom nobody knows yet, and the code that lets them in."""
+
+    where: Conversation
+    id: str
+    name: str
+    code: str
+    at: int
 
 
 def get(tx: Tx, surface: str, id: str) -> Person | None:
@@ -37,16 +50,22 @@ def remove(tx: Tx, surface: str, id: str) -> bool:
     return tx.run("DELETE FROM people WHERE surface = ? AND id = ?", surface, id) == 1
 
 
-def ask(tx: Tx, surface: str, id: str, name: str, code: str, at: int) -> None:
+def ask(tx: Tx, asking: Asking) -> None:
     tx.run(
-        f"INSERT INTO pairings ({_PAIRING}) VALUES (?, ?, ?, ?, ?) ON CONFLICT (surface, id) DO UPDATE SET"
-        " name = excluded.name, code = excluded.code, asked_at = excluded.asked_at",
-        surface,
-        id,
-        name,
-        code,
-        at,
+        f"INSERT INTO pairings ({_PAIRING}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (surface, id) DO UPDATE SET"
+        " name = excluded.name, address = excluded.address, code = excluded.code, asked_at = excluded.asked_at",
+        asking.where.surface,
+        asking.id,
+        asking.name,
+        asking.where.address,
+        asking.code,
+        asking.at,
     )
+
+
+def asking(tx: Tx, since: int) -> list[Asking]:
+    sql = f"SELECT {_PAIRING} FROM pairings WHERE asked_at > ? ORDER BY asked_at"
+    return [_asking(row) for row in tx.all(sql, since)]
 
 
 def asked_at(tx: Tx, surface: str, id: str) -> int | None:
@@ -59,10 +78,10 @@ def count_asked(tx: Tx, surface: str, since: int) -> int:
     return int(row["n"]) if row else 0
 
 
-def take(tx: Tx, code: str, since: int) -> tuple[str, str, str] | None:
-    """(surface, id, name) of who asked with this code; it is used up."""
-    row = tx.one("DELETE FROM pairings WHERE code = ? AND asked_at > ? RETURNING surface, id, name", code, since)
-    return (row["surface"], row["id"], row["name"]) if row else None
+def take(tx: Tx, code: str, since: int) -> Asking | None:
+    """Who asked with this code; it is used up."""
+    row = tx.one(f"DELETE FROM pairings WHERE code = ? AND asked_at > ? RETURNING {_PAIRING}", code, since)
+    return _asking(row) if row else None
 
 
 def failures(tx: Tx) -> tuple[int, int]:
@@ -80,6 +99,10 @@ def set_failures(tx: Tx, count: int, locked_until: int) -> None:
             name,
             value,
         )
+
+
+def _asking(row: Row) -> Asking:
+    return Asking(Conversation(row["surface"], row["address"]), row["id"], row["name"], row["code"], row["asked_at"])
 
 
 def _person(row: Row) -> Person:

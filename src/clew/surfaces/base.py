@@ -47,6 +47,12 @@ class SurfaceCan:
     idempotency_window: float = 0  # seconds in which a repeated delivery id is one message there
     backlog: Backlog = Backlog.NONE
 
+    @property
+    def delivery(self) -> str:
+        """How surely an answer arrives once, by the first means of promise 5 that there is."""
+        means = {"idempotent": self.idempotency_window > 0, "verifiable": self.read_back, "editable": self.edit}
+        return next((name for name, has in means.items() if has), "best effort")
+
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:

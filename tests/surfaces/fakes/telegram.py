@@ -195,11 +195,12 @@ class World:
         return _public(message)
 
     def do_answercallbackquery(self, fields: Fields) -> object:
-        if fields["callback_query_id"] not in self.toasts:
+        toast = self.toasts.get(fields["callback_query_id"])
+        if toast is None or toast["answered"]:
             raise Wrong(400, "Bad Request: query is too old and response timeout expired or query ID is invalid")
         if len(fields.get("text", "")) > 200:
             raise Wrong(400, "Bad Request: MESSAGE_TOO_LONG")
-        self.toasts[fields["callback_query_id"]].update(answered=True, text=fields.get("text", ""))
+        toast.update(answered=True, text=fields.get("text", ""))
         return True
 
     def do_createforumtopic(self, fields: Fields) -> Fields:
@@ -208,12 +209,13 @@ class World:
             raise Wrong(400, "Bad Request: the chat is not a forum")
         if not 1 <= len(fields["name"]) <= 128:
             raise Wrong(400, "Bad Request: TOPIC_TITLE_INVALID")
-        created = self.add({"chat": chat["id"], "from": BOT, "forum_topic_created": {"name": fields["name"]}}, None, {})
+        about = {"name": fields["name"], "icon_color": 7322096}
+        created = self.add({"chat": chat["id"], "from": BOT, "forum_topic_created": about}, None, {})
         chat.setdefault("topics", []).append(created["message_id"])
-        return {"message_thread_id": created["message_id"], "name": fields["name"], "icon_color": 7322096}
+        return {"message_thread_id": created["message_id"], **about}
 
     def do_getchat(self, fields: Fields) -> Fields:
-        return self._chat(fields)
+        return {**_chat_shown(self._chat(fields)), "accent_color_id": 0, "max_reaction_count": 11, "gifts": {}}
 
     def do_getfile(self, fields: Fields) -> Fields:
         data = self.files.get(fields["file_id"])
@@ -266,10 +268,7 @@ class World:
             whole["reply_to_message"] = _public(quoted)
         elif "topic" in whole and (root := self.find(whole["chat"], whole["topic"])):
             whole["reply_to_message"] = _public(root)  # as the platform does it in topics
-        chat = self.chats[whole["chat"]]
-        whole["chat_shown"] = {
-            name: value for name, value in chat.items() if name in ("id", "type", "is_forum", "title")
-        }
+        whole["chat_shown"] = _chat_shown(self.chats[whole["chat"]])
         self.messages.append(whole)
         return _public(whole)
 
@@ -350,6 +349,7 @@ class World:
             "revision": self.revision,
             "messages": [{**message, **_public(message)} for message in self.messages],
             "pending": [update["update_id"] for update in self.updates],
+            "waiting": [update["message"]["message_id"] for update in self.updates if update.get("message")],
             "calls": self.calls,
             "toasts": self.toasts,
             "chats": list(self.chats.values()),
@@ -368,6 +368,10 @@ def _public(message: Fields) -> Fields:
     shown = {name: value for name, value in message.items() if name not in hidden}
     topic = {"message_thread_id": message["topic"], "is_topic_message": True} if "topic" in message else {}
     return {**shown, **topic, "chat": message["chat_shown"]}
+
+
+def _chat_shown(chat: Fields) -> Fields:
+    return {name: value for name, value in chat.items() if name in ("id", "type", "is_forum", "title")}
 
 
 def _text(given: object) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, ExitStack
+from dataclasses import dataclass, replace
 
 from clew.engine.conversing import Conversing, Standing, Taken
 from clew.engine.live import Frame as LiveFrame
@@ -30,16 +30,17 @@ from clew.http.chat.heard import (
 )
 from clew.http.chat.telling import Told, tell
 from clew.http.sse import BEAT, HEARTBEAT
-from clew.model import Accepted, Fate, Inbound
+from clew.model import Accepted, Attachment, Fate, Inbound
 from clew.store.items import TEXT, Item
 
+Files = Callable[[str], AbstractAsyncContextManager[tuple[Attachment, ...]]]  # by thread: those of the message
 AGAIN = "Ask again with the same message_id: the turn goes on without you."
 ENDINGS = {"stopping": "clew is being stopped.", "restarting": "clew is being restarted."}
 UNTOLD = frozenset({TEXT, "gate", "notice"})  # items that are no activity
 
 
 async def stream(
-    conversing: Conversing, live: Live, inbound: Inbound, why_over: Callable[[], str | None]
+    conversing: Conversing, live: Live, inbound: Inbound, files: Files, why_over: Callable[[], str | None]
 ) -> AsyncIterator[bytes]:
     """Subscribed before it is accepted, where the thread is there already: what falls between is in both, and told
     once. In a new thread nothing happens before we look."""
@@ -48,7 +49,8 @@ async def stream(
         bound = await conversing.bound(inbound.conversation)
         mailbox = stack.enter_context(live.subscribe(bound)) if bound else None
         try:
-            taken = await conversing.accept(inbound)
+            async with files(bound or inbound.begins or "") as attachments:
+                taken = await conversing.accept(replace(inbound, attachments=attachments))
         except ClewError as error:
             yield _together([about.metadata(), failure(error.code, error.message)])
             return

@@ -14,6 +14,7 @@ CREATE TABLE pairings (
     surface TEXT NOT NULL,
     id TEXT NOT NULL,
     name TEXT NOT NULL,
+    address TEXT NOT NULL,
     code TEXT NOT NULL,
     asked_at BIGINT NOT NULL,
     PRIMARY KEY (surface, id)

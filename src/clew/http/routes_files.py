@@ -1,0 +1,32 @@
+"""Files that clients send, and then name in a message."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from clew.http import uploads
+from clew.http.door import Through, answer
+from clew.views import UploadView
+
+PATH = "/api/files"
+router = APIRouter(tags=["files"])
+
+_BODY = {"requestBody": {"required": True, "content": {"text/plain": {"schema": {"type": "string", "minLength": 1}}}}}
+
+
+@router.post(PATH, response_model=UploadView, status_code=201, summary="Send a file", openapi_extra=_BODY)
+async def upload(
+    door: Through,
+    request: Request,
+    name: Annotated[str, Query(min_length=1, max_length=200)],
+    content_type: Annotated[str, Header(include_in_schema=False)] = "",
+) -> Response:
+    """The body is the file, its type is `Content-Type`. Name its id in `files` of a message within a day."""
+    kind = uploads.checked_type(content_type)
+    kept = await uploads.keep(door.home.uploads, door.new_id(), name, kind, request.stream(), time.time())
+    return answer(kept, 201)

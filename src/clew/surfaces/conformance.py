@@ -1,0 +1,468 @@
+"""What every surface must do, tried with the real engine. See docs/surfaces/writing-one.md.
+
+The author of a surface brings a `Stage`: the platform, or a fake of it, as a person sees it, and the means to disturb
+it. Each of `CHECKS` takes a fresh stage and an empty folder, and raises AssertionError where the surface does not keep
+its word. What a surface says that it cannot do (`SurfaceCan`) is not asked of it.
+
+    @pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.named)
+    async def test_it_keeps_its_word(check, tmp_path):
+        await check(MyStage(), tmp_path)
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol
+
+from clew.clock import Clock, SystemClock
+from clew.config import Config, ThreadsConfig
+from clew.engine import Engine, words
+from clew.model import Accepted, Conversation, DeliveryKind, Fate, Inbound, Person, Role
+from clew.runtimes.scripted import FileLedger, ScriptedRuntime
+from clew.store import people
+from clew.store.migrate import open_store
+from clew.surfaces.base import Backlog, Inbox, Outgoing, Receipt, Surface, SurfaceCan, Units
+
+PATIENCE = 60.0  # seconds that anything may take at most
+STOP = 2.0  # seconds in which a surface has to end
+SLACK = 5  # times that, where the machine is busy
+BUSY = 1.0  # seconds for which the platform takes nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A message of clew's, as it stands there now."""
+
+    id: str
+    text: str
+    buttons: tuple[str, ...] = ()  # what is written on them
+
+
+class Stage(Protocol):
+    """A platform with one person who may speak. Its `say` says it to clew: alone with it, or by name."""
+
+    @property
+    def person(self) -> str:
+        """The platform's own name for them, as in `Inbound.sender_id`."""
+
+    def surface(self, clock: Clock, files: Path) -> Surface:
+        """As a daemon that starts would make it."""
+
+    async def say(
+        self, text: str, *, stranger: bool = False, quote: str | None = None, where: Conversation | None = None
+    ) -> str:
+        """By the person, or by somebody nobody knows; the platform's id of it. `where`: a thread that was opened."""
+
+    async def press(self, message: str, label: str) -> str:
+        """The person presses a button; what they are told at once, "" where nothing."""
+
+    async def seen(self, so: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
+        """What clew has said, oldest first, as soon as it is so."""
+
+    async def is_acknowledged(self, message: str) -> bool:
+        """Whether the platform counts it as received."""
+
+    async def acknowledged(self, message: str) -> None:
+        """Until it does."""
+
+    async def repeat(self, message: str) -> None:
+        """The platform brings it once more, as if it had never been acknowledged."""
+
+    async def cut(self) -> None:
+        """The platform is out of reach: what is open is cut, and nothing new gets through."""
+
+    async def mend(self) -> None: ...
+
+    async def busy(self, seconds: float) -> None:
+        """It refuses the next message of clew's, and says to come again after so long."""
+
+    async def lose_answer(self) -> None:
+        """The next message of clew's arrives, and clew does not hear so."""
+
+
+class Overheard:
+    """A surface, and what it told the inbox. With `hold`, nothing is accepted before that is set."""
+
+    def __init__(self, surface: Surface, hold: asyncio.Event | None) -> None:
+        self._surface = surface
+        self._hold = hold
+        self._inbox: Inbox | None = None
+        self._changed = asyncio.Condition()
+        self.came: list[Inbound] = []
+        self.accepted: list[Accepted] = []
+
+    @property
+    def name(self) -> str:
+        return self._surface.name
+
+    @property
+    def can(self) -> SurfaceCan:
+        return self._surface.can
+
+    @property
+    def trouble(self) -> str:
+        return self._surface.trouble
+
+    def resolve(self, address: str) -> Conversation:
+        return self._surface.resolve(address)
+
+    async def run(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+        await self._surface.run(self)
+
+    async def accept(self, inbound: Inbound) -> Accepted:
+        assert self._inbox is not None
+        self.came.append(inbound)
+        await self._tell()
+        if self._hold is not None:
+            await self._hold.wait()
+        accepted = await self._inbox.accept(inbound)
+        self.accepted.append(accepted)
+        await self._tell()
+        return accepted
+
+    async def until(self, so: Callable[[], object]) -> None:
+        async with asyncio.timeout(PATIENCE), self._changed:
+            await self._changed.wait_for(so)
+
+    async def send(self, outgoing: Outgoing) -> Receipt:
+        return await self._surface.send(outgoing)
+
+    async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
+        await self._surface.edit(receipt, outgoing)
+
+    async def find(self, outgoing: Outgoing) -> Receipt | None:
+        return await self._surface.find(outgoing)
+
+    async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
+        return await self._surface.open_thread(parent, title)
+
+    async def close(self) -> None:
+        await self._surface.close()
+
+    async def _tell(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
+
+
+class Daemon:
+    """The real engine on a folder, with an agent that plays scripts (`clew.scripted_model.script`) and one surface.
+    Leaving it ends everything where it stands, as a kill would; a second one on the same folder is the next daemon."""
+
+    def __init__(self, stage: Stage, folder: Path, *, hold: asyncio.Event | None = None) -> None:
+        clock = SystemClock()
+        self._stage = stage
+        self._store = open_store(folder / "clew.db", clock)
+        self.agent = ScriptedRuntime(clock, FileLedger(folder / "scripted"))
+        self.agent.can = replace(self.agent.can, steer=False)  # each message is then a turn, and its answer is seen
+        self.surface = Overheard(stage.surface(clock, folder / "files"), hold)
+        self.engine = Engine(
+            store=self._store,
+            clock=clock,
+            config=Config(threads=ThreadsConfig(runtime="scripted")),
+            incarnation=clock.token(),
+            runtimes={"scripted": self.agent},
+            surfaces={self.surface.name: self.surface},
+            workspace=str(folder),
+        )
+        self._working: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Daemon:
+        known = Person(self.surface.name, self._stage.person, "Ann", Role.DRIVER, 0, "the kit")
+        await self._store.write(lambda tx: people.add(tx, known))
+        self._working = asyncio.create_task(self.engine.run())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        assert self._working is not None
+        self._working.cancel()
+        await asyncio.gather(self._working, return_exceptions=True)
+        await self.surface.close()
+        await asyncio.to_thread(self._store.close)
+
+    async def held(self, name: str) -> None:
+        async with asyncio.timeout(PATIENCE):
+            await self.agent.holds.held(name)
+
+
+Check = Callable[[Stage, Path], Awaitable[None]]
+
+
+def named(check: Check) -> str:
+    return check.__name__.replace("_", " ")
+
+
+async def answered(stage: Stage, *answers: str) -> Sequence[Shown]:
+    """Each of them is shown once, and in this order."""
+    shown = await stage.seen(lambda shown: all(_with(shown, answer) for answer in answers))
+    found = [answer for message in shown for answer in answers if answer in message.text]
+    assert found == [*answers], f"shown are {found}, in place of {answers}"
+    return shown
+
+
+def _with(shown: Sequence[Shown], text: str) -> list[Shown]:
+    return [message for message in shown if text in message.text]
+
+
+async def _working(stage: Stage, clew: Daemon) -> Sequence[Shown]:
+    """The agent has begun, and stops `here` before it answers `alpha`. Where there can be a placeholder, it is up."""
+    await stage.say("!hold here\n!text alpha")
+    await clew.held("here")
+    return await stage.seen(lambda shown: not clew.surface.can.edit or _with(shown, words.WORKING))
+
+
+# Receiving
+
+
+async def commits_before_it_acknowledges(stage: Stage, folder: Path) -> None:
+    hold = asyncio.Event()
+    async with Daemon(stage, folder, hold=hold) as clew:
+        message = await stage.say("!text alpha")
+        await clew.surface.until(lambda: clew.surface.came)
+        assert not await stage.is_acknowledged(message), "it acknowledged what was not committed"
+        hold.set()
+        await stage.acknowledged(message)
+        await answered(stage, "alpha")
+
+
+async def killed_before_the_commit_it_loses_nothing(stage: Stage, folder: Path) -> None:
+    async with Daemon(stage, folder, hold=asyncio.Event()) as clew:
+        if clew.surface.can.backlog is Backlog.NONE:
+            return
+        await stage.say("!text alpha")
+        await clew.surface.until(lambda: clew.surface.came)
+    async with Daemon(stage, folder):
+        await answered(stage, "alpha")
+
+
+async def a_repeat_after_a_restart_runs_once(stage: Stage, folder: Path) -> None:
+    async with Daemon(stage, folder):
+        message = await stage.say("!text alpha")
+        await stage.acknowledged(message)
+        await answered(stage, "alpha")
+    async with Daemon(stage, folder) as clew:
+        await stage.repeat(message)
+        await clew.surface.until(lambda: clew.surface.accepted)
+        assert clew.surface.accepted[0].repeated, "the same message came under another name"
+        await stage.say("!text beta")
+        await answered(stage, "alpha", "beta")
+
+
+async def what_was_said_while_clew_was_down_is_answered(stage: Stage, folder: Path) -> None:
+    async with Daemon(stage, folder) as clew:
+        can = clew.surface.can
+        await stage.acknowledged(await stage.say("!text alpha"))
+        await answered(stage, "alpha")
+    if can.backlog is Backlog.NONE:
+        return
+    await stage.say("!text beta")
+    await stage.say("!text gamma")
+    async with Daemon(stage, folder):
+        await answered(stage, "alpha", "beta", "gamma")
+
+
+async def messages_keep_their_order(stage: Stage, folder: Path) -> None:
+    async with Daemon(stage, folder) as clew:
+        said = [await stage.say(f"!text alpha{number}") for number in range(5)]
+        await clew.surface.until(lambda: len(clew.surface.accepted) == 5)
+        assert [inbound.message_id for inbound in clew.surface.came] == said
+        assert len({inbound.conversation for inbound in clew.surface.came}) == 1
+        await answered(stage, *(f"alpha{number}" for number in range(5)))
+
+
+async def it_says_who_speaks(stage: Stage, folder: Path) -> None:
+    async with Daemon(stage, folder) as clew:
+        await stage.say("!text alpha")
+        await answered(stage, "alpha")
+        [inbound] = clew.surface.came
+        assert inbound.sender_id == stage.person and inbound.sender and inbound.direct and not inbound.pressed
+        assert clew.surface.resolve(inbound.conversation.address) == inbound.conversation
+
+
+async def strangers_are_refused_and_nothing_runs(stage: Stage, folder: Path) -> None:
+    async with Daemon(stage, folder) as clew:
+        if not clew.surface.can.chat:
+            return
+        await stage.acknowledged(await stage.say("!text alpha", stranger=True))
+        await stage.say("!text beta")
+        shown = await answered(stage, "beta")
+        assert [accepted.fate for accepted in clew.surface.accepted] == [Fate.REFUSED, Fate.TURN]
+        assert not _with(shown, "alpha")
+
+
+async def a_quote_goes_to_the_thread_that_it_quotes(stage: Stage, folder: Path) -> None:
+    async with Daemon(stage, folder) as clew:
+        if not clew.surface.can.chat:
+            return
+        await stage.say("!text alpha")
+        [first] = _with(await answered(stage, "alpha"), "alpha")
+        await stage.say("/new")
+        await stage.say("!text beta")
+        await answered(stage, "alpha", "beta")
+        await stage.say("!text gamma", quote=first.id)
+        await answered(stage, "alpha", "beta", "gamma")
+        turns = [accepted.thread for accepted in clew.surface.accepted if accepted.fate is Fate.TURN]
+        assert turns[0] == turns[2] != turns[1]
+
+
+# Sending
+
+
+async def a_placeholder_then_the_answer_as_a_message_of_its_own(stage: Stage, folder: Path) -> None:
+    async with Daemon(stage, folder) as clew:
+        before = await _working(stage, clew)
+        clew.agent.holds.release("here")
+        [answer] = _with(await answered(stage, "alpha"), "alpha")
+        if clew.surface.can.edit:
+            assert answer.id not in [message.id for message in before]
+            await stage.seen(lambda shown: not _with(shown, words.WORKING))
+
+
+async def long_answers_come_in_parts(stage: Stage, folder: Path) -> None:
+    """Joined, they are the answer."""
+    async with Daemon(stage, folder) as clew:
+        limit = clew.surface.can.max_length
+        answer = " ".join(f"w{number}" for number in range(40 + (limit or 0) // 4))
+        await stage.say(f"!text {answer}")
+        await stage.seen(lambda shown: answer in " ".join(" ".join(message.text.split()) for message in shown))
+        shown = await stage.seen(lambda shown: shown)
+        assert limit is None or len(_with(shown, " w1")) > 1
+
+
+async def any_text_arrives(stage: Stage, folder: Path) -> None:
+    surface = stage.surface(SystemClock(), folder / "files")
+    can = surface.can
+    longest = {Units.CHARACTERS: can.max_length or 5000, Units.UTF16: (can.max_length or 5000) // 2}
+    knots = "🧶" * longest.get(can.units, (can.max_length or 5000) // 4)
+    texts = ["", " \n", knots, "*`_[](", "a\0b\ud800", "\u202e\u200bדף 你好", "<b>&amp;", "/start @all"]
+    async with Daemon(stage, folder) as clew:
+        await stage.say("!text alpha")
+        before = len(await answered(stage, "alpha"))
+        where = clew.surface.came[0].conversation
+        for number, text in enumerate(texts):
+            await surface.send(Outgoing(f"odd-{number}", DeliveryKind.NOTICE, where, "", None, text))
+        await stage.seen(lambda shown: len(shown) == before + len(texts))
+    await surface.close()
+
+
+async def a_platform_that_is_busy_is_given_its_time(stage: Stage, folder: Path) -> None:
+    async with Daemon(stage, folder) as clew:
+        await _working(stage, clew)
+        await stage.busy(BUSY)
+        began = asyncio.get_running_loop().time()
+        clew.agent.holds.release("here")
+        await answered(stage, "alpha")
+        assert asyncio.get_running_loop().time() - began >= BUSY
+
+
+async def a_send_in_doubt_is_settled(stage: Stage, folder: Path) -> None:
+    """However it is settled, at most one message looks like a plain answer."""
+    async with Daemon(stage, folder) as clew:
+        can = clew.surface.can
+        await _working(stage, clew)
+        await stage.lose_answer()
+        clew.agent.holds.release("here")
+        await stage.seen(lambda shown: _with(shown, "alpha"))
+        marks = (words.RECOVERED, words.POSSIBLE_REPEAT)
+        once = can.idempotency_window > 0 or can.read_back
+        if not once:
+            await stage.seen(lambda shown: any(_with(shown, mark) for mark in marks))
+        await stage.say("!text beta")
+        copies = _with(await stage.seen(lambda shown: _with(shown, "beta")), "alpha")
+        plain = [copy for copy in copies if not any(mark in copy.text for mark in marks)]
+        assert len(plain) == 1 and len(copies) == (1 if once else 2), f"{len(copies)} copies, {len(plain)} plain"
+
+
+async def after_a_cut_it_comes_back(stage: Stage, folder: Path) -> None:
+    async with Daemon(stage, folder) as clew:
+        await _working(stage, clew)
+        await stage.cut()
+        clew.agent.holds.release("here")
+        if clew.surface.can.backlog is not Backlog.NONE:
+            await stage.say("!text beta")
+        await stage.mend()
+        await answered(stage, "alpha")
+        if clew.surface.can.backlog is not Backlog.NONE:
+            await answered(stage, "alpha", "beta")
+
+
+async def it_stops_at_once(stage: Stage, folder: Path) -> None:
+    async with Daemon(stage, folder):
+        await stage.acknowledged(await stage.say("!text alpha"))
+        await answered(stage, "alpha")
+        began = asyncio.get_running_loop().time()
+    took = asyncio.get_running_loop().time() - began
+    assert took < STOP * SLACK, f"it took {took:.1f} s to end"
+
+
+# Asking
+
+
+async def a_gate_is_answered_by_a_button_and_redrawn(stage: Stage, folder: Path) -> None:
+    async with Daemon(stage, folder) as clew:
+        if not clew.surface.can.buttons:
+            return
+        await stage.say("!approve make alpha\n!text omega")
+        shown = await stage.seen(lambda shown: [message for message in shown if message.buttons])
+        [card] = [message for message in shown if message.buttons]
+        assert "make alpha" in card.text
+        await stage.press(card.id, card.buttons[0])
+        await stage.seen(lambda shown: _with(shown, "omega"))
+        pressed = clew.surface.came[-1]
+        assert pressed.pressed and pressed.quoted == card.id and pressed.sender_id == stage.person
+        if clew.surface.can.edit:
+            await stage.seen(lambda shown: all(not m.buttons and "allowed" in m.text for m in shown if m.id == card.id))
+
+
+async def a_gate_is_answered_by_a_word(stage: Stage, folder: Path) -> None:
+    async with Daemon(stage, folder) as clew:
+        await stage.say("!approve make alpha\n!text omega")
+        await stage.seen(lambda shown: _with(shown, "make alpha"))
+        await stage.say("n")
+        await stage.seen(lambda shown: _with(shown, "omega"))
+        assert clew.surface.accepted[-1].fate is Fate.ANSWER
+
+
+# Threads of the platform
+
+
+async def what_is_said_in_a_thread_that_it_opened_comes_from_there(stage: Stage, folder: Path) -> None:
+    async with Daemon(stage, folder) as clew:
+        if not clew.surface.can.threads:
+            return
+        await stage.say("!text alpha")
+        await answered(stage, "alpha")
+        parent = clew.surface.came[0].conversation
+        opened = await clew.surface.open_thread(parent, "what is to be done")
+        assert opened is not None and opened != parent and clew.surface.resolve(opened.address) == opened
+        await stage.say("!text beta", where=opened)
+        await answered(stage, "alpha", "beta")
+        assert clew.surface.came[-1].conversation == opened and clew.surface.came[-1].in_thread
+
+
+CHECKS: tuple[Check, ...] = (
+    commits_before_it_acknowledges,
+    killed_before_the_commit_it_loses_nothing,
+    a_repeat_after_a_restart_runs_once,
+    what_was_said_while_clew_was_down_is_answered,
+    messages_keep_their_order,
+    it_says_who_speaks,
+    strangers_are_refused_and_nothing_runs,
+    a_quote_goes_to_the_thread_that_it_quotes,
+    a_placeholder_then_the_answer_as_a_message_of_its_own,
+    long_answers_come_in_parts,
+    any_text_arrives,
+    a_platform_that_is_busy_is_given_its_time,
+    a_send_in_doubt_is_settled,
+    after_a_cut_it_comes_back,
+    it_stops_at_once,
+    a_gate_is_answered_by_a_button_and_redrawn,
+    a_gate_is_answered_by_a_word,
+    what_is_said_in_a_thread_that_it_opened_comes_from_there,
+)

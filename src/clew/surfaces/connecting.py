@@ -1,0 +1,42 @@
+"""How a surface is set up from the terminal: what it asks a person for, and what it finds out with that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+from clew.errors import BadInput
+
+MODULES: Mapping[str, str] = {"telegram": "clew.surfaces.telegram.connect"}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A setting below [surfaces.NAME]."""
+
+    name: str
+    words: str
+    secret: bool = False
+    default: str = ""
+    is_asked: bool = True  # otherwise only by an option
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    who: str  # as what clew appears there
+    next: str  # what the person does now
+
+
+class Connecting(Protocol):
+    SURFACE: str
+    FIELDS: tuple[Field, ...]
+    check: Callable[[dict[str, str]], Coroutine[Any, Any, Connected]]
+
+
+def of(surface: str) -> Connecting:
+    if surface not in MODULES:
+        raise BadInput(f"{surface} cannot be connected from here; these can: {', '.join(sorted(MODULES))}.")
+    module: Any = import_module(MODULES[surface])
+    return module  # type: ignore[no-any-return]

@@ -1,0 +1,35 @@
+"""Setting Telegram up: what is asked for, and whose bot a token is."""
+
+from __future__ import annotations
+
+import re
+
+from clew.errors import BadInput
+from clew.surfaces.base import NotSent
+from clew.surfaces.connecting import Connected, Field
+from clew.surfaces.telegram.api import BotApi, Refusal
+
+SURFACE = "telegram"
+FIELDS = (
+    Field("token", "The token of your bot (write /newbot to @BotFather in Telegram, it gives you one)", secret=True),
+    Field("base_url", "The address of the Bot API", default="https://api.telegram.org", is_asked=False),
+)
+_TOKEN = re.compile(r"\d{3,20}:[\w-]{20,100}")
+
+
+async def check(values: dict[str, str]) -> Connected:
+    """Raises BadInput, in words that say what to do."""
+    token = values["token"].strip()
+    if not _TOKEN.fullmatch(token):
+        raise BadInput("That is no token of a bot; it looks like 7123456789:AAF… and comes from @BotFather.")
+    api = BotApi(token, values["base_url"])
+    try:
+        me = await api.call("getMe", {})
+    except Refusal as refusal:
+        raise BadInput(f"Telegram does not know this token ({refusal.words}); ask @BotFather for a new one.") from None
+    except NotSent as error:
+        raise BadInput(f"{error.reason}. Check the network, then try again.") from None
+    finally:
+        await api.close()
+    name = str(me.get("username") or me.get("first_name") or "your bot")
+    return Connected(f"@{name}", f"Write anything to @{name} in Telegram now (https://t.me/{name}).")

@@ -1,0 +1,83 @@
+"""Telegram keeps the word of a surface, with the real engine, on the fake of the platform."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from clew.clock import Clock
+from clew.model import Conversation
+from clew.surfaces import conformance
+from clew.surfaces.base import Surface
+from clew.surfaces.conformance import Check, Shown
+from tests.surfaces.bots import ANN, BOB, Bot
+
+
+class TelegramStage:
+    """Ann alone with the bot, in a chat that has topics."""
+
+    person = str(ANN["id"])
+
+    def __init__(self, bot: Bot) -> None:
+        self._bot = bot
+        self._updates: dict[str, dict[str, object]] = {}
+
+    def surface(self, clock: Clock, files: Path) -> Surface:
+        return self._bot.surface(files, clock)
+
+    async def say(
+        self, text: str, *, stranger: bool = False, quote: str | None = None, where: Conversation | None = None
+    ) -> str:
+        user = BOB if stranger else ANN
+        await self._bot.do("chat", id=user["id"], is_forum=True)
+        topic = int(where.address.partition("/")[2]) if where else None
+        message = await self._bot.say(
+            text, chat=user["id"], user=user, topic=topic, reply=int(quote) if quote else None
+        )
+        self._updates[str(message["message_id"])] = message
+        return str(message["message_id"])
+
+    async def press(self, message: str, label: str) -> str:
+        return await self._bot.press(int(message), label)
+
+    async def seen(self, so: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
+        state = await self._bot.until(lambda state: so(_shown(state["messages"])))
+        return _shown(state["messages"])
+
+    async def is_acknowledged(self, message: str) -> bool:
+        return int(message) not in (await self._bot.state())["waiting"]
+
+    async def acknowledged(self, message: str) -> None:
+        await self._bot.until(lambda state: int(message) not in state["waiting"])
+
+    async def repeat(self, message: str) -> None:
+        await self._bot.do("inject", message=self._updates[message])
+
+    async def cut(self) -> None:
+        await self._bot.do("cut")
+
+    async def mend(self) -> None:
+        await self._bot.do("mend")
+
+    async def busy(self, seconds: float) -> None:
+        await self._bot.refuse("sendMessage", 429, "Too Many Requests", retry_after=seconds)
+
+    async def lose_answer(self) -> None:
+        await self._bot.fault("sendMessage", "cut_after")
+
+
+def _shown(messages: Sequence[dict[str, object]]) -> list[Shown]:
+    return [_one(message) for message in messages if "edits" in message]
+
+
+def _one(message: dict[str, object]) -> Shown:
+    buttons = message["buttons"]
+    assert isinstance(buttons, list)
+    return Shown(str(message["message_id"]), str(message["text"]), tuple(button["text"] for button in buttons))
+
+
+@pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.named)
+async def test_telegram_conforms(check: Check, bot: Bot, tmp_path: Path) -> None:
+    await check(TelegramStage(bot), tmp_path)

@@ -1,0 +1,55 @@
+"""`clew connect telegram`, with the real daemon on a terminal, against the fake: until the person is greeted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.terminal import Terminal
+from tests.daemons import Clew
+from tests.surfaces.bots import Bot
+
+
+@pytest.fixture
+def clew(tmp_path: Path) -> Iterator[Clew]:
+    with Clew(tmp_path / "home") as clew:
+        yield clew
+
+
+async def test_connect_asks_checks_writes_waits_lets_in_and_greets(bot: Bot, clew: Clew) -> None:
+    args = ["connect", "telegram", "--set", f"base_url={bot.base_url}"]
+    with Terminal(clew, args) as terminal:
+        await asyncio.to_thread(terminal.read_until, "token of your bot")
+        terminal.type(f"{bot.token}\r")
+        await asyncio.to_thread(terminal.read_until, "@clew_bot answers")
+        await asyncio.to_thread(terminal.read_until, "Write anything to @clew_bot")
+        await bot.say("hello")
+        await asyncio.to_thread(terminal.read_until, "Ann Lee (telegram:42) wrote there")
+        terminal.type("y\r")
+        assert await asyncio.to_thread(terminal.wait) == 0
+        assert bot.token not in terminal.shown and "telegram is connected as @clew_bot" in terminal.shown
+    said = [message["text"] for message in await bot.shown(2)]
+    assert "I do not know you yet" in said[0] and said[1].startswith("You are in.")
+    await bot.say("!text hi there")
+    await bot.until(lambda state: any(_is_answer(message) for message in state["messages"]))
+    rows = await asyncio.to_thread(clew.json, "surfaces")
+    assert {row["name"]: row["delivery"] for row in rows}["telegram"] == "editable"
+
+
+def _is_answer(message: dict[str, Any]) -> bool:
+    return bool(message["from"]["is_bot"]) and str(message.get("text")).startswith("hi there")
+
+
+async def test_what_is_no_token_or_not_known_is_said_and_nothing_is_written(bot: Bot, clew: Clew) -> None:
+    before = clew.home.config.read_text() if clew.home.config.exists() else None
+    for token, words in (("nonsense", "looks like"), ("1234567:" + "A" * 35, "does not know this token")):
+        given = ["--set", f"token={token}", "--set", f"base_url={bot.base_url}"]
+        result = await asyncio.to_thread(clew.run, "connect", "telegram", *given)
+        assert result.code == 2 and words in result.err
+    result = await asyncio.to_thread(clew.run, "connect", "pigeon")
+    assert result.code == 2 and "these can: " in result.err
+    assert (clew.home.config.read_text() if clew.home.config.exists() else None) == before
