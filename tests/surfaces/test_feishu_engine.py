@@ -67,22 +67,13 @@ async def test_a_message_that_comes_again_after_a_restart_runs_once(app: App, tm
         event = await app.say("!text once")
         await answer(app, "once")
         await app.confirmed()
-    await app.do("again", event=event["event"], body=_event(app, event))
+    await app.do("again", event=event["event"])
     async with clew(app, tmp_path) as rig:
         await app.confirmed()
         assert await fates(rig) == {"turn": 1} and len(await threads(rig)) == 1
         assert [words(message) for message in await app.shown() if message["msg_type"] == "post"] == [
             words(await answer(app, "once"))
         ]
-
-
-def _event(app: App, event: dict[str, Any]) -> dict[str, Any]:
-    """The same event as the platform would bring it again."""
-    header = {"event_id": event["event"], "event_type": "im.message.receive_v1", "app_id": app.id}
-    message = {"message_id": event["message_id"], "chat_id": ALONE, "chat_type": "p2p", "message_type": "text"}
-    message |= {"content": '{"text": "!text once"}', "create_time": event["create_time"]}
-    sender = {"sender_id": {"open_id": ANN}, "sender_type": "user"}
-    return {"schema": "2.0", "header": header, "event": {"sender": sender, "message": message}}
 
 
 async def test_what_is_said_in_a_row_is_answered_in_order(app: App, tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ class World:
         self.chats: dict[str, Fields] = {}
         self.messages: list[Fields] = []  # of everybody, as they stand now
         self.events: dict[str, Fields] = {}  # not acknowledged yet, by event id
+        self.past: dict[str, Fields] = {}  # those that were
         self.answers: list[Fields] = []  # what was told about events: event, code, data
         self.calls: list[Fields] = []
         self.files: dict[str, bytes] = {}
@@ -127,8 +128,8 @@ class World:
         data = json.loads(base64.b64decode(said["data"])) if said.get("data") else None
         event = frame.header("message_id")
         self.answers.append({"event": event, "code": said["code"], "data": data})
-        if said["code"] == 200:
-            self.events.pop(event, None)
+        if said["code"] == 200 and event in self.events:
+            self.past[event] = self.events.pop(event)
 
     async def _push(self, line: ServerConnection, event: str) -> None:
         payload = json.dumps(self.events[event], ensure_ascii=False).encode()
@@ -353,7 +354,7 @@ class World:
 
     async def when_again(self, given: Fields) -> None:
         """An event that was acknowledged comes once more."""
-        self.events[given["event"]] = given["body"]
+        self.events[given["event"]] = self.past[given["event"]]
         await self._push_all(given["event"])
 
     async def when_raw(self, given: Fields) -> None:
