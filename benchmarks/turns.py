@@ -1,7 +1,7 @@
 """What clew adds to a turn of Codex: the same turns through clew and through the bare driver, one after the other.
 
-(a) one turn, from the message to its answer on the webhook; (b) 5,000 deltas to a watcher; (c) 20 turns at once;
-(i) the turn after a 5,000-word answer, against one before it.
+(a) one turn, from the message to its answer on the webhook; (b) 5,000 deltas to a watcher, and 5,000 chunks of the
+stream for front ends; (c) 20 turns at once; (i) the turn after a 5,000-word answer, against one before it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.bare import Bare
 from benchmarks.report import Line
-from clew.client import Client
+from clew.client import Client, address, parse
 from clew.home import Home
 from clew.launch import ensure_daemon, stop_daemon
 from clew.scripted_model import ScriptedModel, write_codex_home
@@ -148,7 +148,8 @@ async def parallel(desk: Desk, count: int, rounds: int) -> Line:
 async def stream(desk: Desk, rounds: int) -> list[Line]:
     """5,000 deltas to somebody who watches; and whether the next turn is slower for it."""
     thread = await desk.bare.thread()
-    ours, theirs, before, after = [], [], [], []
+    ours, theirs, before, after, chats = [], [], [], [], []
+    await asyncio.to_thread(_chat, desk.home, "!text short")
     for _ in range(rounds):
         began = time.perf_counter()
         await desk.bare.turn(thread, f"!say {WORDS} words")
@@ -156,8 +157,11 @@ async def stream(desk: Desk, rounds: int) -> list[Line]:
         before.append(await desk.say("stream", "!text short"))
         ours.append(await _watched(desk))
         after.append(await desk.say("stream", "!text short"))
+        chats.append(await asyncio.to_thread(_chat, desk.home, f"!say {WORDS} words"))
     rate = statistics.median(theirs) / statistics.median(ours)
+    chatted = statistics.median(theirs) / statistics.median(chats)
     return [
+        Line(f"chat stream of {WORDS} chunks, rate", WORDS / statistics.median(chats), "/s", chatted, at_least=0.8),
         Line(f"{WORDS} deltas to a watcher, rate", WORDS / statistics.median(ours), "/s", rate, at_least=0.8),
         _ratio("the turn after a 5,000-word answer, to one before it", after, before, 1.1),
     ]
@@ -190,6 +194,20 @@ def _watch(home: Home, thread: str, ready: object) -> tuple[int, float]:
         elif event.kind == "turn.ended":
             return len(text.split()), time.perf_counter()
     return 0, 0.0
+
+
+def _chat(home: Home, message: str) -> float:
+    """From the request to `done` on the stream for front ends."""
+    body = {"message": message, "message_id": os.urandom(8).hex(), "conversation_id": "bench"}
+    began = time.perf_counter()
+    connection, answer = Client(home)._open("POST", address("conversations", "chat", "stream"), body, None)
+    text = ""
+    for event in parse(iter(lambda: answer.read1(1 << 16), b"")):
+        text += event.data["content"] if event.kind == "chunk" else ""
+        if event.kind == "done":
+            assert event.data["content"] == text
+    connection.close()
+    return time.perf_counter() - began
 
 
 def _ratio(name: str, ours: list[float], theirs: list[float], limit: float) -> Line:

@@ -16,7 +16,7 @@ import clew as package
 from clew import Clew
 from clew.client import Stopped
 from clew.door_events import Event
-from clew.errors import ClewError, NotFound, OutOfReach, Refused
+from clew.errors import BadInput, ClewError, NotFound, OutOfReach, Refused
 from tests import daemons
 
 PUBLIC = {
@@ -191,6 +191,19 @@ async def test_a_file_is_attached_by_its_path(clew: Clew, tmp_path: Path) -> Non
     assert (await clew.wait(sent)).state == "completed"
     with pytest.raises(ClewError, match="cannot be attached"):
         await clew.send(sent.thread, "again", files=[tmp_path / "nothing"])
+
+
+async def test_what_is_of_a_wrong_type_is_told_in_clews_own_words(clew: Clew) -> None:
+    wrong = {
+        "an id must be text, not NoneType": clew.show(None),  # type: ignore[arg-type]
+        "an id must be text, not int": clew.send(7, "hello"),  # type: ignore[arg-type]
+        "text: must be text": clew.start(7),  # type: ignore[arg-type]
+        "what is given must be text": clew.start(object()),  # type: ignore[arg-type]
+        "must be a path, not int": clew.start("!text hi", workspace=7),  # type: ignore[arg-type]
+    }
+    for words, call in wrong.items():
+        with pytest.raises(BadInput, match=words):
+            await call
 
 
 async def test_an_unknown_thread_is_named_in_the_words_of_the_command_line(clew: Clew) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 
 from clew.client import PATIENCE, SILENCE, TRIES, Event, Json, Stopped, address, known, parse
-from clew.errors import ClewError, OutOfReach
+from clew.errors import BadInput, ClewError, OutOfReach
 from clew.home import Home
 
 LONGEST_PAUSE = 2.0  # seconds between two tries to come back
@@ -106,7 +106,10 @@ class AsyncClient:
         """A daemon that is missing is started: nothing was sent yet."""
         if self._http is None:
             raise ClewError("this client is not open: use it as `async with Clew() as clew:`")
-        request = self._http.build_request(method, path, json=body, timeout=patience)
+        try:
+            request = self._http.build_request(method, path, json=body, timeout=patience)
+        except (TypeError, ValueError) as error:
+            raise BadInput(f"what is given must be text, numbers and lists of them: {error}") from error
         for left in reversed(range(TRIES)):
             try:
                 await self._see_to_its_supervisor()

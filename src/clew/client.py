@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from clew.errors import ClewError, OutOfReach
+from clew.errors import BadInput, ClewError, OutOfReach
 from clew.home import Home
 
 Json = Any  # what came over the wire, decoded; its shapes are in `clew.views` and docs/cli.md
@@ -187,6 +187,9 @@ class Client:
 
 def address(*path: str, **query: object) -> str:
     """`/api/…`, with what is None left out."""
+    for part in path:
+        if not isinstance(part, str):
+            raise BadInput(f"an id must be text, not {type(part).__name__}: {part!r}")
     given = {name: _word(value) for name, value in query.items() if value is not None}
     return "/".join(["/api", *(quote(part, safe="") for part in path)]) + (f"?{urlencode(given)}" if given else "")
 

@@ -194,16 +194,20 @@ def parse(text: str, name: str) -> Config:
 
 
 def mistakes(text: str, name: str) -> list[str]:
-    """All that is wrong with a text, not only the first of it: what was named is left out, and the rest read again."""
+    """All that is wrong with a text, not only the first of it."""
+    return judged(text, name)[0]
+
+
+def judged(text: str, name: str) -> tuple[list[str], Config]:
+    """All that is wrong with a text, and what it says beside that: what was named is left out, the rest read again."""
     found: list[str] = []
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        return [f"{name}: not valid TOML: {error}"]
+        return [f"{name}: not valid TOML: {error}"], Config()
     while True:
         try:
-            _table(Config, data, ())
-            return found
+            return found, _table(Config, data, ())
         except _Wrong as wrong:
             found.append(f"{name}, line {_line(text, wrong.key)}: {'.'.join(wrong.key)} {wrong.words}")
             _leave_out(data, wrong.key)

@@ -24,7 +24,7 @@ import msgspec
 from clew.async_client import AsyncClient
 from clew.client import new_message_id
 from clew.door_events import Event, Sent, Texts, event_of
-from clew.errors import NotFound, OutOfReach, Refused
+from clew.errors import BadInput, NotFound, OutOfReach, Refused
 from clew.home import Home
 from clew.model import Fate
 from clew.views import GateView, Notified, Page, Passage, ThreadView, TurnView, WhereRow
@@ -278,7 +278,10 @@ class Clew:
 
 
 def _path(given: str | Path) -> str:
-    return str(Path(given).expanduser().absolute())
+    try:
+        return str(Path(given).expanduser().absolute())
+    except TypeError:
+        raise BadInput(f"a file or folder must be a path, not {type(given).__name__}: {given!r}") from None
 
 
 def _read(body: bytes, kind: type[T]) -> T:

@@ -82,6 +82,21 @@ def test_nothing_waits_is_said_beside_an_empty_result(tmp_path: Path) -> None:
         assert clew.run("gates", "--thread", thread).err == "nothing was asked there\n"
 
 
+def test_suspended_threads_wait_for_a_person_too_and_are_told_with_what_answers_them(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home") as clew:
+        thread = clew.json("start", "!error server_error")["thread"]
+        clew.wait_for(thread, "thread.status", status="suspended")
+        result = clew.run("gates")
+        assert (result.code, result.out) == (0, "")
+        assert result.err.startswith("no gate is open\n1 suspended thread waits for you:\n")
+        assert f"    clew resume {thread} --supplement continue tries again\n" in result.err
+        assert clew.json("gates") == []
+        ask(clew, "!approve deploy")
+        *_, gates, threads = clew("status").splitlines()
+        assert gates == "for you   1 gate is open: clew gates lists it"
+        assert threads == "for you   1 suspended thread waits: clew gates tells how to go on"
+
+
 def test_what_waits_is_listed_oldest_first_in_a_line_each(clew: Clew) -> None:
     first, second = ask(clew, "!approve deploy --now"), ask(clew, "!ask Which? | red | green")
     head, *lines = clew("gates").splitlines()
@@ -196,10 +211,25 @@ def test_a_yes_with_the_offered_rule_makes_it(clew: Clew, tmp_path: Path) -> Non
 
 def test_a_yes_with_a_rule_of_ones_own(clew: Clew, tmp_path: Path) -> None:
     asking = ask(clew, "!approve make all\n!approve make clean", "--workspace", str(tmp_path))
-    clew("approve", asking.code, "--rule", "make *", "--for", "30m", "--scope", "thread")
+    said = clew("approve", asking.code, "--rule", "make *", "--for", "30m", "--scope", "thread")
+    assert re.search(rf"\na rule was made: \w+, allow make \*, thread {asking.thread}, until ", said)
     assert executed(clew, asking) == ["make all", "make clean"]
     (rule,) = [rule for rule in clew.json("rules", "list") if rule["place"] == asking.thread]
     assert (rule["pattern"], rule["scope"], rule["until"] - rule["created_at"]) == ("make *", "thread", 1_800_000)
+
+
+def test_a_rule_of_ones_own_holds_for_two_hours_and_says_where_it_does_not_cover_what_was_asked(
+    clew: Clew, tmp_path: Path
+) -> None:
+    asking = ask(clew, "!approve make all\n!approve make all", "--workspace", str(tmp_path))
+    result = clew.run("approve", asking.code, "--rule", "pytest *")
+    assert result.code == 0
+    assert f"it does not cover {asking.code} itself, which was allowed once\n" in result.err
+    (rule,) = [rule for rule in clew.json("rules", "list") if rule["place"] == str(tmp_path)]
+    assert rule["until"] - rule["created_at"] == 7_200_000
+    _, second = opened(clew, asking.thread, 2)
+    clew("deny", second)
+    assert executed(clew, asking) == ["make all"]
 
 
 def test_a_rule_that_nobody_can_offer_is_refused_and_nothing_is_answered(clew: Clew) -> None:

@@ -71,11 +71,25 @@ def test_wrong_usage_exits_with_2_and_says_what_is_wrong(idle: Clew, words: list
     assert idle.json(*words, code=2)["error"]["code"] == "usage"
 
 
+@pytest.mark.parametrize("words", [[], ["config"]])
+def test_without_a_command_the_help_is_shown_once(idle: Clew, words: list[str]) -> None:
+    result = idle.run(*words)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.count("Usage: clew") == 1 and "Options:" in result.err and "\nclew: " not in result.err
+    assert idle.json(*words, code=2)["error"]["code"] == "usage"
+
+
 def test_a_missing_daemon_exits_with_3_and_is_not_started_to_be_looked_at(idle: Clew) -> None:
     result = idle.run("status")
     assert result.code == 3
     assert result.err == "clew: the daemon does not run; `clew up` starts it\n"
-    assert idle.run("--json", "status").json == {"daemon": None, "runtimes": [], "surfaces": [], "fates": {}}
+    assert idle.run("--json", "status").json == {
+        "daemon": None,
+        "runtimes": [],
+        "surfaces": [],
+        "fates": {},
+        "gates": 0,
+    }
     assert not idle.home.root.exists()
 
 

@@ -73,6 +73,7 @@ if sys.platform == "linux":
         assert not unit(tmp_path).exists()
         clew("service", "install")
         assert printed == unit(tmp_path).read_text()
+        assert clew.json("service", "install", "--print") == {"file": str(unit(tmp_path)), "text": printed}
 
     def test_somebody_elses_unit_is_left_as_it_is(clew: Clew, tmp_path: Path) -> None:
         unit(tmp_path).parent.mkdir(parents=True)

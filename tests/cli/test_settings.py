@@ -213,3 +213,7 @@ def test_check_also_names_what_loads_but_cannot_work_or_should_not_stay_so(idle:
     runtime, mode = idle.json("config", "check", code=1)["mistakes"]
     assert runtime == "threads.runtime is 'codx': it must be one of codex, scripted"
     assert mode.endswith(f"chmod 600 {idle.home.config}")
+    with idle.home.config.open("a") as file:
+        file.write("[http]\nprot = 1\n")
+    wrong, *others = idle.json("config", "check", code=1)["mistakes"]
+    assert "http.prot is not a setting" in wrong and others == [runtime, mode], "of every kind of mistake, all"

@@ -110,3 +110,4 @@ def test_read_on_a_terminal_is_laid_out_and_cannot_command_it(clew: Clew) -> Non
     assert "bold" in terminal.shown and "**bold**" not in terminal.shown.split("scripted,")[-1]
     assert "\x1b]0;" not in terminal.raw and "\x07" not in terminal.raw
     assert "**bold**" in clew("read", thread)
+    assert terminal.lines[-1] == f"clew send {thread} '…' or clew chat {thread} goes on", "and not to read it again"

@@ -92,6 +92,13 @@ async def test_what_a_conversation_sets_counts_for_its_next_thread(rig: Rig, tmp
     assert elsewhere.model is None
 
 
+async def test_home_is_where_a_task_notifies_that_names_only_the_surface(rig: Rig) -> None:
+    assert "home of room" in await words(rig, "/home")
+    task = await rig.start("!text done", notify="room")
+    await rig.delivered(f"{task.turn}:final")
+    assert [(sent.conversation.address, sent.text) for sent in rig.room.sent if sent.kind == "final"] == [("a", "done")]
+
+
 async def test_a_fork_is_bound_here(rig: Rig) -> None:
     first = await say(rig, "!text one")
     await rig.ended(first.turn)

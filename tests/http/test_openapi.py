@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
-from clew.http.app import described_app
-from clew.http.openapi import document
+from fastapi.routing import APIRoute
+from pydantic import TypeAdapter
+
+from clew.http.app import ROUTERS, described_app
+from clew.http.openapi import EXAMPLES, document
 from tests.http.conftest import Api
 
 DOCS = Path(__file__).parents[2] / "docs" / "openapi.json"
@@ -26,6 +30,20 @@ def test_every_route_is_described_in_words_and_tells_how_it_fails() -> None:
             assert "application/problem+json" in json.dumps(operation["responses"]["default"])
             named = [each["name"] for each in operation.get("parameters", ())]
             assert ("Idempotency-Key" in named) == (method == "post")
+
+
+def test_every_route_has_an_example_that_fits_its_shape() -> None:
+    examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
+    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    names = {f"{next(iter(route.methods or ()))} {route.path}": route for route in routes}
+    assert examples.keys() == names.keys(), f"an example of each route belongs into {EXAMPLES.name}"
+    for name, route in names.items():
+        if route.response_model is not None:
+            TypeAdapter(route.response_model).validate_python(examples[name]["response"])
+        if route.body_field is not None:
+            TypeAdapter[Any](route.body_field.field_info.annotation or object).validate_python(
+                examples[name]["request"]
+            )
 
 
 async def test_the_page_for_people_loads_nothing_from_elsewhere(api: Api) -> None:

@@ -157,12 +157,9 @@ def mistakes(path: Path) -> list[str]:
     from clew import config, plugins
 
     try:
-        found = config.mistakes(_text(path), str(path))
+        found, settings = config.judged(_text(path), str(path))
     except ConfigError as error:
         return [error.message]
-    if found:
-        return found
-    settings = config.load(path)
     known = plugins.names(plugins.RUNTIMES)
     if settings.threads.runtime not in known:
         found.append(f"threads.runtime is {settings.threads.runtime!r}: it must be one of {', '.join(known)}")

@@ -87,14 +87,26 @@ def status_command(out: Out) -> None:
         status = out.client(start=False).get("status")
     except OutOfReach as error:
         if out.as_json:
-            out.json({"daemon": None, "runtimes": [], "surfaces": [], "fates": {}})
+            out.json({"daemon": None, "runtimes": [], "surfaces": [], "fates": {}, "gates": 0})
         out.say(f"clew: {is_coming(home) or launch.given_up(home) or error.message}")
         raise click.exceptions.Exit(error.exit) from error
     if out.as_json:
         out.json(status)
         return
-    for line in _status_lines(status):
+    for line in [*_status_lines(status), *_waiting(out, status)]:
         out.line(line)
+
+
+def _waiting(out: Out, status: Any) -> list[str]:
+    """What waits for a person."""
+    from clew.cli.waits import counted, suspended
+
+    gates = {0: "", 1: "1 gate is open: clew gates lists it"}.get(
+        status["gates"], f"{status['gates']} gates are open: clew gates lists them"
+    )
+    threads = suspended(out.client(start=False))
+    stand = f"{counted(threads)}: clew gates tells how to go on" if threads else ""
+    return [f"for you   {words}" for words in (gates, stand) if words]
 
 
 _SUPERVISED = {

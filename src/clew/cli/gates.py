@@ -50,7 +50,12 @@ def gates_command(out: Out, gate: str | None, thread: str | None) -> None:
         _show_one(out, client.get("gates", gate))
         return
     rows = client.get("gates", thread=thread)
-    out.json(rows) if out.as_json else _list(out, rows, thread)
+    if out.as_json:
+        out.json(rows)
+    elif thread:
+        _list(out, rows, "nothing was asked there")
+    else:
+        _list_all(out, rows, client)
 
 
 def _show_one(out: Out, view: Any) -> None:
@@ -63,9 +68,18 @@ def _show_one(out: Out, view: Any) -> None:
         out.line(line)
 
 
-def _list(out: Out, rows: list[Any], thread: str | None) -> None:
+def _list_all(out: Out, rows: list[Any], client: Client) -> None:
+    from clew.cli.waits import suspended, told
+
+    waits = told(suspended(client))
+    _list(out, rows, "no gate is open" if waits else "nothing waits for you")
+    for line in waits:
+        out.say(line)
+
+
+def _list(out: Out, rows: list[Any], nothing: str) -> None:
     if not rows:
-        out.say("nothing was asked there" if thread else "nothing waits for you")
+        out.say(nothing)
         return
     room = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
     for line in gate_table(rows, time.time(), room):
@@ -93,9 +107,7 @@ def _list(out: Out, rows: list[Any], thread: str | None) -> None:
     help="And to all that fits PATTERN; without it, as offered.",
 )
 @click.option("--scope", type=click.Choice(SCOPES), help="Where the rule holds; else in the workspace.")
-@click.option(
-    "--for", "lasts", metavar="TIME", help="How long the rule holds: 30m, 2h, 7d; else for ever, as offered 2h."
-)
+@click.option("--for", "lasts", metavar="TIME", help="How long the rule holds: 30m, 2h, 7d; else 2h.")
 @json_option
 @click.pass_obj
 def approve_command(
@@ -128,7 +140,12 @@ def approve_command(
     extent = "rule" if rule is not None else "thread" if for_thread else "once"
     given = {"scope": scope, "pattern": rule or None, "lasts": _seconds(lasts) if lasts else None}
     body = {"decision": "accept", "extent": extent, **{name: value for name, value in given.items() if value}}
-    _send(out, out.client(), str(gate), body)
+    client = out.client()
+    view = _send(out, client, str(gate), body)
+    if rule is not None:
+        from clew.cli.ruled import tell_rule
+
+        tell_rule(out, client, view)
 
 
 def _approve_all(out: Out, thread: str) -> None:
@@ -206,8 +223,9 @@ def _ask(out: Out, question: Any) -> str:
     return str(click.prompt(text, prompt_suffix=" ", hide_input=question["secret"], err=True))
 
 
-def _send(out: Out, client: Client, gate: str, body: dict[str, Any]) -> None:
+def _send(out: Out, client: Client, gate: str, body: dict[str, Any]) -> Any:
     view = client.post("gates", gate, "answer", body=body)
     words = {"accept": "yes", "decline": "no", "cancel": "no, and stop", "reply": "the answer"}[view["decision"]]
     out.result(view, f"{view['code']}: {words}, on its way to the agent")
     out.hint(f"clew watch {view['thread']} looks on; clew gates lists what else waits")
+    return view

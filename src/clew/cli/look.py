@@ -146,7 +146,7 @@ def read_command(out: Out, thread: str, limit: int, plain: bool) -> None:
         print(text, end="")
     else:
         lay_out(text)
-    out.hint(next_step(view))
+    out.hint(next_step(view).removeprefix(f"clew read {view['id']} shows it; "))
 
 
 def state_words(state: str) -> str:

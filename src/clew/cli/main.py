@@ -126,7 +126,13 @@ def main() -> int:
         return 1
 
 
+_NO_COMMAND = getattr(click.exceptions, "NoArgsIsHelpError", ())  # before click 8.2 there is none
+
+
 def _usage(out: Out, error: click.ClickException) -> int:
+    if isinstance(error, _NO_COMMAND) and not out.as_json:
+        out.say(error.format_message())  # which is the whole help
+        return 2
     if isinstance(error, click.UsageError) and error.ctx:
         out.say(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help'.")
     out.error("usage", error.format_message())

@@ -39,7 +39,9 @@ def list_command(out: Out) -> None:
 def _list(out: Out, rows: list[Any]) -> None:
     from clew.cli.columns import table
 
-    lines = [(row["id"], row["effect"], row["kind"], _pattern(row), _where(row), _until(row)) for row in rows]
+    lines = [
+        (row["id"], row["effect"], row["kind"], pattern_words(row), where_words(row), until_words(row)) for row in rows
+    ]
     for line in table([("ID", "EFFECT", "KIND", "PATTERN", "WHERE", "UNTIL"), *lines]):
         out.line(line)
 
@@ -84,7 +86,7 @@ def add_command(
 
         body["lasts"] = parse_duration(lasts) / 1000
     row = out.client().post("rules", body=body)
-    out.result(row, f"{row['id']}: {row['effect']} {_pattern(row)}, {_where(row)}")
+    out.result(row, f"{row['id']}: {row['effect']} {pattern_words(row)}, {where_words(row)}")
     out.hint(f"clew rules test 'CMD' tries it; clew rules remove {row['id']} takes it back")
 
 
@@ -97,7 +99,7 @@ def remove_command(out: Out, rule: str) -> None:
     if not (rule.isascii() and rule.isalnum()):
         raise click.BadParameter(f"{rule!r} is no id of a rule; `clew rules list` lists them.")
     row = out.client().delete("rules", rule)
-    out.result(row, f"removed: {row['effect']} {_pattern(row)}")
+    out.result(row, f"removed: {row['effect']} {pattern_words(row)}")
 
 
 @rules_command.command("test")
@@ -122,15 +124,15 @@ def _scope(here: bool, workspace: Path | None, thread: str | None) -> dict[str, 
     return {"scope": "everywhere"}
 
 
-def _pattern(row: Any) -> str:
+def pattern_words(row: Any) -> str:
     from clew.seen import exactly
 
     return exactly(row["pattern"], lines=False)
 
 
-def _where(row: Any) -> str:
+def where_words(row: Any) -> str:
     return f"{row['scope']} {row['place']}".strip()
 
 
-def _until(row: Any) -> str:
+def until_words(row: Any) -> str:
     return moment(row["until"]) or "for ever"

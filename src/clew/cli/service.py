@@ -48,8 +48,7 @@ def service_command(out: Out, action: str, only_print: bool, enable: bool) -> No
     home = Home.find()
     service = launchd(home, os.environ) if sys.platform == "darwin" else systemd(home, os.environ)
     if only_print:
-        out.say(f"{service.file} would be:")
-        print(service.text, end="")
+        _print(out, service)
         return
     changed = _install(service) if action == "install" else _remove(service)
     steps = service.enable if action == "install" else service.forget
@@ -57,6 +56,14 @@ def service_command(out: Out, action: str, only_print: bool, enable: bool) -> No
         _run(steps)
         steps = ()
     _tell(out, service, action, changed, steps, _is_up(home))
+
+
+def _print(out: Out, service: Service) -> None:
+    if out.as_json:
+        out.json({"file": str(service.file), "text": service.text})
+        return
+    out.say(f"{service.file} would be:")
+    print(service.text, end="")
 
 
 def systemd(home: Home, environ: Mapping[str, str]) -> Service:

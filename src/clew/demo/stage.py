@@ -13,7 +13,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-from clew import launch, lock, processes
+from clew import config_edit, launch, lock, processes
 from clew.client import Client
 from clew.demo import words
 from clew.errors import ClewError, RuntimeTrouble
@@ -77,7 +77,7 @@ class Stage:
             self._model = self._help("clew.scripted_model")
             write_codex_home(self.home.root / "codex", self._model.url)
         self.workspace.mkdir()
-        self.home.config.write_text(self._config(), encoding="utf-8")
+        config_edit.write(self.home.config, self._config())  # for its owner alone: it holds a secret
         launch.ensure_daemon(self.home, _quietly)
         return words.CODEX.format(version=version) if version else words.SCRIPTED
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import replace
 
 from clew.clock import Clock
 from clew.config import Config
@@ -34,7 +35,7 @@ from clew.engine.words import cannot_resume
 from clew.errors import BadInput, Refused
 from clew.model import Accepted, Conversation, Delivery, Fate, Inbound, Origin, Thread, ThreadStatus
 from clew.runtimes.base import Runtime
-from clew.store import Store, Tx, deliveries, inbox, turns
+from clew.store import Store, Tx, deliveries, inbox, places, turns
 from clew.store.inbox import Arrival
 from clew.store.threads import Filter, set_title
 from clew.surfaces.base import Surface
@@ -137,7 +138,7 @@ class Engine:
 
     async def start(self, new: NewThread) -> Accepted:
         """A new thread with its first message. The same message id again: the first one's thread."""
-        opening = life.Opening.of_request(self._core, new)
+        opening = life.Opening.of_request(self._core, await self._at_home(new))
         inbound = Inbound(DESK, _message_id(new.message_id), new.sender, new.text, new.attachments)
         if not new.text.strip() and not new.attachments:
             raise BadInput("The first message is empty; say what there is to do.")
@@ -151,6 +152,14 @@ class Engine:
             return write_fate(tx, self._core, inbound, Arrival(Fate.TURN, thread.id, turn.id, ""))
 
         return await self._core.store.write(body)
+
+    async def _at_home(self, new: NewThread) -> NewThread:
+        """To notify a surface is to notify its home: where somebody said `/home`, else as its config says."""
+        if new.notify is None or ":" in new.notify:
+            return new
+        name = new.notify
+        home = await self._core.store.read(lambda tx: places.home(tx, name))
+        return replace(new, notify=str(home)) if home is not None else new
 
     async def say(self, inbound: Inbound) -> Accepted:
         return await self.inbox.accept(inbound)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from clew.asking import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Question, Rule, Scope
 from clew.engine import rules, words
 from clew.engine.answering import as_message, choose, choose_all, find, make_rule
-from clew.engine.choices import Choice, NewRule, Word, accept, choices, reply
+from clew.engine.choices import RULE_LASTS, Choice, NewRule, Word, accept, choices, reply
 from clew.engine.core import Core
 from clew.engine.inbox import Admission, write_fate
 from clew.engine.reading import known
@@ -133,7 +133,7 @@ def _with_rule(gate: Gate, thread: Thread, given: AnswerGate) -> Choice:
         assert offered.rule is not None
         return replace(offered, rule=replace(offered.rule, scope=given.scope, lasts=given.lasts or offered.rule.lasts))
     kind = rules.KINDS[gate.asked.kind]
-    rule = NewRule(kind, rules.checked(Effect.ALLOW, kind, given.pattern), given.scope, given.lasts)
+    rule = NewRule(kind, rules.checked(Effect.ALLOW, kind, given.pattern), given.scope, given.lasts or RULE_LASTS)
     return Choice(Word.RULE, "", Answer(Decision.ACCEPT), rule)
 
 

@@ -27,20 +27,22 @@ from clew.http.once import Once
 from clew.kept import LARGEST
 from clew.token import Token
 
+ROUTERS = (
+    routes_daemon.router,
+    routes_chat.router,
+    routes_threads.router,
+    routes_gates.router,
+    routes_people.router,
+    routes_files.router,
+    routes_events.router,
+)
+
 
 def described_app() -> FastAPI:
     """All routes, with nothing behind them yet."""
     app = FastAPI(title="clew", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
-    for routes in (
-        routes_daemon,
-        routes_chat,
-        routes_threads,
-        routes_gates,
-        routes_people,
-        routes_files,
-        routes_events,
-    ):
-        app.include_router(routes.router)
+    for router in ROUTERS:
+        app.include_router(router)
     openapi.install(app)
     return app
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+EXAMPLES = Path(__file__).with_name("examples.json")
 KEY = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -52,8 +54,10 @@ def _completed(schema: dict[str, Any]) -> dict[str, Any]:
     parts.setdefault("schemas", {})["Problem"] = PROBLEM
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     schema["security"] = [{"token": []}]
-    for method, operation in _operations(schema):
+    examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
+    for method, path, operation in _operations(schema):
         operation["responses"].pop("422", None)
+        _show(operation, examples.get(f"{method.upper()} {path}"))
         content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
         operation["responses"]["default"] = {"description": "a problem, in words", "content": content}
         if method == "post":
@@ -63,9 +67,21 @@ def _completed(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def _operations(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for path in schema["paths"].values():
-        yield from path.items()
+def _operations(schema: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, item in schema["paths"].items():
+        for method, operation in item.items():
+            yield method, path, operation
+
+
+def _show(operation: dict[str, Any], example: dict[str, Any] | None) -> None:
+    """What it looks like: what is sent, and what comes back. Taken from a real run."""
+    if example is None:
+        return
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        content["example"] = example["request"]
+    answer = operation["responses"].setdefault(str(example["status"]), {"description": "Successful Response"})
+    described = answer.get("content", {}).get("application/json", {})
+    answer["content"] = {example["type"]: {**described, "example": example["response"]}}
 
 
 async def _page(request: Request) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,9 @@ class Fake:
 
     def __enter__(self) -> Fake:
         command = [sys.executable, "-m", self._module]
-        self._child = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        pipe = subprocess.PIPE
+        environ = {name: value for name, value in os.environ.items() if name != "CLEW_HOME"}  # it is nobody's child
+        self._child = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True, env=environ)
         assert self._child.stdout is not None
         self.port: int = json.loads(self._child.stdout.readline())["port"]
         return self
