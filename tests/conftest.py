@@ -1,13 +1,17 @@
-"""What every test has: asyncio for `async def`, a home of its own, no child left behind, and no silent skip in CI."""
+"""What every test has: asyncio for `async def`, a home of its own, no way out of this machine, no child left behind,
+and no silent skip in CI."""
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import select
 import signal
+import sys
 import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +23,22 @@ def pytest_configure(config: pytest.Config) -> None:
     home = tempfile.TemporaryDirectory(prefix="clew-home-")
     config.add_cleanup(home.cleanup)
     os.environ["HOME"] = home.name
+    sys.addaudithook(_only_loopback)
+
+
+def _only_loopback(event: str, given: tuple[Any, ...]) -> None:
+    """Nothing that a test does by itself leaves this machine. An audit hook sees every connection, whoever makes it."""
+    if event in ("socket.connect", "socket.sendto") and isinstance(given[1], tuple) and not _is_here(given[1][0]):
+        raise RuntimeError(f"a test may not leave this machine, and {given[1][0]} is not on it")
+
+
+def _is_here(host: object) -> bool:
+    if not isinstance(host, str) or host in ("", "localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
 
 
 @pytest.fixture(scope="session")

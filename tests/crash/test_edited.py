@@ -1,5 +1,5 @@
-"""Killed between an edit and its record: it is edited once more, to the same words, and nothing new is sent. No surface
-of ours edits yet, so this is the engine with one that does."""
+"""Killed between an edit and its record: it is edited once more, to the same words, and nothing new is sent. The
+engine, with a surface that keeps what it is given."""
 
 from __future__ import annotations
 

@@ -46,6 +46,19 @@ def test_no_child():
         child.wait()
 """
 
+OUTSIDE = """
+import socket
+
+def test_somewhere_else():
+    with socket.socket() as there:
+        there.settimeout(0.01)
+        there.connect(("192.0.2.1", 80))
+
+def test_here():
+    with socket.create_server(("127.0.0.1", 0)) as here:
+        socket.create_connection(here.getsockname()).close()
+"""
+
 
 def run(folder: Path, test: str, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     shutil.copy(CONFTEST, folder / "conftest.py")
@@ -86,3 +99,9 @@ if sys.platform == "linux":  # where the guard can look
         done = run(tmp_path, LEAVES)
         assert (done.returncode, last(done)) == (1, "3 passed, 1 error")
         assert "left a child process behind" in done.stdout
+
+
+def test_a_test_that_leaves_this_machine_fails(tmp_path: Path) -> None:
+    done = run(tmp_path, OUTSIDE)
+    assert "a test may not leave this machine, and 192.0.2.1 is not on it" in done.stdout
+    assert last(done) == "1 failed, 1 passed"

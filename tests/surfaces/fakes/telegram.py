@@ -311,10 +311,12 @@ class World:
     def when_press(self, given: Fields) -> Fields:
         message = self.find(given["chat"], given["message_id"])
         assert message is not None
-        data = next(button["callback_data"] for button in message["buttons"] if button["text"] == given["label"])
+        found = [button["callback_data"] for button in message["buttons"] if button["text"] == given["label"]]
+        if not found:  # it was redrawn under the finger
+            return {"id": ""}
         id = f"query{len(self.toasts) + 1}"
         self.toasts[id] = {"answered": False, "text": ""}
-        query = {"id": id, "from": given["user"], "message": _public(message), "chat_instance": "x", "data": data}
+        query = {"id": id, "from": given["user"], "message": _public(message), "chat_instance": "x", "data": found[0]}
         self.update("callback_query", query)
         return {"id": id}
 

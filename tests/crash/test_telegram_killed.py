@@ -1,0 +1,125 @@
+"""The real daemon on Telegram, killed by SIGKILL at every kill point that a conversation there passes: what Ann said is
+answered, and what may be a repeat says so. She presses the first button of whatever asks."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.engine.words import POSSIBLE_REPEAT, RECOVERED
+from tests.crash.outside import UNASKED, unfinished
+from tests.daemons import PATIENCE, SCRIPTED, Clew
+from tests.surfaces.bots import Bot
+from tests.surfaces.fakes.process import Fake
+
+STORY = (("!text hello", "hello"), ("!approve make it\n!text all done", "all done"))
+PASSED = {
+    "inbox.accepted-not-acknowledged",
+    "turn.claimed-not-sent",
+    "turn.sent-not-recorded",
+    "turn.text-not-stored",
+    "turn.ended-not-owed",
+    "session.opened-not-kept",
+    "outbox.claimed-not-sent",
+    "outbox.sent-not-recorded",
+    "outbox.edited-not-recorded",
+    "gate.asked-not-stored",
+    "gate.stored-not-shown",
+    "gate.answered-not-sent",
+    "gate.sending-not-sent",
+    "gate.sent-not-taken",
+    "gate.taken-not-recorded",
+    "store.written-not-committed",
+    "store.committed-not-told",
+}
+MAKING = {"store.made-not-named", "store.migrated-not-committed"}  # of a new database; see test_opening
+FIRST = {point: f"{point}:10" for point in PASSED if point.startswith("store.")}  # the commits before are of the start
+SOME = ("inbox.accepted-not-acknowledged", "outbox.sent-not-recorded:2", "outbox.edited-not-recorded:2")
+LATER = [f"{point}:{count}" for point in PASSED if point.startswith(("outbox.", "inbox.")) for count in (2, 3)]
+REST = sorted({*(FIRST.get(point, point) for point in PASSED), *LATER} - {*SOME})
+
+
+@pytest.fixture
+def bot() -> Iterator[Bot]:
+    with Fake("telegram") as fake:
+        yield asyncio.run(Bot(fake).open())
+
+
+def daemon(folder: Path, bot: Bot) -> Clew:
+    telegram = f'[surfaces.telegram]\ntoken = "{bot.token}"\nbase_url = "{bot.base_url}"\nallow = ["42"]\n'
+    return Clew(folder / "clew", SCRIPTED + telegram)
+
+
+async def live(bot: Bot) -> None:
+    """Ann says what there is to say, and waits for each answer."""
+    pressed: set[tuple[int, str]] = set()
+    for words, answer in STORY:
+        await bot.say(words)
+        async with asyncio.timeout(2 * PATIENCE):
+            await until_answered(bot, answer, pressed)
+
+
+async def until_answered(bot: Bot, answer: str, pressed: set[tuple[int, str]]) -> None:
+    revision = -1
+    shown: list[dict[str, Any]] = []
+    while not any(answer in message["text"] for message in shown):
+        state = await bot.state(revision)
+        revision, shown = state["revision"], [message for message in state["messages"] if "edits" in message]
+        for message in shown:
+            await press(bot, message, pressed)
+
+
+async def press(bot: Bot, message: dict[str, Any], pressed: set[tuple[int, str]]) -> None:
+    if message["buttons"] and (key := (message["message_id"], message["buttons"][0]["text"])) not in pressed:
+        pressed.add(key)
+        await bot.do("press", chat=42, message_id=key[0], label=key[1], user=message["chat"] | {"first_name": "Ann"})
+
+
+def rest(clew: Clew) -> None:
+    """Until everything is over. Not each end is an event: it is looked for until it is written down."""
+    deadline = time.monotonic() + PATIENCE
+    while left := unfinished(clew.home.database):
+        assert time.monotonic() < deadline, left
+
+
+def play(clew: Clew, bot: Bot, armed: str) -> list[str]:
+    """What is shown in the end."""
+    clew.run("up", env={"CLEW_CRASH": armed})  # it may die before it can say that it is up
+    asyncio.run(live(bot))
+    rest(clew)
+    clew("down")
+    assert (clew.children(), clew.alive()) == ([], [])
+    return [message["text"] for message in asyncio.run(bot.shown())]
+
+
+def killed(bot: Bot, folder: Path, point: str) -> None:
+    with daemon(folder, bot) as clew:
+        shown = play(clew, bot, point)
+        assert clew.home.log.read_text().count(UNASKED) == 1, "no daemon died"
+    for _, answer in STORY:
+        copies = [text for text in shown if answer in text]
+        plain = [text for text in copies if RECOVERED not in text and POSSIBLE_REPEAT not in text]
+        assert len(plain) <= 1 <= len(copies) <= 2, copies
+
+
+def test_a_conversation_passes_the_points_that_the_table_says(bot: Bot, tmp_path: Path) -> None:
+    passed = tmp_path / "passed"
+    with daemon(tmp_path, bot) as clew:
+        play(clew, bot, f"record:{passed}")
+    assert {*passed.read_text().split()} - MAKING == PASSED
+
+
+@pytest.mark.parametrize("point", SOME)
+def test_killed_there_everything_said_on_telegram_is_answered(bot: Bot, tmp_path: Path, point: str) -> None:
+    killed(bot, tmp_path, point)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("point", REST)
+def test_killed_anywhere_everything_said_on_telegram_is_answered(bot: Bot, tmp_path: Path, point: str) -> None:
+    killed(bot, tmp_path, point)
