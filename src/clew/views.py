@@ -227,6 +227,7 @@ class GateView:
     warning: str = ""
     questions: tuple[QuestionView, ...] = ()
     blocking: bool = True
+    replies: tuple[tuple[str, ...], ...] = ()  # what was answered to each question; of a secret one only that
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,14 @@ from clew.errors import Refused
 
 def gate(code: str = "K7Q2", kind: str = "command", **given: Any) -> dict[str, Any]:
     plain = {"id": f"id-{code}", "thread": "T", "turn": "U", "title": "make all", "detail": "", "folder": None}
-    said = {"state": "open", "reason": "", "warning": "", "questions": [], "options": ["allow", "decline"]}
+    said = {
+        "state": "open",
+        "reason": "",
+        "warning": "",
+        "questions": [],
+        "options": ["allow", "decline"],
+        "replies": [],
+    }
     return {**plain, **said, "code": code, "kind": kind, "blocking": True, **given}
 
 

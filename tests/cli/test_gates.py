@@ -271,12 +271,15 @@ def test_a_question_is_answered_by_number_or_in_words(clew: Clew, given: str, sa
     asking = ask(clew, "!ask Which? | red | green")
     assert clew("answer", asking.code, given) == f"{asking.code}: the answer, on its way to the agent\n"
     assert ended(clew, asking)["text"] == said
+    assert clew("gates", asking.code).endswith(f"by you\n    {said}\n")
+    assert clew.json("gates", asking.code)["replies"] == [[said]]
 
 
 def test_an_answer_of_a_dash_is_read_from_stdin(clew: Clew) -> None:
     asking = ask(clew, "!secret The password?")
     assert clew.run("answer", asking.code, "-", input="hunter-by-pipe\n").code == 0
     assert ended(clew, asking)["text"] == "a secret of 14 characters"
+    assert clew("gates", asking.code).endswith("by you\n    (secret)\n")
     assert holding(clew, "hunter-by-pipe") == []
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from clew.clock import SystemClock
-from clew.engine import runner
+from clew.engine import runner, words
 from clew.errors import RuntimeLost, RuntimeTrouble, StoreError
 from clew.model import Attachment, Fate, Inbound, Said, ThreadKind
 from clew.runtimes.base import Seat, Session
@@ -19,7 +19,7 @@ from clew.store import Tx, audit, deliveries, items, turns
 from clew.store.items import Item
 from clew.store.migrate import open_store
 from clew.store.sqlite import WriterThread
-from clew.surfaces.base import Never, TryAgain
+from clew.surfaces.base import InDoubt, Never, Outgoing, Receipt, SurfaceCan, TryAgain
 from tests.rig import PATIENCE, Rig, Room, patient
 
 
@@ -342,3 +342,20 @@ async def test_what_was_begun_and_has_no_end_is_told_as_that(tmp_path: Path) -> 
         await rig.engine.stop(accepted.thread or "")
         turn = await rig.ended(accepted.turn)
     assert [(item.kind, item.outcome) for item in turn.items] == [("command", "unended")]
+
+
+class Swept(Room):
+    """Where somebody deletes every placeholder."""
+
+    async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
+        raise Never("the message to edit is not there")
+
+
+async def test_an_answer_in_doubt_whose_placeholder_was_deleted_is_sent_again_and_says_so(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Swept(can=SurfaceCan(edit=True))) as rig:
+        accepted = await rig.say("!hold door\n!text hello")
+        await rig.delivered(f"{accepted.turn}:placeholder")
+        rig.room.after = [InDoubt("the answer was lost", 0.0)]
+        rig.scripted.holds.release("door")
+        await rig.delivered(f"{accepted.turn}:final")
+        assert rig.room.texts[1:] == ["hello", "hello"] and words.POSSIBLE_REPEAT in rig.room.sent[2].note

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -451,6 +451,8 @@ async def test_a_message_that_is_gone_cannot_be_edited(surface: TelegramSurface,
     await bot.refuse("editMessageText", 400, "Bad Request: message to edit not found")
     with pytest.raises(Never, match="not found"):
         await surface.edit(receipt, words("other"))
+    with pytest.raises(Never, match="no message of Telegram"):
+        await surface.edit(replace(receipt, message_id="terminal"), words("other"))
 
 
 @pytest.mark.parametrize(
@@ -494,6 +496,9 @@ async def test_two_clews_of_one_person_do_not_share_a_bot(bot: Bot, tmp_path: Pa
             await clock.seen()
             assert "another clew of yours" in second.trouble and first.trouble == ""
             assert len(await bot.calls("getUpdates")) == 1
+    async with running(second, Heard()):
+        await bot.called("getUpdates", 2)
+        assert second.trouble == ""
 
 
 async def test_told_to_wait_it_waits_that_long(bot: Bot, tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def by_commands(view: Any, others: Sequence[Any] = ()) -> list[str]:
     """Where one only looks."""
     code = view["code"]
     if view["state"] != "open":
-        return [f"  {_state(view)}"]
+        return [f"  {_state(view)}", *(f"    {exactly(', '.join(said), lines=False)}" for said in view["replies"])]
     if is_secret(view):
         return [f"  clew answer {code} answers it, and asks for the secret"]
     if view["kind"] == "question":

@@ -168,9 +168,7 @@ class Outbox:
         if surface.can.read_back:
             return await surface.find(outgoing) or await surface.send(outgoing)
         placeholder = await self._placeholder(delivery)
-        if placeholder is not None and surface.can.edit:
-            await surface.edit(placeholder, _noted(outgoing, words.RECOVERED))
-            crash.point("outbox.edited-not-recorded")
+        if placeholder is not None and surface.can.edit and await _became(placeholder, outgoing, surface):
             return placeholder
         return await surface.send(_noted(outgoing, words.POSSIBLE_REPEAT))
 
@@ -232,6 +230,16 @@ class Outbox:
                     deliveries.fail_all(tx, name, reason)
 
         await self._core.write_down(body)
+
+
+async def _became(placeholder: Receipt, outgoing: Outgoing, surface: Surface) -> bool:
+    """The placeholder is made the answer. False: it is not there any more, since people can delete what they see."""
+    try:
+        await surface.edit(placeholder, _noted(outgoing, words.RECOVERED))
+    except Never:
+        return False
+    crash.point("outbox.edited-not-recorded")
+    return True
 
 
 def outgoing_of(delivery: Delivery) -> Outgoing:

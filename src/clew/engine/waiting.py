@@ -165,6 +165,7 @@ def _view(tx: Tx, gate: Gate) -> GateView:
         warning=gate.warning,
         questions=tuple(_question_view(question) for question in asked.questions),
         blocking=asked.blocking,
+        replies=tuple(said for _, said in gate.answer.replies) if gate.answer else (),
     )
 
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 CONNECT = 10.0  # seconds to reach it
 ANSWER = 30.0  # seconds for an answer
-POLL = 30  # seconds that one call may wait for something new
 
 
 class Refusal(Exception):
@@ -71,10 +70,10 @@ class BotApi:
         words = self._safe(answer.description) or f"HTTP {status}"
         raise Refusal(answer.error_code or status, words, more.retry_after, more.migrate_to_chat_id)
 
-    async def poll(self, offset: int | None, kinds: tuple[str, ...]) -> list[Any]:
-        """What is new. An offset confirms all before it."""
-        wanted = {"offset": offset, "timeout": POLL, "allowed_updates": kinds}
-        updates = await self.call("getUpdates", wanted, POLL + CONNECT)
+    async def poll(self, offset: int | None, kinds: tuple[str, ...], seconds: int) -> list[Any]:
+        """What is new, or nothing after so long. An offset confirms all before it."""
+        wanted = {"offset": offset, "timeout": seconds, "allowed_updates": kinds}
+        updates = await self.call("getUpdates", wanted, seconds + CONNECT)
         if not isinstance(updates, list):
             raise InDoubt("Telegram's updates are no list")
         return updates

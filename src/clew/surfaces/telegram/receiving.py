@@ -22,6 +22,7 @@ from clew.surfaces.telegram.updates import KINDS, File, Message, Query, Skipped,
 
 log = logging.getLogger(__name__)
 
+POLL = 30  # seconds that one call may wait for something new
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two tries to reach it
 TOAST = 200  # characters that whoever pressed a button can be told
 TRIES = 5  # to fetch a file
@@ -62,12 +63,12 @@ class Receiver:
 
     async def _round(self, inbox: Inbox) -> None:
         me = self._me = self._me or await self._who()
-        updates = await self._api.poll(self._offset, KINDS)
-        self._recover()
-        for raw in updates:
+        seconds = 0 if self.trouble else POLL  # so that it is known at once when all is well again
+        for raw in await self._api.poll(self._offset, KINDS, seconds):
             await self._take(inbox, me, raw)
             if (at := number(raw)) is not None:
                 self._offset = at + 1
+        self._recover()
 
     async def _who(self) -> User:
         try:

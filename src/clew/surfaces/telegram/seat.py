@@ -42,6 +42,7 @@ class Seat:
     ) -> None:
         handle, self._handle = self._handle, None
         if handle is not None:
+            self._path.unlink(missing_ok=True)
             os.close(handle)
 
     def _take(self) -> bool:
@@ -50,10 +51,16 @@ class Seat:
             handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError:
             return True
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not self._lock(handle):
             os.close(handle)
             return False
         self._handle = handle
         return True
+
+    def _lock(self, handle: int) -> bool:
+        """False also where whoever had it has just removed the file: the next look finds another."""
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return os.fstat(handle).st_ino == self._path.stat().st_ino
+        except OSError:
+            return False

@@ -91,9 +91,11 @@ class TelegramSurface:
         return Receipt(where.conversation, _message_id(message))
 
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
-        where, number = _place(receipt.conversation), int(receipt.message_id)
+        where, number = _place(receipt.conversation), receipt.message_id
+        if not number.isdecimal():
+            raise Never(f"{number!r} is no message of Telegram")
         try:
-            await self._say("editMessageText", Place(where.chat), outgoing, message_id=number)
+            await self._say("editMessageText", Place(where.chat), outgoing, message_id=int(number))
         except Refusal as refusal:
             if "message is not modified" not in refusal.words:
                 raise _judged(refusal) from refusal
