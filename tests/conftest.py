@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 GRACE = 30.0  # seconds in which a child that was told to end may still do so, on a machine that is busy
 
@@ -24,6 +25,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(home.cleanup)
     os.environ["HOME"] = home.name
     sys.addaudithook(_only_loopback)
+    _settle_hypothesis()
+
+
+def _settle_hypothesis() -> None:
+    """The same examples in each run, however busy the machine; `--hypothesis-profile=explore` looks for new ones."""
+    settings.register_profile("same", derandomize=True, deadline=None, database=None)
+    settings.register_profile("explore", deadline=None, max_examples=2_000)
+    settings.load_profile("same")
 
 
 def _only_loopback(event: str, given: tuple[Any, ...]) -> None:

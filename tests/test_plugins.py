@@ -10,7 +10,7 @@ import pytest
 
 from clew import plugins
 from clew.plugins import BUILT_IN, RUNTIMES, SURFACES, load, names
-from clew.surfaces import telegram
+from clew.surfaces import feishu, telegram
 from clew.surfaces.local import LocalSurface
 from clew.surfaces.webhook import WebhookSurface
 
@@ -38,20 +38,25 @@ def test_the_table_of_built_ins_is_what_the_package_declares() -> None:
 def test_built_ins_are_found_whatever_the_metadata_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plugins, "entry_points", lambda group: ())
     factories, troubles = load(SURFACES)
-    assert factories == {"local": LocalSurface, "telegram": telegram.make, "webhook": WebhookSurface}
+    assert factories == {
+        "feishu": feishu.make,
+        "local": LocalSurface,
+        "telegram": telegram.make,
+        "webhook": WebhookSurface,
+    }
     assert troubles == []
 
 
 def test_stale_metadata_of_clew_itself_is_ignored(site: Path) -> None:
     install(site, "clew", SURFACES, {"webhook": "clew.gone:Webhook", "removed": "clew.gone:Removed"})
-    assert names(SURFACES) == ["local", "telegram", "webhook"]
+    assert names(SURFACES) == ["feishu", "local", "telegram", "webhook"]
     factories, troubles = load(SURFACES, "webhook")
     assert factories == {"webhook": WebhookSurface} and troubles == []
 
 
 def test_another_package_adds_its_own(site: Path) -> None:
     install(site, "clew-pager", SURFACES, {"pager": "clew_pager:Pager"}, "class Pager: pass")
-    assert names(SURFACES) == ["local", "pager", "telegram", "webhook"]
+    assert names(SURFACES) == ["feishu", "local", "pager", "telegram", "webhook"]
     factories, troubles = load(SURFACES)
     assert factories["pager"].__name__ == "Pager" and troubles == []
 
@@ -79,7 +84,7 @@ def test_a_plugin_that_fails_to_load_is_a_value(site: Path, code: str, words: st
     install(site, "clew-bad", SURFACES, {"bad": "clew_bad:Bad"}, code)
     sys.modules.pop("clew_bad", None)
     factories, (trouble,) = load(SURFACES)
-    assert set(factories) == {"local", "telegram", "webhook"}
+    assert set(factories) == {"feishu", "local", "telegram", "webhook"}
     assert (trouble.group, trouble.name) == (SURFACES, "bad")
     assert words in trouble.error and "clew_bad:Bad of clew-bad" in trouble.error
     assert str(trouble).startswith("clew.surfaces bad: ")

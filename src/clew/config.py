@@ -20,6 +20,7 @@ from clew.config_rules import (
     Between,
     DefaultPolicy,
     Expanded,
+    FeishuChat,
     Hidden,
     Level,
     Name,
@@ -131,7 +132,22 @@ class TelegramConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class FeishuConfig:
+    app_id: str | None = None  # without one clew is not on Feishu
+    app_secret: Secret | None = None
+    app_secret_env: Variable | None = None
+    allow: tuple[str, ...] = ()  # open_ids of people
+    home: FeishuChat | None = None
+    base_url: Address = "https://open.feishu.cn"  # Lark: https://open.larksuite.com
+
+    @property
+    def is_on(self) -> bool:
+        return self.app_id is not None
+
+
+@dataclass(frozen=True, slots=True)
 class SurfacesConfig:
+    feishu: FeishuConfig = field(default_factory=FeishuConfig)
     telegram: TelegramConfig = field(default_factory=TelegramConfig)
     webhook: Mapping[Name, WebhookConfig] = field(default_factory=lambda: MappingProxyType({}))
 

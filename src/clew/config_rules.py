@@ -101,3 +101,6 @@ TelegramChat = Annotated[
         r"-?[1-9][0-9]{0,18}(?:/[1-9][0-9]{0,18})?", "the number of a chat, for a topic with the topic's behind a slash"
     ),
 ]
+FeishuChat = Annotated[
+    str, Shape(r"oc_[A-Za-z0-9_-]+(?:/omt_[A-Za-z0-9_-]+)?", "a chat such as oc_…, for a thread with /omt_… behind it")
+]

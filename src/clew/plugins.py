@@ -24,6 +24,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "scripted": "clew.runtimes.scripted:ScriptedRuntime",
     },
     SURFACES: {
+        "feishu": "clew.surfaces.feishu:make",
         "local": "clew.surfaces.local:LocalSurface",
         "telegram": "clew.surfaces.telegram:make",
         "webhook": "clew.surfaces.webhook:WebhookSurface",

@@ -418,7 +418,7 @@ def test_git_in_a_repository_that_is_not_the_workspaces_own_is_asked_about(work:
 def test_whatever_the_words_nothing_that_names_the_outside_is_safe(name: str, rest: list[str]) -> None:
     line = shlex.join([*name.split(), *rest])
     if effect(command(line, "/nowhere/w"), workspace="/nowhere/w") == "allow" and not SAFE[name].free:
-        assert not any(word.startswith("/") or ".." in re.split("[/=]", word)[:1] for word in rest)
+        assert not any(word.startswith("/") or word.split("/")[0] == ".." for word in rest)
 
 
 SUGGESTED = {

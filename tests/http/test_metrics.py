@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from clew.engine.spread import Spread
+from clew.http.metrics import _histogram, render
 from tests.http.conftest import Api
 
 
@@ -20,11 +22,21 @@ async def test_what_is_open_is_counted(api: Api) -> None:
     assert int(figures["clew_store_bytes"]) > 0 and "secret" not in text and held["thread"] not in text
 
 
+def test_latency_is_counted_in_buckets_each_of_which_holds_the_smaller_ones() -> None:
+    spread = Spread()
+    for seconds in (0.05, 0.3, 0.3, 7.0, 9_999.0):
+        spread.add(seconds)
+    lines = render([_histogram("clew_x", "X.", spread)]).splitlines()
+    assert 'clew_x_bucket{le="0.1"} 1' in lines and 'clew_x_bucket{le="0.5"} 3' in lines
+    assert 'clew_x_bucket{le="30"} 4' in lines and 'clew_x_bucket{le="+Inf"} 5' in lines
+    assert lines[-2:] == ["clew_x_sum 10006.65", "clew_x_count 5"]
+
+
 async def test_it_is_in_the_form_that_prometheus_reads(api: Api) -> None:
     answer = await api.client.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     for line in answer.text.splitlines():
-        assert re.fullmatch(r'# (HELP|TYPE) clew_\w+ .+|clew_\w+(\{\w+="[^"]*"\})? -?[0-9.e+]+', line), line
+        assert re.fullmatch(r'# (HELP|TYPE) clew_\w+ .+|clew_\w+(\{\w+="[^"]*"\})? -?[0-9.e+-]+', line), line
 
 
 async def _until(api: Api, thread: str, kind: str) -> None:

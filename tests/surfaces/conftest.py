@@ -1,4 +1,4 @@
-"""A fake Telegram for all tests of a run, and a bot of its own for each of them."""
+"""A fake of each platform for all tests of a run, and a bot of its own for each of them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from tests.surfaces.apps import App
 from tests.surfaces.bots import Bot
 from tests.surfaces.fakes.process import Fake
 
@@ -21,3 +22,16 @@ async def bot(fake_telegram: Fake) -> AsyncIterator[Bot]:
     bot = await Bot(fake_telegram).open()
     yield bot
     await bot.close()
+
+
+@pytest.fixture(scope="session")
+def fake_feishu() -> Iterator[Fake]:
+    with Fake("feishu") as fake:
+        yield fake
+
+
+@pytest.fixture
+async def app(fake_feishu: Fake) -> AsyncIterator[App]:
+    app = await App(fake_feishu).open()
+    yield app
+    await app.close()

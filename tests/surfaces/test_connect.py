@@ -1,4 +1,4 @@
-"""`clew connect telegram`, with the real daemon on a terminal, against the fake: until the person is greeted."""
+"""`clew connect`, with the real daemon on a terminal, against the fake: until the person is greeted."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.terminal import Terminal
 from tests.daemons import Clew
+from tests.surfaces.apps import App
 from tests.surfaces.bots import Bot
 
 
@@ -53,3 +54,16 @@ async def test_what_is_no_token_or_not_known_is_said_and_nothing_is_written(bot:
     result = await asyncio.to_thread(clew.run, "connect", "pigeon")
     assert result.code == 2 and "these can: " in result.err
     assert (clew.home.config.read_text() if clew.home.config.exists() else None) == before
+
+
+async def test_connect_feishu_checks_the_app_and_writes_it_down(app: App, clew: Clew) -> None:
+    given = ["--set", f"app_id={app.id}", "--set", f"base_url={app.base_url}"]
+    wrong = await asyncio.to_thread(clew.run, "connect", "feishu", *given, "--set", "app_secret=wrong")
+    assert wrong.code == 2 and "refuses the app" in wrong.err and "app secret invalid" in wrong.err
+    odd = await asyncio.to_thread(clew.run, "connect", "feishu", "--set", "app_id=x", "--set", "app_secret=y")
+    assert odd.code == 2 and "looks like cli_" in odd.err
+    done = await asyncio.to_thread(clew.run, "connect", "feishu", *given, "--set", f"app_secret={app.secret}")
+    assert done.code == 0 and "feishu is connected as clew" in done.out + done.err, done
+    await app.connected()
+    rows = await asyncio.to_thread(clew.json, "surfaces")
+    assert {row["name"]: row["delivery"] for row in rows}["feishu"] == "idempotent"

@@ -261,8 +261,9 @@ def _plugins(home: Home, settings: config.Config) -> Finding:
 
 def _surfaces(home: Home, settings: config.Config) -> Finding:
     hooks = sorted(settings.surfaces.webhook)
-    telegram = ["telegram"] if settings.surfaces.telegram.is_on else []
-    detail = ", ".join(["local", *telegram, *(f"webhook:{name}" for name in hooks)])
+    places = settings.surfaces
+    chats = [name for name, chat in (("feishu", places.feishu), ("telegram", places.telegram)) if chat.is_on]
+    detail = ", ".join(["local", *chats, *(f"webhook:{name}" for name in hooks)])
     todo = None
     if hooks and settings.http.port is None:
         todo = "webhooks can only send: set `port` under [http] so that they can receive"

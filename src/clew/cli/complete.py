@@ -88,8 +88,9 @@ def targets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     """Where answers can be brought by these settings."""
     settings = _settings()
     hooks = [f"webhook:{name}" for name, hook in settings.surfaces.webhook.items() if hook.url]
-    telegram = ["telegram"] if settings.surfaces.telegram.is_on and settings.surfaces.telegram.home else []
-    return [name for name in ["local", *telegram, *sorted(hooks)] if name.startswith(incomplete)]
+    known = (("feishu", settings.surfaces.feishu), ("telegram", settings.surfaces.telegram))
+    chats = [name for name, chat in known if chat.is_on and chat.home]
+    return [name for name in ["local", *chats, *sorted(hooks)] if name.startswith(incomplete)]
 
 
 def setting_keys(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

@@ -54,7 +54,7 @@ def surfaces_command(out: Out) -> None:
 @json_option
 @click.pass_obj
 def connect_command(out: Out, surface: str, given: tuple[str, ...], no_wait: bool) -> None:
-    """Set up a chat app (telegram), step by step.
+    """Set up a chat app (feishu, telegram), step by step.
 
     It asks for what is needed, checks it, writes config.toml, restarts the daemon, waits until you write there, lets
     you in, and greets you there.

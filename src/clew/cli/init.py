@@ -144,6 +144,11 @@ runtime = "codex"
 # token = "from @BotFather"
 # allow = ["123456789"]
 
+# Your app on Feishu or Lark: docs/surfaces/feishu.md.
+# [surfaces.feishu]
+# app_id = "cli_…"
+# app_secret = "from the page of the app"
+
 # A place where programs talk to clew: docs/webhook.md. The secret: openssl rand -hex 32
 # [surfaces.webhook.ci]
 # secret = "a long random text"

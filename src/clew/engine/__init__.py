@@ -28,6 +28,7 @@ from clew.engine.pruning import Pruning
 from clew.engine.recovery import Recovery
 from clew.engine.runner import Runner
 from clew.engine.sessions import Sessions
+from clew.engine.spread import Spread
 from clew.engine.suspended import answer_suspended
 from clew.engine.turns import Turns
 from clew.engine.waiting import Waiting
@@ -268,6 +269,11 @@ class Engine:
     async def runtimes(self) -> list[RuntimeView]:
         healths = [(name, await runtime.health()) for name, runtime in sorted(self._core.runtimes.items())]
         return [RuntimeView(name, health.state, health.reason, health.pid) for name, health in healths]
+
+    @property
+    def latency(self) -> Spread:
+        """How long deliveries took, from owed to sent, since this daemon began."""
+        return self._outbox.latency
 
     async def surfaces(self) -> list[SurfaceView]:
         pending = await self._core.store.read(deliveries.pending_by_surface)

@@ -90,6 +90,10 @@ class Subscription:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self._live._leave(self._thread, self)
 
+    @property
+    def waiting(self) -> int:
+        return len(self._frames)
+
     def put(self, frame: Frame) -> None:
         if self.closed:
             return
@@ -162,6 +166,16 @@ class Live:
             return False
         self.say(outgoing.thread, "announce", turn=outgoing.turn, delivery=outgoing.id, text=outgoing.text)
         return True
+
+    @property
+    def watchers(self) -> int:
+        return sum(map(len, self._subscriptions.values()))
+
+    @property
+    def furthest_behind(self) -> int:
+        """How many frames the slowest watcher has not fetched."""
+        every = (each for some in self._subscriptions.values() for each in some)
+        return max((each.waiting for each in every), default=0)
 
     def close(self) -> None:
         """End every stream; their readers come back when the daemon does."""

@@ -13,6 +13,7 @@ from functools import partial
 from clew import crash
 from clew.engine import words
 from clew.engine.core import Core
+from clew.engine.spread import Spread
 from clew.model import Delivery, DeliveryKind
 from clew.store import Entry, Tx, deliveries
 from clew.surfaces.base import Down, InDoubt, Never, NotSent, Outgoing, Receipt, Surface
@@ -33,6 +34,7 @@ class Outbox:
         self._on_the_way: set[asyncio.Task[None]] = set()
         self._claiming = {name: asyncio.Lock() for name in core.surfaces}
         self._ahead = self._clocks_apart()
+        self.latency = Spread()  # seconds from owed to sent
 
     def committed(self, entries: Sequence[Entry]) -> None:
         """The store's listener."""
@@ -70,6 +72,7 @@ class Outbox:
             await self._core.write_down(partial(self._not_sent, delivery=delivery, failure=outcome))
             return
         crash.point("outbox.sent-not-recorded")
+        self.latency.add(max(0, self._core.clock.now() - delivery.created_at) / 1000)
         self.down.pop(surface.name, None)
         self._downs.pop(surface.name, None)
         await self._core.write_down(partial(self._sent, delivery=delivery, receipt=outcome))

@@ -16,7 +16,7 @@ from clew.http.problems import refusal
 log = logging.getLogger(__name__)
 
 OPEN = ("/healthz",)  # nothing in it that anybody could want
-FAILURES = 10  # wrong tokens in a minute, after which more of them are not even looked at
+FAILURES = 10  # wrong tokens in a minute, after which others wait
 MINUTE = 60.0
 
 
@@ -58,10 +58,10 @@ class Guard:
 
     def _without_token(self, authorization: str) -> Response | None:
         scheme, _, given = authorization.partition(" ")
+        if scheme.lower() == "bearer" and given and self._fits(given.strip()):
+            return None  # also while others guess: they must not lock out whoever knows it
         if self._is_flooded():
             return refusal(HTTPStatus.TOO_MANY_REQUESTS, "too_many", "too many wrong tokens; wait a minute")
-        if scheme.lower() == "bearer" and given and self._fits(given.strip()):
-            return None
         if given:
             self._failed.append(self._now())
             log.warning("a request with a wrong token was refused")

@@ -99,6 +99,9 @@ async def _measured(door: Door) -> Measured:
         store_bytes=door.home.database.stat().st_size,
         newest_event=newest,
         since=door.about.since / 1000,
+        latency=door.engine.latency,
+        watchers=door.engine.live.watchers,
+        furthest_behind=door.engine.live.furthest_behind,
     )
 
 

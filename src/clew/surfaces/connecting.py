@@ -9,7 +9,10 @@ from typing import Any, Protocol
 
 from clew.errors import BadInput
 
-MODULES: Mapping[str, str] = {"telegram": "clew.surfaces.telegram.connect"}
+MODULES: Mapping[str, str] = {
+    "feishu": "clew.surfaces.feishu.connect",
+    "telegram": "clew.surfaces.telegram.connect",
+}
 
 
 @dataclass(frozen=True, slots=True)

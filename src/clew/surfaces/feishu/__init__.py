@@ -1,0 +1,37 @@
+"""Feishu and Lark, through their open platform: a long connection in, posts and cards out. See docs/surfaces/feishu.md.
+
+`frames` is how the connection speaks, `api` the rest of the wire, `connection` one life of it; `places` are
+conversations, `content` and `events` what arrives, `names` who said it, `markup` how Markdown looks there; `receiving`
+commits before it acknowledges, `surface` is the whole.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from clew.errors import ConfigError
+
+if TYPE_CHECKING:
+    from clew.clock import Clock
+    from clew.config import FeishuConfig
+    from clew.home import Home
+    from clew.surfaces.feishu.surface import FeishuSurface
+
+
+def make(config: FeishuConfig, clock: Clock, home: Home) -> FeishuSurface | None:
+    """None where no app is configured."""
+    if config.app_id is None:
+        return None
+    secret = config.app_secret or os.environ.get(config.app_secret_env or "", "").strip()
+    if not secret:
+        raise ConfigError(
+            "[surfaces.feishu] has an app_id and no secret: set app_secret, or app_secret_env to the name of an"
+            " environment variable that is set where clew runs"
+        )
+    if find_spec("websockets") is None:
+        raise RuntimeError("it needs the package websockets: pip install 'clew[feishu]'")
+    from clew.surfaces.feishu.surface import FeishuSurface
+
+    return FeishuSurface(config, secret, clock, home.files)

@@ -1,0 +1,242 @@
+"""The wire of Feishu's open platform: JSON over HTTPS, with a token that lasts two hours and is got anew before that.
+It knows what came back, and not what that means for a delivery."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from clew.clock import Clock
+from clew.surfaces.base import Down, InDoubt, NotSent
+from clew.surfaces.local import one_line
+
+if TYPE_CHECKING:
+    import httpx
+
+CONNECT = 10.0  # seconds to reach it
+ANSWER = 30.0  # seconds for an answer
+EARLY = 1200.0  # seconds before its end at which a token is got anew; Feishu gives another one from 1800 on
+STALE = frozenset({99991661, 99991663, 99991664, 99991668, 99991671})  # what it says to a token that is no good
+
+REFUSED = (
+    "Feishu refuses the app: check app_id, app_secret and base_url of [surfaces.feishu] (for Lark it is"
+    " https://open.larksuite.com), then `clew restart`"
+)
+
+
+class Refusal(Exception):
+    """Feishu answered, and said no."""
+
+    def __init__(self, code: int, words: str, retry_after: float | None = None) -> None:
+        super().__init__(f"{words} ({code})")
+        self.code = code
+        self.words = f"{words} ({code})"
+        self.retry_after = retry_after
+
+
+class _ClientConfig(msgspec.Struct, frozen=True):
+    PingInterval: float = 120.0
+
+
+class Endpoint(msgspec.Struct, frozen=True):
+    """Where to connect to."""
+
+    URL: str
+    ClientConfig: _ClientConfig = _ClientConfig()
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    value: str
+    until: float  # by the monotonic clock
+
+
+class OpenApi:
+    def __init__(self, app_id: str, secret: str, base_url: str, clock: Clock) -> None:
+        self.app_id = app_id
+        self._secret = secret
+        self._base = base_url.rstrip("/")
+        self._clock = clock
+        self._client: httpx.AsyncClient | None = None
+        self._token: _Token | None = None
+        self._getting = asyncio.Lock()
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, object] | None = None,
+        query: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """The `data` of the answer. Raises Refusal; Down where the call never left; InDoubt where its answer was
+        lost."""
+        for again in (True, False):
+            token = await self._tenant_token()
+            try:
+                answer = await self._ask(method, path, body, query, token.value)
+            except Refusal as refusal:
+                self._forget(token, refusal)
+                if refusal.code not in STALE or not again:
+                    raise
+            else:
+                data = answer.get("data", answer)
+                return data if isinstance(data, dict) else {}
+        raise AssertionError("unreachable")
+
+    async def download(self, path: str, query: Mapping[str, str], largest: int) -> bytes:
+        """Raises as `call` does; Refusal 413 where it is too large."""
+        for again in (True, False):
+            token = await self._tenant_token()
+            status, headers, data = await self._exchange("GET", path, None, query, token.value, largest)
+            try:
+                if status != 200:
+                    raise _refusal(status, headers, _read_json(data), path)
+            except Refusal as refusal:
+                self._forget(token, refusal)
+                if refusal.code not in STALE or not again:
+                    raise
+                continue
+            if len(data) > largest:
+                raise Refusal(413, "the file is too large")
+            return data
+        raise AssertionError("unreachable")
+
+    async def endpoint(self) -> Endpoint:
+        """Where the long connection is."""
+        body = {"AppID": self.app_id, "AppSecret": self._secret}
+        answer = await self._ask("POST", "/callback/ws/endpoint", body, None, None)
+        try:
+            found = msgspec.convert(answer.get("data"), Endpoint)
+        except msgspec.ValidationError as error:
+            raise InDoubt(f"Feishu does not tell where to connect to: {error}") from error
+        if self._base.startswith("https://") and not found.URL.startswith("wss://"):
+            raise InDoubt("Feishu tells an address that is not encrypted; it is not used")
+        return found
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _tenant_token(self) -> _Token:
+        """Raises Down where none can be had: without it nothing leaves."""
+        async with self._getting:
+            if self._token is None or self._clock.monotonic() >= self._token.until:
+                try:
+                    self._token = await self._get_token()
+                except NotSent as error:
+                    raise Down(error.reason, error.retry_after) from error
+                except Refusal as refusal:
+                    words = "Feishu is busy" if is_frequency(refusal.code) else REFUSED
+                    raise Down(f"{words}: {refusal.words}", refusal.retry_after) from refusal
+            return self._token
+
+    async def _get_token(self) -> _Token:
+        body = {"app_id": self.app_id, "app_secret": self._secret}
+        asked = self._clock.monotonic()
+        answer = await self._ask("POST", "/open-apis/auth/v3/tenant_access_token/internal", body, None, None)
+        value, lasts = answer.get("tenant_access_token"), answer.get("expire")
+        if not isinstance(value, str) or not isinstance(lasts, int | float):
+            raise InDoubt("Feishu gave no token that can be read")
+        return _Token(value, asked + lasts - min(EARLY, lasts / 4))
+
+    def _forget(self, token: _Token, refusal: Refusal) -> None:
+        if refusal.code in STALE and self._token is token:
+            self._token = None
+
+    async def _ask(
+        self, method: str, path: str, body: object, query: Mapping[str, str] | None, token: str | None
+    ) -> dict[str, Any]:
+        status, headers, data = await self._exchange(method, path, body, query, token, None)
+        answer = _read_json(data)
+        if status >= 400 or answer is None or answer.get("code") != 0:
+            raise _refusal(status, headers, answer, path)
+        return answer
+
+    async def _exchange(
+        self,
+        method: str,
+        path: str,
+        body: object,
+        query: Mapping[str, str] | None,
+        token: str | None,
+        largest: int | None,
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        import httpx
+
+        content = None if body is None else msgspec.json.encode(body)
+        headers = {"Content-Type": "application/json; charset=utf-8"} if content else {}
+        headers |= {"Authorization": f"Bearer {token}"} if token else {}
+        limits = httpx.Timeout(ANSWER, connect=CONNECT)
+        url = f"{self._base}{path}"
+        sending = self._open().stream(method, url, content=content, headers=headers, params=query, timeout=limits)
+        try:
+            async with asyncio.timeout(CONNECT + 2 * ANSWER), sending as response:
+                return response.status_code, response.headers, await _read(response, largest)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError) as error:
+            raise Down(f"Feishu is out of reach: {self._safe(error)}") from error
+        except (httpx.HTTPError, TimeoutError) as error:
+            raise InDoubt(f"Feishu gave no answer: {self._safe(error)}") from error
+        except (httpx.InvalidURL, UnicodeError) as error:
+            raise Down("the base_url of [surfaces.feishu] cannot be used as an address") from error
+
+    def _open(self) -> httpx.AsyncClient:
+        if self._client is None:
+            import httpx
+
+            logging.getLogger("httpx").setLevel(logging.WARNING)  # at INFO it logs every call
+            self._client = httpx.AsyncClient(follow_redirects=False)
+        return self._client
+
+    def _safe(self, error: Exception) -> str:
+        words = str(error).replace(self._secret, "[secret]") if self._secret else str(error)
+        return one_line(words) or type(error).__name__
+
+
+def is_frequency(code: int) -> bool:
+    return code in (429, 99991400, 230020, 11232, 11233, 11247)
+
+
+async def _read(response: httpx.Response, largest: int | None) -> bytes:
+    """All of it; of what is larger than it may be, just enough to see that."""
+    data = bytearray()
+    async for piece in response.aiter_bytes():
+        data += piece
+        if largest is not None and len(data) > largest:
+            break
+    return bytes(data)
+
+
+def _read_json(data: bytes) -> dict[str, Any] | None:
+    try:
+        answer = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+def _refusal(status: int, headers: Mapping[str, str], answer: dict[str, Any] | None, path: str) -> Exception:
+    """HTTP 200 is no success there, only code 0 is; and what broke on their side may have broken after it was taken."""
+    code = answer.get("code") if answer is not None else None
+    wait = _seconds(headers.get("x-ogw-ratelimit-reset") or headers.get("retry-after"))
+    if isinstance(code, int) and is_frequency(code):
+        status = 429
+    if status == 429:
+        return Refusal(429, "too many calls", wait)
+    if status >= 500 or (status < 300 and not isinstance(code, int)):
+        return InDoubt(f"Feishu failed at {one_line(path, 60)} (HTTP {status})", wait)
+    if not isinstance(code, int):
+        return Refusal(status, f"HTTP {status}", wait)
+    return Refusal(code, one_line(str((answer or {}).get("msg", ""))) or f"HTTP {status}", wait)
+
+
+def _seconds(text: str | None) -> float | None:
+    try:
+        return max(0.0, float(text)) if text else None
+    except ValueError:
+        return None

@@ -1,0 +1,45 @@
+"""Setting Feishu or Lark up: what is asked for, and whose app it is."""
+
+from __future__ import annotations
+
+from clew.clock import SystemClock
+from clew.errors import BadInput
+from clew.surfaces.base import NotSent
+from clew.surfaces.connecting import Connected, Field
+from clew.surfaces.feishu.api import OpenApi, Refusal
+
+SURFACE = "feishu"
+FIELDS = (
+    Field("app_id", "The App ID of your app (open.feishu.cn/app, Credentials & Basic Info), such as cli_a1b2c3d4e5f6"),
+    Field("app_secret", "Its App Secret", secret=True),
+    Field(
+        "base_url",
+        "The platform; for Lark https://open.larksuite.com",
+        default="https://open.feishu.cn",
+        is_asked=False,
+    ),
+)
+
+
+async def check(values: dict[str, str]) -> Connected:
+    """Raises BadInput, in words that say what to do."""
+    app_id, secret = values["app_id"].strip(), values["app_secret"].strip()
+    if not app_id.startswith("cli_"):
+        raise BadInput("That is no App ID; it looks like cli_a1b2c3d4e5f6 and is on the page of your app.")
+    api = OpenApi(app_id, secret, values["base_url"], SystemClock())
+    try:
+        bot = (await api.call("GET", "/open-apis/bot/v3/info")).get("bot")
+        await api.endpoint()
+    except Refusal as refusal:
+        raise BadInput(f"Feishu refuses: {refusal.words}. Add the feature Bot to the app, and publish it.") from None
+    except NotSent as error:
+        raise BadInput(f"{error.reason}. Check the network and what you gave, then try again.") from None
+    finally:
+        await api.close()
+    name = str(bot.get("app_name") or "your app") if isinstance(bot, dict) else "your app"
+    return Connected(
+        name,
+        "On the page of the app, under Events & Callbacks, choose the persistent connection for both, add"
+        " im.message.receive_v1 and card.action.trigger, and publish a version (docs/surfaces/feishu.md tells it step"
+        f" by step). Then write anything to {name} in Feishu.",
+    )

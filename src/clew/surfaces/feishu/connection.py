@@ -1,0 +1,141 @@
+"""Feishu's long connection, from its opening to its end: frames in, pings out, and each event handed on with the way to
+answer it. It never decides what an answer is, and nothing is answered before somebody says so."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+
+from clew.clock import Clock
+from clew.surfaces.base import Down
+from clew.surfaces.feishu.api import Endpoint, OpenApi, Refusal
+from clew.surfaces.feishu.frames import CONTROL, DATA, LARGEST, Assembler, BadFrame, Frame, decode, encode
+from clew.surfaces.local import one_line
+
+if TYPE_CHECKING:
+    from websockets.asyncio.client import ClientConnection
+
+log = logging.getLogger(__name__)
+
+OPEN = 20.0  # seconds to open it
+CLOSE = 1.0  # seconds for a polite end
+SHORTEST_PING, LONGEST_PING = 1.0, 3600.0
+
+Answer = Callable[[int, object], Awaitable[None]]
+"""Tells the platform what became of an event: 200, and data for it; anything else, and it comes again."""
+
+Hear = Callable[[bytes, Answer], None]
+
+
+async def listen(api: OpenApi, clock: Clock, opened: Callable[[], None], hear: Hear) -> None:
+    """Until the connection ends. Raises Down, and what `OpenApi.endpoint` raises."""
+    endpoint = await api.endpoint()
+    async with _connected(endpoint) as socket:
+        opened()
+        line = _Line(socket, endpoint, clock, hear)
+        async with asyncio.TaskGroup() as group:
+            pinging = group.create_task(line.ping())
+            try:
+                await line.read()
+            finally:
+                pinging.cancel()
+
+
+@asynccontextmanager
+async def _connected(endpoint: Endpoint) -> AsyncIterator[ClientConnection]:
+    from websockets.asyncio.client import connect
+    from websockets.exceptions import InvalidStatus, WebSocketException
+
+    logging.getLogger("websockets").setLevel(logging.WARNING)  # the address has a key in it
+    try:
+        async with connect(endpoint.URL, open_timeout=OPEN, close_timeout=CLOSE, max_size=LARGEST) as socket:
+            yield socket
+    except InvalidStatus as error:
+        headers = error.response.headers
+        code = headers.get("Handshake-Autherrcode") or headers.get("Handshake-Status") or ""
+        words = one_line(headers.get("Handshake-Msg", "")) or f"HTTP {error.response.status_code}"
+        raise Refusal(int(code) if code.isdecimal() else error.response.status_code, words) from error
+    except (OSError, TimeoutError, WebSocketException) as error:
+        raise Down(
+            f"the connection to Feishu cannot be kept: {one_line(str(error)) or type(error).__name__}"
+        ) from error
+
+
+class _Line:
+    def __init__(self, socket: ClientConnection, endpoint: Endpoint, clock: Clock, hear: Hear) -> None:
+        self._socket = socket
+        self._clock = clock
+        self._hear = hear
+        self._every = endpoint.ClientConfig.PingInterval
+        service = parse_qs(urlsplit(endpoint.URL).query).get("service_id", ["0"])[0]
+        self._service = int(service) if service.isdecimal() else 0
+        self._parts = Assembler()
+        self._told = False
+
+    async def read(self) -> None:
+        """Until it ends, however it does."""
+        from websockets.exceptions import ConnectionClosed
+
+        while True:
+            try:
+                data = await self._socket.recv()
+            except ConnectionClosed:
+                return
+            try:
+                self._take(decode(data if isinstance(data, bytes) else data.encode()))
+            except BadFrame as error:
+                self._tell(error)
+
+    async def ping(self) -> None:
+        """As often as the platform says."""
+        while True:
+            await self._send(Frame(CONTROL, self._service, (("type", "ping"),)))
+            await self._clock.sleep(min(max(self._every, SHORTEST_PING), LONGEST_PING))
+
+    def _take(self, frame: Frame) -> None:
+        if frame.method == DATA:
+            payload = self._parts.add(frame)
+            if payload is not None:
+                self._hear(payload, self._answer_to(frame, self._clock.monotonic()))
+        elif frame.header("type") == "pong" and frame.payload:
+            self._settings(frame.payload)
+
+    def _tell(self, error: BadFrame) -> None:
+        """Once for each connection: nobody can fill the log from outside."""
+        if not self._told:
+            log.warning("a frame of Feishu cannot be read, and is passed over: %s", error)
+        self._told = True
+
+    def _settings(self, payload: bytes) -> None:
+        try:
+            self._every = float(msgspec.json.decode(payload).get("PingInterval") or self._every)
+        except (msgspec.DecodeError, AttributeError, TypeError, ValueError):
+            log.info("a pong of Feishu says nothing that can be read")
+
+    def _answer_to(self, frame: Frame, came: float) -> Answer:
+        async def answer(code: int, data: object) -> None:
+            took = int((self._clock.monotonic() - came) * 1000)
+            body: dict[str, object] = {"code": code, "headers": {}}
+            if data is not None:
+                body["data"] = base64.b64encode(msgspec.json.encode(data)).decode()
+            headers = (*frame.headers, ("biz_rt", str(took)))
+            await self._send(replace(frame, headers=headers, payload=msgspec.json.encode(body)))
+
+        return answer
+
+    async def _send(self, frame: Frame) -> None:
+        """On a connection that has ended nobody hears it; then the event comes again, over another one."""
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            await self._socket.send(encode(frame))
+        except ConnectionClosed:
+            log.debug("the connection to Feishu had ended before an answer")

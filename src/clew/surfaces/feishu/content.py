@@ -1,0 +1,86 @@
+"""What people say on Feishu, whatever kind of message it is: words, and files by their keys. Read leniently; what is
+not understood is no words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+LANGUAGES = ("zh_cn", "en_us", "ja_jp")  # a post may be wrapped in one
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    key: str
+    kind: str  # as the platform asks for it: image or file
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    text: str = ""
+    files: tuple[File, ...] = ()
+
+
+def read(kind: str, content: str) -> Content:
+    try:
+        given = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return Content()
+    if not isinstance(given, dict):
+        return Content()
+    if kind == "text":
+        return Content(_text(given, "text"))
+    if kind == "post":
+        return _post(given)
+    return Content(files=tuple(_file(kind, given)))
+
+
+def _file(kind: str, given: Mapping[str, object]) -> Iterator[File]:
+    """A picture has an `image_key`; files, sounds and videos have a `file_key`, and videos a still of their own."""
+    if kind == "image" and (key := _text(given, "image_key")):
+        yield File(key, "image")
+    elif kind in ("file", "audio", "media") and (key := _text(given, "file_key")):
+        yield File(key, "file", _text(given, "file_name"))
+
+
+def _post(given: Mapping[str, object]) -> Content:
+    body = next((given[name] for name in LANGUAGES if isinstance(given.get(name), dict)), given)
+    assert isinstance(body, Mapping)
+    rows = body.get("content")
+    pieces = [[piece for piece in row if isinstance(piece, dict)] for row in _list(rows) if isinstance(row, list)]
+    lines = ["".join(map(_words, row)) for row in pieces]
+    title = [_text(body, "title")] if _text(body, "title") else []
+    files = (file for row in pieces for piece in row for file in _file(_kind(piece), piece))
+    return Content("\n".join([*title, *lines]).strip("\n"), tuple(files))
+
+
+def _kind(piece: Mapping[str, object]) -> str:
+    return {"img": "image"}.get(_text(piece, "tag"), _text(piece, "tag"))
+
+
+def _words(piece: Mapping[str, object]) -> str:
+    text = _text(piece, "text")
+    match _text(piece, "tag"):
+        case "a":
+            link = _text(piece, "href")
+            return f"[{text}]({link})" if text and text != link else link
+        case "at":
+            return _text(piece, "user_id")  # the key of a mention, as in a text
+        case "code_block":
+            return f"```{_text(piece, 'language').lower()}\n{text.rstrip(chr(10))}\n```"
+        case "emotion":
+            return f":{_text(piece, 'emoji_type')}:"
+        case _:
+            return text
+
+
+def _text(given: Mapping[str, object], name: str) -> str:
+    value = given.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _list(value: object) -> list[object]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,253 @@
+"""What arrives from Feishu, read leniently: only what is needed is looked at, and what does not fit is a value."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from clew.model import Inbound
+from clew.surfaces.feishu.content import Content
+from clew.surfaces.feishu.content import read as read_content
+from clew.surfaces.feishu.places import Place
+
+SAID, PRESSED, REACTED = "im.message.receive_v1", "card.action.trigger", "im.message.reaction.created_v1"
+YES = frozenset({"thumbsup", "ok", "done", "yes", "checkmark", "lgtm", "jiayi"})  # reactions, in lower case
+NO = frozenset({"thumbsdown", "no", "crossmark"})
+
+
+class Header(msgspec.Struct, frozen=True):
+    event_id: str
+    event_type: str
+    app_id: str = ""
+
+
+class _Id(msgspec.Struct, frozen=True):
+    open_id: str = ""
+
+
+class Mention(msgspec.Struct, frozen=True):
+    key: str
+    id: _Id = _Id()
+    name: str = ""
+
+
+class _Sender(msgspec.Struct, frozen=True):
+    sender_id: _Id = _Id()
+    sender_type: str = ""
+
+
+class Message(msgspec.Struct, frozen=True):
+    message_id: str
+    chat_id: str
+    chat_type: str = ""
+    message_type: str = ""
+    content: str = ""
+    create_time: str = ""
+    root_id: str = ""
+    parent_id: str = ""
+    thread_id: str = ""
+    mentions: tuple[Mention, ...] | None = None
+
+    @property
+    def place(self) -> Place:
+        return Place(self.chat_id, self.thread_id or None)
+
+    @property
+    def quoted(self) -> str | None:
+        """In a thread everything is a reply to its beginning; that is no quote."""
+        is_quote = self.parent_id and not (self.thread_id and self.parent_id == self.root_id)
+        return self.parent_id if is_quote else None
+
+
+class Said(msgspec.Struct, frozen=True):
+    message: Message
+    sender: _Sender = _Sender()
+
+
+class _Action(msgspec.Struct, frozen=True):
+    value: Any = None
+
+
+class _Context(msgspec.Struct, frozen=True):
+    open_message_id: str = ""
+    open_chat_id: str = ""
+
+
+class Pressed(msgspec.Struct, frozen=True):
+    operator: _Id
+    context: _Context
+    action: _Action = _Action()
+
+
+class _Emoji(msgspec.Struct, frozen=True):
+    emoji_type: str = ""
+
+
+class Reacted(msgspec.Struct, frozen=True):
+    message_id: str
+    reaction_type: _Emoji = _Emoji()
+    operator_type: str = ""
+    user_id: _Id = _Id()
+
+    @property
+    def means(self) -> str | None:
+        """`y` or `n`, as the first button that says so."""
+        kind = self.reaction_type.emoji_type.lower()
+        return "y" if kind in YES else "n" if kind in NO else None
+
+
+class _Event(msgspec.Struct, frozen=True):
+    header: Header
+    event: msgspec.Raw
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Nothing for clew, and why."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    id: str
+    what: Said | Pressed | Reacted
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A message of ours as the platform tells it: where it is, and what its buttons say."""
+
+    place: Place
+    says: tuple[str, ...]
+
+
+def read(payload: bytes, app_id: str) -> Event | Skipped:
+    try:
+        event = msgspec.json.decode(payload, type=_Event)
+        kind = {SAID: Said, PRESSED: Pressed, REACTED: Reacted}.get(event.header.event_type)
+        if kind is None:
+            return Skipped(f"of kind {event.header.event_type[:60]}")
+        if event.header.app_id != app_id:
+            return Skipped("for another app")
+        return Event(event.header.event_id, msgspec.json.decode(event.event, type=kind))
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        return Skipped(f"that do not look as they should: {str(error)[:100]}")
+
+
+def heard(said: Said, me: str, sender: str) -> tuple[Inbound, Content] | Skipped:
+    """A message as clew hears it, without its files."""
+    message = said.message
+    if said.sender.sender_type != "user" or not said.sender.sender_id.open_id:
+        return Skipped("by a bot or an app")
+    content = read_content(message.message_type, message.content)
+    mentions = message.mentions or ()
+    is_alone = message.chat_type == "p2p"
+    inbound = Inbound(
+        message.place.conversation,
+        message.message_id,
+        sender,
+        _named(content.text, mentions, me).strip(),
+        sent_at=int(message.create_time) if re.fullmatch(r"[0-9]{10,16}", message.create_time) else None,
+        sender_id=said.sender.sender_id.open_id,
+        direct=is_alone or any(mention.id.open_id == me for mention in mentions),
+        in_group=not is_alone,
+        in_thread=bool(message.thread_id),
+        quoted=message.quoted,
+    )
+    return inbound, content
+
+
+def pressed(id: str, press: Pressed, sender: str) -> Inbound | Skipped:
+    """A button, as if what it says had been said."""
+    value = press.action.value if isinstance(press.action.value, dict) else {}
+    says, thread = value.get("says"), value.get("thread")
+    if not isinstance(says, str) or not press.operator.open_id or not press.context.open_chat_id:
+        return Skipped("of buttons that are not clew's")
+    where = Place(press.context.open_chat_id, thread if isinstance(thread, str) and thread else None)
+    return Inbound(
+        where.conversation,
+        f"press-{id}",
+        sender,
+        says,
+        sender_id=press.operator.open_id,
+        in_thread=where.thread is not None,
+        quoted=press.context.open_message_id or None,
+        pressed=True,
+    )
+
+
+def shown(data: object, app_id: str) -> Shown | None:
+    """None: it is no message of ours with buttons."""
+    try:
+        item = msgspec.convert(data, _Got).items[0]
+        card = msgspec.json.decode(item.body.content)
+    except (msgspec.DecodeError, UnicodeError, RecursionError, IndexError):
+        return None
+    if item.sender.id != app_id or not item.chat_id:
+        return None
+    return Shown(Place(item.chat_id, item.thread_id or None), tuple(_said_by(card)))
+
+
+def reacted(id: str, reaction: Reacted, on: Shown, sender: str) -> Inbound | Skipped:
+    """The first button that says yes, or no, pressed. Others read along, for all that is known."""
+    says = next((says for says in on.says if says.split()[-1:] == [reaction.means]), None)
+    if says is None:
+        return Skipped("by reactions on what asks nothing")
+    return Inbound(
+        on.place.conversation,
+        f"react-{id}",
+        sender,
+        says,
+        sender_id=reaction.user_id.open_id,
+        in_group=True,
+        in_thread=on.place.thread is not None,
+        quoted=reaction.message_id,
+        pressed=True,
+    )
+
+
+class _Body(msgspec.Struct, frozen=True):
+    content: str = ""
+
+
+class _Author(msgspec.Struct, frozen=True):
+    id: str = ""
+
+
+class _Item(msgspec.Struct, frozen=True):
+    chat_id: str = ""
+    thread_id: str = ""
+    body: _Body = _Body()
+    sender: _Author = _Author()
+
+
+class _Got(msgspec.Struct, frozen=True):
+    items: tuple[_Item, ...] = ()
+
+
+def _named(text: str, mentions: tuple[Mention, ...], me: str) -> str:
+    """Mentions are keys such as `@_user_1` in the text: ours goes, the others get their names."""
+    names = {mention.key: "" if mention.id.open_id == me else f"@{mention.name}" for mention in mentions if mention.key}
+    if not names:
+        return text
+    longest_first = sorted(names, key=len, reverse=True)  # @_user_1 is the beginning of @_user_10
+    found = re.compile("|".join(f"{re.escape(key)}(?![0-9])[ ]?" for key in longest_first))
+    return found.sub(lambda hit: _with_space(names[hit[0].rstrip(" ")], hit[0]), text)
+
+
+def _with_space(name: str, hit: str) -> str:
+    return f"{name} " if name and hit.endswith(" ") else name
+
+
+def _said_by(card: object) -> list[str]:
+    """Every `says` in it, in their order, however deep."""
+    if isinstance(card, list):
+        return [says for each in card for says in _said_by(each)]
+    if not isinstance(card, dict):
+        return []
+    own = [card["says"]] if isinstance(card.get("says"), str) else []
+    return own + [says for each in card.values() for says in _said_by(each)]

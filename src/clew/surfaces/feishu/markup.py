@@ -1,0 +1,139 @@
+"""Markdown as Feishu shows it: a post, or a card where there are buttons, tables, or something to rewrite. Pure.
+
+Nothing in it can call people (`<at …>`), and pictures, which would have to be uploaded first, become links.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+
+import msgspec
+
+from clew.model import Button
+from clew.text import clean
+
+TABLES = 5  # that one card may have
+SUMMARY = 80  # characters of a card that a list of chats shows
+NOTHING = "(no text)"
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_RULE = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
+_AT = re.compile(r"<(?=/?at\b)", re.IGNORECASE)
+_PICTURE = re.compile(r"!(?=\[[^\[\]\n]*\]\()")
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<title>.*?)[ \t#]*$", re.MULTILINE)
+
+
+class Kind(StrEnum):
+    TEXT = "text"
+    CODE = "code"
+    TABLE = "table"
+
+
+def has_table(text: str) -> bool:
+    return any(kind is Kind.TABLE for kind, _ in pieces(text))
+
+
+def post(text: str, note: str = "") -> str:
+    """The content of a post; it has no headings of its own."""
+    shown = "\n".join(_in_post(kind, piece) for kind, piece in pieces(_said(text)))
+    rows = [[{"tag": "md", "text": shown}]]
+    if note:
+        rows.append([{"tag": "md", "text": f"*{_safe(note)}*"}])
+    return _json({"zh_cn": {"content": rows}})
+
+
+def card(text: str, note: str = "", buttons: tuple[Button, ...] = (), thread: str | None = None) -> str:
+    """The content of a card. A button tells the thread that it is in, because the platform does not."""
+    elements: list[dict[str, object]] = [{"tag": "markdown", "content": "\n".join(_in_card(_said(text)))}]
+    if buttons:
+        columns = [_column(button, number == 0, thread) for number, button in enumerate(buttons)]
+        elements.append({"tag": "column_set", "flex_mode": "flow", "columns": columns})
+    if note:
+        elements.append({"tag": "markdown", "content": _safe(note), "text_size": "notation"})
+    summary = " ".join(_said(text).split())[:SUMMARY]
+    config = {"update_multi": True, "enable_forward": not buttons, "summary": {"content": summary}}
+    return _json({"schema": "2.0", "config": config, "body": {"elements": elements}})
+
+
+def plain(text: str, note: str = "") -> str:
+    """The content of a text, where nothing else is taken."""
+    return _json({"text": _safe(f"{_said(text)}\n\n{note}" if note else _said(text))})
+
+
+def pieces(text: str) -> Iterator[tuple[Kind, str]]:
+    """What is fenced, what is a table, and what is between; joined by line feeds they are the text."""
+    lines, at, begun = text.split("\n"), 0, 0
+    while at < len(lines):
+        kind, end = _special(lines, at)
+        if kind is Kind.TEXT:
+            at += 1
+            continue
+        if begun < at:
+            yield Kind.TEXT, "\n".join(lines[begun:at])
+        yield kind, "\n".join(lines[at:end])
+        at = begun = end
+    if begun < len(lines):
+        yield Kind.TEXT, "\n".join(lines[begun:])
+
+
+def _special(lines: list[str], at: int) -> tuple[Kind, int]:
+    if fence := _FENCE.fullmatch(lines[at]):
+        return Kind.CODE, _after_fence(lines, at + 1, fence[1])
+    under = lines[at + 1] if at + 1 < len(lines) else ""
+    if "|" in lines[at] and "|" in under and _RULE.fullmatch(under):
+        end = at + 2
+        while end < len(lines) and "|" in lines[end] and not _FENCE.fullmatch(lines[end]):
+            end += 1
+        return Kind.TABLE, end
+    return Kind.TEXT, at + 1
+
+
+def _after_fence(lines: list[str], at: int, ticks: str) -> int:
+    """A fence that is never closed goes on to the end."""
+    for number in range(at, len(lines)):
+        close = _FENCE.fullmatch(lines[number])
+        if close and close[1].startswith(ticks) and not close[2].strip():
+            return number + 1
+    return len(lines)
+
+
+def _in_card(text: str) -> Iterator[str]:
+    tables = 0
+    for kind, piece in pieces(text):
+        tables += kind is Kind.TABLE
+        if kind is Kind.TABLE and tables > TABLES:
+            yield f"```\n{_safe(piece)}\n```"
+        else:
+            yield _safe(piece) if kind is Kind.CODE else _PICTURE.sub("", _safe(piece))
+
+
+def _in_post(kind: Kind, piece: str) -> str:
+    if kind is Kind.CODE:
+        return _safe(piece)
+    return _HEADING.sub(lambda found: f"**{found['title']}**", _PICTURE.sub("", _safe(piece)))
+
+
+def _column(button: Button, is_first: bool, thread: str | None) -> dict[str, object]:
+    value = {"says": button.says, **({"thread": thread} if thread else {})}
+    key = {
+        "tag": "button",
+        "text": {"tag": "plain_text", "content": clean(button.label)},
+        "type": "primary" if is_first else "default",
+        "behaviors": [{"type": "callback", "value": value}],
+    }
+    return {"tag": "column", "width": "auto", "elements": [key]}
+
+
+def _said(text: str) -> str:
+    return clean(text) if text.strip() else NOTHING
+
+
+def _safe(text: str) -> str:
+    """An invisible space keeps `<at` from being one."""
+    return _AT.sub("<\u200b", clean(text))
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,49 @@
+"""What people on Feishu are called. Messages tell only ids, so names are asked for, where the app may, and kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Iterable
+from urllib.parse import quote
+
+from clew.surfaces.base import NotSent
+from clew.surfaces.feishu.api import OpenApi, Refusal
+from clew.surfaces.feishu.events import Mention
+
+MOST = 2000
+PATIENCE = 1.0  # seconds: an event wants to be answered within three
+
+
+class Names:
+    def __init__(self, api: OpenApi) -> None:
+        self._api = api
+        self._known: OrderedDict[str, str] = OrderedDict()
+
+    def learn(self, mentions: Iterable[Mention]) -> None:
+        for mention in mentions:
+            if mention.id.open_id and mention.name:
+                self._keep(mention.id.open_id, mention.name)
+
+    async def of(self, person: str) -> str:
+        """Their name; their id where nobody tells."""
+        if person not in self._known:
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    self._keep(person, await self._asked(person))
+            except Refusal:
+                self._keep(person, person)  # the app may not ask
+            except (NotSent, TimeoutError):
+                return person
+        return self._known[person]
+
+    async def _asked(self, person: str) -> str:
+        path = f"/open-apis/contact/v3/users/{quote(person, safe='')}"
+        user = (await self._api.call("GET", path, query={"user_id_type": "open_id"})).get("user")
+        name = user.get("name") if isinstance(user, dict) else None
+        return name if isinstance(name, str) and name else person
+
+    def _keep(self, person: str, name: str) -> None:
+        self._known[person] = name
+        while len(self._known) > MOST:
+            self._known.popitem(last=False)

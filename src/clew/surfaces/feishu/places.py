@@ -1,0 +1,33 @@
+"""Conversations of Feishu: a chat, or a thread in one. Written `CHAT` or `CHAT/THREAD`, as Feishu names them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from clew.errors import BadInput
+from clew.model import Conversation
+from clew.surfaces.local import one_line
+
+NAME = "feishu"
+_ADDRESS = re.compile(r"(oc_[A-Za-z0-9_-]{1,100})(?:/(omt_[A-Za-z0-9_-]{1,100}))?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    chat: str
+    thread: str | None = None
+
+    @property
+    def conversation(self) -> Conversation:
+        return Conversation(NAME, f"{self.chat}/{self.thread}" if self.thread else self.chat)
+
+
+def place(address: str) -> Place:
+    found = _ADDRESS.fullmatch(address)
+    if found is None:
+        raise BadInput(
+            f"{one_line(address)!r} is no chat of Feishu: it looks like feishu:oc_a0553eda9014c201e6969b478895c230,"
+            " for a thread with /omt_… behind it; say /home in the chat that you mean, or look with `clew where`"
+        )
+    return Place(found[1], found[2])

@@ -1,0 +1,282 @@
+"""Receiving from Feishu: an event is answered only after the inbox has committed it. What is said in one chat is taken
+in its order; a button is answered within the platform's three seconds, and worked on later where that is not enough.
+Whatever cannot be an event is told once in the log, and passed over; nothing else stops."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import mimetypes
+import shutil
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import quote
+
+from clew.clock import Clock
+from clew.errors import StoreError
+from clew.kept import LARGEST, keep, safe_names
+from clew.model import Accepted, Attachment, Fate, Inbound
+from clew.surfaces.base import Inbox, InDoubt, NotSent
+from clew.surfaces.feishu import events
+from clew.surfaces.feishu.api import REFUSED, OpenApi, Refusal
+from clew.surfaces.feishu.connection import Answer, listen
+from clew.surfaces.feishu.content import File
+from clew.surfaces.feishu.events import Event, Pressed, Reacted, Said, Skipped
+from clew.surfaces.feishu.markup import plain
+from clew.surfaces.feishu.names import Names
+
+log = logging.getLogger(__name__)
+
+FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two tries to connect
+QUICK = 2.0  # seconds after which whoever pressed a button is told that it is worked on
+TOAST = 200  # characters that they can be told
+TRIES = 4  # to fetch a file
+KINDS_TOLD = 100  # of what was passed over, for the log
+TAKEN, FAILED = 200, 500  # what the platform is told
+
+LATER = "clew is working on it."
+BROKEN = "clew could not take this; its log says why."
+TOO_MANY = (
+    "too many connections of this app are open: end the other programs that use it, or make an app of its own for clew"
+)
+_WRONG_APP = frozenset({401, 403, 514, 10003, 10005, 10012, 10014, 1000040344, 1000040345})
+_MANY = 1000040350
+
+
+class Receiver:
+    """`trouble` says why nothing comes in."""
+
+    def __init__(self, api: OpenApi, clock: Clock, files: Path, seen: Callable[[str, str], None]) -> None:
+        self.trouble = ""
+        self._api = api
+        self._clock = clock
+        self._files = files
+        self._seen = seen  # is told of a message in a thread: what is said there next hangs on one
+        self._names = Names(api)
+        self._me = ""
+        self._told: set[str] = set()
+        self._chats: dict[str, tuple[asyncio.Lock, int]] = {}
+        self._wait = FIRST_WAIT
+
+    async def run(self, inbox: Inbox) -> None:
+        """What is being taken outlives a connection: its files come, and it is committed, all the same."""
+        async with asyncio.TaskGroup() as work:
+
+            def hear(payload: bytes, answer: Answer) -> None:
+                work.create_task(self._take(inbox, work, payload, answer))
+
+            while True:
+                try:
+                    self._me = self._me or await self._who()
+                    await listen(self._api, self._clock, self._opened, hear)
+                except (NotSent, Refusal) as error:
+                    self._ail(_words(error))
+                    waits = error.retry_after or self._wait * (0.5 + self._clock.random() / 2)
+                    await self._clock.sleep(waits)
+                    self._wait = min(2 * self._wait, LONGEST_WAIT)
+
+    async def _who(self) -> str:
+        """The name by which people mention the bot."""
+        bot = (await self._api.call("GET", "/open-apis/bot/v3/info")).get("bot")
+        name = bot.get("open_id") if isinstance(bot, dict) else None
+        if not isinstance(name, str) or not name:
+            raise InDoubt("Feishu does not tell who the bot is: add the feature Bot to the app, and publish a version")
+        return name
+
+    def _opened(self) -> None:
+        self._recover()
+        self._wait = FIRST_WAIT
+
+    async def _take(self, inbox: Inbox, work: asyncio.TaskGroup, payload: bytes, answer: Answer) -> None:
+        """However it ends, the platform is told; it brings what failed again."""
+        event = events.read(payload, self._api.app_id)
+        try:
+            data = None
+            if isinstance(event, Skipped):
+                self._skip(event)
+            elif isinstance(event.what, Said):
+                await self._take_message(inbox, event.what)
+            elif isinstance(event.what, Pressed):
+                data = await self._take_press(inbox, work, event.id, event.what)
+            else:
+                await self._take_reaction(inbox, event, event.what)
+            await answer(TAKEN, data)
+        except Exception as error:  # one event must not stop the others
+            if isinstance(error, NotSent | Refusal):
+                log.warning("an event of Feishu is not taken yet: %s", error)
+            else:
+                log.exception("an event of Feishu cannot be taken")
+            await answer(FAILED, None)
+
+    async def _take_message(self, inbox: Inbox, said: Said) -> None:
+        async with self._in_order(said.message.chat_id):
+            self._names.learn(said.message.mentions or ())
+            heard = events.heard(said, self._me, said.sender.sender_id.open_id)
+            if isinstance(heard, Skipped):
+                self._skip(heard)
+                return
+            inbound, content = heard
+            if said.message.thread_id:
+                self._seen(said.message.thread_id, said.message.root_id or said.message.message_id)
+            if inbound.direct or inbound.in_thread:
+                await self._accept(inbox, await self._named(inbound), content.files)
+            else:
+                await self._accept(inbox, inbound, ())
+
+    async def _named(self, inbound: Inbound) -> Inbound:
+        return replace(inbound, sender=await self._names.of(inbound.sender_id))
+
+    async def _accept(self, inbox: Inbox, inbound: Inbound, files: tuple[File, ...]) -> None:
+        folder = self._files / f"feishu-{next(safe_names([inbound.message_id]))}"
+        accepted = await self._commit(inbox, await self._with_files(inbound, files, folder))
+        if files and accepted.fate is Fate.REFUSED:
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def _commit(self, inbox: Inbox, inbound: Inbound) -> Accepted:
+        """Tried until the store takes it: the platform would bring it again only a few times, and out of order."""
+        wait = FIRST_WAIT
+        while True:
+            try:
+                accepted = await inbox.accept(inbound)
+            except StoreError as error:
+                self._ail(f"what arrives cannot be stored: {error.message}")
+                await self._clock.sleep(wait)
+                wait = min(2 * wait, LONGEST_WAIT)
+            else:
+                if wait > FIRST_WAIT:
+                    self._recover()
+                return accepted
+
+    @asynccontextmanager
+    async def _in_order(self, chat: str) -> AsyncIterator[None]:
+        """One after the other, as they came; other chats do not wait."""
+        lock, waiting = self._chats.get(chat, (asyncio.Lock(), 0))
+        self._chats[chat] = (lock, waiting + 1)
+        try:
+            async with lock:
+                yield
+        finally:
+            lock, waiting = self._chats.pop(chat)
+            if waiting > 1:
+                self._chats[chat] = (lock, waiting - 1)
+
+    async def _take_press(self, inbox: Inbox, work: asyncio.TaskGroup, id: str, press: Pressed) -> object:
+        inbound = events.pressed(id, press, press.operator.open_id)
+        if isinstance(inbound, Skipped):
+            self._skip(inbound)
+            return None
+        accepting = work.create_task(self._press(inbox, inbound))
+        await asyncio.wait({accepting}, timeout=QUICK)
+        return accepting.result() if accepting.done() else _toast(LATER)
+
+    async def _press(self, inbox: Inbox, inbound: Inbound) -> object:
+        try:
+            accepted = await self._commit(inbox, await self._named(inbound))
+        except Exception:  # whoever pressed has to hear of it
+            log.exception("a press on Feishu cannot be taken")
+            return _toast(BROKEN, "error")
+        return _toast(accepted.words, "warning" if accepted.fate is Fate.REFUSED else "info")
+
+    async def _take_reaction(self, inbox: Inbox, event: Event, reaction: Reacted) -> None:
+        if reaction.means is None or reaction.operator_type != "user" or not reaction.user_id.open_id:
+            self._skip(Skipped("by reactions that mean nothing to clew"))
+            return
+        on = await self._shown(reaction.message_id)
+        inbound = events.reacted(event.id, reaction, on, "") if on else Skipped("by reactions on what asks nothing")
+        if isinstance(inbound, Skipped):
+            self._skip(inbound)
+            return
+        accepted = await self._commit(inbox, await self._named(inbound))
+        await self._tell_refused(reaction.message_id, inbound, accepted)
+
+    async def _shown(self, message: str) -> events.Shown | None:
+        """A reaction does not tell where it was made."""
+        query = {"card_msg_content_type": "user_card_content", "user_id_type": "open_id"}
+        try:
+            found = await self._api.call("GET", f"/open-apis/im/v1/messages/{quote(message, safe='')}", query=query)
+        except Refusal as refusal:
+            log.info("a reaction is passed over, its message cannot be read: %s", refusal)
+            return None
+        return events.shown(found, self._api.app_id)
+
+    async def _tell_refused(self, message: str, inbound: Inbound, accepted: Accepted) -> None:
+        """A reaction has no toast, and what counted is seen on the card."""
+        if accepted.fate is not Fate.REFUSED or not accepted.words or accepted.repeated:
+            return
+        uuid = hashlib.sha256(inbound.message_id.encode()).hexdigest()[:40]
+        body = {"msg_type": "text", "content": plain(accepted.words), "uuid": uuid}
+        try:
+            await self._api.call("POST", f"/open-apis/im/v1/messages/{quote(message, safe='')}/reply", body)
+        except (NotSent, Refusal) as error:
+            log.info("whoever reacted cannot be told: %s", error)
+
+    async def _with_files(self, inbound: Inbound, files: tuple[File, ...], folder: Path) -> Inbound:
+        got: list[Attachment] = []
+        missing: list[str] = []
+        names = [_name(file, place) for place, file in enumerate(files)]
+        for file, name, safe in zip(files, names, safe_names(names), strict=True):
+            try:
+                await self._fetch(inbound.message_id, file, folder / safe)
+            except Refusal as refusal:
+                missing.append(f"[{name} did not come along: {refusal.words}]")
+            else:
+                got.append(Attachment(name, str(folder / safe), _media_type(name)))
+        text = "\n".join([*([inbound.text] if inbound.text else []), *missing])
+        return replace(inbound, text=text, attachments=tuple(got))
+
+    async def _fetch(self, message: str, file: File, target: Path) -> None:
+        """Raises Refusal where it does not come; what else goes wrong is tried again, a few times."""
+        if await asyncio.to_thread(target.exists):
+            return
+        path = f"/open-apis/im/v1/messages/{quote(message, safe='')}/resources/{quote(file.key, safe='')}"
+        for left in reversed(range(TRIES)):
+            try:
+                data = await self._api.download(path, {"type": file.kind}, LARGEST)
+            except NotSent as error:
+                if not left:
+                    raise Refusal(0, "Feishu does not give it out") from error
+                await self._clock.sleep(FIRST_WAIT)
+            else:
+                await asyncio.to_thread(keep, data, target)
+                return
+
+    def _skip(self, skipped: Skipped) -> None:
+        """Each kind once: nobody can fill the log from outside."""
+        if skipped.why not in self._told and len(self._told) < KINDS_TOLD:
+            self._told.add(skipped.why)
+            log.info("events %s are passed over", skipped.why)
+
+    def _recover(self) -> None:
+        if self.trouble:
+            log.info("messages come in again")
+        self.trouble = ""
+
+    def _ail(self, words: str) -> None:
+        if words != self.trouble:
+            log.warning("%s", words)
+        self.trouble = words
+
+
+def _words(error: NotSent | Refusal) -> str:
+    if isinstance(error, NotSent):
+        return error.reason
+    if error.code in _WRONG_APP:
+        return f"{REFUSED}: {error.words}"
+    return f"{TOO_MANY}: {error.words}" if error.code == _MANY else f"Feishu refuses: {error.words}"
+
+
+def _toast(words: str, kind: str = "info") -> object:
+    text = words if len(words) <= TOAST else f"{words[: TOAST - 1]}…"
+    return {"toast": {"type": kind, "content": text}} if text else {}
+
+
+def _name(file: File, place: int) -> str:
+    """As its sender called it; pictures have no name."""
+    return file.name or (f"image-{place + 1}.png" if file.kind == "image" else f"file-{place + 1}")
+
+
+def _media_type(name: str) -> str:
+    return mimetypes.guess_type(name)[0] or "application/octet-stream"

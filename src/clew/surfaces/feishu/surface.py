@@ -1,0 +1,220 @@
+"""Feishu, and Lark, as a surface. A message has a key of ours for an hour, so a send in doubt is simply sent again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from clew.clock import Clock
+from clew.config import FeishuConfig
+from clew.errors import BadInput
+from clew.model import Conversation, DeliveryKind
+from clew.surfaces.base import (
+    Backlog,
+    Down,
+    Inbox,
+    InDoubt,
+    Never,
+    NotSent,
+    Outgoing,
+    Receipt,
+    SurfaceCan,
+    TryAgain,
+    Units,
+)
+from clew.surfaces.feishu import markup
+from clew.surfaces.feishu.api import REFUSED, STALE, OpenApi, Refusal
+from clew.surfaces.feishu.places import NAME, Place, place
+from clew.surfaces.feishu.receiving import Receiver
+
+LONGEST = 20_000  # bytes of text; the platform takes 30 KB, in which each line feed and quotation mark is two or three
+PACE = 0.2  # seconds between two messages to one chat: it takes five in a second
+TITLE = 100
+MOST_KEPT = 2000  # chats and threads about which something is remembered
+
+OPENED = "Reply here, in this thread."
+
+_CARDS = frozenset({DeliveryKind.PLACEHOLDER, DeliveryKind.ASK, DeliveryKind.REDRAW})  # what is rewritten later
+_CONTENT = frozenset({230001, 230025, 230099, 11310})  # refusals of how it looks, not of what it is
+_GONE = frozenset({230011, 230110})  # the message was taken back or deleted
+_NOT_ALLOWED = frozenset({99991672, 99991679, 230027})
+_ON_ITS_WAY = 230049  # the same key is being sent just now
+
+T = TypeVar("T")
+MESSAGES = "/open-apis/im/v1/messages"
+
+
+class FeishuSurface:
+    name = NAME
+    can = SurfaceCan(
+        chat=True,
+        edit=True,
+        edit_every=1.0,
+        buttons=12,
+        threads=True,
+        max_length=LONGEST,
+        units=Units.BYTES,
+        idempotency_window=3600,
+        backlog=Backlog.PLATFORM,
+    )
+
+    def __init__(self, config: FeishuConfig, secret: str, clock: Clock, files: Path) -> None:
+        self._config = config
+        self._clock = clock
+        self._api = OpenApi(config.app_id or "", secret, config.base_url, clock)
+        self._receiver = Receiver(self._api, clock, files, self._anchor)
+        self._anchors: OrderedDict[str, str] = OrderedDict()  # by thread: a message in it, to hang the next one on
+        self._free_at: OrderedDict[str, float] = OrderedDict()  # by chat: when it takes the next one
+
+    @property
+    def trouble(self) -> str:
+        return self._receiver.trouble
+
+    def resolve(self, address: str) -> Conversation:
+        """Bare it is the home of the config."""
+        if not address and self._config.home is None:
+            raise BadInput("say which chat, as in feishu:oc_…, or set `home` in [surfaces.feishu]")
+        return place(address or self._config.home or "").conversation
+
+    async def run(self, inbox: Inbox) -> None:
+        await self._receiver.run(inbox)
+
+    async def send(self, outgoing: Outgoing) -> Receipt:
+        """As it should look; if the platform should not like that, as plain text."""
+        where, uuid = _place(outgoing.conversation), hashlib.sha256(outgoing.id.encode()).hexdigest()[:40]
+        try:
+            try:
+                sent = await self._say(where, {**_look(outgoing, where), "uuid": uuid})
+            except Refusal as refusal:
+                if refusal.code not in _CONTENT:
+                    raise
+                text = {"msg_type": "text", "content": markup.plain(outgoing.text, outgoing.note)}
+                sent = await self._say(where, {**text, "uuid": uuid})
+        except Refusal as refusal:
+            raise _judged(refusal) from refusal
+        return Receipt(where.conversation, _message_id(sent))
+
+    async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
+        """Almost always it is a card; what was sent as a post is rewritten as one."""
+        where, path = _place(receipt.conversation), f"{MESSAGES}/{quote(receipt.message_id, safe='')}"
+        look = markup.card(outgoing.text, outgoing.note, outgoing.buttons, where.thread)
+        try:
+            await self._api.call("PATCH", path, {"content": look})
+        except Refusal as refusal:
+            if refusal.code not in _CONTENT:
+                raise _judged(refusal) from refusal
+            try:
+                content = markup.post(outgoing.text, outgoing.note)
+                await self._api.call("PUT", path, {"msg_type": "post", "content": content})
+            except Refusal:
+                raise _judged(refusal) from refusal
+
+    async def find(self, outgoing: Outgoing) -> Receipt | None:
+        return None
+
+    async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
+        """A message with the title, and a first reply in its thread, which is what makes the thread."""
+        where = Place(_place(parent).chat)
+        name = " ".join(title.split())[:TITLE] or "clew"
+        try:
+            root = await self._say(where, {"msg_type": "post", "content": markup.post(f"**{name}**")})
+            if not isinstance(root.get("thread_id"), str):  # in a group of topics it has one at once
+                root |= await self._reply(_message_id(root), {"msg_type": "text", "content": markup.plain(OPENED)})
+        except Refusal as refusal:
+            judged = _judged(refusal)
+            if isinstance(judged, Never):
+                return None
+            raise judged from refusal
+        thread = root.get("thread_id")
+        if not isinstance(thread, str) or not thread:
+            return None
+        self._anchor(thread, _message_id(root))
+        return Place(where.chat, thread).conversation
+
+    async def close(self) -> None:
+        await self._api.close()
+
+    async def _say(self, where: Place, body: Mapping[str, object]) -> dict[str, Any]:
+        await self._pace(where.chat)
+        if where.thread is None:
+            chat = {"receive_id": where.chat, **body}
+            return await self._api.call("POST", MESSAGES, chat, {"receive_id_type": "chat_id"})
+        known = self._anchors.get(where.thread)
+        try:
+            return await self._reply(known or await self._in_thread(where.thread), body)
+        except Refusal as refusal:
+            if known is None or refusal.code not in _GONE:
+                raise
+            return await self._reply(await self._in_thread(where.thread), body)
+
+    async def _reply(self, message: str, body: Mapping[str, object]) -> dict[str, Any]:
+        path = f"{MESSAGES}/{quote(message, safe='')}/reply"
+        return await self._api.call("POST", path, {**body, "reply_in_thread": True})
+
+    async def _in_thread(self, thread: str) -> str:
+        """Any message that is in it."""
+        query = {"container_id_type": "thread", "container_id": thread, "page_size": "10"}
+        items = (await self._api.call("GET", MESSAGES, query=query)).get("items")
+        found = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+        names = [item.get("message_id") for item in found if not item.get("deleted")]
+        name = next((name for name in names if isinstance(name, str)), None)
+        if name is None:
+            raise Never("the thread on Feishu is gone, or nothing in it can be read")
+        self._anchor(thread, name)
+        return name
+
+    def _anchor(self, thread: str, message: str) -> None:
+        _remember(self._anchors, thread, message)
+
+    async def _pace(self, chat: str) -> None:
+        now = self._clock.monotonic()
+        at = max(now, self._free_at.get(chat, 0.0))
+        _remember(self._free_at, chat, at + PACE)
+        if at > now:
+            await self._clock.sleep(at - now)
+
+
+def _remember(kept: OrderedDict[str, T], name: str, value: T) -> None:
+    kept[name] = value
+    kept.move_to_end(name)
+    while len(kept) > MOST_KEPT:
+        kept.popitem(last=False)
+
+
+def _look(outgoing: Outgoing, where: Place) -> dict[str, str]:
+    if outgoing.buttons or outgoing.kind in _CARDS or markup.has_table(outgoing.text):
+        content = markup.card(outgoing.text, outgoing.note, outgoing.buttons, where.thread)
+        return {"msg_type": "interactive", "content": content}
+    return {"msg_type": "post", "content": markup.post(outgoing.text, outgoing.note)}
+
+
+def _place(conversation: Conversation) -> Place:
+    try:
+        return place(conversation.address)
+    except BadInput as error:
+        raise Never(error.message) from error
+
+
+def _message_id(message: Mapping[str, Any]) -> str:
+    name = message.get("message_id")
+    if not isinstance(name, str) or not name:
+        raise InDoubt("Feishu took it without telling its id")
+    return name
+
+
+def _judged(refusal: Refusal) -> NotSent:
+    """What a refusal means for a delivery."""
+    words = f"Feishu refuses: {refusal.words}"
+    if refusal.code == 429:
+        return TryAgain(words, refusal.retry_after)
+    if refusal.code == _ON_ITS_WAY:
+        return InDoubt(words, refusal.retry_after or 1.0)
+    if refusal.code in STALE:
+        return Down(REFUSED)
+    if refusal.code in _NOT_ALLOWED:
+        return Down(f"{words}; give the app that permission, and publish a version of it")
+    return Never(words)

@@ -1,0 +1,89 @@
+"""An inbox that a test looks into, clocks that do not wait, and a surface that runs for as long as a test needs it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from clew.clock import SystemClock
+from clew.model import Accepted, Fate, Inbound
+from clew.surfaces.base import Surface
+from tests.surfaces.fakes.process import PATIENCE
+
+LONG = 60.0  # seconds: whoever waits for so long, as between two pings, waits
+
+
+@dataclass
+class Heard:
+    """An inbox that keeps what it is given. `troubles` are raised first, one by one; `hold` keeps it from answering."""
+
+    words: str = ""
+    fate: Fate = Fate.TURN
+    troubles: list[Exception] = field(default_factory=list)
+    hold: asyncio.Event | None = None
+    entered: asyncio.Event = field(default_factory=asyncio.Event)
+    got: list[Inbound] = field(default_factory=list)
+    news: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def accept(self, inbound: Inbound) -> Accepted:
+        self.entered.set()
+        if self.troubles:
+            raise self.troubles.pop(0)
+        if self.hold is not None:
+            await self.hold.wait()
+        async with self.news:
+            self.got.append(inbound)
+            self.news.notify_all()
+        return Accepted(self.fate, "T1", "U1", words=self.words)
+
+    async def first(self, count: int = 1) -> list[Inbound]:
+        async with asyncio.timeout(PATIENCE), self.news:
+            await self.news.wait_for(lambda: len(self.got) >= count)
+            return self.got[:count]
+
+
+class Quick(SystemClock):
+    """Short waits are noted, and over at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waited: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds >= LONG:
+            await asyncio.Event().wait()
+        self.waited.append(seconds)
+        await asyncio.sleep(0)
+
+
+class Standing(SystemClock):
+    """Whoever waits is seen, and waits until it may `go`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits, self.go = asyncio.Event(), asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds >= LONG:
+            await asyncio.Event().wait()
+        self.waits.set()
+        await self.go.wait()
+
+    async def seen(self) -> None:
+        async with asyncio.timeout(PATIENCE):
+            await self.waits.wait()
+
+
+@asynccontextmanager
+async def running(surface: Surface, inbox: Heard | None = None) -> AsyncIterator[Heard]:
+    heard = inbox or Heard()
+    task = asyncio.create_task(surface.run(heard))
+    try:
+        yield heard
+    finally:
+        task.cancel()
+        async with asyncio.timeout(10):  # on a loaded machine, too
+            await asyncio.gather(task, return_exceptions=True)
+            await surface.close()
