@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,83 +16,15 @@ from clew import config
 from clew.clock import SystemClock
 from clew.errors import BadInput, StoreError
 from clew.home import Home
-from clew.model import Accepted, Button, Conversation, DeliveryKind, Fate, Inbound
+from clew.model import Button, Conversation, DeliveryKind, Fate, Inbound
 from clew.surfaces import telegram
 from clew.surfaces.base import Down, InDoubt, Never, NotSent, Outgoing, Surface, TryAgain
 from clew.surfaces.telegram.surface import TelegramSurface
+from tests.rig import Rig
 from tests.surfaces.bots import BOB, GROUP, Bot, file, mention
-from tests.surfaces.fakes.process import PATIENCE
+from tests.surfaces.hearing import Heard, Quick, Standing, running
 
 HERE = Conversation("telegram", "42")
-
-
-@dataclass
-class Heard:
-    """An inbox that keeps what it is given. `troubles` are raised first, one by one; `hold` keeps it from answering."""
-
-    words: str = ""
-    fate: Fate = Fate.TURN
-    troubles: list[Exception] = field(default_factory=list)
-    hold: asyncio.Event | None = None
-    entered: asyncio.Event = field(default_factory=asyncio.Event)
-    got: list[Inbound] = field(default_factory=list)
-    news: asyncio.Condition = field(default_factory=asyncio.Condition)
-
-    async def accept(self, inbound: Inbound) -> Accepted:
-        self.entered.set()
-        if self.troubles:
-            raise self.troubles.pop(0)
-        if self.hold is not None:
-            await self.hold.wait()
-        async with self.news:
-            self.got.append(inbound)
-            self.news.notify_all()
-        return Accepted(self.fate, "T1", "U1", words=self.words)
-
-    async def first(self, count: int = 1) -> list[Inbound]:
-        async with asyncio.timeout(PATIENCE), self.news:
-            await self.news.wait_for(lambda: len(self.got) >= count)
-            return self.got[:count]
-
-
-class Quick(SystemClock):
-    """Waits are noted, and over at once."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.waited: list[float] = []
-
-    async def sleep(self, seconds: float) -> None:
-        self.waited.append(seconds)
-        await asyncio.sleep(0)
-
-
-class Standing(SystemClock):
-    """Whoever waits is seen, and waits until it may `go`."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.waits, self.go = asyncio.Event(), asyncio.Event()
-
-    async def sleep(self, seconds: float) -> None:
-        self.waits.set()
-        await self.go.wait()
-
-    async def seen(self) -> None:
-        async with asyncio.timeout(PATIENCE):
-            await self.waits.wait()
-
-
-@asynccontextmanager
-async def running(surface: TelegramSurface, inbox: Heard) -> AsyncIterator[Heard]:
-    task = asyncio.create_task(surface.run(inbox))
-    try:
-        yield inbox
-    finally:
-        task.cancel()
-        async with asyncio.timeout(2):  # a clean stop
-            await asyncio.gather(task, return_exceptions=True)
-            await surface.close()
 
 
 @asynccontextmanager
@@ -563,4 +495,7 @@ async def test_a_token_that_is_not_there_is_said_and_what_is_owed_waits(tmp_path
     await surface.run(Heard())
     assert "NOWHERE" in surface.trouble
     assert type(await failure(surface)) is Down
+    async with Rig(tmp_path, surfaces={"telegram": surface}) as rig:
+        [seen] = await rig.engine.surfaces()
+        assert (seen.name, seen.state, seen.reason) == ("telegram", "down", surface.trouble)
     await surface.close()

@@ -1,0 +1,69 @@
+"""Whatever arrives from Telegram is read or passed over, and never stops anything."""
+
+from __future__ import annotations
+
+from typing import get_type_hints
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clew.surfaces.telegram.updates import Message, Query, Skipped, Update, User, heard, number, pressed, read
+
+ME = User(7000, is_bot=True, username="clew_bot")
+NAMES = sorted({"from", "type", "offset", "length", "file_id", "id", "first_name", *get_type_hints(Message)})
+LEAVES = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.text(max_size=6) | st.floats(allow_nan=True)
+WHATEVER = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=6),
+    max_leaves=12,
+)
+USERS = st.fixed_dictionaries({"id": st.integers(-5, 2**40)}, optional={"is_bot": WHATEVER, "first_name": WHATEVER})
+ENTITIES = st.fixed_dictionaries(
+    {
+        "type": st.sampled_from(["mention", "bot_command", "text_mention", "bold"]),
+        "offset": st.integers(-9, 2**40),
+        "length": st.integers(-9, 2**40),
+    },
+    optional={"user": USERS},
+)
+MESSAGES = st.fixed_dictionaries(
+    {"message_id": st.integers(-5, 2**60), "chat": USERS},
+    optional={
+        "from": USERS,
+        "text": st.text(max_size=20) | st.sampled_from(["@clew_bot hi", "/new@clew_bot", "🧶 @clew_bot"]),
+        "entities": st.lists(ENTITIES, max_size=3),
+        "date": st.integers(-5, 2**60),
+        **dict.fromkeys(("message_thread_id", "is_topic_message", "photo", "document", "sticker"), WHATEVER),
+        "reply_to_message": st.fixed_dictionaries(
+            {"message_id": st.integers(), "chat": USERS}, optional={"from": USERS}
+        ),
+    },
+)
+UPDATES = st.fixed_dictionaries(
+    {"update_id": st.integers(0, 2**31) | WHATEVER},
+    optional={
+        "message": MESSAGES | WHATEVER,
+        "callback_query": st.fixed_dictionaries({"id": st.text(max_size=5), "from": USERS, "message": MESSAGES}),
+        "something_else": WHATEVER,
+    },
+)
+
+
+def follow(update: Update) -> None:
+    if isinstance(update.message, Message):
+        inbound = heard(update.message, ME)
+        assert isinstance(inbound, Skipped) or (inbound.sender and inbound.sender_id and inbound.message_id)
+    if isinstance(update.callback_query, Query):
+        inbound = pressed(update.callback_query)
+        assert isinstance(inbound, Skipped) or (inbound.pressed and inbound.quoted)
+
+
+@settings(max_examples=60)
+@given(UPDATES | WHATEVER)
+def test_whatever_arrives_is_read_or_passed_over(raw: object) -> None:
+    assert number(raw) is None or isinstance(number(raw), int)
+    update = read(raw)
+    if isinstance(update, Update):
+        follow(update)
+    else:
+        assert update.why
