@@ -619,16 +619,19 @@ async def test_it_pings_as_often_as_the_platform_says(app: App, tmp_path: Path) 
     assert clock.waited[:3] == [77.0] * 3
 
 
-async def test_the_wait_between_two_tries_grows(app: App, tmp_path: Path) -> None:
+@pytest.mark.parametrize("trouble", [("cut", {}), ("set", {"curt": True})])
+async def test_the_wait_between_two_tries_grows(app: App, tmp_path: Path, trouble: tuple[str, Any]) -> None:
     class Ninth(Quick):
-        came = asyncio.Event()
+        def __init__(self) -> None:
+            super().__init__()
+            self.came = asyncio.Event()
 
         async def sleep(self, seconds: float) -> None:
             await super().sleep(seconds)
             if len(self.waited) == 9:
                 self.came.set()
 
-    await app.do("cut")
+    await app.do(trouble[0], **trouble[1])
     async with running(app.surface(tmp_path, clock := Ninth())), asyncio.timeout(PATIENCE):
         await clock.came.wait()
     assert 0.25 <= clock.waited[0] <= 0.5 and 15 <= max(clock.waited) <= 30

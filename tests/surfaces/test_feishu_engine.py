@@ -220,12 +220,12 @@ async def test_files_come_to_the_agent(app: App, tmp_path: Path) -> None:
 
 async def test_a_long_answer_comes_in_parts(app: App, tmp_path: Path) -> None:
     text = " ".join(f"词{number}" for number in range(6000))
-    async with clew(app, tmp_path) as rig:
+    async with clew(app, tmp_path):
         await app.say(f"!text {text}")
         await app.until_shown(lambda shown: "词5999" in shown)
         parts = [words(message) for message in await app.shown() if "词" in words(message)]
         shown = " ".join(part.split("\n")[0].strip() for part in parts)
-        assert len(parts) >= 3 and shown == text and rig.kinds().count("delivery.sent") >= 4
+        assert len(parts) >= 3 and shown == text
 
 
 async def test_commands_are_understood_in_chinese(app: App, tmp_path: Path) -> None:

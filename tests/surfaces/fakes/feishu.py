@@ -59,10 +59,10 @@ class World:
         self.tokens: list[str] = []
         self.token_lasts = 7200
         self.faults: list[Fields] = []
-        self.frames: list[bytes] = []  # sent as they are, before anything else
         self.parts = 1  # frames of each event
         self.ping_interval = 120
         self.refused = False  # no connection is taken
+        self.curt = False  # each is ended at once
         self.pings = 0
         self.changed = asyncio.Condition()
         self.revision = 0
@@ -99,8 +99,8 @@ class World:
         self.lines.add(line)
         await self.tell()
         try:
-            for raw in self.frames:
-                await line.send(raw)
+            if self.curt:
+                return
             for event in list(self.events):
                 await self._push(line, event)
             async for data in line:
@@ -116,7 +116,7 @@ class World:
         if frame.method == CONTROL:
             assert frame.header("type") == "ping" and frame.service == 42, frame
             self.pings += 1
-            pong = json.dumps({"PingInterval": self.ping_interval, "ReconnectInterval": 120}).encode()
+            pong = json.dumps(self._settings()).encode()
             await line.send(encode(Frame(CONTROL, 42, (("type", "pong"),), pong)))
         else:
             self._answered(frame)
@@ -165,7 +165,8 @@ class World:
 
     async def _serve(self, request: Request) -> Answer:
         work, parts = _route(request)
-        fields = {**request.fields(), **{f"path{number}": part for number, part in enumerate(parts, 1)}}
+        given = json.loads(request.body) if request.body else {}  # whatever it is called: it is always JSON
+        fields = {**request.query, **given, **{f"path{number}": part for number, part in enumerate(parts, 1)}}
         name = work.__name__.removeprefix("do_")
         self.calls.append({"method": name, "fields": fields})
         await self.tell()
@@ -216,8 +217,11 @@ class World:
         assert self.sockets is not None
         port = next(iter(self.sockets.sockets)).getsockname()[1]
         url = f"ws://127.0.0.1:{port}/ws/v2?fpid=493&aid=1&device_id=7&access_key=k&service_id=42&ticket=x"
-        settings = {"ReconnectCount": -1, "ReconnectInterval": 120, "ReconnectNonce": 30}
-        return {"data": {"URL": url, "ClientConfig": {**settings, "PingInterval": self.ping_interval}}}
+        return {"data": {"URL": url, "ClientConfig": self._settings()}}
+
+    def _settings(self) -> Fields:
+        again = {"ReconnectCount": -1, "ReconnectInterval": 120, "ReconnectNonce": 30}
+        return {**again, "PingInterval": self.ping_interval}
 
     async def do_bot(self, fields: Fields) -> Fields:
         return {"bot": {"activate_status": 2, "app_name": "clew", "open_id": BOT}}

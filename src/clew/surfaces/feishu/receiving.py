@@ -19,10 +19,10 @@ from clew.clock import Clock
 from clew.errors import StoreError
 from clew.kept import LARGEST, keep, safe_names
 from clew.model import Accepted, Attachment, Fate, Inbound
-from clew.surfaces.base import Inbox, InDoubt, NotSent
+from clew.surfaces.base import Down, Inbox, InDoubt, NotSent
 from clew.surfaces.feishu import events
 from clew.surfaces.feishu.api import REFUSED, OpenApi, Refusal
-from clew.surfaces.feishu.connection import Answer, listen
+from clew.surfaces.feishu.connection import Answer, Hear, listen
 from clew.surfaces.feishu.content import File
 from clew.surfaces.feishu.events import Event, Pressed, Reacted, Said, Skipped
 from clew.surfaces.feishu.markup import plain
@@ -31,6 +31,7 @@ from clew.surfaces.feishu.names import Names
 log = logging.getLogger(__name__)
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two tries to connect
+STEADY = 60.0  # seconds after which a connection counts as a good one
 QUICK = 2.0  # seconds after which whoever pressed a button is told that it is worked on
 TOAST = 200  # characters that they can be told
 TRIES = 4  # to fetch a file
@@ -59,7 +60,6 @@ class Receiver:
         self._me = ""
         self._told: set[str] = set()
         self._chats: dict[str, tuple[asyncio.Lock, int]] = {}
-        self._wait = FIRST_WAIT
 
     async def run(self, inbox: Inbox) -> None:
         """What is being taken outlives a connection: its files come, and it is committed, all the same."""
@@ -68,15 +68,23 @@ class Receiver:
             def hear(payload: bytes, answer: Answer) -> None:
                 work.create_task(self._take(inbox, work, payload, answer))
 
+            wait = FIRST_WAIT
             while True:
-                try:
-                    self._me = self._me or await self._who()
-                    await listen(self._api, self._clock, self._opened, hear)
-                except (NotSent, Refusal) as error:
-                    self._ail(_words(error))
-                    waits = error.retry_after or self._wait * (0.5 + self._clock.random() / 2)
-                    await self._clock.sleep(waits)
-                    self._wait = min(2 * self._wait, LONGEST_WAIT)
+                began = self._clock.monotonic()
+                error = await self._live(hear)
+                self._ail(_words(error))
+                wait = FIRST_WAIT if self._clock.monotonic() - began >= STEADY else wait
+                await self._clock.sleep(error.retry_after or wait * (0.5 + self._clock.random() / 2))
+                wait = min(2 * wait, LONGEST_WAIT)
+
+    async def _live(self, hear: Hear) -> NotSent | Refusal:
+        """One connection; why it is over."""
+        try:
+            self._me = self._me or await self._who()
+            await listen(self._api, self._clock, self._recover, hear)
+        except (NotSent, Refusal) as error:
+            return error
+        return Down("Feishu has ended the connection; it is opened again")
 
     async def _who(self) -> str:
         """The name by which people mention the bot."""
@@ -85,10 +93,6 @@ class Receiver:
         if not isinstance(name, str) or not name:
             raise InDoubt("Feishu does not tell who the bot is: add the feature Bot to the app, and publish a version")
         return name
-
-    def _opened(self) -> None:
-        self._recover()
-        self._wait = FIRST_WAIT
 
     async def _take(self, inbox: Inbox, work: asyncio.TaskGroup, payload: bytes, answer: Answer) -> None:
         """However it ends, the platform is told; it brings what failed again."""

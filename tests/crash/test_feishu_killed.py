@@ -1,0 +1,60 @@
+"""The real daemon with the real Codex, killed by SIGKILL between one side effect and the next while it talks on Feishu.
+There a message has a key of ours, so whatever was in doubt is sent again, and one answer is there, without a mark."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crash.conftest import open_desk
+from tests.crash.flows import Flow
+from tests.crash.outside import died, unfinished
+from tests.surfaces.apps import ANN, App, words
+from tests.surfaces.fakes.process import Fake
+
+CHAT = Flow(lambda desk, folder: None, (("hello",),))
+ALWAYS = ("inbox.accepted-not-acknowledged", "outbox.sent-not-recorded:2")
+POINTS = (
+    "turn.sent-not-recorded",
+    "turn.ended-not-owed",
+    "outbox.claimed-not-sent",
+    "outbox.sent-not-recorded",
+    "outbox.claimed-not-sent:2",
+    "store.written-not-committed:6",
+    "store.committed-not-told:6",
+)
+
+
+@pytest.fixture
+def app() -> Iterator[App]:
+    with Fake("feishu") as fake:
+        app = asyncio.run(App(fake).open())
+        yield app
+        asyncio.run(app.close())
+
+
+def killed(folder: Path, app: App, point: str) -> None:
+    who = f'app_id = "{app.id}"\napp_secret = "{app.secret}"\nallow = ["{ANN}"]'
+    with open_desk(folder, more=f'[surfaces.feishu]\n{who}\nbase_url = "{app.base_url}"\n') as desk:
+        asyncio.run(app.say("!text hello"))
+        desk.clew.run("up", env={"CLEW_CRASH": point})  # it may die before it can say that it is up
+        CHAT.finish(desk)
+        desk.clew("down")
+        shown = [text for text in map(words, asyncio.run(app.shown())) if text.startswith("hello")]
+        assert len(shown) == 1 and "may be a repeat" not in shown[0] and "Recovered" not in shown[0], shown
+        assert (died(desk), unfinished(desk.clew.home.database)) == (1, [])
+        assert (desk.clew.children(), desk.clew.alive()) == ([], []), "something is left"
+
+
+@pytest.mark.parametrize("point", ALWAYS)
+def test_killed_there_one_answer_is_in_the_chat_and_it_is_plain(tmp_path: Path, app: App, point: str) -> None:
+    killed(tmp_path, app, point)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_anywhere_one_answer_is_in_the_chat_and_it_is_plain(tmp_path: Path, app: App, point: str) -> None:
+    killed(tmp_path, app, point)
