@@ -10,11 +10,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.model import Button
-from clew.surfaces.feishu import content, markup
+from clew.surfaces.feishu import content, events, markup
 from clew.surfaces.feishu.content import Content, File
 from clew.surfaces.feishu.events import Mention, _Id, _named
 from tests.surfaces.fakes.feishu import _check_content
 
+KEYS = ["message", "sender", "sender_id", "open_id", "sender_type", "message_id", "chat_id", "chat_type", "mentions"]
+KEYS += [
+    "key",
+    "id",
+    "content",
+    "create_time",
+    "operator",
+    "context",
+    "action",
+    "value",
+    "says",
+    "reaction_type",
+    "items",
+]
 TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
 
 
@@ -126,3 +140,33 @@ def test_mentions_get_their_names_and_the_bots_goes() -> None:
     mentions = tuple(Mention(key, _Id(id), name) for key, (id, name) in people.items())
     assert _named("@_user_1 ask @_user_2 and @_user_10", mentions, "me") == "ask @Bob and @Zoe"
     assert _named("@_user_10@_user_1", mentions, "me") == "@Zoe"
+
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(["user", "p2p", "om_1", "{}"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
+    max_leaves=12,
+)
+
+
+@given(st.sampled_from([events.SAID, events.PRESSED, events.REACTED, "x"]), ODD)
+def test_whatever_arrives_is_read_or_passed_over(kind: str, event: object) -> None:
+    header = {"event_id": "e", "event_type": kind, "app_id": "cli_1"}
+    read = events.read(json.dumps({"header": header, "event": event}).encode(), "cli_1")
+    if isinstance(read, events.Event) and isinstance(read.what, events.Said):
+        events.heard(read.what, "ou_clew")
+    elif isinstance(read, events.Event) and isinstance(read.what, events.Pressed):
+        events.pressed("e", read.what)
+    assert events.shown(event, "cli_1") is None
+
+
+def test_what_the_platform_does_not_tell_may_be_null() -> None:
+    nothing = dict.fromkeys(("root_id", "parent_id", "thread_id", "mentions", "create_time", "user_agent"))
+    message = {"message_id": "om_1", "chat_id": "oc_1", "chat_type": "p2p", "message_type": "text", **nothing}
+    sender = {"sender_id": {"open_id": "ou_1", "user_id": None}, "sender_type": "user", "tenant_key": None}
+    event = {"message": {**message, "content": '{"text": "hello"}'}, "sender": sender}
+    header = {"event_id": "e", "event_type": events.SAID, "app_id": "cli_1"}
+    read = events.read(json.dumps({"header": header, "event": event}).encode(), "cli_1")
+    assert isinstance(read, events.Event) and isinstance(read.what, events.Said)
+    heard = events.heard(read.what, "ou_clew")
+    assert isinstance(heard, tuple) and heard[0].text == "hello" and heard[0].sent_at is None

@@ -18,37 +18,44 @@ YES = frozenset({"thumbsup", "ok", "done", "yes", "checkmark", "lgtm", "jiayi"})
 NO = frozenset({"thumbsdown", "no", "crossmark"})
 
 
+Text = str | None  # what the platform does not tell may be missing, empty or null
+
+
 class Header(msgspec.Struct, frozen=True):
     event_id: str
     event_type: str
-    app_id: str = ""
+    app_id: Text = None
 
 
 class _Id(msgspec.Struct, frozen=True):
-    open_id: str = ""
+    open_id: Text = None
 
 
 class Mention(msgspec.Struct, frozen=True):
     key: str
-    id: _Id = _Id()
-    name: str = ""
+    id: _Id | None = None
+    name: Text = None
+
+    @property
+    def whom(self) -> str:
+        return (self.id.open_id if self.id else None) or ""
 
 
 class _Sender(msgspec.Struct, frozen=True):
-    sender_id: _Id = _Id()
-    sender_type: str = ""
+    sender_id: _Id | None = None
+    sender_type: Text = None
 
 
 class Message(msgspec.Struct, frozen=True):
     message_id: str
     chat_id: str
-    chat_type: str = ""
-    message_type: str = ""
-    content: str = ""
-    create_time: str = ""
-    root_id: str = ""
-    parent_id: str = ""
-    thread_id: str = ""
+    chat_type: Text = None
+    message_type: Text = None
+    content: Text = None
+    create_time: str | int | None = None
+    root_id: Text = None
+    parent_id: Text = None
+    thread_id: Text = None
     mentions: tuple[Mention, ...] | None = None
 
     @property
@@ -66,14 +73,20 @@ class Said(msgspec.Struct, frozen=True):
     message: Message
     sender: _Sender = _Sender()
 
+    @property
+    def by(self) -> str:
+        """The person; empty where it was a bot."""
+        who = self.sender.sender_id
+        return (who.open_id if who and self.sender.sender_type == "user" else None) or ""
+
 
 class _Action(msgspec.Struct, frozen=True):
     value: Any = None
 
 
 class _Context(msgspec.Struct, frozen=True):
-    open_message_id: str = ""
-    open_chat_id: str = ""
+    open_message_id: Text = None
+    open_chat_id: Text = None
 
 
 class Pressed(msgspec.Struct, frozen=True):
@@ -83,19 +96,23 @@ class Pressed(msgspec.Struct, frozen=True):
 
 
 class _Emoji(msgspec.Struct, frozen=True):
-    emoji_type: str = ""
+    emoji_type: Text = None
 
 
 class Reacted(msgspec.Struct, frozen=True):
     message_id: str
     reaction_type: _Emoji = _Emoji()
-    operator_type: str = ""
-    user_id: _Id = _Id()
+    operator_type: Text = None
+    user_id: _Id | None = None
+
+    @property
+    def by(self) -> str:
+        return (self.user_id.open_id if self.user_id and self.operator_type == "user" else None) or ""
 
     @property
     def means(self) -> str | None:
         """`y` or `n`, as the first button that says so."""
-        kind = self.reaction_type.emoji_type.lower()
+        kind = (self.reaction_type.emoji_type or "").lower()
         return "y" if kind in YES else "n" if kind in NO else None
 
 
@@ -138,22 +155,22 @@ def read(payload: bytes, app_id: str) -> Event | Skipped:
         return Skipped(f"that do not look as they should: {str(error)[:100]}")
 
 
-def heard(said: Said, me: str, sender: str) -> tuple[Inbound, Content] | Skipped:
-    """A message as clew hears it, without its files."""
+def heard(said: Said, me: str) -> tuple[Inbound, Content] | Skipped:
+    """A message as clew hears it, without its files and its sender's name."""
     message = said.message
-    if said.sender.sender_type != "user" or not said.sender.sender_id.open_id:
+    if not said.by:
         return Skipped("by a bot or an app")
-    content = read_content(message.message_type, message.content)
+    content = read_content(message.message_type or "", message.content or "")
     mentions = message.mentions or ()
     is_alone = message.chat_type == "p2p"
     inbound = Inbound(
         message.place.conversation,
         message.message_id,
-        sender,
+        said.by,
         _named(content.text, mentions, me).strip(),
-        sent_at=int(message.create_time) if re.fullmatch(r"[0-9]{10,16}", message.create_time) else None,
-        sender_id=said.sender.sender_id.open_id,
-        direct=is_alone or any(mention.id.open_id == me for mention in mentions),
+        sent_at=_millis(message.create_time),
+        sender_id=said.by,
+        direct=is_alone or any(mention.whom == me for mention in mentions),
         in_group=not is_alone,
         in_thread=bool(message.thread_id),
         quoted=message.quoted,
@@ -161,7 +178,11 @@ def heard(said: Said, me: str, sender: str) -> tuple[Inbound, Content] | Skipped
     return inbound, content
 
 
-def pressed(id: str, press: Pressed, sender: str) -> Inbound | Skipped:
+def _millis(told: str | int | None) -> int | None:
+    return int(told) if told is not None and re.fullmatch(r"[0-9]{10,16}", str(told)) else None
+
+
+def pressed(id: str, press: Pressed) -> Inbound | Skipped:
     """A button, as if what it says had been said."""
     value = press.action.value if isinstance(press.action.value, dict) else {}
     says, thread = value.get("says"), value.get("thread")
@@ -171,7 +192,7 @@ def pressed(id: str, press: Pressed, sender: str) -> Inbound | Skipped:
     return Inbound(
         where.conversation,
         f"press-{id}",
-        sender,
+        press.operator.open_id,
         says,
         sender_id=press.operator.open_id,
         in_thread=where.thread is not None,
@@ -192,7 +213,7 @@ def shown(data: object, app_id: str) -> Shown | None:
     return Shown(Place(item.chat_id, item.thread_id or None), tuple(_said_by(card)))
 
 
-def reacted(id: str, reaction: Reacted, on: Shown, sender: str) -> Inbound | Skipped:
+def reacted(id: str, reaction: Reacted, on: Shown) -> Inbound | Skipped:
     """The first button that says yes, or no, pressed. Others read along, for all that is known."""
     says = next((says for says in on.says if says.split()[-1:] == [reaction.means]), None)
     if says is None:
@@ -200,9 +221,9 @@ def reacted(id: str, reaction: Reacted, on: Shown, sender: str) -> Inbound | Ski
     return Inbound(
         on.place.conversation,
         f"react-{id}",
-        sender,
+        reaction.by,
         says,
-        sender_id=reaction.user_id.open_id,
+        sender_id=reaction.by,
         in_group=True,
         in_thread=on.place.thread is not None,
         quoted=reaction.message_id,
@@ -215,12 +236,12 @@ class _Body(msgspec.Struct, frozen=True):
 
 
 class _Author(msgspec.Struct, frozen=True):
-    id: str = ""
+    id: Text = None
 
 
 class _Item(msgspec.Struct, frozen=True):
-    chat_id: str = ""
-    thread_id: str = ""
+    chat_id: Text = None
+    thread_id: Text = None
     body: _Body = _Body()
     sender: _Author = _Author()
 
@@ -231,7 +252,7 @@ class _Got(msgspec.Struct, frozen=True):
 
 def _named(text: str, mentions: tuple[Mention, ...], me: str) -> str:
     """Mentions are keys such as `@_user_1` in the text: ours goes, the others get their names."""
-    names = {mention.key: "" if mention.id.open_id == me else f"@{mention.name}" for mention in mentions if mention.key}
+    names = {mention.key: "" if mention.whom == me else f"@{mention.name or ''}" for mention in mentions if mention.key}
     if not names:
         return text
     longest_first = sorted(names, key=len, reverse=True)  # @_user_1 is the beginning of @_user_10

@@ -22,8 +22,8 @@ class Names:
 
     def learn(self, mentions: Iterable[Mention]) -> None:
         for mention in mentions:
-            if mention.id.open_id and mention.name:
-                self._keep(mention.id.open_id, mention.name)
+            if mention.whom and mention.name:
+                self._keep(mention.whom, mention.name)
 
     async def of(self, person: str) -> str:
         """Their name; their id where nobody tells."""

@@ -118,7 +118,7 @@ class Receiver:
     async def _take_message(self, inbox: Inbox, said: Said) -> None:
         async with self._in_order(said.message.chat_id):
             self._names.learn(said.message.mentions or ())
-            heard = events.heard(said, self._me, said.sender.sender_id.open_id)
+            heard = events.heard(said, self._me)
             if isinstance(heard, Skipped):
                 self._skip(heard)
                 return
@@ -168,7 +168,7 @@ class Receiver:
                 self._chats[chat] = (lock, waiting - 1)
 
     async def _take_press(self, inbox: Inbox, work: asyncio.TaskGroup, id: str, press: Pressed) -> object:
-        inbound = events.pressed(id, press, press.operator.open_id)
+        inbound = events.pressed(id, press)
         if isinstance(inbound, Skipped):
             self._skip(inbound)
             return None
@@ -185,11 +185,11 @@ class Receiver:
         return _toast(accepted.words, "warning" if accepted.fate is Fate.REFUSED else "info")
 
     async def _take_reaction(self, inbox: Inbox, event: Event, reaction: Reacted) -> None:
-        if reaction.means is None or reaction.operator_type != "user" or not reaction.user_id.open_id:
+        if reaction.means is None or not reaction.by:
             self._skip(Skipped("by reactions that mean nothing to clew"))
             return
         on = await self._shown(reaction.message_id)
-        inbound = events.reacted(event.id, reaction, on, "") if on else Skipped("by reactions on what asks nothing")
+        inbound = events.reacted(event.id, reaction, on) if on else Skipped("by reactions on what asks nothing")
         if isinstance(inbound, Skipped):
             self._skip(inbound)
             return
