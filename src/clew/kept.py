@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+LONGEST = 150  # bytes of a name
 LARGEST = 20 << 20  # bytes of one file
 
 
@@ -13,7 +14,7 @@ def safe_names(names: Iterable[str]) -> Iterator[str]:
     """Names that are safe in any folder, and each its own."""
     used: set[str] = set()
     for given in names:
-        name = re.sub(r"[^\w.+-]", "_", Path(given).name).lstrip(".")[-100:] or "file"
+        name = _short(re.sub(r"[^\w.+-]", "_", Path(given).name).lstrip(".")) or "file"
         count = 1
         stem, dot, suffix = name.partition(".")
         while name in used:
@@ -21,6 +22,11 @@ def safe_names(names: Iterable[str]) -> Iterator[str]:
             name = f"{stem}-{count}{dot}{suffix}"
         used.add(name)
         yield name
+
+
+def _short(name: str) -> str:
+    """Its end, where the suffix is, in as many bytes as every file system takes, with room for a number."""
+    return name.encode("utf-8", "replace")[-LONGEST:].decode("utf-8", "ignore").lstrip(".")
 
 
 def keep(data: bytes, target: Path) -> None:

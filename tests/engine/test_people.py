@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from clew.engine import words
 from clew.engine.progress import Progress, advance
 from clew.engine.showing import working
 from clew.errors import NotFound, Refused
@@ -113,15 +114,15 @@ async def test_a_sender_is_told_once_what_became_of_their_words(tmp_path: Path) 
         steered = await say(rig, "also this", id="m2")
         again = await say(rig, "also this", id="m2")
         pressed = await say(rig, "and that", id="m3", pressed=True)
-        assert (steered.fate, again.repeated, pressed.words) == (Fate.STEER, True, steered.words)
+        assert (steered.fate, again.repeated, pressed.words) == (Fate.STEER, True, words.SETTLED)
         rig.scripted.holds.release("door")
         await rig.delivered(f"{first.turn}:final")
-    assert rig.room.texts.count(steered.words) == 1
+    assert rig.room.texts.count(steered.words) == 1 and words.SETTLED not in rig.room.texts
 
 
 async def test_a_long_answer_comes_in_parts_each_with_an_identity_of_its_own(tmp_path: Path) -> None:
     text = " ".join(f"word{number}" for number in range(60))
-    room = Room(can=SurfaceCan(max_length=150))
+    room = Room(can=SurfaceCan(max_length=250))
     async with Rig(tmp_path, room=room) as rig:
         accepted = await rig.say(f"!text {text}")
         await rig.delivered(f"{accepted.turn}:final:3")
@@ -143,6 +144,44 @@ async def test_a_gate_has_buttons_that_say_what_one_could_type(tmp_path: Path) -
         assert (answer.fate, answer.thread) == (Fate.ANSWER, accepted.thread)
         await rig.ended(accepted.turn)
         await rig.until(lambda entry: bool(room.edits) and not room.edits[-1][1].buttons)
+
+
+async def test_allow_all_means_what_its_card_shows(tmp_path: Path) -> None:
+    """Not what came since, and not what another thread asks in the same place."""
+    room = Room(can=SurfaceCan(chat=True, buttons=8))
+    async with Rig(tmp_path, room=room) as rig:
+        await paired(rig)
+        await say(rig, "!both one | two")
+        await rig.until(lambda entry: any("two" in sent.text for sent in room.sent))
+        other = await rig.start("!approve rm -rf other", notify="room:a")
+        await rig.until(lambda entry: entry.kind == "delivery.sent" and any("other" in sent.text for sent in room.sent))
+        number, card = next((n, sent) for n, sent in enumerate(room.sent, 1) if "two" in sent.text)
+        assert "yes all" in {button.says for button in card.buttons}
+        await say(rig, "yes all", pressed=True, quoted=f"message-{number}")
+        waiting = await rig.engine.waiting.all()
+    assert [gate.thread for gate in waiting] == [other.thread]
+
+
+async def test_a_second_click_starts_nothing(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=SurfaceCan(chat=True, buttons=8))) as rig:
+        await paired(rig)
+        first = await say(rig, "!text one")
+        await rig.ended(first.turn)
+        for says in ("continue", "stop", "skip", "yes all"):
+            accepted = await say(rig, says, pressed=True)
+            assert (accepted.fate, accepted.words) == (Fate.REFUSED, words.SETTLED)
+
+
+async def test_a_card_is_never_longer_than_its_platform_takes(tmp_path: Path) -> None:
+    room = Room(can=SurfaceCan(chat=True, max_length=1000))
+    async with Rig(tmp_path, room=room) as rig:
+        await paired(rig)
+        await say(rig, "!approve " + "x" * 5000)
+        await rig.saw("gate.opened")
+        [gate] = await rig.engine.waiting.all()
+        await rig.delivered(f"{gate.id}:ask")
+        [card] = [sent for sent in room.sent if sent.kind == "ask"]
+    assert len(card.text) <= 1000 and f"({gate.code})" in card.text and "Reply" in card.text
 
 
 async def test_without_buttons_nobody_is_shown_any(tmp_path: Path) -> None:

@@ -325,7 +325,7 @@ def test_check_runs_each_step_and_ends_with_the_line_of_pytest(checkout: Checkou
         "mypy ",
         "check: pytest",
         "skips allowed",
-        "<-m><not heavy><-n><auto><--maxprocesses><8><--dist><worksteal>",
+        f"<-m><not heavy><-n><{min((os.cpu_count() or 2) + 1, 8)}><--dist><worksteal>",
         "3 passed",
     ]
 

@@ -29,7 +29,7 @@ async def test_connect_asks_checks_writes_waits_lets_in_and_greets(bot: Bot, cle
         await asyncio.to_thread(terminal.read_until, "@clew_bot answers")
         await asyncio.to_thread(terminal.read_until, "Write anything to @clew_bot")
         await bot.say("hello")
-        await asyncio.to_thread(terminal.read_until, "Ann Lee (telegram:42) wrote there")
+        await asyncio.to_thread(terminal.read_until, "Ann Lee (telegram:42), whose code is")
         terminal.type("y\r")
         assert await asyncio.to_thread(terminal.wait) == 0
         assert bot.token not in terminal.shown and "telegram is connected as @clew_bot" in terminal.shown

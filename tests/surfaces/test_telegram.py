@@ -86,7 +86,6 @@ async def test_a_message_alone_with_the_bot(bot: Bot, tmp_path: Path) -> None:
         ("ask @other_bot", mention("ask @other_bot", "@other_bot"), False, "ask @other_bot"),
         ("/new@clew_bot now", {"entities": [{"type": "bot_command", "offset": 0, "length": 13}]}, True, "/new now"),
         ("/new now", {"entities": [{"type": "bot_command", "offset": 0, "length": 4}]}, True, "/new now"),
-        ("/new@other_bot", {"entities": [{"type": "bot_command", "offset": 0, "length": 14}]}, False, "/new@other_bot"),
         (
             "Clew, hi",
             {"entities": [{"type": "text_mention", "offset": 0, "length": 4, "user": {"id": 7000}}]},
@@ -103,6 +102,13 @@ async def test_in_a_group_it_is_meant_by_name_or_command(
     inbound = await hear(bot, tmp_path)
     assert (inbound.direct, inbound.text) == (direct, heard)
     assert inbound.conversation == Conversation("telegram", str(GROUP)) and inbound.in_group
+
+
+async def test_a_command_to_another_bot_is_passed_over(bot: Bot, tmp_path: Path) -> None:
+    other = {"entities": [{"type": "bot_command", "offset": 0, "length": 14}]}
+    await bot.say("/new@other_bot", chat=GROUP, more=other)
+    await bot.say("/new", chat=GROUP, more={"entities": [{"type": "bot_command", "offset": 0, "length": 4}]})
+    assert (await hear(bot, tmp_path)).text == "/new"
 
 
 async def test_a_reply_to_the_bot_is_meant_and_quotes_one_to_somebody_else_only_quotes(

@@ -10,12 +10,11 @@ import click
 
 from clew.cli.out import Out, json_option
 from clew.errors import BadInput, Refused
+from clew.text import visible
 
 if TYPE_CHECKING:
     from clew.client import Client
     from clew.surfaces.connecting import Connecting
-
-PATIENCE = 300.0  # seconds for a person to write there
 
 
 @click.command("surfaces", short_help="The places clew is connected to.")
@@ -109,7 +108,7 @@ def _write(surface: str, plan: Connecting, values: dict[str, str]) -> None:
     home = Home.find()
     text = home.config.read_text(encoding="utf-8") if home.config.exists() else ""
     for field in plan.FIELDS:
-        if values[field.name] != field.default:
+        if values[field.name] != field.default or f"{field.name} =" in text:
             text = config_edit.assign(text, ("surfaces", surface, field.name), values[field.name].strip())
     config.parse(text, f"{home.config} as it would be")
     home.prepare()
@@ -136,14 +135,18 @@ def _state(client: Client, surface: str) -> str:
 def _meet(out: Out, client: Client, surface: str, words: str) -> Any:
     """Until somebody writes there; they are let in where the person at the terminal says so."""
     out.say(f"{words} Waiting… (Ctrl-C ends the waiting)")
+    declined: set[str] = set()
     for event in client.events(None):
         if event.kind not in ("hello", "person.asked"):
             continue
         for asking in client.get("people", "asking"):
             if not asking["id"].startswith(f"{surface}:"):
                 continue
-            who = f"{asking['name']} ({asking['id']})"
+            who = visible(f"{asking['name']} ({asking['id']}), whose code is {asking['code']},")
+            if asking["code"] in declined:
+                continue
             if not click.confirm(f"{who} wrote there. Let them in, as owner?", err=True):
+                declined.add(asking["code"])
                 continue
             person = client.post("people", body={"code": asking["code"], "role": "owner"})
             out.say(f"✓ {who} may speak now, and was greeted there")

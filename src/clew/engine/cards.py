@@ -11,7 +11,7 @@ from clew.asking import Decision, Gate, GateKind, GateState
 from clew.engine import buttons
 from clew.engine.choices import choices
 from clew.engine.core import Core
-from clew.engine.owing import owe, owed_to, pressable
+from clew.engine.owing import fitting, owe, owed_to, pressable
 from clew.model import Button, Conversation, Delivery, DeliveryKind, DeliveryState, Thread, Turn
 from clew.seen import exactly, shortened
 from clew.store import Tx, deliveries, gates, threads, turns
@@ -30,7 +30,7 @@ def show(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
     card = _gathering(tx, core, turn) or f"{gate.id}:{DeliveryKind.ASK}"
     gates.set_card(tx, gate.id, card, where)
     shown = gates.on_card(tx, card)
-    text, pressed = drawn(shown, thread.workspace), buttons.of_card(shown, thread.workspace)
+    text, pressed = fitting(core, where, drawn(shown, thread.workspace)), buttons.of_card(shown, thread.workspace)
     if not deliveries.rewrite(tx, card, text, pressable(core, where, pressed)):
         owe(tx, core, turn, DeliveryKind.ASK, where, text, id=card, after=GATHER, buttons=pressed)
 
@@ -56,7 +56,7 @@ def _redraw(tx: Tx, core: Core, gate: Gate, copy: Delivery, where: Conversation)
     turn, thread = turns.get(tx, gate.turn), threads.get(tx, gate.thread)
     assert turn is not None and thread is not None
     shown = gates.on_card(tx, copy.id) or [gate]
-    text, pressed = drawn(shown, thread.workspace), buttons.of_card(shown, thread.workspace)
+    text, pressed = fitting(core, where, drawn(shown, thread.workspace)), buttons.of_card(shown, thread.workspace)
     if copy.state is DeliveryState.PENDING and copy.first_sent_at is None:
         _redraw_unsent(tx, copy.id, shown, text, pressable(core, where, pressed))
     elif _can_edit(core, where):

@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from clew.engine import life
+from clew.engine.cards import one_line
 from clew.engine.core import Core
+from clew.engine.replies import is_code
 from clew.engine.tell import Tell
 from clew.errors import BadInput, ClewError, NotFound, Refused
 from clew.model import Conversation, Fate, Inbound, Thread
@@ -19,7 +21,7 @@ from clew.store.inbox import Arrival
 from clew.store.threads import Damaged, Filter
 
 LISTED = 10  # threads
-_COMMAND = re.compile(r"\s*[/!](\w+)(?:@\w+)?(?:\s+(.*))?\s*", re.DOTALL)
+_COMMAND = re.compile(r"\s*[/!](\w+)(?:\s+(.*))?\s*", re.DOTALL)
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
@@ -162,20 +164,28 @@ def _where(order: Order) -> str:
 
 def _gates(order: Order) -> str:
     found = gates.all_open(order.tx, 20)
-    return "\n".join(f"{gate.code}: {gate.asked.title[:120]}" for gate in found) or order.tell("no_gates")
+    return "\n".join(f"{gate.code}: {one_line(gate)}" for gate in found) or order.tell("no_gates")
 
 
 def _approve(order: Order) -> Inbound:
-    return replace(order.inbound, text=f"{order.needs('CODE')} y")
+    return replace(order.inbound, text=f"{_code(order)[0]} y")
 
 
 def _deny(order: Order) -> Inbound:
-    code, _, reason = order.needs("CODE").partition(" ")
+    code, reason = _code(order)
     return replace(order.inbound, text=f"{code} n {reason}".strip())
 
 
 def _answer(order: Order) -> Inbound:
-    return replace(order.inbound, text=order.needs("CODE …"))
+    return replace(order.inbound, text=" ".join(_code(order)))
+
+
+def _code(order: Order) -> tuple[str, str]:
+    """Whatever is no code is a slip, and never words for the agent."""
+    code, _, rest = order.needs("CODE").partition(" ")
+    if not is_code(code):
+        raise BadInput(order.tell("no_code", word=code))
+    return code.upper(), rest.strip()
 
 
 def _home(order: Order) -> str:

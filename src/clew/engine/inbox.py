@@ -3,18 +3,21 @@ was received. It starts nothing by itself: the commit wakes who has to act."""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 
 from clew import crash
 from clew.engine import words
 from clew.engine.answering import at_gates
+from clew.engine.buttons import ASKS
 from clew.engine.commands import obey
 from clew.engine.core import Core
 from clew.engine.ending import queue_turn
 from clew.engine.life import Opening, open_thread
 from clew.engine.owing import owe_words
-from clew.engine.people import refused
+from clew.engine.people import refused, role_of
 from clew.engine.suspended import CLEW, answer_suspended, hold_backlog
+from clew.errors import ClewError
 from clew.model import (
     Accepted,
     Fate,
@@ -30,6 +33,8 @@ from clew.store import Tx, bindings, deliveries, gates, inbox, places, threads, 
 from clew.store.inbox import Arrival
 from clew.text import clean
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Admission:
@@ -39,7 +44,14 @@ class Admission:
 
     async def accept(self, inbound: Inbound) -> Accepted:
         """Committed when this returns; the same message again gets the first one's fate."""
-        accepted = await self.core.store.write(lambda tx: self.decide(tx, inbound))
+        try:
+            accepted = await self.core.store.write(lambda tx: self.decide(tx, inbound))
+        except ClewError:
+            raise
+        except Exception:  # a bug of ours must not make a message vanish
+            _log.exception("message %s in %s cannot be understood", inbound.message_id, inbound.conversation)
+            broken = Arrival(Fate.REFUSED, None, None, words.BROKEN)
+            accepted = await self.core.store.write(lambda tx: write_fate(tx, self.core, inbound, broken))
         crash.point("inbox.accepted-not-acknowledged")
         return accepted
 
@@ -47,7 +59,7 @@ class Admission:
         seen = repeated(tx, inbound)
         if seen is not None:
             return seen
-        if not is_meant(tx, inbound):
+        if not is_meant(tx, self.core, inbound):
             return Accepted(Fate.REFUSED, None, None)  # people talk among themselves: it is no message to clew
         arrival = self._fate(tx, inbound)
         return write_fate(tx, self.core, inbound, arrival)
@@ -60,7 +72,7 @@ class Admission:
         meaning = obey(tx, self.core, inbound)
         if isinstance(meaning, Arrival):
             return meaning
-        inbound = meaning or inbound
+        inbound = meaning or _on_its_card(tx, inbound)
         name = inbound.thread or quoted(tx, inbound) or bindings.bound(tx, inbound.conversation)
         thread = threads.get(tx, name) if name else None
         if name and thread is None:
@@ -70,6 +82,8 @@ class Admission:
             return meant
         if meant is not None:
             return self.pass_on(tx, meant, threads.get(tx, meant.thread or ""))
+        if inbound.pressed and not _is_asked(thread, inbound):
+            return Arrival(Fate.REFUSED, name, None, words.SETTLED)  # a second click starts nothing
         return self.pass_on(tx, inbound, thread or open_thread(tx, self.core, _opening(tx, inbound)))
 
     def pass_on(self, tx: Tx, inbound: Inbound, thread: Thread | None) -> Arrival:
@@ -113,9 +127,26 @@ def _opening(tx: Tx, inbound: Inbound) -> Opening:
     return Opening.of_message(inbound, places.get(tx, inbound.conversation))
 
 
-def is_meant(tx: Tx, inbound: Inbound) -> bool:
-    """Said to clew, or in a thread of the platform where clew works."""
-    return inbound.direct or (inbound.in_thread and bindings.bound(tx, inbound.conversation) is not None)
+def _on_its_card(tx: Tx, inbound: Inbound) -> Inbound:
+    """A button means what its own message shows, and nothing that has come since."""
+    if not inbound.pressed or inbound.quoted is None:
+        return inbound
+    card = deliveries.by_receipt(tx, inbound.conversation, inbound.quoted)
+    shown = gates.on_card(tx, (card.edits or card.id) if card else "")
+    return replace(inbound, sees=tuple(gate.code for gate in shown)) if shown else inbound
+
+
+def _is_asked(thread: Thread | None, inbound: Inbound) -> bool:
+    """Whether the thread still waits for what this button says."""
+    if thread is None or thread.status is not ThreadStatus.SUSPENDED or thread.suspended_by is None:
+        return False
+    return inbound.text in {button.says for button in ASKS[thread.suspended_by]}
+
+
+def is_meant(tx: Tx, core: Core, inbound: Inbound) -> bool:
+    """Said to clew, or by somebody whom it knows in a thread of the platform where it works."""
+    is_here = inbound.in_thread and bindings.bound(tx, inbound.conversation) is not None
+    return inbound.direct or (is_here and role_of(tx, core, inbound) is not None)
 
 
 def quoted(tx: Tx, inbound: Inbound) -> str | None:

@@ -10,7 +10,7 @@ from clew import chain
 from clew.asking import Policy
 from clew.engine import words
 from clew.engine.core import Core
-from clew.engine.ending import drop_all
+from clew.engine.ending import drop, drop_all
 from clew.engine.gates import stop_turn
 from clew.errors import BadInput, NotFound, Refused
 from clew.model import ENDED, Conversation, Inbound, Thread, ThreadKind, ThreadStatus, Turn
@@ -91,8 +91,12 @@ def open_thread(tx: Tx, core: Core, opening: Opening) -> Thread:
 
 
 def ask_stop(tx: Tx, core: Core, thread: Thread, by: str) -> Turn:
-    """The running turn is to end; what is queued behind it goes on."""
+    """The running turn is to end, or the one that was just about to run; what is queued behind it goes on."""
     running = turns.live(tx, thread.id)
+    waiting = turns.queued(tx, thread.id) if running is None and thread.status is ThreadStatus.IDLE else []
+    if waiting:
+        drop(tx, core, waiting[0])
+        return waiting[0]
     if running is None:
         raise Refused(f"Nothing runs in thread {thread.id}; `clew show {thread.id}` tells how it stands.")
     stop_turn(tx, core, thread.id, running.id, by)
@@ -198,8 +202,12 @@ def _known_runtime(core: Core, name: str | None) -> str | None:
 
 
 def real_folder(path: str) -> str:
-    folder = Path(path).expanduser()
-    if not folder.is_absolute() or not folder.is_dir():
+    try:
+        folder = Path(path).expanduser()
+        is_there = folder.is_absolute() and folder.is_dir()
+    except (OSError, RuntimeError, ValueError):
+        is_there = False
+    if not is_there:
         raise BadInput(f"The workspace {path} is not a folder; give the full path of one that exists.")
     return str(folder)
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.split import size, split
 from clew.model import Button, Conversation, Delivery, DeliveryKind, DeliveryState, Inbound, Thread, Turn
+from clew.seen import shortened
 from clew.store import Tx, deliveries
 from clew.store.inbox import Arrival
+
+SEAMS = 16  # characters in which a surface sets text and small print apart
 
 
 def owed_to(core: Core, thread: Thread, turn: Turn) -> Conversation | None:
@@ -34,6 +38,7 @@ def owe(
     buttons: Sequence[Button] = (),
 ) -> None:
     """A message for a conversation, under an id that is chosen: owing twice is owing once."""
+    body = body if kind is DeliveryKind.FINAL else fitting(core, where, body)
     now = core.clock.now()
     state, error = _prospect(core, where)
     delivery = Delivery(
@@ -68,8 +73,21 @@ def _parts(core: Core, where: Conversation | None, body: str, note: str) -> list
     surface = core.surfaces.get(where.surface) if where else None
     if surface is None or surface.can.max_length is None:
         return [body]
-    room = surface.can.max_length - size(note, surface.can.units) - 2
+    marks = size(max(words.POSSIBLE_REPEAT, words.RECOVERED, key=len), surface.can.units)
+    room = surface.can.max_length - size(note, surface.can.units) - marks - SEAMS
     return [part.shown for part in split(body, room, surface.can.units)]
+
+
+def fitting(core: Core, where: Conversation | None, body: str) -> str:
+    """What has to be one message, such as a card, as long as it may be there: its beginning and its end."""
+    surface = core.surfaces.get(where.surface) if where else None
+    limit = surface.can.max_length if surface is not None else None
+    if surface is None or limit is None or size(body, surface.can.units) <= limit - SEAMS:
+        return body
+    room = limit - SEAMS
+    while size(shown := shortened(body, room), surface.can.units) > limit - SEAMS:
+        room = room * 3 // 4
+    return shown
 
 
 def owe_words(tx: Tx, core: Core, inbound: Inbound, arrival: Arrival) -> None:

@@ -49,10 +49,12 @@ def _to_a_stranger(tx: Tx, core: Core, inbound: Inbound) -> str:
     """A code, once an hour, and only where nobody else reads it."""
     surface, now = inbound.conversation.surface, core.clock.now()
     asked = rows.asked_at(tx, surface, inbound.sender_id)
-    if not inbound.sender_id or inbound.in_group or rows.count_asked(tx, surface, now - LASTS) >= PENDING:
+    if not inbound.sender_id or inbound.in_group:
         return words.STRANGER
     if asked is not None and now - LASTS < asked <= now:
         return ""  # they have been told
+    if rows.count_asked(tx, surface, now - LASTS) >= PENDING:
+        return words.STRANGER
     code = _code(core)
     rows.ask(tx, Asking(inbound.conversation, inbound.sender_id, clean(inbound.sender), code, now))
     tx.log("", None, "person.asked", now, surface=surface)

@@ -139,6 +139,7 @@ class Runner:
             return await work.consume(events)
         finally:
             shown.cancel()
+            await asyncio.wait((shown,))  # an edit that is on its way must not come after what follows
 
     async def _ended(self, work: _Work, ended: TurnEnded) -> str | None:
         crash.point("turn.ended-not-owed")

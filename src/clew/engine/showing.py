@@ -14,7 +14,7 @@ from clew.events import ActivityKind, Phase
 from clew.model import DeliveryKind, DeliveryState, Turn, TurnState
 from clew.store import Tx, deliveries
 from clew.store.items import TEXT, Item
-from clew.surfaces.base import NotSent, Outgoing, Receipt, Surface
+from clew.surfaces.base import Never, NotSent, Outgoing, Receipt, Surface
 from clew.text import visible
 
 LINES = 4  # of the newest steps
@@ -69,6 +69,8 @@ async def show(core: Core, turn: Turn, progress: Callable[[], Progress], changed
                 receipt, Outgoing(name, DeliveryKind.PLACEHOLDER, receipt.conversation, turn.thread, turn.id, text)
             )
             last = text
+        except Never:  # it is not there any more
+            return
         except NotSent as failure:
             pause = max(failure.retry_after or 0.0, 2 * surface.can.edit_every)
             changed.set()

@@ -101,7 +101,7 @@ def _open_after(fence: str, text: str) -> str:
         ticks, rest = found[1], found[2]
         if not fence:
             fence = f"{ticks}{rest}".strip()
-            fence = fence if len(fence) <= _LONGEST_REOPENED else ticks
+            fence = fence if len(fence) <= _LONGEST_REOPENED else ticks[:_LONGEST_REOPENED]
         elif ticks.startswith(_ticks(fence)) and not rest.strip():
             fence = ""
     return fence

@@ -26,6 +26,10 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
         "There is no /{word}; did you mean /{near}? /help lists all.",
         "没有 /{word} 这个命令；是不是 /{near}？/帮助 列出全部命令。",
     ),
+    "no_code": (
+        "{word} is no code of a gate; /gates lists what waits.",
+        "{word} 不是待办代码；/待办 列出等你答复的事项。",
+    ),
     "no_threads": ("There are no open threads; say something to begin one.", "没有进行中的会话；直接说话即可开始。"),
     "resume_how": ("/resume NUMBER goes on with one here.", "/继续 编号 即可在这里继续。"),
     "no_such_thread": ("There is no thread {name}; /threads lists them.", "没有会话 {name}；/会话 列出全部。"),

@@ -37,6 +37,8 @@ NOT_RUN = "not run"
 EMPTY = "There was nothing in that message; say something."
 
 
+SETTLED = "That was settled already."
+BROKEN = "clew itself failed on this message; `clew logs` has the details. Nothing was done with it."
 STRANGER = "I do not know you. 我不认识你。"
 WELCOME = "You are in. Say what there is to do; /help tells what else. 你可以开始了：直接说要做什么；/帮助 查看命令。"
 WATCHER = "You may look on here, and not send. 你只能旁观，不能发送消息。"

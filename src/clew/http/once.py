@@ -63,6 +63,8 @@ class Once:
     async def _once(self, key: str, scope: Scope, receive: Receive, send: Send) -> Receive | None:
         """What is left to be read by a stream, which nobody has to wait for; else it is done."""
         body = await _whole(receive)
+        if body is None:
+            return None  # it broke off in the middle: nothing was asked
         digest = hashlib.sha256(b"\0".join((scope["path"].encode(), scope["query_string"], body))).hexdigest()
         known = await self._store.read(lambda tx: answers.find(tx, key, self._now() - DAY))
         if (known is None or known.digest == digest) and scope["path"] in self._joined:
@@ -114,12 +116,15 @@ def _key(scope: Scope) -> str | None:
     return found[0].decode("latin-1").strip() if found else None
 
 
-async def _whole(receive: Receive) -> bytes:
+async def _whole(receive: Receive) -> bytes | None:
+    """None: whoever sent it went away before its end."""
     body: bytes = b""
     while True:
         message = await receive()
+        if message["type"] != "http.request":
+            return None
         body += bytes(message.get("body", b""))
-        if message["type"] != "http.request" or not message.get("more_body"):
+        if not message.get("more_body"):
             return body
 
 

@@ -4,6 +4,7 @@ them. By type and by size; a name is only ever the last part of a path, and made
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 from collections.abc import AsyncIterator, Sequence
@@ -89,10 +90,12 @@ def _make_room(folder: Path, now: float) -> None:
     """What nobody named for a day goes; what is left must leave room."""
     held = 0
     for place in folder.iterdir() if folder.exists() else ():
-        if now - place.stat().st_mtime > DAY:
-            shutil.rmtree(place, ignore_errors=True)
-        else:
-            held += sum(file.stat().st_size for file in place.iterdir())
+        with contextlib.suppress(FileNotFoundError):  # another upload may have made room
+            if now - place.stat().st_mtime > DAY:
+                shutil.rmtree(place, ignore_errors=True)
+                continue
+            sizes = [file.stat() for file in place.iterdir()]
+            held += sum(each.st_size for each in sizes if each.st_nlink == 1)  # others are in a thread by now
     if held > ASIDE:
         raise Full(f"{ASIDE >> 20} MiB of files wait for a message that names them; send those first.")
 

@@ -45,7 +45,7 @@ EVERYBODY = "everybody"  # who may speak there
 CLASSES = {
     "keyed": SurfaceCan(idempotency_window=3600.0, backlog=Backlog.PLATFORM, chat=True, buttons=8),
     "readable": SurfaceCan(read_back=True, backlog=Backlog.PLATFORM),
-    "editable": SurfaceCan(edit=True, backlog=Backlog.PLATFORM, chat=True, max_length=400),
+    "editable": SurfaceCan(edit=True, backlog=Backlog.PLATFORM, chat=True, max_length=2000),
     "plain": SurfaceCan(backlog=Backlog.PLATFORM),
 }
 

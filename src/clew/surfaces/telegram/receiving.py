@@ -154,7 +154,10 @@ class Receiver:
             if self._tried[1] >= TRIES:
                 raise Refusal(0, "Telegram does not give it out") from error
             raise
-        await asyncio.to_thread(keep, data, target)
+        try:
+            await asyncio.to_thread(keep, data, target)
+        except OSError as error:
+            raise Refusal(0, f"it cannot be kept here: {error.strerror}") from error
 
     def _skip(self, skipped: Skipped) -> None:
         """Each kind once: nobody can fill the log from outside."""

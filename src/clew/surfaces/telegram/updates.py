@@ -143,6 +143,8 @@ def heard(message: Message, me: User) -> Inbound | Skipped:
     if not message.is_said:
         return Skipped("without anything said")
     text, entities = (message.text, message.entities) if message.text else (message.caption, message.caption_entities)
+    if _is_for_another(text, entities, me):
+        return Skipped("that are commands to other bots")
     addressed = _addressed(text, entities, me)
     quoted = message.quoted
     to_me = quoted is not None and quoted.sender is not None and quoted.sender.id == me.id
@@ -176,6 +178,14 @@ def pressed(query: Query) -> Inbound | Skipped:
         quoted=str(message.message_id),
         pressed=True,
     )
+
+
+def _is_for_another(text: str, entities: tuple[Entity, ...], me: User) -> bool:
+    """A command that names another bot."""
+    units = text.encode("utf-16-le", "surrogatepass")
+    commands = [entity for entity in entities if entity.type == "bot_command" and entity.offset == 0]
+    named = [_cut(units, 0, entity.length).partition("@")[2] for entity in commands]
+    return any(name and name.lower() != (me.username or "").lower() for name in named)
 
 
 def _addressed(text: str, entities: tuple[Entity, ...], me: User) -> str | None:
