@@ -136,6 +136,8 @@ def _answered_by_letters(seen: Seen) -> Iterator[str]:
         letter = letters.get(gate.answered_by or "")
         if letter is None or gate.id not in seen.aloud or gate.answer is None:
             continue
+        if letter.text.startswith("/"):  # a command says what it does; /stop ends whatever is asked by then
+            continue
         said = replies.typed(letter.text)
         if said.code not in (None, gate.code) and gate.answer.decision is not Decision.CANCEL:
             yield f"{letter.id} names {said.code} and answered {gate.code}"
