@@ -16,7 +16,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-GRACE = 30.0  # seconds in which a child that was told to end may still do so, on a machine that is busy
+GRACE = float(
+    os.environ.get("CLEW_TEST_GRACE", "30")
+)  # seconds in which a child that was told to end may still do so, on a machine that is busy
 
 
 def pytest_configure(config: pytest.Config) -> None:

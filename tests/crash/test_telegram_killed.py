@@ -39,7 +39,7 @@ PASSED = {
 }
 MAKING = {"store.made-not-named", "store.migrated-not-committed"}  # of a new database; see test_opening
 FIRST = {point: f"{point}:10" for point in PASSED if point.startswith("store.")}  # the commits before are of the start
-SOME = ("outbox.edited-not-recorded:2",)  # more of them, with the real Codex, are in test_telegram
+SOME = ("outbox.edited-not-recorded:2",)  # the others by --all
 LATER = [f"{point}:{count}" for point in PASSED if point.startswith(("outbox.", "inbox.")) for count in (2, 3)]
 REST = sorted({*(FIRST.get(point, point) for point in PASSED), *LATER} - {*SOME})
 

@@ -96,7 +96,7 @@ def test_no_tests_at_all_is_a_failure(tmp_path: Path) -> None:
 if sys.platform == "linux":  # where the guard can look
 
     def test_a_test_that_leaves_a_child_behind_fails_and_the_child_is_ended(tmp_path: Path) -> None:
-        done = run(tmp_path, LEAVES)
+        done = run(tmp_path, LEAVES, CLEW_TEST_GRACE="3")
         assert (done.returncode, last(done)) == (1, "3 passed, 1 error")
         assert "left a child process behind" in done.stdout
 

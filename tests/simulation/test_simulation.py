@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import logging
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -20,9 +22,17 @@ answering = importlib.import_module("clew.engine.answering")
 cards = importlib.import_module("clew.engine.cards")
 admission = importlib.import_module("clew.engine.inbox")
 ending = importlib.import_module("clew.engine.ending")
-SEEDS = 2_000
-CHUNKS = 40
+SEEDS = 1_000
+CHUNKS = 20
 pytestmark = pytest.mark.timeout(900)  # all of it is computing, and other programs compute too
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """What daemons log about their deaths is no news here, and takes time."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
 
 
 def test_many_seeds_are_tried_on_several_processors_and_what_breaks_is_said() -> None:

@@ -23,9 +23,13 @@ class Heard:
     fate: Fate = Fate.TURN
     troubles: list[Exception] = field(default_factory=list)
     hold: asyncio.Event | None = None
+    is_welcome: bool = True
     entered: asyncio.Event = field(default_factory=asyncio.Event)
     got: list[Inbound] = field(default_factory=list)
     news: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def welcomes(self, inbound: Inbound) -> bool:
+        return self.is_welcome
 
     async def accept(self, inbound: Inbound) -> Accepted:
         self.entered.set()

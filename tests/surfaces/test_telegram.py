@@ -211,13 +211,22 @@ async def test_a_file_that_was_lost_on_the_way_is_fetched_again_and_given_up_in_
     assert inbound.attachments == () and "b.txt did not come along" in inbound.text
 
 
-async def test_the_files_of_whoever_is_refused_or_was_not_talking_to_it_are_not_kept(bot: Bot, tmp_path: Path) -> None:
-    async with listening(bot, tmp_path, Heard(fate=Fate.REFUSED)) as heard:
+async def test_the_files_of_whoever_may_not_speak_are_not_even_fetched(bot: Bot, tmp_path: Path) -> None:
+    async with listening(bot, tmp_path, Heard(fate=Fate.REFUSED, is_welcome=False)) as heard:
         await bot.say(None, files={"document": file(b"x", file_name="a.txt")})
         await bot.say("among us", chat=GROUP, files={"document": file(b"x", file_name="b.txt")})
         first, second = await heard.first(2)
         await bot.confirmed()
-    assert len(first.attachments) == 1 and second.attachments == () and list(tmp_path.iterdir()) == []
+    assert (first.attachments, second.attachments, await bot.calls("getFile")) == ((), (), [])
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_the_files_of_a_message_that_is_refused_are_not_kept(bot: Bot, tmp_path: Path) -> None:
+    async with listening(bot, tmp_path, Heard(fate=Fate.REFUSED)) as heard:
+        await bot.say(None, files={"document": file(b"x", file_name="a.txt")})
+        [inbound] = await heard.first()
+        await bot.confirmed()
+    assert len(inbound.attachments) == 1 and list(tmp_path.iterdir()) == []
 
 
 # Commit, then acknowledge

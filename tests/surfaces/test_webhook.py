@@ -48,6 +48,9 @@ class FakeInbox:
     error: Exception | None = None
     got: list[Inbound] = field(default_factory=list)
 
+    async def welcomes(self, inbound: Inbound) -> bool:
+        return True
+
     async def accept(self, inbound: Inbound) -> Accepted:
         self.got.append(inbound)
         if self.error:

@@ -15,7 +15,7 @@ from clew.engine.core import Core
 from clew.engine.ending import queue_turn
 from clew.engine.life import Opening, open_thread
 from clew.engine.owing import owe_words
-from clew.engine.people import refused, role_of
+from clew.engine.people import SPEAKERS, refused, role_of
 from clew.engine.suspended import CLEW, answer_suspended, hold_backlog
 from clew.errors import ClewError
 from clew.model import (
@@ -42,6 +42,12 @@ class Admission:
 
     core: Core
 
+    async def welcomes(self, inbound: Inbound) -> bool:
+        """Whether its sender may speak there."""
+        return await self.core.store.read(
+            lambda tx: is_meant(tx, self.core, inbound) and role_of(tx, self.core, inbound) in SPEAKERS
+        )
+
     async def accept(self, inbound: Inbound) -> Accepted:
         """Committed when this returns; the same message again gets the first one's fate."""
         try:
@@ -65,10 +71,10 @@ class Admission:
         return write_fate(tx, self.core, inbound, arrival)
 
     def _fate(self, tx: Tx, inbound: Inbound) -> Arrival:
-        if not inbound.text.strip() and not inbound.attachments:
-            return Arrival(Fate.REFUSED, None, None, words.EMPTY)
         if (stranger := refused(tx, self.core, inbound)) is not None:
             return stranger
+        if not inbound.text.strip() and not inbound.attachments:
+            return Arrival(Fate.REFUSED, None, None, words.EMPTY)
         meaning = obey(tx, self.core, inbound)
         if isinstance(meaning, Arrival):
             return meaning

@@ -15,6 +15,7 @@ from clew.store.people import Asking
 from clew.text import clean
 from clew.views import AskingView, PersonView
 
+SPEAKERS = frozenset({Role.OWNER, Role.DRIVER})
 LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # thirty-two, none that is mistaken for another
 LENGTH = 8
 LASTS = 3600 * 1000  # milliseconds
@@ -40,7 +41,7 @@ def refused(tx: Tx, core: Core, inbound: Inbound) -> Arrival | None:
     role = role_of(tx, core, inbound)
     if role is None:
         return Arrival(Fate.REFUSED, None, None, _to_a_stranger(tx, core, inbound))
-    if role is Role.WATCHER:
+    if role not in SPEAKERS:
         return Arrival(Fate.REFUSED, None, None, words.WATCHER)
     return None
 

@@ -100,6 +100,9 @@ class Never(NotSent):
 
 
 class Inbox(Protocol):
+    async def welcomes(self, inbound: Inbound) -> bool:
+        """Whether its sender may speak there. Ask before fetching what hangs on it: a stranger's files cost nothing."""
+
     async def accept(self, inbound: Inbound) -> Accepted:
         """Committed when this returns. Same (conversation, message id): the first one's fate again."""
 

@@ -114,6 +114,10 @@ class Overheard:
         self._inbox = inbox
         await self._surface.run(self)
 
+    async def welcomes(self, inbound: Inbound) -> bool:
+        assert self._inbox is not None
+        return await self._inbox.welcomes(inbound)
+
     async def accept(self, inbound: Inbound) -> Accepted:
         assert self._inbox is not None
         self.came.append(inbound)

@@ -135,6 +135,7 @@ class Receiver:
 
     async def _accept(self, inbox: Inbox, inbound: Inbound, files: tuple[File, ...]) -> None:
         folder = self._files / f"feishu-{next(safe_names([inbound.message_id]))}"
+        files = files if files and await inbox.welcomes(inbound) else ()
         accepted = await self._commit(inbox, await self._with_files(inbound, files, folder))
         if files and accepted.fate is Fate.REFUSED:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)

@@ -97,7 +97,7 @@ class Receiver:
             self._skip(inbound)
             return
         folder = self._files / f"telegram-{message.chat.id}-{message.message_id}"
-        meant = message.files if inbound.direct or inbound.in_thread else ()
+        meant = message.files if message.files and await inbox.welcomes(inbound) else ()
         accepted = await inbox.accept(await self._with_files(inbound, meant, folder, update))
         if meant and accepted.fate is Fate.REFUSED:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
