@@ -32,7 +32,6 @@ from clew.store.sqlite import Inline, SqliteConnection
 
 INTERLEAVINGS = 10_000
 CHUNKS = 20
-ALWAYS = 8  # chunks that are tried in each `./check`: 4,000 interleavings
 COMMANDS = ("make", "make deploy", "rm -r build")
 
 
@@ -292,9 +291,7 @@ def connection() -> SqliteConnection:
     return connection
 
 
-@pytest.mark.parametrize(
-    "chunk", [pytest.param(chunk, marks=[] if chunk < ALWAYS else pytest.mark.heavy) for chunk in range(CHUNKS)]
-)
+@pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_at_most_one_run_per_yes_whatever_happens_in_whatever_order(chunk: int, connection: SqliteConnection) -> None:
     for seed in range(chunk, INTERLEAVINGS, CHUNKS):
         Story(connection, seed).tell()
