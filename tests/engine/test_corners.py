@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import sqlite3
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from clew.clock import SystemClock
+from clew.config import Config, ThreadsConfig, TurnsConfig
 from clew.engine import runner, words
 from clew.errors import RuntimeLost, RuntimeTrouble, StoreError
 from clew.model import Attachment, Fate, Inbound, Said, ThreadKind
@@ -110,6 +112,33 @@ async def test_a_steer_whose_answer_is_late_is_not_given_twice(tmp_path: Path, m
         rig.scripted.holds.release("door")
         turn = await rig.ended(accepted.turn)
     assert calls == ["m2", "m3"] and "heard: two; three" in turn.text
+
+
+async def test_a_stop_counts_for_a_turn_that_was_only_about_to_run(tmp_path: Path) -> None:
+    config = Config(threads=ThreadsConfig(runtime="scripted"), turns=TurnsConfig(parallel=1))
+    async with Rig(tmp_path, config=config) as rig:
+        first = await rig.start("!hold door")
+        await rig.held("door")
+        second = await rig.start("!text never")
+        await rig.engine.stop(second.thread or "")
+        assert (await rig.ended(second.turn)).state == "interrupted"
+        rig.scripted.holds.release("door")
+        await rig.ended(first.turn)
+
+
+async def test_what_breaks_clew_is_refused_in_words_and_has_its_fate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*given: object) -> None:
+        raise ZeroDivisionError
+
+    async with Rig(tmp_path) as rig:
+        monkeypatch.setattr(importlib.import_module("clew.engine.inbox"), "at_gates", broken)
+        first = await rig.say("!text hi", id="m1")
+        monkeypatch.undo()
+        again = await rig.say("!text hi", id="m1")
+        assert (first.fate, first.words) == ("refused", words.BROKEN)
+        assert (again.fate, again.repeated) == ("refused", True)
 
 
 async def test_a_steer_that_breaks_does_not_deafen_the_turn_to_a_stop(tmp_path: Path) -> None:

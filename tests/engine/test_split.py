@@ -65,5 +65,10 @@ def test_what_is_one_character_to_a_person_is_not_cut(one: str) -> None:
     assert len(parts) > 1 and all(part.body.replace(one, "") == "" for part in parts)
 
 
+def test_a_fence_of_thousands_of_ticks_makes_no_thousands_of_messages() -> None:
+    parts = split("`" * 4100 + "\n" + "words and words " * 200, 4000, Units.CHARACTERS)
+    assert len(parts) <= 4 and all(len(part.shown.rstrip()) <= 4000 for part in parts)
+
+
 def test_lengths_are_counted_as_the_platform_counts_them() -> None:
     assert [size("a🧶你", units) for units in (Units.CHARACTERS, Units.UTF16, Units.BYTES)] == [3, 4, 8]

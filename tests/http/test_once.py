@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+
+from starlette.types import Message
 
 from clew.clock import SystemClock
+from clew.http.once import _whole
 from tests.http.conftest import Api
 
 
@@ -30,6 +34,17 @@ async def test_of_two_at_the_same_moment_one_is_done(api: Api) -> None:
     answers = await asyncio.gather(*asked)
     assert len({answer.content for answer in answers}) == 1
     assert len((await api.client.get("/api/threads")).json()["threads"]) == 2
+
+
+async def test_a_request_that_breaks_off_in_the_middle_asks_nothing_and_burns_no_key() -> None:
+    half: Iterator[Message] = iter(
+        [{"type": "http.request", "body": b'{"text"', "more_body": True}, {"type": "http.disconnect"}]
+    )
+
+    async def receive() -> Message:
+        return next(half)
+
+    assert await _whole(receive) is None
 
 
 async def test_another_request_under_the_same_key_is_refused(api: Api) -> None:

@@ -101,15 +101,19 @@ def _ask(field: Any) -> str:
 
 
 def _write(surface: str, plan: Connecting, values: dict[str, str]) -> None:
-    """Only what is not the default. What would not load is refused, and nothing is written then."""
+    """Only what is not the default, or was set to something else before. What would not load is refused, and nothing is
+    written then."""
+    import tomllib
+
     from clew import config, config_edit
     from clew.home import Home
 
     home = Home.find()
     text = home.config.read_text(encoding="utf-8") if home.config.exists() else ""
     for field in plan.FIELDS:
-        if values[field.name] != field.default or f"{field.name} =" in text:
-            text = config_edit.assign(text, ("surfaces", surface, field.name), values[field.name].strip())
+        key = ("surfaces", surface, field.name)
+        if values[field.name] != field.default or config.has(tomllib.loads(text), key):
+            text = config_edit.assign(text, key, values[field.name].strip())
     config.parse(text, f"{home.config} as it would be")
     home.prepare()
     config_edit.write(home.config, text)

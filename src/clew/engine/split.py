@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from clew.surfaces.base import Units
 
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n`]*)$", re.MULTILINE)
 _LONGEST_REOPENED = 40  # characters of a fence's own line that are repeated
+_FENCE = re.compile(r"^ {0,3}(`{3,40}|~{3,40})([^\n`]*)$", re.MULTILINE)  # what is longer fences nothing here
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _open_after(fence: str, text: str) -> str:
         ticks, rest = found[1], found[2]
         if not fence:
             fence = f"{ticks}{rest}".strip()
-            fence = fence if len(fence) <= _LONGEST_REOPENED else ticks[:_LONGEST_REOPENED]
+            fence = fence if len(fence) <= _LONGEST_REOPENED else ticks
         elif ticks.startswith(_ticks(fence)) and not rest.strip():
             fence = ""
     return fence
