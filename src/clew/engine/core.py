@@ -33,6 +33,8 @@ class Core:
     workspace: str  # for threads that begin where there is no folder
     desk: str = "cli"  # what is said there comes from a client of ours, which fetches its answer itself
     given: dict[str, Answer] = field(default_factory=dict)  # by gate: in memory only, since an answer may be secret
+    broken: dict[str, str] = field(default_factory=dict)  # surfaces that receive nothing, and why
+    down: dict[str, str] = field(default_factory=dict)  # surfaces that nothing can be sent to, and why
 
     async def write_down(self, body: Callable[[Tx], T]) -> T:
         """A write that must not be lost because the disk is full or the file is locked for a while."""
@@ -54,6 +56,10 @@ class Core:
             return surface.resolve(where.address) == where
         except BadInput:
             return False
+
+    def trouble(self, surface: str) -> str:
+        """Why a surface is out of reach; empty while it is not."""
+        return self.broken.get(surface) or self.surfaces[surface].trouble or self.down.get(surface, "")
 
     def allowed(self, surface: str) -> tuple[str, ...]:
         """Who may speak there because the config says so."""
