@@ -41,6 +41,12 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "fork": ("change", "Begin a new thread from another one."),
         "title": ("change", "Give a thread another title."),
     },
+    "Moving": {
+        "handoff": ("moving", "Hand a thread to another surface."),
+        "handoffs": ("moving", "Threads that were handed to another surface."),
+        "away": ("moving", "While away, see on a chat what the desk would show."),
+        "back": ("moving", "Back at the desk."),
+    },
     "Asking": {
         "gates": ("gates", "What waits for you, over all threads."),
         "approve": ("gates", "Say yes to a gate."),

@@ -18,6 +18,7 @@ from clew.http import (
     routes_events,
     routes_files,
     routes_gates,
+    routes_handoffs,
     routes_people,
     routes_threads,
 )
@@ -33,6 +34,7 @@ ROUTERS = (
     routes_threads.router,
     routes_gates.router,
     routes_people.router,
+    routes_handoffs.router,
     routes_files.router,
     routes_events.router,
 )
