@@ -265,12 +265,20 @@ class World:
         self._numbers += 1
         whole = {"message_id": self._numbers, "date": int(time.time()), **message, **seen}
         if reply and (quoted := self.find(whole["chat"], int(reply["message_id"]))):
-            whole["reply_to_message"] = _public(quoted)
+            whole |= self._quote(whole, quoted)
         elif "topic" in whole and (root := self.find(whole["chat"], whole["topic"])):
             whole["reply_to_message"] = _public(root)  # as the platform does it in topics
         whole["chat_shown"] = _chat_shown(self.chats[whole["chat"]])
         self.messages.append(whole)
         return _public(whole)
+
+    def _quote(self, message: Fields, quoted: Fields) -> Fields:
+        """Of what stands in another topic of a group, only the chat and the number are told."""
+        chat = self.chats[message["chat"]]
+        if chat["type"] == "private" or quoted.get("topic") == message.get("topic"):
+            return {"reply_to_message": _public(quoted)}
+        origin = {"type": "user", "date": quoted["date"], "sender_user": quoted["from"]}
+        return {"external_reply": {"origin": origin, "chat": _chat_shown(chat), "message_id": quoted["message_id"]}}
 
     def find(self, chat: int, number: int) -> Fields | None:
         return next((m for m in self.messages if m["chat"] == chat and m["message_id"] == number), None)
@@ -296,6 +304,9 @@ class World:
 
     def when_chat(self, given: Fields) -> Fields:
         return self.chat(given)
+
+    def when_topic(self, given: Fields) -> Fields:
+        return self.do_createforumtopic({"chat_id": given["chat"], "name": given["name"]})
 
     def when_say(self, given: Fields) -> Fields:
         """`more` is put into the message as it is; `files` are kept, and put into it under their names."""
