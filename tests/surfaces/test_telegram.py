@@ -488,6 +488,30 @@ async def test_after_a_cut_it_goes_on_where_it_was(bot: Bot, tmp_path: Path) -> 
 # How it is set up
 
 
+async def test_the_list_of_commands_is_set_once_in_both_languages(bot: Bot, tmp_path: Path) -> None:
+    async with listening(bot, tmp_path):
+        english, chinese = await bot.called("setMyCommands", 2)
+        assert ("language_code" in english, chinese["language_code"]) == (False, "zh")
+        assert english["commands"][0] == {"command": "new", "description": "Begin a new thread"}
+        assert chinese["commands"][0] == {"command": "new", "description": "开启新会话"}
+    async with listening(bot, tmp_path):
+        await bot.called("getMyCommands", 4)
+        await bot.say("hello")
+        await bot.confirmed()
+    assert len(await bot.calls("setMyCommands")) == 2
+
+
+@pytest.mark.parametrize("method", ["getMyCommands", "setMyCommands"])
+async def test_a_list_of_commands_that_is_refused_stops_nothing(bot: Bot, tmp_path: Path, method: str) -> None:
+    await bot.refuse(method, 400, "Bad Request")
+    async with listening(bot, tmp_path) as heard:
+        await bot.called(method)
+        await bot.say("hello")
+        [inbound] = await heard.first()
+        await bot.confirmed()
+    assert inbound.text == "hello"
+
+
 async def test_it_is_a_surface(surface: TelegramSurface) -> None:
     checked: Surface = surface
     assert checked.name == "telegram" and checked.can.edit and checked.can.threads and checked.can.chat

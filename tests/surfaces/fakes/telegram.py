@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -43,7 +44,7 @@ class World:
         self.files: dict[str, bytes] = {}
         self.faults: list[Fields] = []
         self.webhook = ""
-        self.commands: object = None
+        self.commands: dict[str, object] = {}  # by language
         self.revoked = False
         self.changed = asyncio.Condition()
         self.revision = 0
@@ -115,8 +116,14 @@ class World:
         return True
 
     def do_setmycommands(self, fields: Fields) -> object:
-        self.commands = fields["commands"]
+        for each in fields["commands"]:
+            if not re.fullmatch("[a-z0-9_]{1,32}", each["command"]) or not 1 <= len(each["description"]) <= 256:
+                raise Wrong(400, "Bad Request: BOT_COMMAND_INVALID")
+        self.commands[fields.get("language_code") or ""] = fields["commands"]
         return True
+
+    def do_getmycommands(self, fields: Fields) -> object:
+        return self.commands.get(fields.get("language_code") or "", [])
 
     def do_getupdates(self, fields: Fields) -> object:
         raise AssertionError("it is waited for")
