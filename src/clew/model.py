@@ -288,6 +288,8 @@ class Inbound:
     in_group: bool = False  # others read along
     in_thread: bool = False  # said in a thread or topic of the platform, which is a conversation of its own
     quoted: str | None = None  # the platform's id of the message that it quotes, or whose button was pressed
+    quoted_in: Conversation | None = None  # where that message stands, where it is another place than this
+    hangs: bool = False  # the quoted message is what this thread of the platform hangs on: all said here quotes it
     pressed: bool = False  # by a button: whoever pressed it is told at once, and not by a message
 
 

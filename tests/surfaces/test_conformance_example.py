@@ -61,7 +61,13 @@ class PigeonStage:
         return surface
 
     async def say(
-        self, text: str, *, stranger: bool = False, quote: str | None = None, where: Conversation | None = None
+        self,
+        text: str,
+        *,
+        stranger: bool = False,
+        quote: str | None = None,
+        where: Conversation | None = None,
+        fresh: bool = False,
     ) -> str:
         who, id = "bob" if stranger else "ann", f"note-{len(self._notes) + 1}"
         self._notes[id] = {"id": id, "loft": who, "from": who, "name": who.title(), "text": text, "quote": quote}

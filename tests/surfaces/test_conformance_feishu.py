@@ -29,9 +29,17 @@ class FeishuStage:
         return self._app.surface(files, clock)
 
     async def say(
-        self, text: str, *, stranger: bool = False, quote: str | None = None, where: Conversation | None = None
+        self,
+        text: str,
+        *,
+        stranger: bool = False,
+        quote: str | None = None,
+        where: Conversation | None = None,
+        fresh: bool = False,
     ) -> str:
         hung = {"parent_id": quote, "root_id": quote} if quote else {}
+        if fresh:
+            hung["thread_id"] = f"omt_{len(self._events)}"
         if where is not None:
             hung |= await self._within(where.address.partition("/")[2])
         chat, user = ("oc_bob", BOB) if stranger else (ALONE, ANN)

@@ -28,11 +28,18 @@ class TelegramStage:
         return self._bot.surface(files, clock)
 
     async def say(
-        self, text: str, *, stranger: bool = False, quote: str | None = None, where: Conversation | None = None
+        self,
+        text: str,
+        *,
+        stranger: bool = False,
+        quote: str | None = None,
+        where: Conversation | None = None,
+        fresh: bool = False,
     ) -> str:
         user = BOB if stranger else ANN
         await self._bot.do("chat", id=user["id"], is_forum=True)
         topic = int(where.address.partition("/")[2]) if where else None
+        topic = (await self._bot.do("topic", chat=user["id"], name="fresh"))["message_thread_id"] if fresh else topic
         message = await self._bot.say(
             text, chat=user["id"], user=user, topic=topic, reply=int(quote) if quote else None
         )

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from clew import chain
 from clew.chain import Deed
 from clew.clock import Clock
-from clew.engine import buttons, words
+from clew.engine import words
+from clew.engine.asks import ask
 from clew.engine.core import Core
 from clew.engine.gates import settle_cancelled, settle_completed, settle_cut, settle_ended
 from clew.engine.made import NOTHING_MADE, Made
@@ -90,7 +91,7 @@ def end_and_ask(tx: Tx, core: Core, turn: Turn, end: End, by: SuspendedBy, quest
     thread = _close(tx, core, turn, end, settle_cut)
     if thread is None:
         return False
-    owe(tx, core, turn, DeliveryKind.ASK, owed_to(core, thread, turn), question, buttons=buttons.ASKS[by])
+    ask(tx, core, thread, turn, by, question)
     owe_end(tx, core, turn, end.state, ())
     if threads.suspend(tx, thread.id, by, question):
         log_status(tx, core, thread.id, ThreadStatus.SUSPENDED)

@@ -75,6 +75,7 @@ class Admission:
             return stranger
         if not inbound.text.strip() and not inbound.attachments:
             return Arrival(Fate.REFUSED, None, None, words.EMPTY)
+        _go_on_under(tx, self.core, inbound)
         meaning = obey(tx, self.core, inbound)
         if isinstance(meaning, Arrival):
             return meaning
@@ -157,13 +158,29 @@ def is_meant(tx: Tx, core: Core, inbound: Inbound) -> bool:
 
 def quoted(tx: Tx, inbound: Inbound) -> str | None:
     """The thread of the answer that is quoted, or of the message: that is meant, whatever is bound here."""
+    return None if inbound.hangs else _thread_of_quoted(tx, inbound)
+
+
+def _thread_of_quoted(tx: Tx, inbound: Inbound) -> str | None:
     if inbound.quoted is None:
         return None
-    delivery = deliveries.by_receipt(tx, inbound.conversation, inbound.quoted)
+    where = inbound.quoted_in or inbound.conversation
+    delivery = deliveries.by_receipt(tx, where, inbound.quoted)
     if delivery is not None and delivery.thread:
         return delivery.thread
-    said_before = inbox.find(tx, inbound.conversation, inbound.quoted)
+    said_before = inbox.find(tx, where, inbound.quoted)
     return said_before.thread if said_before else None
+
+
+def _go_on_under(tx: Tx, core: Core, inbound: Inbound) -> None:
+    """A thread of the platform that begins with an old answer goes on with the thread of that answer, from the first
+    that is said there until somebody says otherwise."""
+    is_fresh = inbound.in_thread and not inbound.pressed and not inbox.has_heard(tx, inbound.conversation)
+    if not is_fresh or bindings.bound(tx, inbound.conversation) is not None:
+        return
+    thread = _thread_of_quoted(tx, inbound)
+    if thread is not None:
+        bindings.bind(tx, inbound.conversation, thread, core.clock.now())
 
 
 def repeated(tx: Tx, inbound: Inbound) -> Accepted | None:

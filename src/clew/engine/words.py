@@ -33,6 +33,14 @@ ASKED_AGAIN = "the agent has asked it again since"
 GONE = "the agent did not wait for it any more"
 DID_NOT_ARRIVE = "The last answer did not reach the agent."
 SECRET_LOST = "The secret answer was lost with a restart; give it again."
+THREAD_DONE = "the thread is done"
+CONTINUED_BY = "continued by {who}"
+STOPPED_BY = "stopped by {who}"
+RUN_BY = "run in their order, by {who}"
+MERGED_BY = "merged into one by {who}"
+SKIPPED_BY = "skipped by {who}"
+CONTINUE_OR_STOP = "Reply `continue` or `stop`."
+ALL_MERGE_OR_SKIP = "Reply `run all`, `merge` (into one) or `skip`."
 NO_ANSWER = "nobody answered in time"
 NOT_RUN = "not run"
 EMPTY = "There was nothing in that message; say something."
@@ -150,16 +158,14 @@ def cut_off(begun: Sequence[str]) -> str:
     """Asked once, where continuing by itself could do something twice."""
     done = "".join(f"\n- {line}" for line in begun)
     list_ = f" Begun before that:{done}\n" if begun else " "
-    return f"This turn was cut off, and it may have done things already.{list_}Reply `continue` or `stop`."
+    return f"This turn was cut off, and it may have done things already.{list_}{CONTINUE_OR_STOP}"
 
 
-CUT_AGAIN = "This turn was cut off again, before it had done anything. Reply `continue` or `stop`."
+CUT_AGAIN = f"This turn was cut off again, before it had done anything. {CONTINUE_OR_STOP}"
 
 
 def unknown_outcome(reason: str) -> str:
-    return (
-        f"This turn was cut off, and what became of it could not be found out ({reason}). Reply `continue` or `stop`."
-    )
+    return f"This turn was cut off, and what became of it could not be found out ({reason}). {CONTINUE_OR_STOP}"
 
 
 def continuation(begun: Sequence[str]) -> str:
@@ -176,11 +182,18 @@ def continuation(begun: Sequence[str]) -> str:
 
 def backlog(count: int) -> str:
     waiting = "1 message" if count == 1 else f"{count} messages"
-    return f"clew was away, and {waiting} waited here. Reply `run all`, `merge` (into one) or `skip`."
+    return f"clew was away, and {waiting} waited here. {ALL_MERGE_OR_SKIP}"
 
 
 def still_backlog(count: int) -> str:
-    return f"Kept, behind the {count} that wait. Reply `run all`, `merge` (into one) or `skip`."
+    return f"Kept, behind the {count} that wait. {ALL_MERGE_OR_SKIP}"
+
+
+def settled(asked: str, outcome: str) -> str:
+    """What was asked, without how to answer it, and what became of it."""
+    for how in (CONTINUE_OR_STOP, ALL_MERGE_OR_SKIP):
+        asked = asked.removesuffix(how)
+    return f"{asked.rstrip()}\n→ {outcome}"
 
 
 def silence(seconds: float) -> Problem:

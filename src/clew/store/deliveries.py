@@ -204,6 +204,13 @@ def by_receipt(tx: Tx, where: Conversation, message_id: str) -> Delivery | None:
     return _delivery(row) if row else None
 
 
+def newest_ask(tx: Tx, thread: str, names: Sequence[str]) -> Delivery | None:
+    """What the thread itself asked last, as `TURN:NAME`; cards of gates are called otherwise."""
+    sql = f"SELECT {_COLUMNS} FROM deliveries WHERE thread = ? AND kind = 'ask' ORDER BY created_at DESC, id DESC"
+    found = (_delivery(row) for row in tx.all(sql, thread))
+    return next((each for each in found if each.id in {f"{each.turn}:{name}" for name in names}), None)
+
+
 def hasten(tx: Tx, now: int) -> None:
     """What was put off is tried at once by a new daemon: the clock may have been set back since."""
     tx.run("UPDATE deliveries SET due_at = ? WHERE state = 'pending' AND due_at > ?", now, now)

@@ -29,6 +29,12 @@ def find(tx: Tx, where: Conversation, message_id: str) -> Arrival | None:
     return Arrival(Fate(row["fate"]), row["thread"], row["turn"], row["words"]) if row else None
 
 
+def has_heard(tx: Tx, where: Conversation) -> bool:
+    """Whether anything was ever said there by somebody who may."""
+    sql = "SELECT 1 FROM inbox WHERE surface = ? AND address = ? AND fate <> 'refused' LIMIT 1"
+    return tx.one(sql, where.surface, where.address) is not None
+
+
 def record(tx: Tx, inbound: Inbound, arrival: Arrival, at: int) -> None:
     tx.run(
         "INSERT INTO inbox (surface, address, message_id, sender, fate, thread, turn, words, received_at)"

@@ -58,9 +58,16 @@ class Stage(Protocol):
         """As a daemon that starts would make it."""
 
     async def say(
-        self, text: str, *, stranger: bool = False, quote: str | None = None, where: Conversation | None = None
+        self,
+        text: str,
+        *,
+        stranger: bool = False,
+        quote: str | None = None,
+        where: Conversation | None = None,
+        fresh: bool = False,
     ) -> str:
-        """By the person, or by somebody nobody knows; the platform's id of it. `where`: a thread that was opened."""
+        """By the person, or by somebody nobody knows; the platform's id of it. `where`: a thread that was opened.
+        `fresh`: the first in a thread of the platform that begins with the quoted message, or in which it is quoted."""
 
     async def press(self, message: str, label: str) -> str:
         """The person presses a button; what they are told at once, "" where nothing."""
@@ -471,6 +478,26 @@ async def what_is_said_in_a_thread_that_it_opened_comes_from_there(stage: Stage,
         assert clew.surface.came[-1].conversation == opened and clew.surface.came[-1].in_thread
 
 
+async def a_reply_in_a_fresh_thread_goes_on_with_the_answer_it_is_under(stage: Stage, folder: Path) -> None:
+    async with Daemon(stage, folder) as clew:
+        if not clew.surface.can.chat or not clew.surface.can.threads:
+            return
+        await stage.say("!text alpha")
+        [first] = _with(await answered(stage, "alpha"), "alpha")
+        await stage.say("/new")
+        await stage.say("!text beta")
+        await answered(stage, "alpha", "beta")
+        await stage.say("!text gamma", quote=first.id, fresh=True)
+        await answered(stage, "alpha", "beta", "gamma")
+        here, there = clew.surface.came[0].conversation, clew.surface.came[-1].conversation
+        assert there != here and clew.surface.came[-1].in_thread
+        turns = [accepted.thread for accepted in clew.surface.accepted if accepted.fate is Fate.TURN]
+        assert turns[0] == turns[2] != turns[1], "it does not say where the quoted message stands"
+        await stage.say("!text delta", where=there)
+        await answered(stage, "alpha", "beta", "gamma", "delta")
+        assert clew.surface.accepted[-1].thread == turns[0]
+
+
 CHECKS: tuple[Check, ...] = (
     commits_before_it_acknowledges,
     killed_before_the_commit_it_loses_nothing,
@@ -491,4 +518,5 @@ CHECKS: tuple[Check, ...] = (
     a_gate_is_answered_by_a_button_and_redrawn,
     a_gate_is_answered_by_a_word,
     what_is_said_in_a_thread_that_it_opened_comes_from_there,
+    a_reply_in_a_fresh_thread_goes_on_with_the_answer_it_is_under,
 )

@@ -358,6 +358,9 @@ class World:
         content = json.dumps(given["content"], ensure_ascii=False)
         body = {"msg_type": given["kind"], "content": content, "sender": author}
         message = self.add({"chat_id": given["chat"], **body, **given.get("more", {})})
+        for root in self.messages:  # what a thread begins with is in it
+            if message.get("thread_id") and root["message_id"] == message.get("root_id"):
+                root.setdefault("thread_id", message["thread_id"])
         heard = {name: value for name, value in message.items() if name not in ("sender", "msg_type")}
         heard |= {"message_type": given["kind"], "chat_type": chat["type"]}
         sender = {"sender_id": {"open_id": given["user"], "union_id": "on_x"}, "sender_type": author["sender_type"]}

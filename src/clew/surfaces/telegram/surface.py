@@ -28,6 +28,7 @@ from clew.surfaces.base import (
 )
 from clew.surfaces.telegram.api import BotApi, Refusal, Upload
 from clew.surfaces.telegram.entities import shown
+from clew.surfaces.telegram.menu import offer
 from clew.surfaces.telegram.places import NAME, Place, place
 from clew.surfaces.telegram.receiving import REFUSED, Receiver
 from clew.surfaces.telegram.seat import Seat
@@ -79,8 +80,13 @@ class TelegramSurface:
         if not self._token:
             self._receiver.trouble = self._tokenless()
             return
-        async with Seat(self._token, self._clock, self._ail):
+        async with Seat(self._token, self._clock, self._ail), asyncio.TaskGroup() as beside:
+            beside.create_task(self._offer())
             await self._receiver.run(inbox)
+
+    async def _offer(self) -> None:
+        await self._receiver.reached.wait()
+        await offer(self._api)
 
     async def send(self, outgoing: Outgoing) -> Receipt:
         return await self._send(_place(outgoing.conversation), outgoing)
