@@ -75,6 +75,7 @@ class DeliveryKind(StrEnum):
     NOTICE = "notice"  # one line about what became of a message
     PLACEHOLDER = "placeholder"  # "working on it", where the surface can edit
     REDRAW = "redraw"  # rewrites an earlier message
+    FILE = "file"  # something that the agent made, behind the answer that names it
 
 
 class Role(StrEnum):
@@ -251,6 +252,7 @@ class Delivery:
     note: str = ""  # small print beside the body, such as "continued after a restart"
     edits: str | None = None  # the delivery that this one rewrites
     buttons: tuple[Button, ...] = ()
+    file: Attachment | None = None  # kept until it is sent
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,8 @@ class FeishuStage:
 
 def _one(message: dict[str, Any]) -> Shown:
     buttons = tuple(labels(message)) if message["msg_type"] == "interactive" else ()
-    return Shown(str(message["message_id"]), words(message), buttons)
+    attached = message["msg_type"] if message["msg_type"] in ("image", "file") else ""
+    return Shown(str(message["message_id"]), words(message), buttons, attached)
 
 
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.named)

@@ -85,7 +85,9 @@ def _shown(messages: Sequence[dict[str, object]]) -> list[Shown]:
 def _one(message: dict[str, object]) -> Shown:
     buttons = message["buttons"]
     assert isinstance(buttons, list)
-    return Shown(str(message["message_id"]), str(message["text"]), tuple(button["text"] for button in buttons))
+    text = str(message.get("text") or message.get("caption") or "")
+    attached = "image" if "photo" in message else "file" if "document" in message else ""
+    return Shown(str(message["message_id"]), text, tuple(button["text"] for button in buttons), attached)
 
 
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.named)

@@ -13,7 +13,8 @@ from clew.engine import words
 from clew.engine.asks import ask
 from clew.engine.core import Core
 from clew.engine.gates import settle_cancelled, settle_completed, settle_cut, settle_ended
-from clew.engine.owing import owe, owe_final, owe_nothing, owed_to
+from clew.engine.made import NOTHING_MADE, Made
+from clew.engine.owing import owe, owe_files, owe_final, owe_nothing, owed_to
 from clew.engine.showing import owe_end
 from clew.events import ActivityKind, NoticeKind, Phase
 from clew.model import (
@@ -49,6 +50,8 @@ class End:
     usage: Usage | None = None
     messages: frozenset[str] = frozenset()
     items: tuple[Item, ...] = ()  # what was not written yet
+    images: tuple[str, ...] = ()  # paths of pictures that the runtime made
+    made: Made = NOTHING_MADE  # what the answer names, as it is now
 
 
 def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
@@ -59,9 +62,10 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     thread = _close(tx, core, turn, end, settle)
     if thread is None:
         return False
-    body = words.final(end.state, end.text, end.problem)
+    body = "\n\n".join([words.final(end.state, end.text, end.problem), *end.made.untold])
     where, note = owed_to(core, thread, turn), words.note(turn.origin is Origin.CONTINUATION, declined)
     owe_final(tx, core, turn, where, body, _with_footer(core, turn, end, where, note))
+    owe_files(tx, core, turn, where, end.made.files)
     deliveries.supersede(tx, f"{turn.id}:{DeliveryKind.PLACEHOLDER}")
     owe_end(tx, core, turn, end.state, done)
     _move_thread(tx, core, thread, end)

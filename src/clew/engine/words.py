@@ -18,6 +18,7 @@ CONTINUED = "clew was interrupted while this ran; the work was continued."
 DECLINED = "Something was declined that clew cannot ask a person about."
 POSSIBLE_REPEAT = "This may be a repeat: clew was interrupted while it was sent."
 RECOVERED = "Recovered: clew was interrupted while it was sent."
+MIB = 1 << 20
 WORKING = "Working on it …"
 STEERED = "Passed on to the running turn."
 STEER_QUEUED = "Your message came too late for the running turn; it is queued and runs next."
@@ -45,6 +46,10 @@ NOT_RUN = "not run"
 EMPTY = "There was nothing in that message; say something."
 
 
+FILE_GONE = "it is not there. 文件不存在。"
+FILE_EMPTY = "it is empty. 文件是空的。"
+FILE_OUTSIDE = "it is not in this thread's folder. 不在本会话的目录里。"
+FILE_KIND = "clew sends pictures, documents and archives only, and nothing hidden. 只发送图片、文档和压缩包。"
 SETTLED = "That was settled already."
 BROKEN = "clew itself failed on this message; `clew logs` has the details. Nothing was done with it."
 STRANGER = "I do not know you. 我不认识你。"
@@ -75,6 +80,20 @@ def seconds(elapsed: float) -> str:
         return f"{elapsed:.0f} s"
     minutes, rest = divmod(int(elapsed), 60)
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def file_stays(name: str, why: str) -> str:
+    """In place of a file that was named and does not come along."""
+    return f"📎 {name}: {why}"
+
+
+def file_too_large(size: int, largest: int) -> str:
+    most = f"{largest / MIB:.0f} MB"
+    return f"it is too large to send here ({max(size, largest + MIB) / MIB:.0f} MB; at most {most}). 文件超过 {most}。"
+
+
+def more_files(count: int, most: int) -> str:
+    return f"📎 {count} more: at most {most} files come with one answer. 另有 {count} 个文件未发送。"
 
 
 def by_rule(why: str) -> str:

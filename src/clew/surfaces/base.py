@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from clew.model import Accepted, Button, Conversation, DeliveryKind, Inbound
+from clew.model import Accepted, Attachment, Button, Conversation, DeliveryKind, Inbound
 
 
 class Backlog(StrEnum):
@@ -41,7 +41,7 @@ class SurfaceCan:
     buttons: int = 0  # how many a message may have
     prefix: str = "/"  # what a command may begin with; "/!" where the platform eats a leading slash
     threads: bool = False  # `open_thread` can make one
-    files: int = 0  # bytes of a file that may be sent along; 0: none
+    files: int = 0  # bytes of a file that it brings to a conversation; 0: it brings none
     read_back: bool = False  # `find` can look for a message that may have been sent
     max_length: int | None = None  # of one message, in `units`
     units: Units = Units.CHARACTERS
@@ -67,6 +67,7 @@ class Outgoing:
     text: str
     note: str = ""  # small print beside the text; empty almost always
     buttons: tuple[Button, ...] = ()  # only where the surface can
+    file: Attachment | None = None  # to be sent in place of the text; only where the surface can
 
 
 @dataclass(frozen=True, slots=True)

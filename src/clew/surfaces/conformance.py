@@ -30,6 +30,10 @@ from clew.surfaces.base import Backlog, Inbox, Known, Outgoing, Receipt, Surface
 PATIENCE = 60.0  # seconds that anything may take at most
 STOP = 2.0  # seconds in which a surface has to end
 SLACK = 5  # times that, where the machine is busy
+PICTURE = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
+    "0000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
+)
 BUSY = 1.0  # seconds for which the platform takes nothing
 
 
@@ -40,6 +44,7 @@ class Shown:
     id: str
     text: str
     buttons: tuple[str, ...] = ()  # what is written on them
+    attached: str = ""  # `image` or `file`, where it is one
 
 
 class Stage(Protocol):
@@ -188,6 +193,7 @@ class Daemon:
             runtimes={"scripted": self.agent},
             surfaces={self.surface.name: self.surface},
             workspace=str(folder),
+            files=folder / "files",
         )
         self._working: asyncio.Task[None] | None = None
 
@@ -411,6 +417,20 @@ async def any_text_arrives(stage: Stage, folder: Path) -> None:
     await surface.close()
 
 
+async def what_the_agent_made_comes_behind_its_answer(stage: Stage, folder: Path) -> None:
+    """A picture as one, anything else as a file."""
+    (folder / "knot.png").write_bytes(PICTURE)
+    (folder / "notes.txt").write_text("never lose the thread")
+    async with Daemon(stage, folder) as clew:
+        if not clew.surface.can.files:
+            return
+        await stage.say("!text alpha ![a knot](knot.png) and [notes](notes.txt)")
+        shown = await stage.seen(lambda shown: sum(bool(message.attached) for message in shown) == 2)
+        assert [message.attached for message in shown if message.attached] == ["image", "file"]
+        answer = next(place for place, message in enumerate(shown) if "alpha" in message.text)
+        assert all(place > answer for place, message in enumerate(shown) if message.attached)
+
+
 async def a_platform_that_is_busy_is_given_its_time(stage: Stage, folder: Path) -> None:
     async with Daemon(stage, folder) as clew:
         await _working(stage, clew)
@@ -539,6 +559,7 @@ CHECKS: tuple[Check, ...] = (
     a_placeholder_then_the_answer_as_a_message_of_its_own,
     long_answers_come_in_parts,
     any_text_arrives,
+    what_the_agent_made_comes_behind_its_answer,
     a_platform_that_is_busy_is_given_its_time,
     a_send_in_doubt_is_settled,
     after_a_cut_it_comes_back,

@@ -20,6 +20,8 @@ from tests.surfaces.fakes.http import Answer, Cut, Request, Server, Upload
 BOT = {"id": 7000, "is_bot": True, "first_name": "Clew", "username": "clew_bot"}
 LONGEST = 4096
 LARGEST_FILE = 20 << 20
+LARGEST_PHOTO = 10 << 20
+SHOWN = 1000  # bytes of a file that a test can look at
 
 Fields = dict[str, Any]
 
@@ -171,12 +173,18 @@ class World:
         return self._send(where, extra, fields)
 
     def do_senddocument(self, fields: Fields) -> Fields:
-        return self._send(self._place(fields), {"document": self._upload(fields["document"])}, fields)
+        said = {"caption": fields.get("caption", ""), "document": self._upload(fields["document"])}
+        return self._send(self._place(fields), said, fields)
 
     def do_sendphoto(self, fields: Fields) -> Fields:
-        return self._send(self._place(fields), {"photo": [self._upload(fields["photo"])]}, fields)
+        if len(fields["photo"].data) > LARGEST_PHOTO:
+            raise Wrong(400, "Bad Request: PHOTO_SAVE_FILE_INVALID")
+        said = {"caption": fields.get("caption", ""), "photo": [self._upload(fields["photo"])]}
+        return self._send(self._place(fields), said, fields)
 
     def _upload(self, given: Upload) -> Fields:
+        if not given.data:
+            raise Wrong(400, "Bad Request: file must be non-empty")
         return {**self.keep(given.data), "file_name": given.name}
 
     def _send(self, where: Fields, content: Fields, fields: Fields) -> Fields:
@@ -372,6 +380,7 @@ class World:
             "waiting": [update["message"]["message_id"] for update in self.updates if update.get("message")],
             "calls": self.calls,
             "toasts": self.toasts,
+            "files": {name: base64.b64encode(data).decode() for name, data in self.files.items() if len(data) < SHOWN},
             "chats": list(self.chats.values()),
             "polling": self._poller is not None,
         }
