@@ -4,19 +4,21 @@ told, once. It never opens a place (`handoff` does)."""
 
 from __future__ import annotations
 
-from clew.engine import buttons, cards, showing, words
+from clew.engine import asks, cards, showing, words
 from clew.engine.core import Core
-from clew.engine.owing import owe, owe_line, unused
-from clew.model import Conversation, DeliveryKind, Inbound, Thread, ThreadStatus
+from clew.engine.owing import owe_line
+from clew.model import Conversation, Inbound, Thread, ThreadStatus
 from clew.store import Tx, bindings, turns
 
 
 def spoke(tx: Tx, core: Core, thread: Thread, inbound: Inbound) -> None:
     """Answers go to where they are asked, so nothing moves; only who drives does."""
     where, former = inbound.conversation, bindings.driver(tx, thread.id)
-    is_place = where.surface == core.desk or bindings.bound(tx, where) == thread.id
-    if former == where or not is_place:
+    is_bound = bindings.bound(tx, where) == thread.id
+    if not is_bound and where.surface != core.desk:
         return  # a reply to an old answer, quoted from elsewhere, takes nothing from anybody
+    if former == (where if is_bound else None):
+        return
     bindings.take_wheel(tx, where, thread.id)
     _tell(tx, core, thread, former, where, inbound.sender, f"{inbound.message_id}@{where}")
 
@@ -30,20 +32,10 @@ def move(tx: Tx, core: Core, thread: Thread, to: Conversation, by: str, name: st
     if running is not None:
         showing.move(tx, core, running, to)
     if thread.status is ThreadStatus.SUSPENDED:
-        _ask_again(tx, core, thread, to)
+        asks.move(tx, core, thread, to)
     if former != to:
         _tell(tx, core, thread, former, to, by, name)
     return former
-
-
-def _ask_again(tx: Tx, core: Core, thread: Thread, to: Conversation) -> None:
-    """What a suspended thread waits for can be answered where it is now."""
-    waiting = turns.queued(tx, thread.id)
-    turn = waiting[0] if waiting else turns.get(tx, thread.last_turn or "")
-    if turn is None or thread.suspended_by is None or not core.reaches(to):
-        return
-    pressed, id = buttons.ASKS.get(thread.suspended_by, ()), unused(tx, f"{turn.id}:{DeliveryKind.ASK}")
-    owe(tx, core, turn, DeliveryKind.ASK, to, thread.suspend_message or "", id=id, buttons=pressed)
 
 
 def _tell(
