@@ -28,6 +28,9 @@ class FeishuStage:
     def surface(self, clock: Clock, files: Path) -> Surface:
         return self._app.surface(files, clock)
 
+    async def listening(self) -> None:
+        return
+
     async def say(
         self,
         text: str,

@@ -27,6 +27,9 @@ class TelegramStage:
     def surface(self, clock: Clock, files: Path) -> Surface:
         return self._bot.surface(files, clock)
 
+    async def listening(self) -> None:
+        return
+
     async def say(
         self,
         text: str,

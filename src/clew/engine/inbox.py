@@ -4,6 +4,7 @@ was received. It starts nothing by itself: the commit wakes who has to act."""
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from clew import crash
@@ -20,6 +21,7 @@ from clew.engine.suspended import CLEW, answer_suspended, hold_backlog
 from clew.errors import ClewError
 from clew.model import (
     Accepted,
+    Conversation,
     Fate,
     Inbound,
     Origin,
@@ -31,6 +33,7 @@ from clew.model import (
 )
 from clew.store import Tx, bindings, deliveries, gates, inbox, places, threads, turns
 from clew.store.inbox import Arrival
+from clew.surfaces.base import Known
 from clew.text import clean
 
 _log = logging.getLogger(__name__)
@@ -60,6 +63,10 @@ class Admission:
             accepted = await self.core.store.write(lambda tx: write_fate(tx, self.core, inbound, broken))
         crash.point("inbox.accepted-not-acknowledged")
         return accepted
+
+    async def known(self, surface: str) -> Sequence[Known]:
+        last = await self.core.store.read(lambda tx: inbox.last_heard(tx, surface))
+        return [Known(Conversation(surface, address), message) for address, message in sorted(last.items())]
 
     def decide(self, tx: Tx, inbound: Inbound) -> Accepted:
         seen = repeated(tx, inbound)

@@ -6,6 +6,7 @@ A surface receives, sends, and names its conversations; it decides nothing. It t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -103,12 +104,24 @@ class Never(NotSent):
     """The platform refused it for good; the reason is for a person."""
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A conversation in which clew has a part."""
+
+    conversation: Conversation
+    last: str | None  # the newest message that was stored from there; None: none yet, so read it from its beginning
+
+
 class Inbox(Protocol):
     async def welcomes(self, inbound: Inbound) -> bool:
         """Whether its sender may speak there. Ask before fetching what hangs on it: a stranger's files cost nothing."""
 
     async def accept(self, inbound: Inbound) -> Accepted:
         """Committed when this returns. Same (conversation, message id): the first one's fate again."""
+
+    async def known(self, surface: str) -> Sequence[Known]:
+        """Where to read on after an absence, on a surface whose backlog is `history`: each conversation that is bound
+        or was heard."""
 
 
 class Surface(Protocol):

@@ -25,7 +25,7 @@ from clew.model import Accepted, Conversation, DeliveryKind, Fate, Inbound, Pers
 from clew.runtimes.scripted import FileLedger, ScriptedRuntime
 from clew.store import people
 from clew.store.migrate import open_store
-from clew.surfaces.base import Backlog, Inbox, Outgoing, Receipt, Surface, SurfaceCan, Units
+from clew.surfaces.base import Backlog, Inbox, Known, Outgoing, Receipt, Surface, SurfaceCan, Units
 
 PATIENCE = 60.0  # seconds that anything may take at most
 STOP = 2.0  # seconds in which a surface has to end
@@ -57,6 +57,9 @@ class Stage(Protocol):
     def surface(self, clock: Clock, files: Path) -> Surface:
         """As a daemon that starts would make it."""
 
+    async def listening(self) -> None:
+        """Until the surface that was made last listens. Asked where the platform does not keep what nobody hears."""
+
     async def say(
         self,
         text: str,
@@ -76,7 +79,7 @@ class Stage(Protocol):
         """What clew has said, oldest first, as soon as it is so."""
 
     async def is_acknowledged(self, message: str) -> bool:
-        """Whether the platform counts it as received."""
+        """Whether the platform counts it as received. Asked where the platform keeps the backlog, and only there."""
 
     async def acknowledged(self, message: str) -> None:
         """Until it does."""
@@ -106,6 +109,7 @@ class Overheard:
         self._changed = asyncio.Condition()
         self.came: list[Inbound] = []
         self.accepted: list[Accepted] = []
+        self.taken: list[str] = []  # the ids of what was accepted
 
     @property
     def name(self) -> str:
@@ -138,8 +142,13 @@ class Overheard:
             await self._hold.wait()
         accepted = await self._inbox.accept(inbound)
         self.accepted.append(accepted)
+        self.taken.append(inbound.message_id)
         await self._tell()
         return accepted
+
+    async def known(self, surface: str) -> Sequence[Known]:
+        assert self._inbox is not None
+        return await self._inbox.known(surface)
 
     async def until(self, so: Callable[[], object]) -> None:
         async with asyncio.timeout(PATIENCE), self._changed:
@@ -192,6 +201,8 @@ class Daemon:
         known = Person(self.surface.name, self._stage.person, "Ann", Role.DRIVER, 0, "the kit")
         await self._store.write(lambda tx: people.add(tx, known))
         self._working = asyncio.create_task(self.engine.run())
+        if self.surface.can.backlog is not Backlog.PLATFORM:
+            await self._stage.listening()
         return self
 
     async def __aexit__(
@@ -236,12 +247,22 @@ async def _working(stage: Stage, clew: Daemon) -> Sequence[Shown]:
     return await stage.seen(lambda shown: not clew.surface.can.edit or _with(shown, words.WORKING))
 
 
+async def _taken(stage: Stage, clew: Daemon, message: str) -> None:
+    """It is stored, and where the platform keeps the backlog, it knows."""
+    if clew.surface.can.backlog is Backlog.PLATFORM:
+        await stage.acknowledged(message)
+    else:
+        await clew.surface.until(lambda: message in clew.surface.taken)
+
+
 # Receiving
 
 
 async def commits_before_it_acknowledges(stage: Stage, folder: Path) -> None:
     hold = asyncio.Event()
     async with Daemon(stage, folder, hold=hold) as clew:
+        if clew.surface.can.backlog is not Backlog.PLATFORM:
+            return
         message = await stage.say("!text alpha")
         await clew.surface.until(lambda: clew.surface.came)
         assert not await stage.is_acknowledged(message), "it acknowledged what was not committed"
@@ -251,19 +272,26 @@ async def commits_before_it_acknowledges(stage: Stage, folder: Path) -> None:
 
 
 async def killed_before_the_commit_it_loses_nothing(stage: Stage, folder: Path) -> None:
+    """Not even the first message of a conversation, where the platform keeps it."""
+    can = stage.surface(SystemClock(), folder / "files").can
+    if can.backlog is Backlog.NONE:
+        return
+    before = ["omega"] if can.backlog is Backlog.HISTORY else []
+    for text in before:
+        async with Daemon(stage, folder) as clew:
+            await _taken(stage, clew, await stage.say(f"!text {text}"))
+            await answered(stage, text)
     async with Daemon(stage, folder, hold=asyncio.Event()) as clew:
-        if clew.surface.can.backlog is Backlog.NONE:
-            return
         await stage.say("!text alpha")
         await clew.surface.until(lambda: clew.surface.came)
     async with Daemon(stage, folder):
-        await answered(stage, "alpha")
+        await answered(stage, *before, "alpha")
 
 
 async def a_repeat_after_a_restart_runs_once(stage: Stage, folder: Path) -> None:
-    async with Daemon(stage, folder):
+    async with Daemon(stage, folder) as clew:
         message = await stage.say("!text alpha")
-        await stage.acknowledged(message)
+        await _taken(stage, clew, message)
         await answered(stage, "alpha")
     async with Daemon(stage, folder) as clew:
         await stage.repeat(message)
@@ -276,7 +304,7 @@ async def a_repeat_after_a_restart_runs_once(stage: Stage, folder: Path) -> None
 async def what_was_said_while_clew_was_down_is_answered(stage: Stage, folder: Path) -> None:
     async with Daemon(stage, folder) as clew:
         can = clew.surface.can
-        await stage.acknowledged(await stage.say("!text alpha"))
+        await _taken(stage, clew, await stage.say("!text alpha"))
         await answered(stage, "alpha")
     if can.backlog is Backlog.NONE:
         return
@@ -284,6 +312,26 @@ async def what_was_said_while_clew_was_down_is_answered(stage: Stage, folder: Pa
     await stage.say("!text gamma")
     async with Daemon(stage, folder):
         await answered(stage, "alpha", "beta", "gamma")
+
+
+async def every_conversation_is_read_on_from_where_it_was(stage: Stage, folder: Path) -> None:
+    """What is said while that is done comes after it: a kill in between must not leave a gap that nobody sees."""
+    async with Daemon(stage, folder) as clew:
+        if clew.surface.can.backlog is not Backlog.HISTORY:
+            return
+        await _taken(stage, clew, await stage.say("!text alpha"))
+        await _taken(stage, clew, await stage.say("hello", stranger=True))
+        await answered(stage, "alpha")
+    missed = [await stage.say("!text beta"), await stage.say("!text gamma")]
+    strange = await stage.say("hello?", stranger=True)
+    hold = asyncio.Event()
+    async with Daemon(stage, folder, hold=hold) as clew:
+        await clew.surface.until(lambda: clew.surface.came)
+        missed.append(await stage.say("!text delta"))
+        hold.set()
+        await clew.surface.until(lambda: strange in clew.surface.taken and missed[-1] in clew.surface.taken)
+        assert [id for id in clew.surface.taken if id in missed] == missed, "what was missed did not come first"
+        await answered(stage, "alpha", "beta", "gamma", "delta")
 
 
 async def messages_keep_their_order(stage: Stage, folder: Path) -> None:
@@ -308,7 +356,7 @@ async def strangers_are_refused_and_nothing_runs(stage: Stage, folder: Path) -> 
     async with Daemon(stage, folder) as clew:
         if not clew.surface.can.chat:
             return
-        await stage.acknowledged(await stage.say("!text alpha", stranger=True))
+        await _taken(stage, clew, await stage.say("!text alpha", stranger=True))
         await stage.say("!text beta")
         shown = await answered(stage, "beta")
         assert [accepted.fate for accepted in clew.surface.accepted] == [Fate.REFUSED, Fate.TURN]
@@ -427,8 +475,8 @@ async def after_a_cut_it_comes_back(stage: Stage, folder: Path) -> None:
 
 
 async def it_stops_at_once(stage: Stage, folder: Path) -> None:
-    async with Daemon(stage, folder):
-        await stage.acknowledged(await stage.say("!text alpha"))
+    async with Daemon(stage, folder) as clew:
+        await _taken(stage, clew, await stage.say("!text alpha"))
         await answered(stage, "alpha")
         began = asyncio.get_running_loop().time()
     took = asyncio.get_running_loop().time() - began
@@ -505,6 +553,7 @@ CHECKS: tuple[Check, ...] = (
     killed_before_the_commit_it_loses_nothing,
     a_repeat_after_a_restart_runs_once,
     what_was_said_while_clew_was_down_is_answered,
+    every_conversation_is_read_on_from_where_it_was,
     messages_keep_their_order,
     it_says_who_speaks,
     strangers_are_refused_and_nothing_runs,
