@@ -22,6 +22,7 @@ from clew.surfaces.feishu.api import BUSY, OpenApi, Refusal
 CARDS = "/open-apis/cardkit/v1/cards"
 PAUSE = 600.0  # seconds for which CardKit is left alone after it refused
 EPOCH = 1_767_225_600_000  # the numbers are tenths of a second since 2026: they grow over restarts, and fit in 31 bits
+AHEAD = 100  # by which the numbers of an earlier daemon may have run ahead of the clock
 MOST_KEPT = 500
 HEAD, SAID = "head", "said"
 
@@ -70,6 +71,7 @@ class Streaming:
         name = found.get("card_id")
         if isinstance(name, str) and name:
             self.sent(message, name)
+            self._cards[message].number = self._now() + AHEAD
         return message in self._cards
 
     async def rewrite(self, message: str, outgoing: Outgoing, thread: str | None) -> bool:
@@ -115,8 +117,11 @@ class Streaming:
         card.streams = False
 
     def _next(self, card: _Card) -> int:
-        card.number = max(card.number + 1, (self._clock.now() - EPOCH) // 100)
+        card.number = max(card.number + 1, self._now())
         return card.number
+
+    def _now(self) -> int:
+        return (self._clock.now() - EPOCH) // 100
 
     def _rest(self, error: Refusal | InDoubt) -> None:
         self._again_at = self._clock.monotonic() + PAUSE
