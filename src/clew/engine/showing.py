@@ -17,6 +17,7 @@ from clew.store.items import TEXT, Item
 from clew.surfaces.base import Never, NotSent, Outgoing, Receipt, Surface
 from clew.text import visible
 
+WRITTEN = 2000  # characters of the text that is being written
 LINES = 4  # of the newest steps
 LOOK = 2.0  # seconds between two looks whether a turn of the desk has moved to where it is shown
 WIDTH = 80  # characters of each
@@ -50,7 +51,19 @@ def _edits(core: Core, where: Conversation | None) -> Surface | None:
     return surface if surface is not None and surface.can.chat and surface.can.edit else None
 
 
-async def show(core: Core, turn: Turn, progress: Callable[[], Progress], changed: asyncio.Event) -> None:
+def streams(core: Core, turn: Turn) -> bool:
+    """Whether people see its text as it is being written."""
+    surface = _edits(core, turn.conversation)
+    return surface is not None and surface.can.stream
+
+
+def _newest(text: str) -> str:
+    return text if len(text) <= WRITTEN else f"… {text[-WRITTEN:]}"
+
+
+async def show(
+    core: Core, turn: Turn, progress: Callable[[], Progress], written: Callable[[], str], changed: asyncio.Event
+) -> None:
     """For as long as the turn runs, wherever it moves to."""
     began, last = core.clock.monotonic(), None
     first = _edits(core, turn.conversation)
@@ -61,14 +74,16 @@ async def show(core: Core, turn: Turn, progress: Callable[[], Progress], changed
         await core.clock.sleep(pause)
         receipt, text = await _placeholder(core, turn), working(progress(), core.clock.monotonic() - began)
         surface = _edits(core, receipt.conversation) if receipt else None
-        if receipt is None or surface is None or (receipt, text) == last:
+        if receipt is None or surface is None:
             continue
-        pause, name = surface.can.edit_every, f"{turn.id}:{DeliveryKind.PLACEHOLDER}"
+        live, pause = _newest(written()) if surface.can.stream else "", surface.can.edit_every
+        if (receipt, text, live) == last:
+            continue
+        name, where = f"{turn.id}:{DeliveryKind.PLACEHOLDER}", receipt.conversation
+        now = Outgoing(name, DeliveryKind.PLACEHOLDER, where, turn.thread, turn.id, text, live=live)
         try:
-            await surface.edit(
-                receipt, Outgoing(name, DeliveryKind.PLACEHOLDER, receipt.conversation, turn.thread, turn.id, text)
-            )
-            last = (receipt, text)
+            await surface.edit(receipt, now)
+            last = receipt, text, live
         except Never:  # it is not there any more
             return
         except NotSent as failure:
