@@ -15,7 +15,7 @@ from clew.engine.core import Core
 from clew.engine.ending import End, end_turn, requeue_steer
 from clew.engine.gates import close_gate, open_gate
 from clew.engine.giving import give_answers
-from clew.engine.progress import Progress, advance, gate_item, is_sign_of_life
+from clew.engine.progress import Progress, advance, cleaned, gate_item, is_sign_of_life
 from clew.engine.sessions import Sessions
 from clew.engine.showing import show
 from clew.errors import RuntimeLost, RuntimeTrouble
@@ -284,7 +284,7 @@ class _Work:
 
     def end(self, ended: TurnEnded) -> End:
         text = ended.text or ("" if ended.state is TurnState.COMPLETED else self.partial())
-        unwritten = tuple(map(_cleaned, self._unwritten()))
+        unwritten = tuple(map(cleaned, self._unwritten()))
         return End(ended.state, clean(text), ended.problem, self._progress.tokens, ended.messages, unwritten)
 
     def partial(self) -> str:
@@ -322,12 +322,12 @@ class _Work:
     async def _asked(self, event: GateOpened) -> None:
         """With what was said before it, so that nobody is asked about words that they cannot see."""
         item, told = self._progress.items[gate_item(event.ref)], event.ref in self.asked
-        said = list(map(_cleaned, self._unwritten()))
+        said = list(map(cleaned, self._unwritten()))
 
         def body(tx: Tx) -> None:
             for text in said:
                 items.put(tx, self.turn.id, text)
-            open_gate(tx, self._core, self.thread, self.turn, event, _cleaned(item), told=told)
+            open_gate(tx, self._core, self.thread, self.turn, event, cleaned(item), told=told)
 
         crash.point("gate.asked-not-stored")
         await self._core.write_down(body)
@@ -387,7 +387,7 @@ class _Work:
             return
 
         def body(tx: Tx) -> None:
-            for item in map(_cleaned, changed):
+            for item in map(cleaned, changed):
                 items.put(tx, self.turn.id, item)
             if told is not None:
                 data = {"item": told.item, "activity": told.kind, "phase": told.phase, "title": clean(told.title)}
@@ -432,7 +432,3 @@ async def _quietly(session: Session, turn: str) -> TurnRecord | None:
 
 def _problem(trouble: RuntimeTrouble) -> Problem:
     return Problem(trouble.code, trouble.message)
-
-
-def _cleaned(item: Item) -> Item:
-    return replace(item, title=clean(item.title), body=clean(item.body))

@@ -33,6 +33,31 @@ def insert(tx: Tx, turn: Turn) -> None:
     )
 
 
+def insert_ended(tx: Tx, turn: Turn) -> None:
+    """A turn that was over before clew heard of it."""
+    insert(tx, turn)
+    tx.run(
+        "UPDATE turns SET state = ?, runtime = ?, runtime_turn = ?, request_node = ?, node = ?, started_at = ?,"
+        " ended_at = ?, problem_code = ?, problem_message = ? WHERE id = ?",
+        turn.state,
+        turn.runtime,
+        turn.runtime_turn,
+        turn.request_node,
+        turn.node,
+        turn.started_at,
+        turn.ended_at,
+        turn.problem.code if turn.problem else None,
+        turn.problem.message if turn.problem else None,
+        turn.id,
+    )
+
+
+def known(tx: Tx, thread: str) -> frozenset[str]:
+    """Our ids and the runtime's of every turn that a thread has had."""
+    rows = tx.all("SELECT id, runtime_turn FROM turns WHERE thread = ?", thread)
+    return frozenset(name for row in rows for name in (row["id"], row["runtime_turn"]) if name)
+
+
 def get(tx: Tx, turn: str) -> Turn | None:
     return _maybe(tx.one(f"SELECT {_COLUMNS} FROM turns WHERE id = ?", turn))
 
