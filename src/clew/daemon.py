@@ -139,6 +139,7 @@ def build_engine(
         surfaces=parts.surfaces,
         workspace=settings.threads.workspace or _own_workspace(home),
         live=live,
+        files=home.files,
     )
 
 

@@ -8,6 +8,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from clew import crash
 from clew.engine import words
@@ -15,6 +16,8 @@ from clew.engine.core import Core
 from clew.engine.ending import End, end_turn, requeue_steer
 from clew.engine.gates import close_gate, open_gate
 from clew.engine.giving import give_answers
+from clew.engine.made import NOTHING_MADE, Made, gather
+from clew.engine.owing import owed_to
 from clew.engine.progress import Progress, advance, cleaned, gate_item, is_sign_of_life
 from clew.engine.sessions import Sessions
 from clew.engine.showing import show
@@ -94,7 +97,17 @@ class Runner:
         return await self._follow(work, session.attach(turn.id))
 
     async def end(self, turn: Turn, end: End) -> None:
-        await self._core.write_down(lambda tx: end_turn(tx, self._core, turn, end))
+        whole = replace(end, made=await self._made(turn, end))
+        await self._core.write_down(lambda tx: end_turn(tx, self._core, turn, whole))
+
+    async def _made(self, turn: Turn, end: End) -> Made:
+        """The files that its answer names, where they can be brought along."""
+        thread = await self._thread(turn)
+        largest, files = self._core.takes_files(owed_to(self._core, thread, turn)), self._core.files
+        if files is None or not largest or not (end.text or end.images):
+            return NOTHING_MADE
+        folder = files / f"made-{turn.id}"
+        return await asyncio.to_thread(gather, end.text, end.images, Path(thread.workspace), folder, largest)
 
     async def _thread(self, turn: Turn) -> Thread:
         thread = await self._core.store.read(lambda tx: threads.get(tx, turn.thread))
@@ -285,7 +298,8 @@ class _Work:
     def end(self, ended: TurnEnded) -> End:
         text = ended.text or ("" if ended.state is TurnState.COMPLETED else self.partial())
         unwritten = tuple(map(cleaned, self._unwritten()))
-        return End(ended.state, clean(text), ended.problem, self._progress.tokens, ended.messages, unwritten)
+        tokens, images = self._progress.tokens, self._progress.images
+        return End(ended.state, clean(text), ended.problem, tokens, ended.messages, unwritten, images)
 
     def partial(self) -> str:
         """The newest text that was shown, whole or not."""
@@ -403,7 +417,8 @@ class _Work:
 def of_record(record: TurnRecord) -> End:
     """The end of a turn as its runtime's record tells it."""
     state = TurnState.COMPLETED if record.state is RecordState.COMPLETED else TurnState.FAILED
-    return End(state, clean(record.text), record.problem, record.usage, record.messages)
+    images = tuple(done.image for done in record.activities if done.image is not None)
+    return End(state, clean(record.text), record.problem, record.usage, record.messages, images=images)
 
 
 async def _taken(session: Session, steer: Steer) -> bool:

@@ -24,12 +24,14 @@ from websockets.http11 import Request as Handshake
 from websockets.http11 import Response
 
 from clew.surfaces.feishu.frames import CONTROL, DATA, Frame, decode, encode
-from tests.surfaces.fakes.http import Answer, Cut, Request, Server
+from tests.surfaces.fakes.http import Answer, Cut, Request, Server, Upload
 
 BOT = "ou_clew"
+SHOWN = 1000  # bytes of a file that a test can look at
 LARGEST = 30 * 1024  # bytes of the content of a post or a card
 LARGEST_TEXT = 150 * 1024
 TABLES = 5
+FILE_TYPES = ("opus", "mp4", "pdf", "doc", "xls", "ppt", "stream")
 
 Fields = dict[str, Any]
 
@@ -165,10 +167,12 @@ class World:
 
     async def _serve(self, request: Request) -> Answer:
         work, parts = _route(request)
-        given = json.loads(request.body) if request.body else {}  # whatever it is called: it is always JSON
+        is_form = request.headers.get("content-type", "").startswith("multipart/")
+        given = request.fields() if is_form else json.loads(request.body or b"{}")  # else it is JSON, however called
         fields = {**request.query, **given, **{f"path{number}": part for number, part in enumerate(parts, 1)}}
         name = work.__name__.removeprefix("do_")
-        self.calls.append({"method": name, "fields": fields})
+        told = {field: value for field, value in fields.items() if not isinstance(value, Upload)}
+        self.calls.append({"method": name, "fields": told})
         await self.tell()
         if name not in ("token", "endpoint"):
             self._check(request.headers.get("authorization", ""))
@@ -259,11 +263,18 @@ class World:
         first = next((message for message in self.messages if uuid and message.get("uuid") == uuid), None)
         if first is not None:
             return _public(first)
-        _check_content(fields["msg_type"], fields["content"])
+        if fields["msg_type"] in ("image", "file"):
+            self._check_key(json.loads(fields["content"])[f"{fields['msg_type']}_key"])
+        else:
+            _check_content(fields["msg_type"], fields["content"])
         author = {"id": self.app, "id_type": "app_id", "sender_type": "app", "tenant_key": "k"}
         content = {"msg_type": fields["msg_type"], "content": fields["content"], "uuid": uuid, "edits": 0}
         topic = {"thread_id": f"omt_{uuid4().hex}"} if where.get("topics") and not hung else {}
         return _public(self.add({"chat_id": chat, "sender": author, **content, **hung, **topic}))
+
+    def _check_key(self, key: str) -> None:
+        if key not in self.files:
+            raise Wrong(230055, "The type of file upload does not match the type of message being sent.")
 
     async def do_patch(self, fields: Fields) -> Fields:
         message = self._message(fields["path1"])
@@ -293,6 +304,25 @@ class World:
         if fields["path2"] not in self.files or fields.get("type") not in ("image", "file"):
             raise Wrong(234003, "File not in msg.")
         return self.files[fields["path2"]]
+
+    async def do_image(self, fields: Fields) -> Fields:
+        if fields["image_type"] != "message":
+            raise Wrong(234001, "Invalid request param.")
+        return {"data": {"image_key": self._keep("img", fields["image"], 10 << 20)}}
+
+    async def do_file(self, fields: Fields) -> Fields:
+        if fields["file_type"] not in FILE_TYPES or not fields["file_name"]:
+            raise Wrong(234001, "Invalid request param.")
+        return {"data": {"file_key": self._keep("file", fields["file"], 30 << 20)}}
+
+    def _keep(self, kind: str, given: Upload, largest: int) -> str:
+        if not given.data:
+            raise Wrong(234010, "File's size can't be 0.")
+        if len(given.data) > largest:
+            raise Wrong(234006, "The file size exceed the max value.")
+        key = f"{kind}_{uuid4().hex}"
+        self.files[key] = given.data
+        return key
 
     def _message(self, id: str) -> Fields:
         message = next((message for message in self.messages if message["message_id"] == id), None)
@@ -328,6 +358,9 @@ class World:
         content = json.dumps(given["content"], ensure_ascii=False)
         body = {"msg_type": given["kind"], "content": content, "sender": author}
         message = self.add({"chat_id": given["chat"], **body, **given.get("more", {})})
+        for root in self.messages:  # what a thread begins with is in it
+            if message.get("thread_id") and root["message_id"] == message.get("root_id"):
+                root.setdefault("thread_id", message["thread_id"])
         heard = {name: value for name, value in message.items() if name not in ("sender", "msg_type")}
         heard |= {"message_type": given["kind"], "chat_type": chat["type"]}
         sender = {"sender_id": {"open_id": given["user"], "union_id": "on_x"}, "sender_type": author["sender_type"]}
@@ -404,6 +437,7 @@ class World:
             "lines": len(self.lines),
             "tokens": len(self.tokens),
             "pings": self.pings,
+            "files": {key: base64.b64encode(data).decode() for key, data in self.files.items() if len(data) < SHOWN},
         }
 
 
@@ -417,6 +451,8 @@ ROUTES: list[tuple[str, str, Work]] = [
     ("POST", _MESSAGES, World.do_send),
     ("GET", _MESSAGES, World.do_list),
     ("POST", f"{_MESSAGES}/([^/]+)/reply", World.do_reply),
+    ("POST", "/open-apis/im/v1/images", World.do_image),
+    ("POST", "/open-apis/im/v1/files", World.do_file),
     ("GET", f"{_MESSAGES}/([^/]+)/resources/([^/]+)", World.do_resource),
     ("PATCH", f"{_MESSAGES}/([^/]+)", World.do_patch),
     ("PUT", f"{_MESSAGES}/([^/]+)", World.do_put),

@@ -12,7 +12,8 @@ from urllib.parse import quote
 from clew.clock import Clock
 from clew.config import FeishuConfig
 from clew.errors import BadInput
-from clew.model import Conversation, DeliveryKind
+from clew.kept import LARGEST
+from clew.model import Attachment, Conversation, DeliveryKind
 from clew.surfaces.base import (
     Backlog,
     Down,
@@ -27,7 +28,8 @@ from clew.surfaces.base import (
     Units,
 )
 from clew.surfaces.feishu import markup
-from clew.surfaces.feishu.api import REFUSED, STALE, OpenApi, Refusal
+from clew.surfaces.feishu.api import NOT_ALLOWED, REFUSED, STALE, OpenApi, Refusal
+from clew.surfaces.feishu.files import uploaded
 from clew.surfaces.feishu.places import NAME, Place, place
 from clew.surfaces.feishu.receiving import Receiver
 
@@ -41,7 +43,6 @@ OPENED = "Reply here, in this thread."
 _CARDS = frozenset({DeliveryKind.PLACEHOLDER, DeliveryKind.ASK, DeliveryKind.REDRAW})  # what is rewritten later
 _CONTENT = frozenset({230001, 230025, 230099, 11310})  # refusals of how it looks, not of what it is
 _GONE = frozenset({230011, 230110})  # the message was taken back or deleted
-_NOT_ALLOWED = frozenset({99991672, 99991679, 230027})
 _ON_ITS_WAY = 230049  # the same key is being sent just now
 
 T = TypeVar("T")
@@ -58,6 +59,7 @@ class FeishuSurface:
         threads=True,
         max_length=LONGEST,
         units=Units.BYTES,
+        files=LARGEST,
         idempotency_window=3600,
         backlog=Backlog.PLATFORM,
     )
@@ -85,8 +87,10 @@ class FeishuSurface:
 
     async def send(self, outgoing: Outgoing) -> Receipt:
         """As it should look; if the platform should not like that, as plain text."""
-        where, uuid = _place(outgoing.conversation), hashlib.sha256(outgoing.id.encode()).hexdigest()[:40]
+        where, uuid = _place(outgoing.conversation), _key(outgoing.id)
         try:
+            if outgoing.file is not None:
+                return await self._hand_over(where, outgoing, outgoing.file)
             try:
                 sent = await self._say(where, {**_look(outgoing, where), "uuid": uuid})
             except Refusal as refusal:
@@ -96,6 +100,15 @@ class FeishuSurface:
                 sent = await self._say(where, {**text, "uuid": uuid})
         except Refusal as refusal:
             raise _judged(refusal) from refusal
+        return Receipt(where.conversation, _message_id(sent))
+
+    async def _hand_over(self, where: Place, outgoing: Outgoing, file: Attachment) -> Receipt:
+        """Uploaded first, then a message that names it. Small print is a message of its own there."""
+        look = await uploaded(self._api, file)
+        sent = await self._say(where, {**look, "uuid": _key(outgoing.id)})
+        if outgoing.note:
+            note = {"msg_type": "text", "content": markup.plain(outgoing.note)}
+            await self._say(where, {**note, "uuid": _key(f"{outgoing.id}:note")})
         return Receipt(where.conversation, _message_id(sent))
 
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
@@ -178,6 +191,10 @@ class FeishuSurface:
             await self._clock.sleep(at - now)
 
 
+def _key(id: str) -> str:
+    return hashlib.sha256(id.encode()).hexdigest()[:40]
+
+
 def _remember(kept: OrderedDict[str, T], name: str, value: T) -> None:
     kept[name] = value
     kept.move_to_end(name)
@@ -215,6 +232,6 @@ def _judged(refusal: Refusal) -> NotSent:
         return InDoubt(words, refusal.retry_after or 1.0)
     if refusal.code in STALE:
         return Down(REFUSED)
-    if refusal.code in _NOT_ALLOWED:
+    if refusal.code in NOT_ALLOWED:
         return Down(f"{words}; give the app that permission, and publish a version of it")
     return Never(words)
