@@ -162,6 +162,7 @@ async def test_codex_itself_refuses_where_nothing_can_be_seen_from_outside(
         await desk.adopt(session)
 
 
+@pytest.mark.heavy
 async def test_what_is_done_outside_meanwhile_is_noticed_and_taken_in(desk: Desk, late: LateClock) -> None:
     session = await desk.left("!text one")
     thread = (await desk.adopt(session)).id
@@ -190,6 +191,7 @@ async def test_what_is_done_outside_meanwhile_is_noticed_and_taken_in(desk: Desk
     ]
 
 
+@pytest.mark.heavy
 async def test_it_is_let_go_two_minutes_after_a_turn_and_a_plain_codex_goes_on(desk: Desk, late: LateClock) -> None:
     session = await desk.left("!text one")
     thread = (await desk.adopt(session)).id
@@ -206,6 +208,7 @@ async def test_it_is_let_go_two_minutes_after_a_turn_and_a_plain_codex_goes_on(d
     ]
 
 
+@pytest.mark.heavy
 async def test_release_lets_it_go_at_once_and_names_the_command(desk: Desk, model: ScriptedModel) -> None:
     session = await desk.left("!text one")
     thread = (await desk.adopt(session)).id
