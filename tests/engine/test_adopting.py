@@ -15,7 +15,8 @@ from clew.engine.adopting import Wanted
 from clew.errors import BadInput, NotFound, Refused, RuntimeHeld
 from clew.events import Activity, ActivityKind, Phase, TextDone, TurnEnded
 from clew.model import Problem, Said, TurnState
-from clew.runtimes.base import Continuity, Outside, Past, Seat, Session
+from clew.runtimes.base import Continuity, Seat, Session
+from clew.runtimes.lender import Outside, PastTurn
 from clew.runtimes.scripted import FileLedger, ScriptedRuntime
 from clew.store import audit
 from tests.rig import Rig
@@ -32,7 +33,7 @@ class Shared(ScriptedRuntime):
         super().__init__(SystemClock(), FileLedger(folder / "shared"))
         self.can = replace(self.can, adopt=True)
         self.sessions: list[Outside] = []
-        self.done: dict[str, list[Past]] = {}
+        self.done: dict[str, list[PastTurn]] = {}
         self.used_by: dict[str, str] = {}
         self.seats: list[Seat] = []
         self.is_guarded = False  # refuses as a runtime does where nothing can be seen from outside
@@ -47,7 +48,7 @@ class Shared(ScriptedRuntime):
             if not folders or each.workspace in folders:
                 yield each
 
-    async def past(self, continuity: Continuity, after: str | None = None) -> list[Past]:
+    async def past(self, continuity: Continuity, after: str | None = None) -> list[PastTurn]:
         names = [each.runtime_turn for each in self.done[continuity.data]]
         return self.done[continuity.data][names.index(after) + 1 if after in names else 0 :]
 
@@ -55,9 +56,6 @@ class Shared(ScriptedRuntime):
         return (
             {} if self.is_guarded else {each: self.used_by[each.data] for each in sessions if each.data in self.used_by}
         )
-
-    def name_of(self, continuity: Continuity) -> str:
-        return continuity.data
 
     def way_back(self, continuity: Continuity) -> str:
         return f"shared resume {continuity.data}"
@@ -69,13 +67,13 @@ class Shared(ScriptedRuntime):
         return await super().open(seat)
 
 
-def past(name: str, text: str, *, ended: bool = True) -> Past:
+def past(name: str, text: str, *, ended: bool = True) -> PastTurn:
     events = (
         Activity(f"{name}-a", ActivityKind.COMMAND, Phase.DONE, "ls", "a\n"),
         TextDone(f"{name}-t", f"re: {text}"),
     )
     end = TurnEnded(TurnState.COMPLETED if ended else TurnState.INTERRUPTED, f"re: {text}", messages=frozenset({name}))
-    return Past(name, (Said(name, "you", text),), events, end, AT, AT + 5 if ended else None)
+    return PastTurn(name, (Said(name, "you", text),), events, end, AT, AT + 5 if ended else None)
 
 
 class Place:

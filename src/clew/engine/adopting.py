@@ -15,7 +15,8 @@ from clew.engine.lending import Lending
 from clew.engine.taking_in import finished, take_in
 from clew.errors import BadInput, NotFound, Refused, RuntimeHeld
 from clew.model import Thread
-from clew.runtimes.base import Continuity, ForkPoint, Lender, Outside, Past, Seat
+from clew.runtimes.base import Continuity, ForkPoint, Seat
+from clew.runtimes.lender import Lender, Outside, PastTurn
 from clew.store import Tx, adoptions, bindings, turns
 from clew.store.adoptions import Adoption
 from clew.text import clean
@@ -89,7 +90,7 @@ class Adopting:
         finally:
             await session.close()
 
-    def _adopt(self, tx: Tx, opening: life.Opening, found: Outside, past: Sequence[Past]) -> str:
+    def _adopt(self, tx: Tx, opening: life.Opening, found: Outside, past: Sequence[PastTurn]) -> str:
         if (owner := adoptions.owners(tx, opening.runtime or "").get(found.continuity)) is not None:
             raise Refused(
                 f"The session {found.id} became thread {owner} meanwhile; `clew chat {owner}` goes on with it."
@@ -100,14 +101,14 @@ class Adopting:
         adoptions.insert(tx, Adoption(thread.id, thread.runtime, found.id, newest, thread.created_at))
         return thread.id
 
-    def _copy(self, tx: Tx, opening: life.Opening, found: Outside, past: Sequence[Past]) -> str:
+    def _copy(self, tx: Tx, opening: life.Opening, found: Outside, past: Sequence[PastTurn]) -> str:
         """A thread of clew's own. The runtime makes its copy at the first turn, from where the history ends."""
         thread = self._open(tx, opening, past)
         point = ForkPoint(found.continuity, past[-1].runtime_turn if past else None)
         bindings.keep_fork_point(tx, thread.id, thread.runtime, point)
         return thread.id
 
-    def _open(self, tx: Tx, opening: life.Opening, past: Sequence[Past]) -> Thread:
+    def _open(self, tx: Tx, opening: life.Opening, past: Sequence[PastTurn]) -> Thread:
         opened = reading.known(tx, life.open_thread(tx, self._core, opening).id)
         take_in(tx, self._core, opened, past)
         return opened

@@ -13,7 +13,8 @@ from clew.engine.sessions import Sessions
 from clew.engine.taking_in import finished, take_in
 from clew.errors import RuntimeHeld, RuntimeTrouble
 from clew.model import Thread, ThreadStatus
-from clew.runtimes.base import Continuity, HealthState, Lender, Past, Runtime, Seat, Session
+from clew.runtimes.base import Continuity, HealthState, Runtime, Seat, Session
+from clew.runtimes.lender import Lender, PastTurn
 from clew.store import Entry, Tx, adoptions, bindings, threads, turns
 from clew.store.adoptions import Adoption
 
@@ -137,7 +138,7 @@ class Lending:
             if ended:
                 await self._core.write_down(lambda tx: self._take_in(tx, thread, ended))
 
-    def _take_in(self, tx: Tx, thread: str, past: Sequence[Past]) -> None:
+    def _take_in(self, tx: Tx, thread: str, past: Sequence[PastTurn]) -> None:
         row = threads.get(tx, thread)
         assert row is not None, thread
         new = take_in(tx, self._core, row, past)

@@ -103,7 +103,9 @@ class Sessions:
 
         def read(tx: Tx) -> Seat:
             continuity, fork = bindings.continuity(tx, thread.id, thread.runtime)
-            return Seat(thread.id, thread.workspace, continuity, fork, thread.model, thread.effort, thread.policy, lent)
+            return Seat(
+                thread.id, thread.workspace, continuity, fork, thread.model, thread.effort, thread.policy, lent=lent
+            )
 
         lent = self.lent is not None and self.lent.has(thread.id)
         seat = await self._core.store.read(read)

@@ -12,18 +12,18 @@ from clew.engine.ending import deeds
 from clew.engine.owing import owe_final
 from clew.engine.progress import Progress, advance, cleaned
 from clew.model import Origin, Problem, Said, Thread, Turn
-from clew.runtimes.base import Past
+from clew.runtimes.lender import PastTurn
 from clew.store import Tx, nodes, threads, turns
 from clew.text import clean
 
 
-def finished(past: Sequence[Past]) -> list[Past]:
+def finished(past: Sequence[PastTurn]) -> list[PastTurn]:
     """Without what may still run in another program."""
     ended = [number for number, turn in enumerate(past, 1) if turn.ended_at is not None]
     return list(past[: ended[-1]]) if ended else []
 
 
-def take_in(tx: Tx, core: Core, thread: Thread, past: Sequence[Past]) -> int:
+def take_in(tx: Tx, core: Core, thread: Thread, past: Sequence[PastTurn]) -> int:
     """How many of these turns were new."""
     known = turns.known(tx, thread.id)
     new = [turn for turn in past if turn.runtime_turn not in known and not turn.end.messages & known]
@@ -37,7 +37,7 @@ def take_in(tx: Tx, core: Core, thread: Thread, past: Sequence[Past]) -> int:
     return len(new)
 
 
-def _take_in(tx: Tx, core: Core, thread: Thread, head: str | None, past: Past) -> Turn:
+def _take_in(tx: Tx, core: Core, thread: Thread, head: str | None, past: PastTurn) -> Turn:
     began = past.began_at or core.clock.now()
     ended = past.ended_at or began
     said = tuple(Said(each.id, each.author, clean(each.text)) for each in past.said)

@@ -6,13 +6,13 @@ no vendor: the engine sees events, records and continuity, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
 from clew.asking import Answer, Policy
-from clew.events import Activity, Event, TurnEnded
+from clew.events import Activity, Event
 from clew.model import Problem, Said, Usage
 
 
@@ -40,7 +40,7 @@ class RuntimeCan:
     images: bool = False
     questions: bool = False
     outlives: bool = False  # goes on working when the daemon dies
-    adopt: bool = False  # its sessions can be begun outside clew and taken over: it is a `Lender`
+    adopt: bool = False  # its sessions can be begun outside clew and taken over: it is a `runtimes.lender.Lender`
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,19 @@ class ForkPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Past:
+    """Something that was said in a thread, by a person or by an agent."""
+
+    author: str
+    text: str
+    by_agent: bool = False
+
+
+async def nothing_before() -> tuple[Past, ...]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
 class Seat:
     """Where a session sits: the thread, its folder, and what the runtime needs to come back to it."""
 
@@ -69,6 +82,7 @@ class Seat:
     model: str | None = None
     effort: str | None = None
     policy: Policy = Policy.CAREFUL
+    history: Callable[[], Awaitable[tuple[Past, ...]]] = nothing_before  # before the turn that is to come, oldest first
     lent: bool = False  # other programs use the session too: it is never begun anew, and once closed it is theirs
 
 
@@ -146,47 +160,3 @@ class Runtime(Protocol):
 
     async def close(self) -> None:
         """End every child and descendant; sessions still open raise RuntimeLost."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outside:
-    """A session of a runtime that was begun outside clew."""
-
-    id: str  # the runtime's own
-    continuity: Continuity
-    title: str
-    workspace: str
-    source: str  # what it was begun with, in the runtime's words
-    created_at: int
-    updated_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Past:
-    """A turn as a runtime's record tells it, whoever asked for it."""
-
-    runtime_turn: str
-    said: tuple[Said, ...]  # what it was asked, and what was said into it
-    events: tuple[Event, ...]  # what it wrote and did, in order
-    end: TurnEnded
-    began_at: int | None
-    ended_at: int | None  # None: it has no end of its own; it may still run in another program
-
-
-class Lender(Protocol):
-    """A runtime whose sessions people also use without clew. `RuntimeCan.adopt` says that it is one."""
-
-    def outside(self, folders: Sequence[str] = ()) -> AsyncIterator[Outside]:
-        """Its sessions in these folders, else in all of them, newest first; clew's own too."""
-
-    async def past(self, continuity: Continuity, after: str | None = None) -> list[Past]:
-        """What was said and done in a session, oldest first, after that turn. It takes hold of nothing."""
-
-    async def holders(self, sessions: Collection[Continuity]) -> Mapping[Continuity, str]:
-        """Which of these are open in a program now, and in which, in words. Where that cannot be known: none."""
-
-    def name_of(self, continuity: Continuity) -> str:
-        """The session's id, as the runtime's own program knows it."""
-
-    def way_back(self, continuity: Continuity) -> str:
-        """The command that goes on with the session without clew."""

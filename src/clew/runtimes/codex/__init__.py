@@ -10,11 +10,12 @@ from clew.clock import Clock
 from clew.config import CodexConfig
 from clew.errors import RuntimeTrouble
 from clew.processes import Marks
-from clew.runtimes.base import Continuity, Health, Outside, Past, RuntimeCan, Seat
+from clew.runtimes.base import Continuity, Health, RuntimeCan, Seat
 from clew.runtimes.codex import outside
 from clew.runtimes.codex.server import Server
 from clew.runtimes.codex.session import CodexSession
 from clew.runtimes.codex.threads import Position
+from clew.runtimes.lender import Outside, PastTurn
 
 __all__ = ["CodexRuntime"]
 
@@ -50,22 +51,17 @@ class CodexRuntime:
         async for each in outside.every(connection, folders):
             yield each
 
-    async def past(self, continuity: Continuity, after: str | None = None) -> list[Past]:
-        return await outside.past(await self._server.connect(), self.name_of(continuity), after)
+    async def past(self, continuity: Continuity, after: str | None = None) -> list[PastTurn]:
+        return await outside.past(await self._server.connect(), _name(continuity), after)
 
     async def holders(self, sessions: Collection[Continuity]) -> Mapping[Continuity, str]:
-        names = {self.name_of(each): each for each in sessions}
+        names = {_name(each): each for each in sessions}
         found = await asyncio.to_thread(outside.holders, names)
         return {names[name]: who for name, who in found.items()}
 
-    def name_of(self, continuity: Continuity) -> str:
-        if (position := Position.read(continuity)) is None:
-            raise RuntimeTrouble(f"clew cannot read which Codex thread {continuity.data!r} is.")
-        return position.thread
-
     def way_back(self, continuity: Continuity) -> str:
         program = "clew codex" if self._config.home or self._config.command else "codex"
-        return f"{program} resume {self.name_of(continuity)}"
+        return f"{program} resume {_name(continuity)}"
 
     async def _open_lent(self, seat: Seat) -> CodexSession:
         server = self._new_server()
@@ -85,3 +81,9 @@ class CodexRuntime:
 
     def _new_server(self) -> Server:
         return Server(self._config, self._clock, self._marks)
+
+
+def _name(continuity: Continuity) -> str:
+    if (position := Position.read(continuity)) is None:
+        raise RuntimeTrouble(f"clew cannot read which Codex thread {continuity.data!r} is.")
+    return position.thread

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from clew.events import Event, Notice, NoticeKind, Phase, TextDone, TurnEnded
 from clew.model import Said, TurnState
-from clew.runtimes.base import Outside, Past
 from clew.runtimes.codex import record, trouble, wire
 from clew.runtimes.codex.connection import Connection
 from clew.runtimes.codex.items import SILENT, activity
 from clew.runtimes.codex.threads import Position
 from clew.runtimes.codex.translate import COMPACTED, STATES, final_text
 from clew.runtimes.jsonrpc import RpcError
+from clew.runtimes.lender import Outside, PastTurn
 
 log = logging.getLogger(__name__)
 
@@ -65,9 +65,9 @@ def _outside(listed: wire.Listed) -> Outside:
     )
 
 
-async def past(connection: Connection, thread: str, after: str | None) -> list[Past]:
+async def past(connection: Connection, thread: str, after: str | None) -> list[PastTurn]:
     """Oldest first. A turn that runs in another program looks like one that was cut off there."""
-    found: list[Past] = []
+    found: list[PastTurn] = []
     try:
         async for turn in record.turns(connection, thread):
             if turn.id == after:
@@ -78,11 +78,11 @@ async def past(connection: Connection, thread: str, after: str | None) -> list[P
     return found[::-1]
 
 
-def as_past(turn: wire.Turn) -> Past:
+def as_past(turn: wire.Turn) -> PastTurn:
     items = [wire.read_item(raw) for raw in turn.items]
     state = STATES.get(turn.status, TurnState.INTERRUPTED)
     told = record.as_record(turn)
-    return Past(
+    return PastTurn(
         runtime_turn=turn.id,
         said=tuple(Said(item.client_id or item.id, PERSON, _words(item)) for item in items if item.type == _SAID),
         events=tuple(event for item in items if (event := _event(item)) is not None),
