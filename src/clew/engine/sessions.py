@@ -103,9 +103,8 @@ class Sessions:
 
         def read(tx: Tx) -> Seat:
             continuity, fork = bindings.continuity(tx, thread.id, thread.runtime)
-            return Seat(
-                thread.id, thread.workspace, continuity, fork, thread.model, thread.effort, thread.policy, lent=lent
-            )
+            chosen = thread.model, thread.effort, thread.policy
+            return Seat(thread.id, thread.workspace, continuity, fork, *chosen, lent=lent)
 
         lent = self.lent is not None and self.lent.has(thread.id)
         seat = await self._core.store.read(read)
