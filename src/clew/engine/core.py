@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from clew.asking import Answer, Policy
 from clew.clock import Clock
-from clew.config import Config
+from clew.config import Config, section
 from clew.engine.live import Live
 from clew.errors import BadInput, StoreError
 from clew.model import Conversation
@@ -64,7 +64,7 @@ class Core:
 
     def allowed(self, surface: str) -> tuple[str, ...]:
         """Who may speak there because the config says so."""
-        return tuple(getattr(getattr(self.config.surfaces, surface, None), "allow", ()))
+        return tuple(getattr(section(self.config.surfaces, surface), "allow", ()))
 
     @property
     def default_policy(self) -> Policy:

@@ -168,7 +168,7 @@ class Outbox:
         """It may have arrived already."""
         age = (self._core.clock.now() - (delivery.first_sent_at or 0)) / 1000
         if 0 <= age < surface.can.idempotency_window:
-            return await _bring(outgoing, surface)
+            return await _bring(replace(outgoing, again=True), surface)
         if surface.can.read_back:
             return await surface.find(outgoing) or await _bring(outgoing, surface)
         placeholder = await self._placeholder(delivery)

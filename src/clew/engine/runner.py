@@ -20,7 +20,7 @@ from clew.engine.made import NOTHING_MADE, Made, gather
 from clew.engine.owing import owed_to
 from clew.engine.progress import Progress, advance, cleaned, gate_item, is_sign_of_life
 from clew.engine.sessions import Sessions
-from clew.engine.showing import show
+from clew.engine.showing import show, streams
 from clew.errors import RuntimeLost, RuntimeTrouble
 from clew.events import (
     Activity,
@@ -147,7 +147,7 @@ class Runner:
 
     async def _consume(self, work: _Work, events: AsyncIterator[Event]) -> TurnEnded:
         """And show it for so long: once it is over the placeholder may become the answer."""
-        shown = asyncio.create_task(show(self._core, work.turn, lambda: work.progress, work.moved))
+        shown = asyncio.create_task(show(self._core, work.turn, lambda: work.progress, work.partial, work.moved))
         try:
             return await work.consume(events)
         finally:
@@ -251,6 +251,7 @@ class _Work:
         self._unsaved: set[str] = set()
         self._grown = asyncio.Event()
         self.moved = asyncio.Event()  # what can be seen from afar has changed
+        self._streams = streams(core, turn)
         self._patience: asyncio.Timeout | None = None
         self.hurried = False
         self.asked: set[str] = set()  # references of gates that the runtime has told us about
@@ -314,6 +315,8 @@ class _Work:
             case TextDelta(item, offset, text):
                 self._core.live.text(self.thread.id, self.turn.id, item, offset, text)
                 self._due(item)
+                if self._streams:
+                    self.moved.set()
                 crash.point("turn.text-not-stored")
             case TextDone(item, text, cut):
                 self._core.live.text_done(self.thread.id, self.turn.id, item, text, cut=cut)
