@@ -113,6 +113,7 @@ class Rig:
             runtimes={"scripted": runtime or self.scripted},
             surfaces={"room": self.room} if surfaces is None else surfaces,
             workspace=str(folder),
+            files=folder / "files",
         )
         self._task: asyncio.Task[None] | None = None
         self._dead = False

@@ -26,6 +26,7 @@ from clew.config_rules import (
     Name,
     Named,
     Place,
+    Plugged,
     Port,
     Seconds,
     Secret,
@@ -103,10 +104,14 @@ class ScriptedConfig:
     folder: Place | None = None  # where its record lives; else $CLEW_HOME/scripted
 
 
+Foreign = Mapping[str, Any]  # the settings of plugins, by their names
+
+
 @dataclass(frozen=True, slots=True)
 class RuntimesConfig:
     codex: CodexConfig = field(default_factory=CodexConfig)
     scripted: ScriptedConfig = field(default_factory=ScriptedConfig)
+    others: Annotated[Foreign, Plugged("clew.runtimes")] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +155,7 @@ class SurfacesConfig:
     feishu: FeishuConfig = field(default_factory=FeishuConfig)
     telegram: TelegramConfig = field(default_factory=TelegramConfig)
     webhook: Mapping[Name, WebhookConfig] = field(default_factory=lambda: MappingProxyType({}))
+    others: Annotated[Foreign, Plugged("clew.surfaces")] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +173,26 @@ class Config:
     def secrets(self) -> frozenset[str]:
         """Every secret value in it, so that the log can redact them."""
         return frozenset(_secrets(self))
+
+
+def section(table: RuntimesConfig | SurfacesConfig, name: str) -> Any:
+    """The settings of one runtime or surface; None where it is a plugin that has none here."""
+    return getattr(table, name) if name in own_names(type(table)) else table.others.get(name)
+
+
+def own_names(kind: type[DataclassInstance]) -> list[str]:
+    """What a table has in it, without what plugins bring."""
+    return [name for name, hint in get_type_hints(kind, include_extras=True).items() if plugged(hint) is None]
+
+
+def plugged(hint: Any) -> str | None:
+    """The group of plugins whose tables these are."""
+    return next((rule.group for rule in split(hint)[1] if isinstance(rule, Plugged)), None)
+
+
+def group_in(kind: type[DataclassInstance]) -> str | None:
+    """The group of plugins that have tables of their own in this one."""
+    return next(filter(None, map(plugged, get_type_hints(kind, include_extras=True).values())), None)
 
 
 def load(path: Path) -> Config:
@@ -223,15 +249,32 @@ class _Wrong(Exception):
 def _table(kind: type[T], data: object, at: tuple[str, ...]) -> T:
     if not isinstance(data, dict):
         raise _Wrong(at, f"must be a table, not {_called(data)}")
-    known = {each.name: each for each in fields(kind)}
-    for key in data:
-        if key not in known:
-            raise _Wrong((*at, key), f"is not a setting{suggestion(key, known)}")
+    hints = get_type_hints(kind, include_extras=True)
+    known = {each.name: each for each in fields(kind) if plugged(hints[each.name]) is None}
+    foreign = _foreign(group_in(kind), {key: value for key, value in data.items() if key not in known}, known, at)
     for key, each in known.items():
         if key not in data and each.default is MISSING and each.default_factory is MISSING:
             raise _Wrong(at, f"needs `{key}`")
-    hints = get_type_hints(kind, include_extras=True)
-    return kind(**{key: _value(hints[key], value, (*at, key)) for key, value in data.items()})
+    own = {key: _value(hints[key], data[key], (*at, key)) for key in data if key in known}
+    return kind(**own, **({"others": foreign} if foreign else {}))
+
+
+def _foreign(group: str | None, data: Mapping[str, Any], known: Iterable[str], at: tuple[str, ...]) -> Foreign:
+    """The tables of plugins, by what each says of its own. One that cannot be loaded is told of elsewhere."""
+    if not data:
+        return {}
+    from clew import plugins  # looks at what is installed, which only a file with such tables needs
+
+    found = {}
+    for key, value in data.items():
+        kind = plugins.settings_of(group, key) if group is not None and key in plugins.names(group) else None
+        if kind is None:
+            raise _Wrong((*at, key), f"is not a setting{suggestion(key, known)}")
+        if isinstance(kind, str):
+            raise _Wrong((*at, key), f"cannot have settings: {kind}")
+        if not isinstance(kind, plugins.PluginTrouble):
+            found[key] = _table(kind, value, (*at, key))
+    return MappingProxyType(found)
 
 
 def _value(hint: Any, value: object, at: tuple[str, ...]) -> Any:
@@ -266,7 +309,7 @@ def _plain(kind: type, value: object, at: tuple[str, ...]) -> Any:
     if kind is float and type(value) is int:
         value = float(value)
     if type(value) is not kind:
-        raise _Wrong(at, f"must be {_KINDS[kind]}, not {_called(value)}")
+        raise _Wrong(at, f"must be {_KINDS.get(kind, f'a {kind}')}, not {_called(value)}")
     if isinstance(value, float) and not isfinite(value):
         raise _Wrong(at, "must be a finite number")
     if isinstance(value, str) and not value.strip():

@@ -84,6 +84,13 @@ class Hidden:
     """A secret: never shown in an error, redacted in the log."""
 
 
+@dataclass(frozen=True, slots=True)
+class Plugged:
+    """Tables of plugins of this group, by their names; each plugin says what is in its own."""
+
+    group: str
+
+
 Place = Annotated[str, Expanded()]
 Secret = Annotated[str, Hidden()]
 Variable = Annotated[str, Named()]

@@ -76,6 +76,7 @@ class Activity:
     outcome: Outcome | None = None
     exit_code: int | None = None
     folder: str | None = None
+    image: str | None = None  # the path of a picture that it made
 
 
 @dataclass(frozen=True, slots=True)

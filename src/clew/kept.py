@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 LONGEST = 150  # bytes of a name
 LARGEST = 20 << 20  # bytes of one file
+BEGINNINGS = {  # of images: what calls itself one has to look like one
+    "image/gif": (b"GIF87a", b"GIF89a"),
+    "image/jpeg": (b"\xff\xd8\xff",),
+    "image/png": (b"\x89PNG\r\n\x1a\n",),
+    "image/webp": (b"RIFF",),
+}
 
 
 def safe_names(names: Iterable[str]) -> Iterator[str]:
@@ -27,6 +34,13 @@ def safe_names(names: Iterable[str]) -> Iterator[str]:
 def _short(name: str) -> str:
     """Its end, where the suffix is, in as many bytes as every file system takes, with room for a number."""
     return name.encode("utf-8", "replace")[-LONGEST:].decode("utf-8", "ignore").lstrip(".")
+
+
+def forget(kept: Path) -> None:
+    """It is not needed any more; nor is its folder, after the last of them."""
+    kept.unlink(missing_ok=True)
+    with suppress(OSError):  # there are others in it
+        kept.parent.rmdir()
 
 
 def keep(data: bytes, target: Path) -> None:

@@ -75,6 +75,7 @@ class DeliveryKind(StrEnum):
     NOTICE = "notice"  # one line about what became of a message
     PLACEHOLDER = "placeholder"  # "working on it", where the surface can edit
     REDRAW = "redraw"  # rewrites an earlier message
+    FILE = "file"  # something that the agent made, behind the answer that names it
 
 
 class Role(StrEnum):
@@ -251,6 +252,7 @@ class Delivery:
     note: str = ""  # small print beside the body, such as "continued after a restart"
     edits: str | None = None  # the delivery that this one rewrites
     buttons: tuple[Button, ...] = ()
+    file: Attachment | None = None  # kept until it is sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +288,8 @@ class Inbound:
     in_group: bool = False  # others read along
     in_thread: bool = False  # said in a thread or topic of the platform, which is a conversation of its own
     quoted: str | None = None  # the platform's id of the message that it quotes, or whose button was pressed
+    quoted_in: Conversation | None = None  # where that message stands, where it is another place than this
+    hangs: bool = False  # the quoted message is what this thread of the platform hangs on: all said here quotes it
     pressed: bool = False  # by a button: whoever pressed it is told at once, and not by a message
 
 

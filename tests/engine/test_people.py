@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,6 +105,26 @@ async def test_a_quoted_answer_is_the_thread_that_is_meant(tmp_path: Path) -> No
         await rig.ended(other.turn)
         quoted = await say(rig, "and this?", quoted=receipt)
         assert (quoted.fate, quoted.thread) == (Fate.REFUSED, first.thread)  # the cancelled one, and no other
+
+
+async def test_a_thread_of_the_platform_under_an_old_answer_goes_on_with_it(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await paired(rig)
+        first = await say(rig, "!text one")
+        await rig.delivered(f"{first.turn}:final")
+        receipt = next(row.message_id for row in await rig.engine.where(first.thread or "") if row.kind == "final")
+        here: dict[str, Any] = {"in_thread": True, "quoted": receipt, "quoted_in": rig.where("a"), "hangs": True}
+        await say(rig, "/new")
+        stranger = await rig.say("who is this?", sender_id="nobody", room="under", in_group=True, **here)
+        assert stranger.fate is Fate.REFUSED
+        assert (await say(rig, "!text two", room="under", **here)).thread == first.thread
+        assert (await say(rig, "!text three", room="under", in_thread=True)).thread == first.thread
+        await say(rig, "/new", room="under", **here)
+        assert (await say(rig, "!text four", room="under", **here)).thread != first.thread
+        topic = {"in_thread": True, "quoted": receipt, "quoted_in": rig.where("a")}
+        bound = await say(rig, "!text five", room="topic", in_thread=True)
+        assert (await say(rig, "!text six", room="topic", **topic)).thread == first.thread
+        assert (await say(rig, "!text seven", room="topic", in_thread=True)).thread == bound.thread != first.thread
 
 
 async def test_a_sender_is_told_once_what_became_of_their_words(tmp_path: Path) -> None:

@@ -158,6 +158,13 @@ def test_a_search_shows_its_query_and_a_picture_its_path(turn: Turn) -> None:
     assert isinstance(picture, Activity) and picture.title == "imageView /a.png"
 
 
+def test_a_picture_that_was_made_says_where_it_is(turn: Turn) -> None:
+    (begun,) = turn.item("started", "imageGeneration", status="inProgress", result="")
+    (made,) = turn.item("completed", "imageGeneration", status="completed", result="iVBOR", savedPath="/ig/1.png")
+    assert isinstance(begun, Activity) and begun.image is None
+    assert isinstance(made, Activity) and (made.image, made.title, made.detail) == ("/ig/1.png", "imageGeneration", "")
+
+
 def test_a_running_commands_update_carries_only_the_tail(turn: Turn) -> None:
     turn.item("started", "commandExecution", command="make", status="inProgress")
     turn.say("item/commandExecution/outputDelta", itemId="i", delta="x" * 10_000)

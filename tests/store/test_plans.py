@@ -23,6 +23,8 @@ HOT: dict[str, Callable[[Tx], object]] = {
     "show": lambda tx: threads.see(tx, "x"),
     "find": lambda tx: threads.matching(tx, "01K"),
     "a repeated message": lambda tx: inbox.find(tx, Conversation("cli"), "x"),
+    "where to read on": lambda tx: inbox.last_heard(tx, "cli"),
+    "whether anything was heard": lambda tx: inbox.has_heard(tx, Conversation("cli")),
     "a binding": lambda tx: bindings.bound(tx, Conversation("cli")),
     "claim a turn": lambda tx: turns.claim(tx, "x", "me", 1),
     "what runs": turns.all_live,

@@ -118,6 +118,8 @@ def words(message: dict[str, Any]) -> str:
     """All that a person reads of a message."""
     content = json.loads(message["content"])
     match message["msg_type"]:
+        case "image" | "file":
+            return ""
         case "text":
             return str(content["text"])
         case "post":

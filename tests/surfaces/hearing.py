@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from clew.clock import SystemClock
 from clew.model import Accepted, Fate, Inbound
-from clew.surfaces.base import Surface
+from clew.surfaces.base import Known, Surface
 from tests.surfaces.fakes.process import PATIENCE
 
 LONG = 60.0  # seconds: whoever waits for so long, as between two pings, waits
@@ -27,6 +27,9 @@ class Heard:
     entered: asyncio.Event = field(default_factory=asyncio.Event)
     got: list[Inbound] = field(default_factory=list)
     news: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def known(self, surface: str) -> list[Known]:
+        return []
 
     async def welcomes(self, inbound: Inbound) -> bool:
         return self.is_welcome

@@ -1,4 +1,4 @@
-"""The surface of docs/surfaces/writing-one.md, as it stands there, keeps the word of a surface."""
+"""The surfaces of docs/surfaces/writing-one.md, as they stand there, keep the word of a surface."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from clew.surfaces.conformance import PATIENCE, Check, Shown
 PAGE = Path(__file__).parents[2] / "docs" / "surfaces" / "writing-one.md"
 
 
-def example() -> str:
-    found = re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert found is not None
-    return found[1]
+def examples() -> list[str]:
+    """Pigeons, and Drums, which build on them."""
+    return re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 
 class PigeonStage:
@@ -33,7 +32,8 @@ class PigeonStage:
 
     def __init__(self) -> None:
         self.port = 0
-        self.code = example()
+        self.code = "\n".join(examples())
+        self.made = "Pigeons"
         self.patience = PATIENCE
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
@@ -57,11 +57,20 @@ class PigeonStage:
     def surface(self, clock: Clock, files: Path) -> Surface:
         module: dict[str, Any] = {}
         exec(compile(self.code, str(PAGE), "exec"), module)
-        surface: Surface = module["Pigeons"](clock)
+        surface: Surface = module[self.made](clock, module["Settings"](self.port))
         return surface
 
+    async def listening(self) -> None:
+        return
+
     async def say(
-        self, text: str, *, stranger: bool = False, quote: str | None = None, where: Conversation | None = None
+        self,
+        text: str,
+        *,
+        stranger: bool = False,
+        quote: str | None = None,
+        where: Conversation | None = None,
+        fresh: bool = False,
     ) -> str:
         who, id = "bob" if stranger else "ann", f"note-{len(self._notes) + 1}"
         self._notes[id] = {"id": id, "loft": who, "from": who, "name": who.title(), "text": text, "quote": quote}
@@ -140,22 +149,84 @@ class PigeonStage:
         await writer.drain()
 
 
+class DrumStage(PigeonStage):
+    """Who listens hears what is drummed from then on; what was drummed before can be asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made = "Drums"
+        self._heard_by = self._wanted = 0  # how many have listened, and how many will have when the newest one does
+
+    def surface(self, clock: Clock, files: Path) -> Surface:
+        self._wanted = self._heard_by + 1
+        return super().surface(clock, files)
+
+    async def listening(self) -> None:
+        await self._until(lambda: self._heard_by, lambda count: count >= self._wanted)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open.add(writer)
+        try:
+            asked = json.loads(await reader.readline() or b"{}")
+            if "listen" in asked:
+                await self._drum(writer, len(self._owed))
+            elif "since" in asked:
+                writer.write(json.dumps(self._since(asked["loft"], asked["since"])).encode() + b"\n")
+            elif "say" in asked:
+                await self._hear(asked, writer)
+        except (ConnectionError, asyncio.CancelledError):
+            pass  # the other side has gone, or the test is over
+        finally:
+            self._open.discard(writer)
+            writer.close()
+
+    async def _drum(self, writer: asyncio.StreamWriter, told: int) -> None:
+        writer.write(b'{"listening": true}\n')
+        self._heard_by += 1
+        await self._tell()
+        while True:
+            async with self._changed:
+                await self._changed.wait_for(lambda told=told: len(self._owed) > told)  # type: ignore[misc]
+            for note in self._owed[told:]:  # which are all that were ever drummed, here
+                writer.write(json.dumps(note).encode() + b"\n")
+            told = len(self._owed)
+            await writer.drain()
+
+    def _since(self, loft: str, last: str | None) -> list[dict[str, Any]]:
+        notes = [note for note in self._notes.values() if note["loft"] == loft]
+        ids = [note["id"] for note in notes]
+        return notes[ids.index(last) + 1 if last is not None else 0 :]
+
+
 @pytest.fixture
-async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[PigeonStage]:
+async def stage() -> AsyncIterator[PigeonStage]:
     stage = PigeonStage()
     await stage.mend()
-    monkeypatch.setenv("PIGEONS_PORT", str(stage.port))
     yield stage
     await stage.cut()
 
 
-def test_the_example_is_small() -> None:
-    assert len([line for line in example().splitlines() if line.strip()]) <= 75
+@pytest.fixture
+async def drums() -> AsyncIterator[PigeonStage]:
+    stage = DrumStage()
+    await stage.mend()
+    yield stage
+    await stage.cut()
+
+
+def test_the_examples_are_small() -> None:
+    pigeons, drums = ([line for line in example.splitlines() if line.strip()] for example in examples())
+    assert len(pigeons) <= 75 and len(drums) <= 35
 
 
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.named)
 async def test_the_example_conforms(check: Check, stage: PigeonStage, tmp_path: Path) -> None:
     await check(stage, tmp_path)
+
+
+@pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.named)
+async def test_the_example_that_reads_history_conforms(check: Check, drums: PigeonStage, tmp_path: Path) -> None:
+    await check(drums, tmp_path)
 
 
 FAULTS = {
@@ -176,11 +247,48 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-async def test_the_kit_finds_a_planted_fault(fault: str, stage: PigeonStage, tmp_path: Path) -> None:
-    check, right, wrong = FAULTS[fault]
+HISTORY_FAULTS = {
+    "never reads on": (
+        conformance.what_was_said_while_clew_was_down_is_answered,
+        "for known in await inbox.known(self.name):",
+        "for known in ():",
+    ),
+    "reads on in one place only": (
+        conformance.every_conversation_is_read_on_from_where_it_was,
+        "for known in await inbox.known(self.name):",
+        "for known in (await inbox.known(self.name))[:1]:",
+    ),
+    "reads on only when it starts": (
+        conformance.after_a_cut_it_comes_back,
+        "for known in await inbox.known(self.name):",
+        "known, self.known = getattr(self, 'known', None) or await inbox.known(self.name), [None]\n"
+        "            for known in filter(None, known):",
+    ),
+    "hears what is new before what it missed": (
+        conformance.every_conversation_is_read_on_from_where_it_was,
+        "for note in await self._drummed_since(known):",
+        "for note in reversed(await self._drummed_since(known)):",
+    ),
+}
+
+
+async def _is_found(fault: tuple[Check, str, str], stage: PigeonStage, folder: Path) -> None:
+    check, right, wrong = fault
     assert stage.code.count(right) == 1
     stage.code = stage.code.replace(right, wrong)
     stage.patience = 3.0  # what never comes is not waited for
     with pytest.raises((AssertionError, TimeoutError)):
-        await check(stage, tmp_path)
+        await check(stage, folder)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_the_kit_finds_a_planted_fault(fault: str, stage: PigeonStage, tmp_path: Path) -> None:
+    await _is_found(FAULTS[fault], stage, tmp_path)
+
+
+@pytest.mark.parametrize("fault", HISTORY_FAULTS)
+async def test_the_kit_finds_a_gap_in_what_is_read(
+    fault: str, drums: PigeonStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conformance, "PATIENCE", 3.0)
+    await _is_found(HISTORY_FAULTS[fault], drums, tmp_path)

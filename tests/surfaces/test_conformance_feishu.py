@@ -28,10 +28,21 @@ class FeishuStage:
     def surface(self, clock: Clock, files: Path) -> Surface:
         return self._app.surface(files, clock)
 
+    async def listening(self) -> None:
+        return
+
     async def say(
-        self, text: str, *, stranger: bool = False, quote: str | None = None, where: Conversation | None = None
+        self,
+        text: str,
+        *,
+        stranger: bool = False,
+        quote: str | None = None,
+        where: Conversation | None = None,
+        fresh: bool = False,
     ) -> str:
         hung = {"parent_id": quote, "root_id": quote} if quote else {}
+        if fresh:
+            hung["thread_id"] = f"omt_{len(self._events)}"
         if where is not None:
             hung |= await self._within(where.address.partition("/")[2])
         chat, user = ("oc_bob", BOB) if stranger else (ALONE, ANN)
@@ -77,7 +88,8 @@ class FeishuStage:
 
 def _one(message: dict[str, Any]) -> Shown:
     buttons = tuple(labels(message)) if message["msg_type"] == "interactive" else ()
-    return Shown(str(message["message_id"]), words(message), buttons)
+    attached = message["msg_type"] if message["msg_type"] in ("image", "file") else ""
+    return Shown(str(message["message_id"]), words(message), buttons, attached)
 
 
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.named)

@@ -27,12 +27,22 @@ class TelegramStage:
     def surface(self, clock: Clock, files: Path) -> Surface:
         return self._bot.surface(files, clock)
 
+    async def listening(self) -> None:
+        return
+
     async def say(
-        self, text: str, *, stranger: bool = False, quote: str | None = None, where: Conversation | None = None
+        self,
+        text: str,
+        *,
+        stranger: bool = False,
+        quote: str | None = None,
+        where: Conversation | None = None,
+        fresh: bool = False,
     ) -> str:
         user = BOB if stranger else ANN
         await self._bot.do("chat", id=user["id"], is_forum=True)
         topic = int(where.address.partition("/")[2]) if where else None
+        topic = (await self._bot.do("topic", chat=user["id"], name="fresh"))["message_thread_id"] if fresh else topic
         message = await self._bot.say(
             text, chat=user["id"], user=user, topic=topic, reply=int(quote) if quote else None
         )
@@ -75,7 +85,9 @@ def _shown(messages: Sequence[dict[str, object]]) -> list[Shown]:
 def _one(message: dict[str, object]) -> Shown:
     buttons = message["buttons"]
     assert isinstance(buttons, list)
-    return Shown(str(message["message_id"]), str(message["text"]), tuple(button["text"] for button in buttons))
+    text = str(message.get("text") or message.get("caption") or "")
+    attached = "image" if "photo" in message else "file" if "document" in message else ""
+    return Shown(str(message["message_id"]), text, tuple(button["text"] for button in buttons), attached)
 
 
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.named)

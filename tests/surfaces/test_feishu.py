@@ -107,13 +107,15 @@ async def test_in_a_group_it_is_meant_by_a_mention(
     assert inbound.conversation == Conversation("feishu", GROUP) and inbound.in_group
 
 
-async def test_a_reply_quotes_and_in_a_thread_its_beginning_is_no_quote(app: App, tmp_path: Path) -> None:
+async def test_a_reply_quotes_and_in_a_thread_everything_hangs_on_its_beginning(app: App, tmp_path: Path) -> None:
     async with running(app.surface(tmp_path)) as heard:
         await app.say("a", chat=GROUP, parent_id="om_1", root_id="om_0")
         await app.say("b", chat=GROUP, parent_id="om_0", root_id="om_0", thread_id="omt_1")
         await app.say("c", chat=GROUP, parent_id="om_1", root_id="om_0", thread_id="omt_1")
         a, b, c = await heard.first(3)
-    assert (a.quoted, b.quoted, c.quoted) == ("om_1", None, "om_1")
+    assert (a.quoted, b.quoted, c.quoted) == ("om_1", "om_0", "om_1")
+    assert (a.hangs, b.hangs, c.hangs) == (False, True, False)
+    assert (a.quoted_in, b.quoted_in, c.quoted_in) == (None, Conversation("feishu", GROUP), None)
     assert (a.in_thread, b.in_thread) == (False, True)
     assert b.conversation == c.conversation == Conversation("feishu", f"{GROUP}/omt_1")
 

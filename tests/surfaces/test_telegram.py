@@ -139,6 +139,22 @@ async def test_a_topic_is_a_conversation_of_its_own_and_its_beginning_no_quote(b
     assert inbound.conversation == topic and inbound.in_thread and inbound.quoted is None and not inbound.direct
 
 
+async def test_a_quote_from_another_topic_says_where_the_quoted_message_stands(bot: Bot, tmp_path: Path) -> None:
+    surface = bot.surface(tmp_path)
+    for chat in (GROUP, 42):
+        await bot.do("chat", id=chat, is_forum=True)
+        parent = Conversation("telegram", str(chat))
+        topic = await surface.open_thread(parent, "another")
+        receipt = await surface.send(words("an answer", conversation=parent))
+        assert topic is not None
+        number = int(topic.address.split("/")[1])
+        await bot.say("and this?", chat=chat, topic=number, reply=int(receipt.message_id))
+    async with running(surface, Heard()) as heard:
+        for inbound in await heard.first(2):
+            assert inbound.in_thread and inbound.direct and inbound.quoted is not None
+            assert inbound.quoted_in == Conversation("telegram", inbound.conversation.address.split("/")[0])
+
+
 async def test_where_there_are_no_topics_no_thread_is_opened(surface: TelegramSurface, bot: Bot) -> None:
     assert await surface.open_thread(HERE, "a title") is None
     await bot.refuse("createForumTopic", 429, "Too Many Requests: retry after 7", retry_after=7)
@@ -470,6 +486,30 @@ async def test_after_a_cut_it_goes_on_where_it_was(bot: Bot, tmp_path: Path) -> 
 
 
 # How it is set up
+
+
+async def test_the_list_of_commands_is_set_once_in_both_languages(bot: Bot, tmp_path: Path) -> None:
+    async with listening(bot, tmp_path):
+        english, chinese = await bot.called("setMyCommands", 2)
+        assert ("language_code" in english, chinese["language_code"]) == (False, "zh")
+        assert english["commands"][0] == {"command": "new", "description": "Begin a new thread"}
+        assert chinese["commands"][0] == {"command": "new", "description": "开启新会话"}
+    async with listening(bot, tmp_path):
+        await bot.called("getMyCommands", 4)
+        await bot.say("hello")
+        await bot.confirmed()
+    assert len(await bot.calls("setMyCommands")) == 2
+
+
+@pytest.mark.parametrize("method", ["getMyCommands", "setMyCommands"])
+async def test_a_list_of_commands_that_is_refused_stops_nothing(bot: Bot, tmp_path: Path, method: str) -> None:
+    await bot.refuse(method, 400, "Bad Request")
+    async with listening(bot, tmp_path) as heard:
+        await bot.called(method)
+        await bot.say("hello")
+        [inbound] = await heard.first()
+        await bot.confirmed()
+    assert inbound.text == "hello"
 
 
 async def test_it_is_a_surface(surface: TelegramSurface) -> None:

@@ -45,6 +45,7 @@ async def test_an_independent_client_takes_the_fake_for_telegram(bot: Bot, tmp_p
 
         await theirs.send_document(42, b"some bytes", filename="b.txt")
         await theirs.set_my_commands([telegram.BotCommand("new", "begin anew")])
+        assert [each.command for each in await theirs.get_my_commands()] == ["new"]
         assert (await theirs.get_chat(42)).id == 42
         await updater.stop()
     await bot.confirmed()

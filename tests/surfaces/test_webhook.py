@@ -24,7 +24,7 @@ from clew.config import WebhookConfig
 from clew.errors import BadInput, ConfigError, Refused, StoreError
 from clew.model import Accepted, Conversation, DeliveryKind, Fate, Inbound
 from clew.surfaces import webhook
-from clew.surfaces.base import Down, Inbox, InDoubt, Never, NotSent, Outgoing, Surface, TryAgain
+from clew.surfaces.base import Down, Inbox, InDoubt, Known, Never, NotSent, Outgoing, Surface, TryAgain
 from clew.surfaces.signing import sign
 from clew.surfaces.webhook import MAX_BODY, WebhookSurface, origin, retry_after, router
 from tests.receivers import Answer, Hang, Receiver
@@ -47,6 +47,9 @@ class FakeInbox:
     answer: Accepted = field(default_factory=lambda: Accepted(Fate.TURN, "T1", "U1", "queued"))
     error: Exception | None = None
     got: list[Inbound] = field(default_factory=list)
+
+    async def known(self, surface: str) -> list[Known]:
+        return []
 
     async def welcomes(self, inbound: Inbound) -> bool:
         return True

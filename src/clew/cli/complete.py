@@ -90,6 +90,7 @@ def targets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     hooks = [f"webhook:{name}" for name, hook in settings.surfaces.webhook.items() if hook.url]
     known = (("feishu", settings.surfaces.feishu), ("telegram", settings.surfaces.telegram))
     chats = [name for name, chat in known if chat.is_on and chat.home]
+    chats += [name for name, chat in sorted(settings.surfaces.others.items()) if getattr(chat, "home", None)]
     return [name for name in ["local", *chats, *sorted(hooks)] if name.startswith(incomplete)]
 
 

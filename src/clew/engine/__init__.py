@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from clew.clock import Clock
 from clew.config import Config
@@ -76,9 +77,10 @@ class Engine:
         surfaces: Mapping[str, Surface],
         workspace: str,
         live: Live | None = None,
+        files: Path | None = None,
     ) -> None:
         self.live = live or Live()
-        self._core = Core(store, clock, config, incarnation, runtimes, surfaces, self.live, workspace)
+        self._core = Core(store, clock, config, incarnation, runtimes, surfaces, self.live, workspace, files)
         sessions = Sessions(self._core)
         self._runner = Runner(self._core, sessions)
         self._turns = Turns(self._core, self._runner)

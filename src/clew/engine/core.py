@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeVar
 
 from clew.asking import Answer, Policy
 from clew.clock import Clock
-from clew.config import Config
+from clew.config import Config, section
 from clew.engine.live import Live
 from clew.errors import BadInput, StoreError
 from clew.model import Conversation
@@ -31,6 +32,7 @@ class Core:
     surfaces: Mapping[str, Surface]
     live: Live
     workspace: str  # for threads that begin where there is no folder
+    files: Path | None = None  # where what agents made is kept until it is sent; None: it stays where it is
     desk: str = "cli"  # what is said there comes from a client of ours, which fetches its answer itself
     given: dict[str, Answer] = field(default_factory=dict)  # by gate: in memory only, since an answer may be secret
 
@@ -55,9 +57,14 @@ class Core:
         except BadInput:
             return False
 
+    def takes_files(self, where: Conversation | None) -> int:
+        """How large a file may be that is brought there; 0: none is."""
+        surface = self.surfaces.get(where.surface) if where else None
+        return surface.can.files if surface is not None and self.files is not None else 0
+
     def allowed(self, surface: str) -> tuple[str, ...]:
         """Who may speak there because the config says so."""
-        return tuple(getattr(getattr(self.config.surfaces, surface, None), "allow", ()))
+        return tuple(getattr(section(self.config.surfaces, surface), "allow", ()))
 
     @property
     def default_policy(self) -> Policy:

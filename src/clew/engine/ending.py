@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from clew import chain
 from clew.chain import Deed
 from clew.clock import Clock
-from clew.engine import buttons, words
+from clew.engine import words
+from clew.engine.asks import ask
 from clew.engine.core import Core
 from clew.engine.gates import settle_cancelled, settle_completed, settle_cut, settle_ended
-from clew.engine.owing import owe, owe_final, owe_nothing, owed_to
+from clew.engine.made import NOTHING_MADE, Made
+from clew.engine.owing import owe, owe_files, owe_final, owe_nothing, owed_to
 from clew.engine.showing import owe_end
 from clew.events import ActivityKind, NoticeKind, Phase
 from clew.model import (
@@ -48,6 +50,8 @@ class End:
     usage: Usage | None = None
     messages: frozenset[str] = frozenset()
     items: tuple[Item, ...] = ()  # what was not written yet
+    images: tuple[str, ...] = ()  # paths of pictures that the runtime made
+    made: Made = NOTHING_MADE  # what the answer names, as it is now
 
 
 def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
@@ -58,9 +62,10 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     thread = _close(tx, core, turn, end, settle)
     if thread is None:
         return False
-    body = words.final(end.state, end.text, end.problem)
+    body = "\n\n".join([words.final(end.state, end.text, end.problem), *end.made.untold])
     where, note = owed_to(core, thread, turn), words.note(turn.origin is Origin.CONTINUATION, declined)
     owe_final(tx, core, turn, where, body, _with_footer(core, turn, end, where, note))
+    owe_files(tx, core, turn, where, end.made.files)
     deliveries.supersede(tx, f"{turn.id}:{DeliveryKind.PLACEHOLDER}")
     owe_end(tx, core, turn, end.state, done)
     _move_thread(tx, core, thread, end)
@@ -86,7 +91,7 @@ def end_and_ask(tx: Tx, core: Core, turn: Turn, end: End, by: SuspendedBy, quest
     thread = _close(tx, core, turn, end, settle_cut)
     if thread is None:
         return False
-    owe(tx, core, turn, DeliveryKind.ASK, owed_to(core, thread, turn), question, buttons=buttons.ASKS[by])
+    ask(tx, core, thread, turn, by, question)
     owe_end(tx, core, turn, end.state, ())
     if threads.suspend(tx, thread.id, by, question):
         log_status(tx, core, thread.id, ThreadStatus.SUSPENDED)

@@ -4,6 +4,7 @@ was received. It starts nothing by itself: the commit wakes who has to act."""
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from clew import crash
@@ -20,6 +21,7 @@ from clew.engine.suspended import CLEW, answer_suspended, hold_backlog
 from clew.errors import ClewError
 from clew.model import (
     Accepted,
+    Conversation,
     Fate,
     Inbound,
     Origin,
@@ -31,6 +33,7 @@ from clew.model import (
 )
 from clew.store import Tx, bindings, deliveries, gates, inbox, places, threads, turns
 from clew.store.inbox import Arrival
+from clew.surfaces.base import Known
 from clew.text import clean
 
 _log = logging.getLogger(__name__)
@@ -61,6 +64,10 @@ class Admission:
         crash.point("inbox.accepted-not-acknowledged")
         return accepted
 
+    async def known(self, surface: str) -> Sequence[Known]:
+        last = await self.core.store.read(lambda tx: inbox.last_heard(tx, surface))
+        return [Known(Conversation(surface, address), message) for address, message in sorted(last.items())]
+
     def decide(self, tx: Tx, inbound: Inbound) -> Accepted:
         seen = repeated(tx, inbound)
         if seen is not None:
@@ -75,6 +82,7 @@ class Admission:
             return stranger
         if not inbound.text.strip() and not inbound.attachments:
             return Arrival(Fate.REFUSED, None, None, words.EMPTY)
+        _go_on_under(tx, self.core, inbound)
         meaning = obey(tx, self.core, inbound)
         if isinstance(meaning, Arrival):
             return meaning
@@ -157,13 +165,29 @@ def is_meant(tx: Tx, core: Core, inbound: Inbound) -> bool:
 
 def quoted(tx: Tx, inbound: Inbound) -> str | None:
     """The thread of the answer that is quoted, or of the message: that is meant, whatever is bound here."""
+    return None if inbound.hangs else _thread_of_quoted(tx, inbound)
+
+
+def _thread_of_quoted(tx: Tx, inbound: Inbound) -> str | None:
     if inbound.quoted is None:
         return None
-    delivery = deliveries.by_receipt(tx, inbound.conversation, inbound.quoted)
+    where = inbound.quoted_in or inbound.conversation
+    delivery = deliveries.by_receipt(tx, where, inbound.quoted)
     if delivery is not None and delivery.thread:
         return delivery.thread
-    said_before = inbox.find(tx, inbound.conversation, inbound.quoted)
+    said_before = inbox.find(tx, where, inbound.quoted)
     return said_before.thread if said_before else None
+
+
+def _go_on_under(tx: Tx, core: Core, inbound: Inbound) -> None:
+    """A thread of the platform that begins with an old answer goes on with the thread of that answer, from the first
+    that is said there until somebody says otherwise."""
+    is_fresh = inbound.in_thread and not inbound.pressed and not inbox.has_heard(tx, inbound.conversation)
+    if not is_fresh or bindings.bound(tx, inbound.conversation) is not None:
+        return
+    thread = _thread_of_quoted(tx, inbound)
+    if thread is not None:
+        bindings.bind(tx, inbound.conversation, thread, core.clock.now())
 
 
 def repeated(tx: Tx, inbound: Inbound) -> Accepted | None:

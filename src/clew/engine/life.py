@@ -8,7 +8,7 @@ from pathlib import Path
 
 from clew import chain
 from clew.asking import Policy
-from clew.engine import words
+from clew.engine import asks, words
 from clew.engine.core import Core
 from clew.engine.ending import drop, drop_all
 from clew.engine.gates import stop_turn
@@ -163,6 +163,8 @@ def title_of(text: str) -> str:
 
 def _finish(tx: Tx, core: Core, thread: Thread, status: ThreadStatus) -> None:
     now = core.clock.now()
+    if thread.status is ThreadStatus.SUSPENDED:
+        asks.settled(tx, core, thread.id, words.THREAD_DONE if status is ThreadStatus.COMPLETED else words.THREAD_OVER)
     if not threads.finish(tx, thread.id, thread.status, status, now):
         raise Refused(f"Thread {thread.id} changed meanwhile; look at it and try again.")
     tx.log(thread.id, None, "thread.status", now, status=status)

@@ -9,11 +9,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from clew import crash
 from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.spread import Spread
+from clew.kept import forget
 from clew.model import Delivery, DeliveryKind
 from clew.store import Entry, Tx, deliveries
 from clew.surfaces.base import Down, InDoubt, Never, NotSent, Outgoing, Receipt, Surface
@@ -76,6 +78,8 @@ class Outbox:
         self.down.pop(surface.name, None)
         self._downs.pop(surface.name, None)
         await self._core.write_down(partial(self._sent, delivery=delivery, receipt=outcome))
+        if delivery.file is not None:
+            await asyncio.to_thread(forget, Path(delivery.file.path))
 
     async def _serve(self, surface: Surface) -> None:
         """Bring what is due, sleep until more is owed or due."""
@@ -151,7 +155,7 @@ class Outbox:
         if delivery.first_sent_at is None:
             await self._leaving(delivery)
         crash.point("outbox.claimed-not-sent")
-        return await surface.send(outgoing)
+        return await _bring(outgoing, surface)
 
     async def _edit(self, delivery: Delivery, earlier: str, surface: Surface) -> Receipt | None:
         """Doing it twice is doing it once. None: there is nothing to rewrite."""
@@ -167,13 +171,13 @@ class Outbox:
         """It may have arrived already."""
         age = (self._core.clock.now() - (delivery.first_sent_at or 0)) / 1000
         if 0 <= age < surface.can.idempotency_window:
-            return await surface.send(outgoing)
+            return await _bring(replace(outgoing, again=True), surface)
         if surface.can.read_back:
-            return await surface.find(outgoing) or await surface.send(outgoing)
+            return await surface.find(outgoing) or await _bring(outgoing, surface)
         placeholder = await self._placeholder(delivery)
         if placeholder is not None and surface.can.edit and await _became(placeholder, outgoing, surface):
             return placeholder
-        return await surface.send(_noted(outgoing, words.POSSIBLE_REPEAT))
+        return await _bring(_noted(outgoing, words.POSSIBLE_REPEAT), surface)
 
     async def _placeholder(self, delivery: Delivery) -> Receipt | None:
         if delivery.id != f"{delivery.turn}:{DeliveryKind.FINAL}":
@@ -245,6 +249,19 @@ async def _became(placeholder: Receipt, outgoing: Outgoing, surface: Surface) ->
     return True
 
 
+async def _bring(outgoing: Outgoing, surface: Surface) -> Receipt:
+    """A file that is gone, or that the platform does not take, is told in its place."""
+    if outgoing.file is None:
+        return await surface.send(outgoing)
+    try:
+        return await surface.send(outgoing)
+    except Never as refused:
+        why = refused.reason
+    except FileNotFoundError:
+        why = words.FILE_GONE
+    return await surface.send(replace(outgoing, file=None, text=words.file_stays(outgoing.file.name, why)))
+
+
 def outgoing_of(delivery: Delivery) -> Outgoing:
     assert delivery.conversation is not None, delivery.id
     return Outgoing(
@@ -256,6 +273,7 @@ def outgoing_of(delivery: Delivery) -> Outgoing:
         delivery.body,
         delivery.note,
         delivery.buttons,
+        delivery.file,
     )
 
 

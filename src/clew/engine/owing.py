@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.split import size, split
-from clew.model import Button, Conversation, Delivery, DeliveryKind, DeliveryState, Inbound, Thread, Turn
+from clew.model import Attachment, Button, Conversation, Delivery, DeliveryKind, DeliveryState, Inbound, Thread, Turn
 from clew.seen import shortened
 from clew.store import Tx, deliveries
 from clew.store.inbox import Arrival
@@ -36,6 +36,7 @@ def owe(
     after: int = 0,
     edits: str | None = None,
     buttons: Sequence[Button] = (),
+    file: Attachment | None = None,
 ) -> None:
     """A message for a conversation, under an id that is chosen: owing twice is owing once."""
     body = body if kind is DeliveryKind.FINAL else fitting(core, where, body)
@@ -55,6 +56,7 @@ def owe(
         note=note,
         edits=edits,
         buttons=pressable(core, where, buttons),
+        file=file,
     )
     if deliveries.owe(tx, delivery) and state is DeliveryState.PENDING and where is not None:
         tx.log(turn.thread, turn.id, "delivery.owed", now, surface=where.surface)
@@ -67,6 +69,12 @@ def owe_final(tx: Tx, core: Core, turn: Turn, where: Conversation | None, body: 
         id = f"{turn.id}:{DeliveryKind.FINAL}" + (f":{number}" if number > 1 else "")
         small = note if number == len(parts) else ""
         owe(tx, core, turn, DeliveryKind.FINAL, where, text, note=small, id=id)
+
+
+def owe_files(tx: Tx, core: Core, turn: Turn, where: Conversation | None, files: Sequence[Attachment]) -> None:
+    """What the answer names, each as a message behind it."""
+    for number, file in enumerate(files, 1):
+        owe(tx, core, turn, DeliveryKind.FILE, where, file.name, id=f"{turn.id}:file:{number}", file=file)
 
 
 def _parts(core: Core, where: Conversation | None, body: str, note: str) -> list[str]:

@@ -43,6 +43,7 @@ class Progress:
     items: Mapping[str, Item] = field(default_factory=lambda: MappingProxyType({}))
     gates: frozenset[str] = frozenset()
     tokens: Tokens | None = None
+    images: tuple[str, ...] = ()  # paths of pictures that the runtime made
 
     @property
     def busy(self) -> bool:
@@ -59,7 +60,8 @@ def advance(progress: Progress, event: Event) -> Progress:
         case TextDone(item, text):
             return _with(progress, Item(item, TEXT, Phase.DONE, body=text))
         case Activity():
-            return _with(progress, _activity(event))
+            drawn = progress.images if event.image is None else (*progress.images, event.image)
+            return _with(replace(progress, images=drawn), _activity(event))
         case GateOpened(ref, asked):
             held = replace(progress, gates=progress.gates | {ref}) if asked.blocking else progress
             return _with(held, Item(gate_item(ref), GATE, Phase.STARTED, asked.title))

@@ -8,6 +8,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from clew import crash
 from clew.engine import words
@@ -15,9 +16,11 @@ from clew.engine.core import Core
 from clew.engine.ending import End, end_turn, requeue_steer
 from clew.engine.gates import close_gate, open_gate
 from clew.engine.giving import give_answers
+from clew.engine.made import NOTHING_MADE, Made, gather
+from clew.engine.owing import owed_to
 from clew.engine.progress import Progress, advance, gate_item, is_sign_of_life
 from clew.engine.sessions import Sessions
-from clew.engine.showing import show
+from clew.engine.showing import show, streams
 from clew.errors import RuntimeLost, RuntimeTrouble
 from clew.events import (
     Activity,
@@ -94,7 +97,17 @@ class Runner:
         return await self._follow(work, session.attach(turn.id))
 
     async def end(self, turn: Turn, end: End) -> None:
-        await self._core.write_down(lambda tx: end_turn(tx, self._core, turn, end))
+        whole = replace(end, made=await self._made(turn, end))
+        await self._core.write_down(lambda tx: end_turn(tx, self._core, turn, whole))
+
+    async def _made(self, turn: Turn, end: End) -> Made:
+        """The files that its answer names, where they can be brought along."""
+        thread = await self._thread(turn)
+        largest, files = self._core.takes_files(owed_to(self._core, thread, turn)), self._core.files
+        if files is None or not largest or not (end.text or end.images):
+            return NOTHING_MADE
+        folder = files / f"made-{turn.id}"
+        return await asyncio.to_thread(gather, end.text, end.images, Path(thread.workspace), folder, largest)
 
     async def _thread(self, turn: Turn) -> Thread:
         thread = await self._core.store.read(lambda tx: threads.get(tx, turn.thread))
@@ -134,7 +147,7 @@ class Runner:
 
     async def _consume(self, work: _Work, events: AsyncIterator[Event]) -> TurnEnded:
         """And show it for so long: once it is over the placeholder may become the answer."""
-        shown = asyncio.create_task(show(self._core, work.turn, lambda: work.progress, work.moved))
+        shown = asyncio.create_task(show(self._core, work.turn, lambda: work.progress, work.partial, work.moved))
         try:
             return await work.consume(events)
         finally:
@@ -238,6 +251,7 @@ class _Work:
         self._unsaved: set[str] = set()
         self._grown = asyncio.Event()
         self.moved = asyncio.Event()  # what can be seen from afar has changed
+        self._streams = streams(core, turn)
         self._patience: asyncio.Timeout | None = None
         self.hurried = False
         self.asked: set[str] = set()  # references of gates that the runtime has told us about
@@ -285,7 +299,8 @@ class _Work:
     def end(self, ended: TurnEnded) -> End:
         text = ended.text or ("" if ended.state is TurnState.COMPLETED else self.partial())
         unwritten = tuple(map(_cleaned, self._unwritten()))
-        return End(ended.state, clean(text), ended.problem, self._progress.tokens, ended.messages, unwritten)
+        tokens, images = self._progress.tokens, self._progress.images
+        return End(ended.state, clean(text), ended.problem, tokens, ended.messages, unwritten, images)
 
     def partial(self) -> str:
         """The newest text that was shown, whole or not."""
@@ -300,6 +315,8 @@ class _Work:
             case TextDelta(item, offset, text):
                 self._core.live.text(self.thread.id, self.turn.id, item, offset, text)
                 self._due(item)
+                if self._streams:
+                    self.moved.set()
                 crash.point("turn.text-not-stored")
             case TextDone(item, text, cut):
                 self._core.live.text_done(self.thread.id, self.turn.id, item, text, cut=cut)
@@ -403,7 +420,8 @@ class _Work:
 def of_record(record: TurnRecord) -> End:
     """The end of a turn as its runtime's record tells it."""
     state = TurnState.COMPLETED if record.state is RecordState.COMPLETED else TurnState.FAILED
-    return End(state, clean(record.text), record.problem, record.usage, record.messages)
+    images = tuple(done.image for done in record.activities if done.image is not None)
+    return End(state, clean(record.text), record.problem, record.usage, record.messages, images=images)
 
 
 async def _taken(session: Session, steer: Steer) -> bool:

@@ -17,6 +17,7 @@ from clew.store.items import TEXT, Item
 from clew.surfaces.base import Never, NotSent, Outgoing, Receipt, Surface
 from clew.text import visible
 
+WRITTEN = 2000  # characters of the text that is being written
 LINES = 4  # of the newest steps
 WIDTH = 80  # characters of each
 _UNSHOWN = frozenset({TEXT, NOTICE, GATE, ActivityKind.THOUGHT, ActivityKind.PLAN})
@@ -49,26 +50,38 @@ def is_shown(core: Core, turn: Turn) -> Surface | None:
     return surface if surface is not None and surface.can.chat and surface.can.edit else None
 
 
-async def show(core: Core, turn: Turn, progress: Callable[[], Progress], changed: asyncio.Event) -> None:
+def streams(core: Core, turn: Turn) -> bool:
+    """Whether people see its text as it is being written."""
+    surface = is_shown(core, turn)
+    return surface is not None and surface.can.stream
+
+
+def _newest(text: str) -> str:
+    return text if len(text) <= WRITTEN else f"… {text[-WRITTEN:]}"
+
+
+async def show(
+    core: Core, turn: Turn, progress: Callable[[], Progress], written: Callable[[], str], changed: asyncio.Event
+) -> None:
     """For as long as the turn runs."""
     surface = is_shown(core, turn)
     if surface is None or turn.conversation is None:
         return
-    began, last, pause = core.clock.monotonic(), "", surface.can.edit_every
+    began, last, pause = core.clock.monotonic(), ("", ""), surface.can.edit_every
     while True:
         await changed.wait()
         changed.clear()
         await core.clock.sleep(pause)
         receipt, text = await _placeholder(core, turn), working(progress(), core.clock.monotonic() - began)
+        live = _newest(written()) if surface.can.stream else ""
         pause = surface.can.edit_every
-        if receipt is None or text == last:
+        if receipt is None or (text, live) == last:
             continue
-        name = f"{turn.id}:{DeliveryKind.PLACEHOLDER}"
+        name, where = f"{turn.id}:{DeliveryKind.PLACEHOLDER}", receipt.conversation
+        now = Outgoing(name, DeliveryKind.PLACEHOLDER, where, turn.thread, turn.id, text, live=live)
         try:
-            await surface.edit(
-                receipt, Outgoing(name, DeliveryKind.PLACEHOLDER, receipt.conversation, turn.thread, turn.id, text)
-            )
-            last = text
+            await surface.edit(receipt, now)
+            last = text, live
         except Never:  # it is not there any more
             return
         except NotSent as failure:

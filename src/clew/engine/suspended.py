@@ -3,7 +3,7 @@ answers what was asked; it never guesses a yes."""
 
 from __future__ import annotations
 
-from clew.engine import buttons, words
+from clew.engine import asks, words
 from clew.engine.core import Core
 from clew.engine.ending import drop, log_status, queue_continuation, queue_turn
 from clew.engine.owing import owe, owed_to
@@ -33,16 +33,7 @@ def hold_backlog(tx: Tx, core: Core, name: str) -> None:
     if thread is None or not waiting or not threads.suspend(tx, name, SuspendedBy.BACKLOG, question):
         return
     log_status(tx, core, name, ThreadStatus.SUSPENDED)
-    owe(
-        tx,
-        core,
-        waiting[0],
-        DeliveryKind.ASK,
-        owed_to(core, thread, waiting[-1]),
-        question,
-        id=f"{waiting[0].id}:backlog",
-        buttons=buttons.ASKS[SuspendedBy.BACKLOG],
-    )
+    asks.ask(tx, core, thread, waiting[0], SuspendedBy.BACKLOG, question)
 
 
 def answer_suspended(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
@@ -63,8 +54,8 @@ def _word(message: Said) -> str | None:
 
 
 def _answer_cut(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
-    _reopen(tx, core, thread)
     word = _word(message)
+    _reopen(tx, core, thread, words.STOPPED_BY if word in words.STOP else words.CONTINUED_BY, message)
     cut = turns.get(tx, thread.last_turn) if thread.last_turn else None
     if word in words.STOP:
         return _stopped(tx, core, thread, cut, where)
@@ -93,21 +84,21 @@ def _answer_backlog(tx: Tx, core: Core, thread: Thread, message: Said, where: Co
     word = _word(message)
     waiting = turns.queued(tx, thread.id)
     if word in words.RUN_ALL:
-        _reopen(tx, core, thread)
+        _reopen(tx, core, thread, words.RUN_BY, message)
         return Arrival(Fate.ANSWER, thread.id, waiting[0].id if waiting else None, "Running them in order.")
     if word in words.MERGE:
-        return _merge(tx, core, thread, waiting)
+        return _merge(tx, core, thread, waiting, message)
     if word in words.SKIP:
-        return _skip(tx, core, thread, waiting)
+        return _skip(tx, core, thread, waiting, message)
     if not word and not message.attachments:
         return Arrival(Fate.REFUSED, thread.id, None, words.backlog(len(waiting)))
     turn = queue_turn(tx, core.clock, thread.id, Origin.MESSAGE, (message,), where)
     return Arrival(Fate.TURN, thread.id, turn.id, words.still_backlog(len(waiting)))
 
 
-def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn]) -> Arrival:
+def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Said) -> Arrival:
     """All of it as one request, in the place of the first. What is history already stays as it is."""
-    _reopen(tx, core, thread)
+    _reopen(tx, core, thread, words.MERGED_BY, message)
     fresh = [turn for turn in waiting if turn.request_node is None]
     merged = tuple(said for turn in fresh for said in turn.request)
     if not fresh or not turns.set_request(tx, fresh[0].id, merged):
@@ -118,13 +109,14 @@ def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn]) -> Arrival:
     return Arrival(Fate.ANSWER, thread.id, fresh[0].id, f"Merged {len(fresh)} into one.")
 
 
-def _skip(tx: Tx, core: Core, thread: Thread, waiting: list[Turn]) -> Arrival:
+def _skip(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Said) -> Arrival:
     for turn in waiting:
         drop(tx, core, turn)
-    _reopen(tx, core, thread)
+    _reopen(tx, core, thread, words.SKIPPED_BY, message)
     return Arrival(Fate.ANSWER, thread.id, None, f"Skipped {len(waiting)}.")
 
 
-def _reopen(tx: Tx, core: Core, thread: Thread) -> None:
+def _reopen(tx: Tx, core: Core, thread: Thread, outcome: str, by: Said) -> None:
     if threads.reopen(tx, thread.id, ThreadStatus.SUSPENDED):
         log_status(tx, core, thread.id, ThreadStatus.IDLE)
+        asks.settled(tx, core, thread.id, outcome.format(who=by.author))

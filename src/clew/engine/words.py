@@ -18,6 +18,7 @@ CONTINUED = "clew was interrupted while this ran; the work was continued."
 DECLINED = "Something was declined that clew cannot ask a person about."
 POSSIBLE_REPEAT = "This may be a repeat: clew was interrupted while it was sent."
 RECOVERED = "Recovered: clew was interrupted while it was sent."
+MIB = 1 << 20
 WORKING = "Working on it …"
 STEERED = "Passed on to the running turn."
 STEER_QUEUED = "Your message came too late for the running turn; it is queued and runs next."
@@ -32,11 +33,23 @@ ASKED_AGAIN = "the agent has asked it again since"
 GONE = "the agent did not wait for it any more"
 DID_NOT_ARRIVE = "The last answer did not reach the agent."
 SECRET_LOST = "The secret answer was lost with a restart; give it again."
+THREAD_DONE = "the thread is done"
+CONTINUED_BY = "continued by {who}"
+STOPPED_BY = "stopped by {who}"
+RUN_BY = "run in their order, by {who}"
+MERGED_BY = "merged into one by {who}"
+SKIPPED_BY = "skipped by {who}"
+CONTINUE_OR_STOP = "Reply `continue` or `stop`."
+ALL_MERGE_OR_SKIP = "Reply `run all`, `merge` (into one) or `skip`."
 NO_ANSWER = "nobody answered in time"
 NOT_RUN = "not run"
 EMPTY = "There was nothing in that message; say something."
 
 
+FILE_GONE = "it is not there. 文件不存在。"
+FILE_EMPTY = "it is empty. 文件是空的。"
+FILE_OUTSIDE = "it is not in this thread's folder. 不在本会话的目录里。"
+FILE_KIND = "clew sends pictures, documents and archives only, and nothing hidden. 只发送图片、文档和压缩包。"
 SETTLED = "That was settled already."
 BROKEN = "clew itself failed on this message; `clew logs` has the details. Nothing was done with it."
 STRANGER = "I do not know you. 我不认识你。"
@@ -67,6 +80,20 @@ def seconds(elapsed: float) -> str:
         return f"{elapsed:.0f} s"
     minutes, rest = divmod(int(elapsed), 60)
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def file_stays(name: str, why: str) -> str:
+    """In place of a file that was named and does not come along."""
+    return f"📎 {name}: {why}"
+
+
+def file_too_large(size: int, largest: int) -> str:
+    most = f"{largest / MIB:.0f} MB"
+    return f"it is too large to send here ({max(size, largest + MIB) / MIB:.0f} MB; at most {most}). 文件超过 {most}。"
+
+
+def more_files(count: int, most: int) -> str:
+    return f"📎 {count} more: at most {most} files come with one answer. 另有 {count} 个文件未发送。"
 
 
 def by_rule(why: str) -> str:
@@ -131,16 +158,14 @@ def cut_off(begun: Sequence[str]) -> str:
     """Asked once, where continuing by itself could do something twice."""
     done = "".join(f"\n- {line}" for line in begun)
     list_ = f" Begun before that:{done}\n" if begun else " "
-    return f"This turn was cut off, and it may have done things already.{list_}Reply `continue` or `stop`."
+    return f"This turn was cut off, and it may have done things already.{list_}{CONTINUE_OR_STOP}"
 
 
-CUT_AGAIN = "This turn was cut off again, before it had done anything. Reply `continue` or `stop`."
+CUT_AGAIN = f"This turn was cut off again, before it had done anything. {CONTINUE_OR_STOP}"
 
 
 def unknown_outcome(reason: str) -> str:
-    return (
-        f"This turn was cut off, and what became of it could not be found out ({reason}). Reply `continue` or `stop`."
-    )
+    return f"This turn was cut off, and what became of it could not be found out ({reason}). {CONTINUE_OR_STOP}"
 
 
 def continuation(begun: Sequence[str]) -> str:
@@ -157,11 +182,18 @@ def continuation(begun: Sequence[str]) -> str:
 
 def backlog(count: int) -> str:
     waiting = "1 message" if count == 1 else f"{count} messages"
-    return f"clew was away, and {waiting} waited here. Reply `run all`, `merge` (into one) or `skip`."
+    return f"clew was away, and {waiting} waited here. {ALL_MERGE_OR_SKIP}"
 
 
 def still_backlog(count: int) -> str:
-    return f"Kept, behind the {count} that wait. Reply `run all`, `merge` (into one) or `skip`."
+    return f"Kept, behind the {count} that wait. {ALL_MERGE_OR_SKIP}"
+
+
+def settled(asked: str, outcome: str) -> str:
+    """What was asked, without how to answer it, and what became of it."""
+    for how in (CONTINUE_OR_STOP, ALL_MERGE_OR_SKIP):
+        asked = asked.removesuffix(how)
+    return f"{asked.rstrip()}\n→ {outcome}"
 
 
 def silence(seconds: float) -> Problem:

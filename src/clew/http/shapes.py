@@ -153,6 +153,7 @@ class DaemonView:
     supervised: bool
     outdated: bool = False  # config.toml says something else by now
     environment: dict[str, str] = field(default_factory=dict)  # marks, without values; see `clew.surroundings`
+    left_out: list[str] = field(default_factory=list)  # runtimes and surfaces that could not be made, and why
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from clew.errors import BadInput, ClewError, NotFound
-from clew.kept import LARGEST, safe_names
+from clew.kept import BEGINNINGS, LARGEST, safe_names
 from clew.model import Attachment
 from clew.views import UploadView
 
@@ -20,12 +20,6 @@ ASIDE = 200 << 20  # bytes that may wait for their message, all together
 DAY = 24 * 3600  # seconds after which what nobody named is removed
 TYPES = ("application/json", "application/pdf", "image/gif", "image/jpeg", "image/png", "image/webp")
 TEXT = "text/"
-BEGINNINGS = {  # of images: what calls itself one has to look like one
-    "image/gif": (b"GIF87a", b"GIF89a"),
-    "image/jpeg": (b"\xff\xd8\xff",),
-    "image/png": (b"\x89PNG\r\n\x1a\n",),
-    "image/webp": (b"RIFF",),
-}
 
 
 class TooLarge(ClewError):

@@ -6,7 +6,7 @@ no vendor: the engine sees events, records and continuity, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -58,6 +58,19 @@ class ForkPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Past:
+    """Something that was said in a thread, by a person or by an agent."""
+
+    author: str
+    text: str
+    by_agent: bool = False
+
+
+async def nothing_before() -> tuple[Past, ...]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
 class Seat:
     """Where a session sits: the thread, its folder, and what the runtime needs to come back to it."""
 
@@ -68,6 +81,7 @@ class Seat:
     model: str | None = None
     effort: str | None = None
     policy: Policy = Policy.CAREFUL
+    history: Callable[[], Awaitable[tuple[Past, ...]]] = nothing_before  # before the turn that is to come, oldest first
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,15 @@ from typing import Any
 
 import msgspec
 
-from clew.model import Button, Conversation, Delivery, DeliveryKind, DeliveryState
+from clew.model import Attachment, Button, Conversation, Delivery, DeliveryKind, DeliveryState
 from clew.store.base import Row, Tx
 
 _COLUMNS = (
     "id, kind, thread, turn, surface, address, body, state, attempts, due_at, generation, in_doubt, first_sent_at,"
-    " message_id, sent_at, error, created_at, note, edits, buttons"
+    " message_id, sent_at, error, created_at, note, edits, buttons, file"
 )
 _buttons = msgspec.json.Decoder(tuple[Button, ...]).decode
+_file = msgspec.json.Decoder(Attachment).decode
 
 
 def owe(tx: Tx, delivery: Delivery) -> bool:
@@ -22,8 +23,8 @@ def owe(tx: Tx, delivery: Delivery) -> bool:
     where = delivery.conversation
     changed = tx.run(
         "INSERT INTO deliveries"
-        " (id, kind, thread, turn, surface, address, body, note, state, due_at, created_at, error, edits, buttons)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        " (id, kind, thread, turn, surface, address, body, note, state, due_at, created_at, error, edits, buttons,"
+        " file) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
         delivery.id,
         delivery.kind,
         delivery.thread,
@@ -38,6 +39,7 @@ def owe(tx: Tx, delivery: Delivery) -> bool:
         delivery.error,
         delivery.edits,
         _encode(delivery.buttons),
+        _encode(delivery.file) if delivery.file else None,
     )
     return changed == 1
 
@@ -200,6 +202,13 @@ def by_receipt(tx: Tx, where: Conversation, message_id: str) -> Delivery | None:
     return _delivery(row) if row else None
 
 
+def newest_ask(tx: Tx, thread: str, names: Sequence[str]) -> Delivery | None:
+    """What the thread itself asked last, as `TURN:NAME`; cards of gates are called otherwise."""
+    sql = f"SELECT {_COLUMNS} FROM deliveries WHERE thread = ? AND kind = 'ask' ORDER BY created_at DESC, id DESC"
+    found = (_delivery(row) for row in tx.all(sql, thread))
+    return next((each for each in found if each.id in {f"{each.turn}:{name}" for name in names}), None)
+
+
 def hasten(tx: Tx, now: int) -> None:
     """What was put off is tried at once by a new daemon: the clock may have been set back since."""
     tx.run("UPDATE deliveries SET due_at = ? WHERE state = 'pending' AND due_at > ?", now, now)
@@ -253,8 +262,9 @@ def _delivery(row: Row) -> Delivery:
         note=row["note"],
         edits=row["edits"],
         buttons=_buttons(row["buttons"]),
+        file=_file(row["file"]) if row["file"] else None,
     )
 
 
-def _encode(buttons: Sequence[Button]) -> str:
-    return msgspec.json.encode(buttons).decode()
+def _encode(value: Sequence[Button] | Attachment) -> str:
+    return msgspec.json.encode(value).decode()

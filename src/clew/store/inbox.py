@@ -29,10 +29,33 @@ def find(tx: Tx, where: Conversation, message_id: str) -> Arrival | None:
     return Arrival(Fate(row["fate"]), row["thread"], row["turn"], row["words"]) if row else None
 
 
+def has_heard(tx: Tx, where: Conversation) -> bool:
+    """Whether anything was ever said there by somebody who may."""
+    sql = "SELECT 1 FROM inbox WHERE surface = ? AND address = ? AND fate <> 'refused' LIMIT 1"
+    return tx.one(sql, where.surface, where.address) is not None
+
+
+def last_heard(tx: Tx, surface: str) -> dict[str, str | None]:
+    """By address: the newest message that was stored from each conversation that is bound or was heard. Of several
+    within a millisecond any will do: what is read again is known."""
+    last: dict[str, str | None] = {
+        row["address"]: None for row in tx.all("SELECT address FROM bindings WHERE surface = ?", surface)
+    }
+    rows = tx.all(
+        "SELECT i.address, max(i.message_id) AS last FROM inbox i JOIN"
+        " (SELECT address, max(received_at) AS newest FROM inbox WHERE surface = ? AND pressed = 0 GROUP BY address) n"
+        " ON n.address = i.address AND n.newest = i.received_at WHERE i.surface = ? AND i.pressed = 0"
+        " GROUP BY i.address",
+        surface,
+        surface,
+    )
+    return last | {row["address"]: row["last"] for row in rows}
+
+
 def record(tx: Tx, inbound: Inbound, arrival: Arrival, at: int) -> None:
     tx.run(
-        "INSERT INTO inbox (surface, address, message_id, sender, fate, thread, turn, words, received_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO inbox (surface, address, message_id, sender, fate, thread, turn, words, received_at, pressed)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         inbound.conversation.surface,
         inbound.conversation.address,
         inbound.message_id,
@@ -42,6 +65,7 @@ def record(tx: Tx, inbound: Inbound, arrival: Arrival, at: int) -> None:
         arrival.turn,
         arrival.words,
         at,
+        int(inbound.pressed),
     )
     _count(tx, arrival.fate, 1)
 

@@ -6,11 +6,12 @@ A surface receives, sends, and names its conversations; it decides nothing. It t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from clew.model import Accepted, Button, Conversation, DeliveryKind, Inbound
+from clew.model import Accepted, Attachment, Button, Conversation, DeliveryKind, Inbound
 
 
 class Backlog(StrEnum):
@@ -37,10 +38,11 @@ class SurfaceCan:
     chat: bool = False  # people talk there: who may is checked, and what becomes of their words is told there
     edit: bool = False
     edit_every: float = 2.0  # seconds between two edits of one message that the platform bears
+    stream: bool = False  # a placeholder may show the text as it is being written (`Outgoing.live`)
     buttons: int = 0  # how many a message may have
     prefix: str = "/"  # what a command may begin with; "/!" where the platform eats a leading slash
     threads: bool = False  # `open_thread` can make one
-    files: int = 0  # bytes of a file that may be sent along; 0: none
+    files: int = 0  # bytes of a file that it brings to a conversation; 0: it brings none
     read_back: bool = False  # `find` can look for a message that may have been sent
     max_length: int | None = None  # of one message, in `units`
     units: Units = Units.CHARACTERS
@@ -66,6 +68,9 @@ class Outgoing:
     text: str
     note: str = ""  # small print beside the text; empty almost always
     buttons: tuple[Button, ...] = ()  # only where the surface can
+    file: Attachment | None = None  # to be sent in place of the text; only where the surface can
+    live: str = ""  # below the text: what is being written just now; only where the surface can
+    again: bool = False  # it may have been sent before, under the same id
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +104,24 @@ class Never(NotSent):
     """The platform refused it for good; the reason is for a person."""
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A conversation in which clew has a part."""
+
+    conversation: Conversation
+    last: str | None  # the newest message that was stored from there; None: none yet, so read it from its beginning
+
+
 class Inbox(Protocol):
     async def welcomes(self, inbound: Inbound) -> bool:
         """Whether its sender may speak there. Ask before fetching what hangs on it: a stranger's files cost nothing."""
 
     async def accept(self, inbound: Inbound) -> Accepted:
         """Committed when this returns. Same (conversation, message id): the first one's fate again."""
+
+    async def known(self, surface: str) -> Sequence[Known]:
+        """Where to read on after an absence, on a surface whose backlog is `history`: each conversation that is bound
+        or was heard."""
 
 
 class Surface(Protocol):

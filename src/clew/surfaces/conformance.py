@@ -25,11 +25,15 @@ from clew.model import Accepted, Conversation, DeliveryKind, Fate, Inbound, Pers
 from clew.runtimes.scripted import FileLedger, ScriptedRuntime
 from clew.store import people
 from clew.store.migrate import open_store
-from clew.surfaces.base import Backlog, Inbox, Outgoing, Receipt, Surface, SurfaceCan, Units
+from clew.surfaces.base import Backlog, Inbox, Known, Outgoing, Receipt, Surface, SurfaceCan, Units
 
 PATIENCE = 60.0  # seconds that anything may take at most
 STOP = 2.0  # seconds in which a surface has to end
 SLACK = 5  # times that, where the machine is busy
+PICTURE = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
+    "0000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
+)
 BUSY = 1.0  # seconds for which the platform takes nothing
 
 
@@ -40,6 +44,7 @@ class Shown:
     id: str
     text: str
     buttons: tuple[str, ...] = ()  # what is written on them
+    attached: str = ""  # `image` or `file`, where it is one
 
 
 class Stage(Protocol):
@@ -52,10 +57,20 @@ class Stage(Protocol):
     def surface(self, clock: Clock, files: Path) -> Surface:
         """As a daemon that starts would make it."""
 
+    async def listening(self) -> None:
+        """Until the surface that was made last listens. Asked where the platform does not keep what nobody hears."""
+
     async def say(
-        self, text: str, *, stranger: bool = False, quote: str | None = None, where: Conversation | None = None
+        self,
+        text: str,
+        *,
+        stranger: bool = False,
+        quote: str | None = None,
+        where: Conversation | None = None,
+        fresh: bool = False,
     ) -> str:
-        """By the person, or by somebody nobody knows; the platform's id of it. `where`: a thread that was opened."""
+        """By the person, or by somebody nobody knows; the platform's id of it. `where`: a thread that was opened.
+        `fresh`: the first in a thread of the platform that begins with the quoted message, or in which it is quoted."""
 
     async def press(self, message: str, label: str) -> str:
         """The person presses a button; what they are told at once, "" where nothing."""
@@ -64,7 +79,7 @@ class Stage(Protocol):
         """What clew has said, oldest first, as soon as it is so."""
 
     async def is_acknowledged(self, message: str) -> bool:
-        """Whether the platform counts it as received."""
+        """Whether the platform counts it as received. Asked where the platform keeps the backlog, and only there."""
 
     async def acknowledged(self, message: str) -> None:
         """Until it does."""
@@ -94,6 +109,7 @@ class Overheard:
         self._changed = asyncio.Condition()
         self.came: list[Inbound] = []
         self.accepted: list[Accepted] = []
+        self.taken: list[str] = []  # the ids of what was accepted
 
     @property
     def name(self) -> str:
@@ -126,8 +142,13 @@ class Overheard:
             await self._hold.wait()
         accepted = await self._inbox.accept(inbound)
         self.accepted.append(accepted)
+        self.taken.append(inbound.message_id)
         await self._tell()
         return accepted
+
+    async def known(self, surface: str) -> Sequence[Known]:
+        assert self._inbox is not None
+        return await self._inbox.known(surface)
 
     async def until(self, so: Callable[[], object]) -> None:
         async with asyncio.timeout(PATIENCE), self._changed:
@@ -172,6 +193,7 @@ class Daemon:
             runtimes={"scripted": self.agent},
             surfaces={self.surface.name: self.surface},
             workspace=str(folder),
+            files=folder / "files",
         )
         self._working: asyncio.Task[None] | None = None
 
@@ -179,6 +201,8 @@ class Daemon:
         known = Person(self.surface.name, self._stage.person, "Ann", Role.DRIVER, 0, "the kit")
         await self._store.write(lambda tx: people.add(tx, known))
         self._working = asyncio.create_task(self.engine.run())
+        if self.surface.can.backlog is not Backlog.PLATFORM:
+            await self._stage.listening()
         return self
 
     async def __aexit__(
@@ -205,13 +229,15 @@ def named(check: Check) -> str:
 async def answered(stage: Stage, *answers: str) -> Sequence[Shown]:
     """Each of them is shown once, and in this order."""
     shown = await stage.seen(lambda shown: all(_with(shown, answer) for answer in answers))
-    found = [answer for message in shown for answer in answers if answer in message.text]
+    found = [answer for message in shown for answer in answers if message in _with(shown, answer)]
     assert found == [*answers], f"shown are {found}, in place of {answers}"
     return shown
 
 
 def _with(shown: Sequence[Shown], text: str) -> list[Shown]:
-    return [message for message in shown if text in message.text]
+    """Not where it is only being written."""
+    settled = (message for message in shown if text == words.WORKING or not message.text.startswith(words.WORKING))
+    return [message for message in settled if text in message.text]
 
 
 async def _working(stage: Stage, clew: Daemon) -> Sequence[Shown]:
@@ -221,12 +247,22 @@ async def _working(stage: Stage, clew: Daemon) -> Sequence[Shown]:
     return await stage.seen(lambda shown: not clew.surface.can.edit or _with(shown, words.WORKING))
 
 
+async def _taken(stage: Stage, clew: Daemon, message: str) -> None:
+    """It is stored, and where the platform keeps the backlog, it knows."""
+    if clew.surface.can.backlog is Backlog.PLATFORM:
+        await stage.acknowledged(message)
+    else:
+        await clew.surface.until(lambda: message in clew.surface.taken)
+
+
 # Receiving
 
 
 async def commits_before_it_acknowledges(stage: Stage, folder: Path) -> None:
     hold = asyncio.Event()
     async with Daemon(stage, folder, hold=hold) as clew:
+        if clew.surface.can.backlog is not Backlog.PLATFORM:
+            return
         message = await stage.say("!text alpha")
         await clew.surface.until(lambda: clew.surface.came)
         assert not await stage.is_acknowledged(message), "it acknowledged what was not committed"
@@ -236,19 +272,26 @@ async def commits_before_it_acknowledges(stage: Stage, folder: Path) -> None:
 
 
 async def killed_before_the_commit_it_loses_nothing(stage: Stage, folder: Path) -> None:
+    """Not even the first message of a conversation, where the platform keeps it."""
+    can = stage.surface(SystemClock(), folder / "files").can
+    if can.backlog is Backlog.NONE:
+        return
+    before = ["omega"] if can.backlog is Backlog.HISTORY else []
+    for text in before:
+        async with Daemon(stage, folder) as clew:
+            await _taken(stage, clew, await stage.say(f"!text {text}"))
+            await answered(stage, text)
     async with Daemon(stage, folder, hold=asyncio.Event()) as clew:
-        if clew.surface.can.backlog is Backlog.NONE:
-            return
         await stage.say("!text alpha")
         await clew.surface.until(lambda: clew.surface.came)
     async with Daemon(stage, folder):
-        await answered(stage, "alpha")
+        await answered(stage, *before, "alpha")
 
 
 async def a_repeat_after_a_restart_runs_once(stage: Stage, folder: Path) -> None:
-    async with Daemon(stage, folder):
+    async with Daemon(stage, folder) as clew:
         message = await stage.say("!text alpha")
-        await stage.acknowledged(message)
+        await _taken(stage, clew, message)
         await answered(stage, "alpha")
     async with Daemon(stage, folder) as clew:
         await stage.repeat(message)
@@ -261,7 +304,7 @@ async def a_repeat_after_a_restart_runs_once(stage: Stage, folder: Path) -> None
 async def what_was_said_while_clew_was_down_is_answered(stage: Stage, folder: Path) -> None:
     async with Daemon(stage, folder) as clew:
         can = clew.surface.can
-        await stage.acknowledged(await stage.say("!text alpha"))
+        await _taken(stage, clew, await stage.say("!text alpha"))
         await answered(stage, "alpha")
     if can.backlog is Backlog.NONE:
         return
@@ -269,6 +312,26 @@ async def what_was_said_while_clew_was_down_is_answered(stage: Stage, folder: Pa
     await stage.say("!text gamma")
     async with Daemon(stage, folder):
         await answered(stage, "alpha", "beta", "gamma")
+
+
+async def every_conversation_is_read_on_from_where_it_was(stage: Stage, folder: Path) -> None:
+    """What is said while that is done comes after it: a kill in between must not leave a gap that nobody sees."""
+    async with Daemon(stage, folder) as clew:
+        if clew.surface.can.backlog is not Backlog.HISTORY:
+            return
+        await _taken(stage, clew, await stage.say("!text alpha"))
+        await _taken(stage, clew, await stage.say("hello", stranger=True))
+        await answered(stage, "alpha")
+    missed = [await stage.say("!text beta"), await stage.say("!text gamma")]
+    strange = await stage.say("hello?", stranger=True)
+    hold = asyncio.Event()
+    async with Daemon(stage, folder, hold=hold) as clew:
+        await clew.surface.until(lambda: clew.surface.came)
+        missed.append(await stage.say("!text delta"))
+        hold.set()
+        await clew.surface.until(lambda: strange in clew.surface.taken and missed[-1] in clew.surface.taken)
+        assert [id for id in clew.surface.taken if id in missed] == missed, "what was missed did not come first"
+        await answered(stage, "alpha", "beta", "gamma", "delta")
 
 
 async def messages_keep_their_order(stage: Stage, folder: Path) -> None:
@@ -293,7 +356,7 @@ async def strangers_are_refused_and_nothing_runs(stage: Stage, folder: Path) -> 
     async with Daemon(stage, folder) as clew:
         if not clew.surface.can.chat:
             return
-        await stage.acknowledged(await stage.say("!text alpha", stranger=True))
+        await _taken(stage, clew, await stage.say("!text alpha", stranger=True))
         await stage.say("!text beta")
         shown = await answered(stage, "beta")
         assert [accepted.fate for accepted in clew.surface.accepted] == [Fate.REFUSED, Fate.TURN]
@@ -356,6 +419,20 @@ async def any_text_arrives(stage: Stage, folder: Path) -> None:
     await surface.close()
 
 
+async def what_the_agent_made_comes_behind_its_answer(stage: Stage, folder: Path) -> None:
+    """A picture as one, anything else as a file."""
+    (folder / "knot.png").write_bytes(PICTURE)
+    (folder / "notes.txt").write_text("never lose the thread")
+    async with Daemon(stage, folder) as clew:
+        if not clew.surface.can.files:
+            return
+        await stage.say("!text alpha ![a knot](knot.png) and [notes](notes.txt)")
+        shown = await stage.seen(lambda shown: sum(bool(message.attached) for message in shown) == 2)
+        assert [message.attached for message in shown if message.attached] == ["image", "file"]
+        [answer] = _with(shown, "alpha")
+        assert all(place > shown.index(answer) for place, message in enumerate(shown) if message.attached)
+
+
 async def a_platform_that_is_busy_is_given_its_time(stage: Stage, folder: Path) -> None:
     async with Daemon(stage, folder) as clew:
         await _working(stage, clew)
@@ -398,8 +475,8 @@ async def after_a_cut_it_comes_back(stage: Stage, folder: Path) -> None:
 
 
 async def it_stops_at_once(stage: Stage, folder: Path) -> None:
-    async with Daemon(stage, folder):
-        await stage.acknowledged(await stage.say("!text alpha"))
+    async with Daemon(stage, folder) as clew:
+        await _taken(stage, clew, await stage.say("!text alpha"))
         await answered(stage, "alpha")
         began = asyncio.get_running_loop().time()
     took = asyncio.get_running_loop().time() - began
@@ -451,11 +528,32 @@ async def what_is_said_in_a_thread_that_it_opened_comes_from_there(stage: Stage,
         assert clew.surface.came[-1].conversation == opened and clew.surface.came[-1].in_thread
 
 
+async def a_reply_in_a_fresh_thread_goes_on_with_the_answer_it_is_under(stage: Stage, folder: Path) -> None:
+    async with Daemon(stage, folder) as clew:
+        if not clew.surface.can.chat or not clew.surface.can.threads:
+            return
+        await stage.say("!text alpha")
+        [first] = _with(await answered(stage, "alpha"), "alpha")
+        await stage.say("/new")
+        await stage.say("!text beta")
+        await answered(stage, "alpha", "beta")
+        await stage.say("!text gamma", quote=first.id, fresh=True)
+        await answered(stage, "alpha", "beta", "gamma")
+        here, there = clew.surface.came[0].conversation, clew.surface.came[-1].conversation
+        assert there != here and clew.surface.came[-1].in_thread
+        turns = [accepted.thread for accepted in clew.surface.accepted if accepted.fate is Fate.TURN]
+        assert turns[0] == turns[2] != turns[1], "it does not say where the quoted message stands"
+        await stage.say("!text delta", where=there)
+        await answered(stage, "alpha", "beta", "gamma", "delta")
+        assert clew.surface.accepted[-1].thread == turns[0]
+
+
 CHECKS: tuple[Check, ...] = (
     commits_before_it_acknowledges,
     killed_before_the_commit_it_loses_nothing,
     a_repeat_after_a_restart_runs_once,
     what_was_said_while_clew_was_down_is_answered,
+    every_conversation_is_read_on_from_where_it_was,
     messages_keep_their_order,
     it_says_who_speaks,
     strangers_are_refused_and_nothing_runs,
@@ -463,6 +561,7 @@ CHECKS: tuple[Check, ...] = (
     a_placeholder_then_the_answer_as_a_message_of_its_own,
     long_answers_come_in_parts,
     any_text_arrives,
+    what_the_agent_made_comes_behind_its_answer,
     a_platform_that_is_busy_is_given_its_time,
     a_send_in_doubt_is_settled,
     after_a_cut_it_comes_back,
@@ -470,4 +569,5 @@ CHECKS: tuple[Check, ...] = (
     a_gate_is_answered_by_a_button_and_redrawn,
     a_gate_is_answered_by_a_word,
     what_is_said_in_a_thread_that_it_opened_comes_from_there,
+    a_reply_in_a_fresh_thread_goes_on_with_the_answer_it_is_under,
 )

@@ -24,12 +24,14 @@ from websockets.http11 import Request as Handshake
 from websockets.http11 import Response
 
 from clew.surfaces.feishu.frames import CONTROL, DATA, Frame, decode, encode
-from tests.surfaces.fakes.http import Answer, Cut, Request, Server
+from tests.surfaces.fakes.http import Answer, Cut, Request, Server, Upload
 
 BOT = "ou_clew"
+SHOWN = 1000  # bytes of a file that a test can look at
 LARGEST = 30 * 1024  # bytes of the content of a post or a card
 LARGEST_TEXT = 150 * 1024
 TABLES = 5
+FILE_TYPES = ("opus", "mp4", "pdf", "doc", "xls", "ppt", "stream")
 
 Fields = dict[str, Any]
 
@@ -56,6 +58,7 @@ class World:
         self.calls: list[Fields] = []
         self.files: dict[str, bytes] = {}
         self.names: dict[str, str] = {}
+        self.cards: dict[str, Fields] = {}  # of CardKit
         self.tokens: list[str] = []
         self.token_lasts = 7200
         self.faults: list[Fields] = []
@@ -165,10 +168,12 @@ class World:
 
     async def _serve(self, request: Request) -> Answer:
         work, parts = _route(request)
-        given = json.loads(request.body) if request.body else {}  # whatever it is called: it is always JSON
+        is_form = request.headers.get("content-type", "").startswith("multipart/")
+        given = request.fields() if is_form else json.loads(request.body or b"{}")  # else it is JSON, however called
         fields = {**request.query, **given, **{f"path{number}": part for number, part in enumerate(parts, 1)}}
         name = work.__name__.removeprefix("do_")
-        self.calls.append({"method": name, "fields": fields})
+        told = {field: value for field, value in fields.items() if not isinstance(value, Upload)}
+        self.calls.append({"method": name, "fields": told})
         await self.tell()
         if name not in ("token", "endpoint"):
             self._check(request.headers.get("authorization", ""))
@@ -259,15 +264,27 @@ class World:
         first = next((message for message in self.messages if uuid and message.get("uuid") == uuid), None)
         if first is not None:
             return _public(first)
-        _check_content(fields["msg_type"], fields["content"])
+        kind, given, card = fields["msg_type"], json.loads(fields["content"]), {}
+        if kind in ("image", "file"):
+            self._check_key(given[f"{kind}_key"])
+        elif kind == "interactive" and given.get("type") == "card":
+            card = {"card_id": self._send_card(given["data"]["card_id"])}
+        else:
+            _check_content(kind, fields["content"])
         author = {"id": self.app, "id_type": "app_id", "sender_type": "app", "tenant_key": "k"}
-        content = {"msg_type": fields["msg_type"], "content": fields["content"], "uuid": uuid, "edits": 0}
+        content = {"msg_type": kind, "content": fields["content"], "uuid": uuid, "edits": 0, **card}
+        if card:
+            content["content"] = json.dumps(self.cards[card["card_id"]]["card"])
         topic = {"thread_id": f"omt_{uuid4().hex}"} if where.get("topics") and not hung else {}
         return _public(self.add({"chat_id": chat, "sender": author, **content, **hung, **topic}))
 
+    def _check_key(self, key: str) -> None:
+        if key not in self.files:
+            raise Wrong(230055, "The type of file upload does not match the type of message being sent.")
+
     async def do_patch(self, fields: Fields) -> Fields:
         message = self._message(fields["path1"])
-        if message["msg_type"] != "interactive":
+        if message["msg_type"] != "interactive" or "card_id" in message:  # stricter than the platform may be
             raise Wrong(230001, "Your request contains an invalid request parameter, ext=This message is NOT a card.")
         return self._rewrite(message, "interactive", fields["content"])
 
@@ -282,6 +299,73 @@ class World:
         message.update(msg_type=kind, content=content, edits=message["edits"] + 1)
         return {"data": {}}
 
+    # CardKit
+
+    async def do_card_create(self, fields: Fields) -> Fields:
+        if fields["type"] != "card_json":
+            raise Wrong(10002, "invalid type")
+        _check_content("interactive", fields["data"])
+        id = str(7_000_000_000_000_000_000 + len(self.cards))
+        card = json.loads(fields["data"])
+        streams = card["config"].get("streaming_mode", False)
+        self.cards[id] = {"card": card, "sequence": 0, "streams": streams, "is_sent": False, "grew": 0}
+        return {"data": {"card_id": id}}
+
+    def _send_card(self, id: str) -> str:
+        card = self._card(id)
+        if card["is_sent"]:
+            raise Wrong(230099, "Failed to create card content, ext=ErrCode: 200740; ErrMsg: card id already used")
+        card["is_sent"] = True
+        return id
+
+    def _card(self, id: str) -> Fields:
+        if id not in self.cards:
+            raise Wrong(230099, "Failed to create card content, ext=ErrCode: 200740; ErrMsg: card id not found")
+        return self.cards[id]
+
+    def _in_order(self, fields: Fields) -> Fields:
+        card, number = self._card(fields["path1"]), fields["sequence"]
+        if not isinstance(number, int) or not 0 < number < 2**31:
+            raise Wrong(99992402, "field validation failed")
+        if number <= card["sequence"]:
+            raise Wrong(300317, "sequence number compare failed")
+        card["sequence"] = number
+        return card
+
+    async def do_card_content(self, fields: Fields) -> Fields:
+        card = self._in_order(fields)
+        if not card["streams"]:
+            raise Wrong(300309, "streaming mode is closed")
+        element = next((e for e in card["card"]["body"]["elements"] if e.get("element_id") == fields["path2"]), None)
+        if element is None:
+            raise Wrong(300313, "element not found")
+        if not fields["content"]:
+            raise Wrong(99992402, "field validation failed")
+        card["grew"] += fields["content"].startswith(element["content"])
+        element["content"] = fields["content"]
+        return self._show_card(fields["path1"])
+
+    async def do_card_update(self, fields: Fields) -> Fields:
+        card = self._in_order(fields)
+        _check_content("interactive", fields["card"]["data"])
+        card["card"] = json.loads(fields["card"]["data"])
+        card["streams"] = card["card"]["config"].get("streaming_mode", False)
+        return self._show_card(fields["path1"])
+
+    def _show_card(self, id: str) -> Fields:
+        content = json.dumps(self.cards[id]["card"])
+        _check_content("interactive", content)
+        for message in self.messages:
+            if message.get("card_id") == id:
+                message.update(content=content, edits=message["edits"] + 1)
+        return {"data": {}}
+
+    async def do_card_find(self, fields: Fields) -> Fields:
+        message = self._message(fields["message_id"])
+        if "card_id" not in message:
+            raise Wrong(300301, "not a card entity")
+        return {"data": {"card_id": message["card_id"]}}
+
     async def do_get(self, fields: Fields) -> Fields:
         return {"data": {"items": [_public(self._message(fields["path1"]))]}}
 
@@ -293,6 +377,25 @@ class World:
         if fields["path2"] not in self.files or fields.get("type") not in ("image", "file"):
             raise Wrong(234003, "File not in msg.")
         return self.files[fields["path2"]]
+
+    async def do_image(self, fields: Fields) -> Fields:
+        if fields["image_type"] != "message":
+            raise Wrong(234001, "Invalid request param.")
+        return {"data": {"image_key": self._keep("img", fields["image"], 10 << 20)}}
+
+    async def do_file(self, fields: Fields) -> Fields:
+        if fields["file_type"] not in FILE_TYPES or not fields["file_name"]:
+            raise Wrong(234001, "Invalid request param.")
+        return {"data": {"file_key": self._keep("file", fields["file"], 30 << 20)}}
+
+    def _keep(self, kind: str, given: Upload, largest: int) -> str:
+        if not given.data:
+            raise Wrong(234010, "File's size can't be 0.")
+        if len(given.data) > largest:
+            raise Wrong(234006, "The file size exceed the max value.")
+        key = f"{kind}_{uuid4().hex}"
+        self.files[key] = given.data
+        return key
 
     def _message(self, id: str) -> Fields:
         message = next((message for message in self.messages if message["message_id"] == id), None)
@@ -328,6 +431,9 @@ class World:
         content = json.dumps(given["content"], ensure_ascii=False)
         body = {"msg_type": given["kind"], "content": content, "sender": author}
         message = self.add({"chat_id": given["chat"], **body, **given.get("more", {})})
+        for root in self.messages:  # what a thread begins with is in it
+            if message.get("thread_id") and root["message_id"] == message.get("root_id"):
+                root.setdefault("thread_id", message["thread_id"])
         heard = {name: value for name, value in message.items() if name not in ("sender", "msg_type")}
         heard |= {"message_type": given["kind"], "chat_type": chat["type"]}
         sender = {"sender_id": {"open_id": given["user"], "union_id": "on_x"}, "sender_type": author["sender_type"]}
@@ -404,11 +510,14 @@ class World:
             "lines": len(self.lines),
             "tokens": len(self.tokens),
             "pings": self.pings,
+            "cards": self.cards,
+            "files": {key: base64.b64encode(data).decode() for key, data in self.files.items() if len(data) < SHOWN},
         }
 
 
 Work = Callable[[World, Fields], Awaitable[Any]]
 _MESSAGES = "/open-apis/im/v1/messages"
+_CARDS = "/open-apis/cardkit/v1/cards"
 ROUTES: list[tuple[str, str, Work]] = [
     ("POST", "/open-apis/auth/v3/tenant_access_token/internal", World.do_token),
     ("POST", "/callback/ws/endpoint", World.do_endpoint),
@@ -417,6 +526,12 @@ ROUTES: list[tuple[str, str, Work]] = [
     ("POST", _MESSAGES, World.do_send),
     ("GET", _MESSAGES, World.do_list),
     ("POST", f"{_MESSAGES}/([^/]+)/reply", World.do_reply),
+    ("POST", _CARDS, World.do_card_create),
+    ("POST", f"{_CARDS}/id_convert", World.do_card_find),
+    ("PUT", f"{_CARDS}/([^/]+)/elements/([^/]+)/content", World.do_card_content),
+    ("PUT", f"{_CARDS}/([^/]+)", World.do_card_update),
+    ("POST", "/open-apis/im/v1/images", World.do_image),
+    ("POST", "/open-apis/im/v1/files", World.do_file),
     ("GET", f"{_MESSAGES}/([^/]+)/resources/([^/]+)", World.do_resource),
     ("PATCH", f"{_MESSAGES}/([^/]+)", World.do_patch),
     ("PUT", f"{_MESSAGES}/([^/]+)", World.do_put),
@@ -433,7 +548,7 @@ def _route(request: Request) -> tuple[Work, tuple[str, ...]]:
 
 def _public(message: Fields) -> Fields:
     """A message as the API shows it."""
-    hidden = ("uuid", "edits", "content")
+    hidden = ("uuid", "edits", "content", "card_id")
     shown = {name: value for name, value in message.items() if name not in hidden}
     return {**shown, "body": {"content": message["content"]}}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -19,6 +20,8 @@ from tests.surfaces.fakes.http import Answer, Cut, Request, Server, Upload
 BOT = {"id": 7000, "is_bot": True, "first_name": "Clew", "username": "clew_bot"}
 LONGEST = 4096
 LARGEST_FILE = 20 << 20
+LARGEST_PHOTO = 10 << 20
+SHOWN = 1000  # bytes of a file that a test can look at
 
 Fields = dict[str, Any]
 
@@ -43,7 +46,7 @@ class World:
         self.files: dict[str, bytes] = {}
         self.faults: list[Fields] = []
         self.webhook = ""
-        self.commands: object = None
+        self.commands: dict[str, object] = {}  # by language
         self.revoked = False
         self.changed = asyncio.Condition()
         self.revision = 0
@@ -115,8 +118,14 @@ class World:
         return True
 
     def do_setmycommands(self, fields: Fields) -> object:
-        self.commands = fields["commands"]
+        for each in fields["commands"]:
+            if not re.fullmatch("[a-z0-9_]{1,32}", each["command"]) or not 1 <= len(each["description"]) <= 256:
+                raise Wrong(400, "Bad Request: BOT_COMMAND_INVALID")
+        self.commands[fields.get("language_code") or ""] = fields["commands"]
         return True
+
+    def do_getmycommands(self, fields: Fields) -> object:
+        return self.commands.get(fields.get("language_code") or "", [])
 
     def do_getupdates(self, fields: Fields) -> object:
         raise AssertionError("it is waited for")
@@ -164,12 +173,18 @@ class World:
         return self._send(where, extra, fields)
 
     def do_senddocument(self, fields: Fields) -> Fields:
-        return self._send(self._place(fields), {"document": self._upload(fields["document"])}, fields)
+        said = {"caption": fields.get("caption", ""), "document": self._upload(fields["document"])}
+        return self._send(self._place(fields), said, fields)
 
     def do_sendphoto(self, fields: Fields) -> Fields:
-        return self._send(self._place(fields), {"photo": [self._upload(fields["photo"])]}, fields)
+        if len(fields["photo"].data) > LARGEST_PHOTO:
+            raise Wrong(400, "Bad Request: PHOTO_SAVE_FILE_INVALID")
+        said = {"caption": fields.get("caption", ""), "photo": [self._upload(fields["photo"])]}
+        return self._send(self._place(fields), said, fields)
 
     def _upload(self, given: Upload) -> Fields:
+        if not given.data:
+            raise Wrong(400, "Bad Request: file must be non-empty")
         return {**self.keep(given.data), "file_name": given.name}
 
     def _send(self, where: Fields, content: Fields, fields: Fields) -> Fields:
@@ -265,12 +280,20 @@ class World:
         self._numbers += 1
         whole = {"message_id": self._numbers, "date": int(time.time()), **message, **seen}
         if reply and (quoted := self.find(whole["chat"], int(reply["message_id"]))):
-            whole["reply_to_message"] = _public(quoted)
+            whole |= self._quote(whole, quoted)
         elif "topic" in whole and (root := self.find(whole["chat"], whole["topic"])):
             whole["reply_to_message"] = _public(root)  # as the platform does it in topics
         whole["chat_shown"] = _chat_shown(self.chats[whole["chat"]])
         self.messages.append(whole)
         return _public(whole)
+
+    def _quote(self, message: Fields, quoted: Fields) -> Fields:
+        """Of what stands in another topic of a group, only the chat and the number are told."""
+        chat = self.chats[message["chat"]]
+        if chat["type"] == "private" or quoted.get("topic") == message.get("topic"):
+            return {"reply_to_message": _public(quoted)}
+        origin = {"type": "user", "date": quoted["date"], "sender_user": quoted["from"]}
+        return {"external_reply": {"origin": origin, "chat": _chat_shown(chat), "message_id": quoted["message_id"]}}
 
     def find(self, chat: int, number: int) -> Fields | None:
         return next((m for m in self.messages if m["chat"] == chat and m["message_id"] == number), None)
@@ -296,6 +319,9 @@ class World:
 
     def when_chat(self, given: Fields) -> Fields:
         return self.chat(given)
+
+    def when_topic(self, given: Fields) -> Fields:
+        return self.do_createforumtopic({"chat_id": given["chat"], "name": given["name"]})
 
     def when_say(self, given: Fields) -> Fields:
         """`more` is put into the message as it is; `files` are kept, and put into it under their names."""
@@ -354,6 +380,7 @@ class World:
             "waiting": [update["message"]["message_id"] for update in self.updates if update.get("message")],
             "calls": self.calls,
             "toasts": self.toasts,
+            "files": {name: base64.b64encode(data).decode() for name, data in self.files.items() if len(data) < SHOWN},
             "chats": list(self.chats.values()),
             "polling": self._poller is not None,
         }

@@ -33,6 +33,7 @@ def activity(item: Item, phase: Phase) -> Activity:
         outcome=_outcome(item) if phase is Phase.DONE else None,
         exit_code=item.exit_code,
         folder=item.cwd,
+        image=item.saved_path,
     )
 
 

@@ -20,7 +20,7 @@ from clew.runtimes.jsonrpc import RpcError
 log = logging.getLogger(__name__)
 
 # A thread that Codex knows nothing of; the last: it was killed before it had written anything.
-_UNKNOWN = re.compile(r"no rollout found|not found|not loaded|invalid thread id|rollout at .* is empty")
+_UNKNOWN = re.compile(r"no rollout found|not found|not loaded|invalid (thread|session) id|rollout at .* is empty")
 
 # What a policy means in Codex: its sandbox, and when it asks. `untrusted` asks before every command and every change;
 # `on-request` leaves it to the model to ask for more than the sandbox gives. `careful` has no sandbox, because under

@@ -48,6 +48,7 @@ class Item(Wire, frozen=True):
     tool: str | None = None
     query: str | None = None
     path: str | None = None
+    saved_path: str | None = None  # of a picture that was made
     review: str | None = None
     summary: Any = None
     content: Any = None

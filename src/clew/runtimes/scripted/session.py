@@ -128,7 +128,8 @@ class ScriptedSession:
 
     def _record_state(self, entry: Played) -> RecordState:
         if entry.state is TurnState.RUNNING:
-            return RecordState.ALIVE if self._runtime.can.outlives else RecordState.CUT
+            plays = self._stop is not None and entry == self._last()
+            return RecordState.ALIVE if plays or self._runtime.can.outlives else RecordState.CUT
         known = {TurnState.COMPLETED: RecordState.COMPLETED, TurnState.FAILED: RecordState.FAILED}
         return known.get(entry.state, RecordState.CUT)
 

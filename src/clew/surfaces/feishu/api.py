@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 CONNECT = 10.0  # seconds to reach it
 ANSWER = 30.0  # seconds for an answer
+UPLOAD = 300.0  # and where a file has to get there first
 EARLY = 1200.0  # seconds before its end at which a token is got anew; Feishu gives another one from 1800 on
+BUSY = 429
 STALE = frozenset({99991661, 99991663, 99991664, 99991668, 99991671})  # what it says to a token that is no good
+NOT_ALLOWED = frozenset({99991672, 99991679, 230027})  # the app lacks a permission
 
 REFUSED = (
     "Feishu refuses the app: check app_id, app_secret and base_url of [surfaces.feishu] (for Lark it is"
@@ -75,10 +78,19 @@ class OpenApi:
     ) -> dict[str, Any]:
         """The `data` of the answer. Raises Refusal; Down where the call never left; InDoubt where its answer was
         lost."""
+        return await self._call(method, path, _as_json(body), query)
+
+    async def upload(self, path: str, fields: Mapping[str, str], name: str, file: tuple[str, bytes]) -> dict[str, Any]:
+        """Raises as `call` does. The file is a form's field `name`."""
+        return await self._call("POST", path, {"data": fields, "files": {name: file}}, None)
+
+    async def _call(
+        self, method: str, path: str, given: Mapping[str, Any], query: Mapping[str, str] | None
+    ) -> dict[str, Any]:
         for again in (True, False):
             token = await self._tenant_token()
             try:
-                answer = await self._ask(method, path, body, query, token.value)
+                answer = await self._ask(method, path, given, query, token.value)
             except Refusal as refusal:
                 self._forget(token, refusal)
                 if refusal.code not in STALE or not again:
@@ -92,7 +104,7 @@ class OpenApi:
         """Raises as `call` does; Refusal 413 where it is too large."""
         for again in (True, False):
             token = await self._tenant_token()
-            status, headers, data = await self._exchange("GET", path, None, query, token.value, largest)
+            status, headers, data = await self._exchange("GET", path, {}, query, token.value, largest)
             try:
                 if status != 200:
                     raise _refusal(status, headers, _read_json(data), path)
@@ -109,7 +121,7 @@ class OpenApi:
     async def endpoint(self) -> Endpoint:
         """Where the long connection is."""
         body = {"AppID": self.app_id, "AppSecret": self._secret}
-        answer = await self._ask("POST", "/callback/ws/endpoint", body, None, None)
+        answer = await self._ask("POST", "/callback/ws/endpoint", _as_json(body), None, None)
         try:
             found = msgspec.convert(answer.get("data"), Endpoint)
         except msgspec.ValidationError as error:
@@ -139,7 +151,8 @@ class OpenApi:
     async def _get_token(self) -> _Token:
         body = {"app_id": self.app_id, "app_secret": self._secret}
         asked = self._clock.monotonic()
-        answer = await self._ask("POST", "/open-apis/auth/v3/tenant_access_token/internal", body, None, None)
+        path = "/open-apis/auth/v3/tenant_access_token/internal"
+        answer = await self._ask("POST", path, _as_json(body), None, None)
         value, lasts = answer.get("tenant_access_token"), answer.get("expire")
         if not isinstance(value, str) or not isinstance(lasts, int | float):
             raise InDoubt("Feishu gave no token that can be read")
@@ -150,9 +163,9 @@ class OpenApi:
             self._token = None
 
     async def _ask(
-        self, method: str, path: str, body: object, query: Mapping[str, str] | None, token: str | None
+        self, method: str, path: str, given: Mapping[str, Any], query: Mapping[str, str] | None, token: str | None
     ) -> dict[str, Any]:
-        status, headers, data = await self._exchange(method, path, body, query, token, None)
+        status, headers, data = await self._exchange(method, path, given, query, token, None)
         answer = _read_json(data)
         if status >= 400 or answer is None or answer.get("code") != 0:
             raise _refusal(status, headers, answer, path)
@@ -162,21 +175,19 @@ class OpenApi:
         self,
         method: str,
         path: str,
-        body: object,
+        given: Mapping[str, Any],
         query: Mapping[str, str] | None,
         token: str | None,
         largest: int | None,
     ) -> tuple[int, Mapping[str, str], bytes]:
         import httpx
 
-        content = None if body is None else msgspec.json.encode(body)
-        headers = {"Content-Type": "application/json; charset=utf-8"} if content else {}
-        headers |= {"Authorization": f"Bearer {token}"} if token else {}
-        limits = httpx.Timeout(ANSWER, connect=CONNECT)
-        url = f"{self._base}{path}"
-        sending = self._open().stream(method, url, content=content, headers=headers, params=query, timeout=limits)
+        patience = UPLOAD if "files" in given else ANSWER
+        more = {**given, "headers": given.get("headers", {}) | ({"Authorization": f"Bearer {token}"} if token else {})}
+        limits = httpx.Timeout(patience, connect=CONNECT)
+        sending = self._open().stream(method, f"{self._base}{path}", params=query, timeout=limits, **more)
         try:
-            async with asyncio.timeout(CONNECT + 2 * ANSWER), sending as response:
+            async with asyncio.timeout(CONNECT + 2 * patience), sending as response:
                 return response.status_code, response.headers, await _read(response, largest)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError) as error:
             raise Down(f"Feishu is out of reach: {self._safe(error)}") from error
@@ -202,6 +213,12 @@ def is_frequency(code: int) -> bool:
     return code in (429, 99991400, 230020, 11232, 11233, 11247)
 
 
+def _as_json(body: Mapping[str, object] | None) -> dict[str, Any]:
+    if body is None:
+        return {}
+    return {"content": msgspec.json.encode(body), "headers": {"Content-Type": "application/json; charset=utf-8"}}
+
+
 async def _read(response: httpx.Response, largest: int | None) -> bytes:
     """All of it; of what is larger than it may be, just enough to see that."""
     data = bytearray()
@@ -225,9 +242,9 @@ def _refusal(status: int, headers: Mapping[str, str], answer: dict[str, Any] | N
     code = answer.get("code") if answer is not None else None
     wait = _seconds(headers.get("x-ogw-ratelimit-reset") or headers.get("retry-after"))
     if isinstance(code, int) and is_frequency(code):
-        status = 429
-    if status == 429:
-        return Refusal(429, "too many calls", wait)
+        status = BUSY
+    if status == BUSY:
+        return Refusal(BUSY, "too many calls", wait)
     if status >= 500 or (status < 300 and not isinstance(code, int)):
         return InDoubt(f"Feishu failed at {one_line(path, 60)} (HTTP {status})", wait)
     if not isinstance(code, int):

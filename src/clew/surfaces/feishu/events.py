@@ -63,10 +63,9 @@ class Message(msgspec.Struct, frozen=True):
         return Place(self.chat_id, self.thread_id or None)
 
     @property
-    def quoted(self) -> str | None:
-        """In a thread everything is a reply to its beginning; that is no quote."""
-        is_quote = self.parent_id and not (self.thread_id and self.parent_id == self.root_id)
-        return self.parent_id if is_quote else None
+    def hangs(self) -> bool:
+        """In a thread everything is a reply to its beginning, which stands in the chat."""
+        return bool(self.thread_id and self.parent_id and self.parent_id == self.root_id)
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -173,7 +172,9 @@ def heard(said: Said, me: str) -> tuple[Inbound, Content] | Skipped:
         direct=is_alone or any(mention.whom == me for mention in mentions),
         in_group=not is_alone,
         in_thread=bool(message.thread_id),
-        quoted=message.quoted,
+        quoted=message.parent_id or None,
+        quoted_in=Place(message.chat_id).conversation if message.hangs else None,
+        hangs=message.hangs,
     )
     return inbound, content
 

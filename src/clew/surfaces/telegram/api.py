@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -24,6 +25,17 @@ if TYPE_CHECKING:
 
 CONNECT = 10.0  # seconds to reach it
 ANSWER = 30.0  # seconds for an answer
+UPLOAD = 300.0  # and where a file has to get there first
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that a call brings along."""
+
+    field: str
+    name: str
+    data: bytes
+    media_type: str
 
 
 class Refusal(Exception):
@@ -56,10 +68,14 @@ class BotApi:
         self._base = base_url.rstrip("/")
         self._client: httpx.AsyncClient | None = None
 
-    async def call(self, method: str, fields: Mapping[str, object], patience: float = ANSWER) -> Any:
+    async def call(
+        self, method: str, fields: Mapping[str, object], patience: float = ANSWER, upload: Upload | None = None
+    ) -> Any:
         """What it answered. Raises Refusal; Down where the call never left; InDoubt where its answer was lost."""
         body = {name: value for name, value in fields.items() if value is not None}
-        status, data = await self._exchange("POST", f"{self._base}/bot{self._token}/{method}", body, patience, None)
+        url = f"{self._base}/bot{self._token}/{method}"
+        given = _as_json(body) if upload is None else _as_form(body, upload)
+        status, data = await self._exchange("POST", url, given, patience if upload is None else UPLOAD, None)
         try:
             answer = msgspec.json.decode(data, type=_Answer)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -81,7 +97,7 @@ class BotApi:
     async def download(self, path: str, largest: int) -> bytes:
         """A file whose path `getFile` told. Raises as `call` does; Refusal 413 where it is too large."""
         url = f"{self._base}/file/bot{self._token}/{quote(path)}"
-        status, data = await self._exchange("GET", url, None, ANSWER, largest)
+        status, data = await self._exchange("GET", url, {}, ANSWER, largest)
         if status != 200:
             raise Refusal(status, f"HTTP {status}")
         if len(data) > largest:
@@ -94,14 +110,12 @@ class BotApi:
             await client.aclose()
 
     async def _exchange(
-        self, method: str, url: str, body: object, patience: float, largest: int | None
+        self, method: str, url: str, given: Mapping[str, Any], patience: float, largest: int | None
     ) -> tuple[int, bytes]:
         import httpx
 
-        content = None if body is None else msgspec.json.encode(body)
-        headers = {"Content-Type": "application/json"} if content else {}
         limits = httpx.Timeout(patience, connect=CONNECT)
-        sending = self._open().stream(method, url, content=content, headers=headers, timeout=limits)
+        sending = self._open().stream(method, url, timeout=limits, **given)
         try:
             async with asyncio.timeout(CONNECT + 2 * patience), sending as response:
                 return response.status_code, await _read(response, largest)
@@ -129,6 +143,16 @@ class BotApi:
 
     def _safe(self, words: str) -> str:
         return one_line(words.replace(self._token, "[secret]") if self._token else words)
+
+
+def _as_json(body: Mapping[str, object]) -> dict[str, Any]:
+    return {"content": msgspec.json.encode(body), "headers": {"Content-Type": "application/json"}}
+
+
+def _as_form(body: Mapping[str, object], upload: Upload) -> dict[str, Any]:
+    """With a file in it. What is not text is JSON there."""
+    texts = {name: value if isinstance(value, str) else msgspec.json.encode(value) for name, value in body.items()}
+    return {"data": texts, "files": {upload.field: (upload.name, upload.data, upload.media_type)}}
 
 
 async def _read(response: httpx.Response, largest: int | None) -> bytes:

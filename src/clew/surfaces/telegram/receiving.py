@@ -41,6 +41,7 @@ class Receiver:
 
     def __init__(self, api: BotApi, clock: Clock, files: Path) -> None:
         self.trouble = ""
+        self.reached = asyncio.Event()  # Telegram has answered
         self._api = api
         self._clock = clock
         self._files = files
@@ -63,6 +64,7 @@ class Receiver:
 
     async def _round(self, inbox: Inbox) -> None:
         me = self._me = self._me or await self._who()
+        self.reached.set()
         seconds = 0 if self.trouble else POLL  # so that it is known at once when all is well again
         for raw in await self._api.poll(self._offset, KINDS, seconds):
             await self._take(inbox, me, raw)

@@ -3,13 +3,16 @@ settled by the turn's placeholder."""
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from clew.clock import Clock
 from clew.config import TelegramConfig
 from clew.errors import BadInput
-from clew.model import Button, Conversation, DeliveryKind
+from clew.kept import LARGEST
+from clew.model import Attachment, Button, Conversation, DeliveryKind
 from clew.surfaces.base import (
     Backlog,
     Down,
@@ -23,8 +26,9 @@ from clew.surfaces.base import (
     TryAgain,
     Units,
 )
-from clew.surfaces.telegram.api import BotApi, Refusal
+from clew.surfaces.telegram.api import BotApi, Refusal, Upload
 from clew.surfaces.telegram.entities import shown
+from clew.surfaces.telegram.menu import offer
 from clew.surfaces.telegram.places import NAME, Place, place
 from clew.surfaces.telegram.receiving import REFUSED, Receiver
 from clew.surfaces.telegram.seat import Seat
@@ -34,8 +38,10 @@ LONGEST = 4096
 LONGEST_DATA = 64  # bytes of what a button says
 TITLE = 128
 ROW = 24  # characters of labels that fit beside each other on a phone
+LARGEST_PHOTO = 10 << 20  # bytes; what is larger goes as a document
 NOTHING = "(no text)"  # Telegram takes no empty message
 
+_PHOTOS = frozenset({"image/jpeg", "image/png", "image/webp"})
 _LOUD = frozenset({DeliveryKind.FINAL, DeliveryKind.ASK})  # what a phone makes a sound for
 
 
@@ -49,6 +55,7 @@ class TelegramSurface:
         threads=True,
         max_length=LONGEST,
         units=Units.UTF16,
+        files=LARGEST,
         backlog=Backlog.PLATFORM,
     )
 
@@ -73,17 +80,25 @@ class TelegramSurface:
         if not self._token:
             self._receiver.trouble = self._tokenless()
             return
-        async with Seat(self._token, self._clock, self._ail):
+        async with Seat(self._token, self._clock, self._ail), asyncio.TaskGroup() as beside:
+            beside.create_task(self._offer())
             await self._receiver.run(inbox)
+
+    async def _offer(self) -> None:
+        await self._receiver.reached.wait()
+        await offer(self._api)
 
     async def send(self, outgoing: Outgoing) -> Receipt:
         return await self._send(_place(outgoing.conversation), outgoing)
 
     async def _send(self, where: Place, outgoing: Outgoing, follow: bool = True) -> Receipt:
         """A group that became a supergroup has another number since then."""
-        quiet = outgoing.kind not in _LOUD
+        quiet = outgoing.kind not in _LOUD or None
         try:
-            message = await self._say("sendMessage", where, outgoing, disable_notification=quiet or None)
+            if outgoing.file is not None:
+                message = await self._hand_over(where, outgoing, outgoing.file, disable_notification=quiet)
+            else:
+                message = await self._say("sendMessage", where, outgoing, disable_notification=quiet)
         except Refusal as refusal:
             if refusal.moved_to is None or not follow:
                 raise _judged(refusal) from refusal
@@ -131,10 +146,22 @@ class TelegramSurface:
                 raise
             return await self._call(method, **fields)
 
-    async def _call(self, method: str, **fields: object) -> Any:
+    async def _hand_over(self, where: Place, outgoing: Outgoing, file: Attachment, **fields: object) -> Any:
+        """A picture as one; if Telegram should not like it, as a document."""
+        upload = Upload("photo", file.name, await asyncio.to_thread(Path(file.path).read_bytes), file.media_type)
+        fields |= {"chat_id": where.chat, "message_thread_id": where.topic, "caption": clean(outgoing.note) or None}
+        if file.media_type in _PHOTOS and len(upload.data) <= LARGEST_PHOTO:
+            try:
+                return await self._call("sendPhoto", upload, **fields)
+            except Refusal as refusal:
+                if refusal.code != 400 or refusal.moved_to is not None:
+                    raise
+        return await self._call("sendDocument", replace(upload, field="document"), **fields)
+
+    async def _call(self, method: str, upload: Upload | None = None, /, **fields: object) -> Any:
         if not self._token:
             raise Down(self._tokenless())
-        return await self._api.call(method, fields)
+        return await self._api.call(method, fields, upload=upload)
 
     def _tokenless(self) -> str:
         return f"the environment variable {self._config.token_env} of [surfaces.telegram] is not set where clew runs"

@@ -48,6 +48,25 @@ class File(msgspec.Struct, frozen=True):
     mime_type: str = ""
 
 
+class _Origin(msgspec.Struct, frozen=True):
+    sender_user: User | None = None
+
+
+class Elsewhere(msgspec.Struct, frozen=True):
+    """A message of another chat or topic that is replied to."""
+
+    chat: Chat | None = None
+    message_id: int | None = None
+    origin: _Origin = _Origin()
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    id: int
+    place: Place
+    by: User | None
+
+
 class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
     message_id: int
     chat: Chat
@@ -57,6 +76,7 @@ class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
     is_topic_message: bool = False
     is_automatic_forward: bool = False  # a channel's post that Telegram copies into its group
     reply_to_message: Message | None = None
+    external_reply: Elsewhere | None = None
     text: str = ""
     caption: str = ""
     entities: tuple[Entity, ...] = ()
@@ -90,10 +110,15 @@ class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
         return bool(self.text or self.caption or self.files or any(each is not None for each in odd))
 
     @property
-    def quoted(self) -> Message | None:
-        """In a topic everything is a reply to the topic's own beginning; that is no quote."""
-        reply = self.reply_to_message
-        return None if reply is None or reply.forum_topic_created is not None else reply
+    def quoted(self) -> Quote | None:
+        """In a topic everything is a reply to the topic's own beginning; that is no quote. Of a message in another
+        topic Telegram tells the chat and not the topic, so it is looked for where there is none."""
+        reply, far = self.reply_to_message, self.external_reply
+        if far is not None and far.message_id is not None and far.chat is not None and far.chat.id == self.chat.id:
+            return Quote(far.message_id, Place(self.chat.id), far.origin.sender_user)
+        if reply is None or reply.forum_topic_created is not None:
+            return None
+        return Quote(reply.message_id, reply.place, reply.sender)
 
 
 class Query(msgspec.Struct, frozen=True, rename={"sender": "from"}):
@@ -147,7 +172,7 @@ def heard(message: Message, me: User) -> Inbound | Skipped:
         return Skipped("that are commands to other bots")
     addressed = _addressed(text, entities, me)
     quoted = message.quoted
-    to_me = quoted is not None and quoted.sender is not None and quoted.sender.id == me.id
+    to_me = quoted is not None and quoted.by is not None and quoted.by.id == me.id
     return Inbound(
         message.place.conversation,
         str(message.message_id),
@@ -158,7 +183,8 @@ def heard(message: Message, me: User) -> Inbound | Skipped:
         direct=not message.chat.is_group or addressed is not None or to_me,
         in_group=message.chat.is_group,
         in_thread=message.place.topic is not None,
-        quoted=str(quoted.message_id) if quoted is not None else None,
+        quoted=str(quoted.id) if quoted is not None else None,
+        quoted_in=quoted.place.conversation if quoted is not None and quoted.place != message.place else None,
     )
 
 

@@ -1,0 +1,39 @@
+"""What a suspended thread asks outside a turn, such as [Continue] [Stop]: said once, and rewritten when it is settled,
+so that nobody presses what does not count any more. It never decides."""
+
+from __future__ import annotations
+
+from clew.engine import words
+from clew.engine.buttons import ASKS
+from clew.engine.core import Core
+from clew.engine.owing import owe, owed_to
+from clew.model import Delivery, DeliveryKind, DeliveryState, SuspendedBy, Thread, Turn
+from clew.store import Tx, deliveries, turns
+
+
+def ask(tx: Tx, core: Core, thread: Thread, turn: Turn, by: SuspendedBy, question: str) -> None:
+    """Owed in the transaction that suspends the thread. A backlog is asked about where its newest message was said."""
+    newest = turns.queued(tx, thread.id)[-1:] if by is SuspendedBy.BACKLOG else []
+    where, id = owed_to(core, thread, *(newest or [turn])), f"{turn.id}:{_NAMES[by]}"
+    owe(tx, core, turn, DeliveryKind.ASK, where, question, id=id, buttons=ASKS[by])
+
+
+def settled(tx: Tx, core: Core, thread: str, outcome: str) -> None:
+    """It says what became of it, and has nothing to press."""
+    asked = deliveries.newest_ask(tx, thread, tuple(_NAMES.values()))
+    turn = turns.get(tx, asked.turn) if asked is not None and asked.turn else None
+    if asked is None or turn is None:
+        return
+    if asked.state is DeliveryState.PENDING and asked.first_sent_at is None:
+        deliveries.supersede(tx, asked.id)
+    elif _can_edit(core, asked):
+        text = words.settled(asked.body, outcome)
+        owe(tx, core, turn, DeliveryKind.REDRAW, asked.conversation, text, id=f"{asked.id}:over", edits=asked.id)
+
+
+def _can_edit(core: Core, asked: Delivery) -> bool:
+    surface = core.surfaces.get(asked.conversation.surface) if asked.conversation else None
+    return surface is not None and surface.can.edit
+
+
+_NAMES = {SuspendedBy.CUT: "ask", SuspendedBy.BACKLOG: "backlog"}

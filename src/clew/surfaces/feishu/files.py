@@ -1,0 +1,50 @@
+"""Files on their way to Feishu: uploaded first, and then named in a message by the key that they got."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+
+from clew.model import Attachment
+from clew.surfaces.base import InDoubt, Never, TryAgain
+from clew.surfaces.feishu.api import BUSY, NOT_ALLOWED, STALE, OpenApi, Refusal
+
+LARGEST_IMAGE = 10 << 20  # bytes; what is larger goes as a file
+
+
+async def uploaded(api: OpenApi, file: Attachment) -> dict[str, str]:
+    """What its message looks like: a picture as one; if Feishu should not like it, as a file."""
+    data = await asyncio.to_thread(Path(file.path).read_bytes)
+    try:
+        if file.is_image and len(data) <= LARGEST_IMAGE:
+            try:
+                return await _image(api, file.name, data)
+            except Refusal as refusal:
+                if refusal.code in NOT_ALLOWED | STALE | {BUSY}:
+                    raise
+        return await _file(api, file.name, data)
+    except InDoubt as lost:  # nobody has seen it yet: to upload it again is harmless
+        raise TryAgain(lost.reason, lost.retry_after) from lost
+    except Refusal as refusal:
+        if refusal.code in STALE | {BUSY}:
+            raise
+        allow = "; give the app the permission im:resource" if refusal.code in NOT_ALLOWED else ""
+        raise Never(f"Feishu does not take it: {refusal.words}{allow}") from refusal
+
+
+async def _image(api: OpenApi, name: str, data: bytes) -> dict[str, str]:
+    got = await api.upload("/open-apis/im/v1/images", {"image_type": "message"}, "image", (name, data))
+    return _message("image", "image_key", got)
+
+
+async def _file(api: OpenApi, name: str, data: bytes) -> dict[str, str]:
+    fields = {"file_type": "stream", "file_name": name}
+    return _message("file", "file_key", await api.upload("/open-apis/im/v1/files", fields, "file", (name, data)))
+
+
+def _message(kind: str, key: str, got: dict[str, object]) -> dict[str, str]:
+    if not isinstance(got.get(key), str):
+        raise InDoubt("Feishu took a file without telling its key")
+    return {"msg_type": kind, "content": msgspec.json.encode({key: got[key]}).decode()}

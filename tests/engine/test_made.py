@@ -1,0 +1,225 @@
+"""What the agent made and its answer names: only what may leave, as it was when the turn ended, each once."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from clew.engine import words
+from clew.engine.made import MOST, Made, gather, named
+from clew.engine.progress import Progress, advance
+from clew.events import Activity, ActivityKind, Phase
+from clew.model import DeliveryState
+from clew.store import deliveries
+from clew.surfaces.base import InDoubt, Never, SurfaceCan
+from clew.surfaces.conformance import PICTURE
+from tests.rig import PATIENCE, Rig, Room
+
+LARGEST = 1000
+
+
+def made(answer: str, folder: Path, *images: str) -> Made:
+    return gather(answer, images, folder / "work", folder / "kept", LARGEST)
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("answer", "paths"),
+    [
+        (
+            '![a](a.png) [b](<b c.pdf>) [c](d%20e.csv "title") [d](f(1).zip)',
+            ["a.png", "b c.pdf", "d e.csv", "f(1).zip"],
+        ),
+        ("[`a.md`](/work/a.md) [b](file:///work/b.txt)", ["/work/a.md", "/work/b.txt"]),
+        ("[code](a.py) [line](a.md:12) [line](a.md#L3) [site](https://x.org/a.png) [m](mailto:a@b.pdf)", []),
+        ("![anything](a.bin) [x](#a.md) [y](//host/a.png)", ["a.bin"]),
+        ("`[a](a.png)`\n\n```\n[b](b.png)\n```\n~~~\n[c](c.png)", []),
+        (f"[long](/{'a' * 2000}.png)", []),
+        ("[" * 50_000 + "](" * 50_000, []),
+        ("`" * 50_000, []),
+        ("![a](" * 50_000, []),
+        ("![a](b(" * 50_000, []),
+    ],
+)
+def test_what_an_answer_names(answer: str, paths: list[str]) -> None:
+    assert list(named(answer)) == paths
+
+
+def test_a_picture_has_to_look_like_one(work: Path, tmp_path: Path) -> None:
+    (work / "a.png").write_bytes(PICTURE)
+    (work / "b.png").write_bytes(b"none")
+    found = made("![a](a.png) ![b](b.png)", tmp_path)
+    assert [(file.name, file.media_type) for file in found.files] == [
+        ("a.png", "image/png"),
+        ("b.png", "application/octet-stream"),
+    ]
+    assert Path(found.files[0].path).read_bytes() == PICTURE and not found.untold
+
+
+def test_what_is_named_twice_or_by_another_path_comes_once(work: Path, tmp_path: Path) -> None:
+    (work / "a.txt").write_text("a")
+    assert len(made(f"[a](a.txt) [a](./a.txt) [a]({work}/a.txt)", tmp_path).files) == 1
+
+
+def test_two_of_one_name_are_two_files(work: Path, tmp_path: Path) -> None:
+    for folder in ("x", "y"):
+        (work / folder).mkdir()
+        (work / folder / "a.txt").write_text(folder)
+    files = made("[a](x/a.txt) [a](y/a.txt)", tmp_path).files
+    assert [Path(file.path).read_text() for file in files] == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("../secret.txt", words.FILE_OUTSIDE),
+        ("/etc/hosts.txt", words.FILE_OUTSIDE),
+        ("out.txt", words.FILE_OUTSIDE),
+        ("folder/secret.txt", words.FILE_OUTSIDE),
+        ("renamed.txt", words.FILE_KIND),
+        (".env.txt", words.FILE_KIND),
+        (".git/a.txt", words.FILE_KIND),
+        ("id_rsa", words.FILE_KIND),
+        ("gone.txt", words.FILE_GONE),
+        ("pipe.txt", words.FILE_GONE),
+        ("dir.txt", words.FILE_GONE),
+        ("nul%00.txt", words.FILE_GONE),
+        ("empty.txt", words.FILE_EMPTY),
+        ("large.txt", words.file_too_large(LARGEST + 1, LARGEST)),
+    ],
+)
+def test_what_has_to_stay_is_told(work: Path, tmp_path: Path, path: str, why: str) -> None:
+    (tmp_path / "secret.txt").write_text("a key")
+    (work / "out.txt").symlink_to(tmp_path / "secret.txt")
+    (work / "folder").symlink_to(tmp_path)
+    (work / "id_rsa").write_text("a key")
+    (work / "renamed.txt").symlink_to(work / "id_rsa")
+    (work / ".env.txt").write_text("KEY=1")
+    os.mkfifo(work / "pipe.txt")
+    (work / "dir.txt").mkdir()
+    (work / "empty.txt").touch()
+    (work / "large.txt").write_bytes(bytes(LARGEST + 1))
+    found = made(f"![it]({path})", tmp_path)
+    assert not found.files and [line.partition(": ")[2] for line in found.untold] == [why]
+
+
+def test_too_many_are_told(work: Path, tmp_path: Path) -> None:
+    for number in range(MOST + 2):
+        (work / f"{number}.txt").write_text("a")
+    found = made(" ".join(f"[a]({number}.txt)" for number in range(MOST + 2)), tmp_path)
+    assert len(found.files) == MOST and found.untold == (words.more_files(2, MOST),)
+
+
+def test_a_picture_that_the_runtime_made_may_be_anywhere(work: Path, tmp_path: Path) -> None:
+    image = tmp_path / ".codex" / "ig_1.png"
+    image.parent.mkdir()
+    image.write_bytes(PICTURE)
+    drawn = Activity("i", ActivityKind.OTHER, Phase.DONE, "imageGeneration", image=str(image))
+    images = advance(advance(Progress(), drawn), drawn).images
+    assert [file.name for file in made("", tmp_path, *images).files] == ["ig_1.png"]
+
+
+FILES = SurfaceCan(files=LARGEST)
+
+
+async def test_a_file_is_owed_with_the_end_and_sent_as_it_was_then(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("as it was")
+    room = Room(can=FILES)
+    async with Rig(tmp_path, room=room) as rig:
+        turn = (await rig.say("!text see [a](a.txt) and [b](b.txt)")).turn
+        await rig.delivered(f"{turn}:file:1")
+        row = await rig.store.read(lambda tx: deliveries.get(tx, f"{turn}:file:1"))
+    answer, file = room.sent
+    assert words.file_stays("b.txt", words.FILE_GONE) in answer.text
+    assert file.file is not None and (file.file.name, file.file.media_type) == ("a.txt", "text/plain")
+    assert row is not None and row.message_id == "message-2" and row.file == file.file
+
+
+async def test_what_was_kept_goes_when_it_is_sent(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    room = Room(can=FILES)
+    async with Rig(tmp_path, room=room) as rig:
+        first = (await rig.say("!text [a](a.txt)")).turn
+        await rig.delivered(f"{first}:file:1")
+        await rig.engine.settle(PATIENCE)
+        assert not (tmp_path / "files" / f"made-{first}").exists()
+
+
+@pytest.mark.parametrize("gone", [Never("too odd"), None])
+async def test_what_the_platform_refuses_or_is_gone_is_told_in_its_place(tmp_path: Path, gone: Never | None) -> None:
+    (tmp_path / "a.txt").write_text("a")
+
+    class Odd(Room):
+        async def send(self, outgoing):  # type: ignore[no-untyped-def]
+            if outgoing.file is not None:
+                if gone is not None:
+                    raise gone
+                Path(outgoing.file.path).unlink()
+                Path(outgoing.file.path).read_bytes()
+            return await super().send(outgoing)
+
+    room = Odd(can=FILES)
+    async with Rig(tmp_path, room=room) as rig:
+        turn = (await rig.say("!text [a](a.txt)")).turn
+        await rig.delivered(f"{turn}:file:1")
+    assert room.texts[1] == words.file_stays("a.txt", "too odd" if gone else words.FILE_GONE)
+
+
+async def test_a_file_in_doubt_is_marked_as_a_possible_repeat(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+
+    class Losing(Room):
+        async def send(self, outgoing):  # type: ignore[no-untyped-def]
+            if outgoing.file is not None and not outgoing.note:
+                self.after.append(InDoubt("lost"))
+            return await super().send(outgoing)
+
+    room = Losing(can=FILES)
+    async with Rig(tmp_path, room=room) as rig:
+        turn = (await rig.say("!text [a](a.txt)")).turn
+        await rig.delivered(f"{turn}:file:1")
+    assert [sent.note for sent in room.sent if sent.file] == ["", words.POSSIBLE_REPEAT]
+
+
+async def test_killed_before_it_was_sent_it_is_brought_by_the_next_daemon(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("as it was")
+
+    class Away(Room):
+        async def send(self, outgoing):  # type: ignore[no-untyped-def]
+            if outgoing.file is not None:
+                raise Never("unreachable") if self.troubles else TimeoutError
+            return await super().send(outgoing)
+
+    async with Rig(tmp_path, room=Away(can=FILES)) as rig:
+        turn = (await rig.say("!text [a](a.txt)")).turn
+        await rig.delivered(f"{turn}:final")
+    (tmp_path / "a.txt").write_text("changed since")
+    read: list[str] = []
+
+    class Reading(Room):
+        async def send(self, outgoing):  # type: ignore[no-untyped-def]
+            if outgoing.file is not None:
+                read.append(Path(outgoing.file.path).read_text())
+            return await super().send(outgoing)
+
+    async with Rig(tmp_path, room=Reading(can=FILES)) as rig:
+        await rig.delivered(f"{turn}:file:1")
+    assert read == ["as it was"]
+
+
+async def test_where_no_files_can_be_sent_the_answer_only_names_them(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    room = Room()
+    async with Rig(tmp_path, room=room) as rig:
+        turn = (await rig.say("!text [a](a.txt) [b](b.txt)")).turn
+        await rig.delivered(f"{turn}:final")
+        rows = await rig.engine.where((await rig.engine.turn(turn or "")).thread)
+    assert room.texts == ["[a](a.txt) [b](b.txt)"] and [row.state for row in rows] == [DeliveryState.SENT]

@@ -1,0 +1,138 @@
+"""Stages for the kit of runtimes: agents that play scripts, with what a check does to them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from clew.clock import Clock
+from clew.config import CodexConfig
+from clew.processes import Marks, Process
+from clew.runtimes.base import Runtime
+from clew.runtimes.codex import CodexRuntime
+from clew.runtimes.scripted import FileLedger, ScriptedRuntime
+from clew.runtimes.stage import Oddity, kill_all
+from clew.scripted_model import ScriptedModel
+from tests.crash.mischief import between
+
+
+class ScriptedStage:
+    """It has no program, and runs nothing."""
+
+    runs_commands = False
+    deadline = 1.0
+
+    def __init__(self, folder: Path) -> None:
+        self.workspace = folder
+        self._ledger = FileLedger(folder / "scripted")
+        self._made: ScriptedRuntime | None = None
+
+    def runtime(self, clock: Clock, marks: Marks, odd: Oddity | None = None) -> Runtime | None:
+        if odd is None:
+            self._made = ScriptedRuntime(clock, self._ledger)
+        return self._made if odd is None else None
+
+    async def held(self, name: str) -> None:
+        assert self._made is not None
+        await self._made.holds.held(name)
+
+    def release(self, name: str) -> None:
+        assert self._made is not None
+        self._made.holds.release(name)
+
+    def command(self, name: str) -> str:
+        return f"make {name}"
+
+    def runs(self, name: str) -> int:
+        played = self._ledger.load("scripted-thread")
+        return sum(entry.executions.count(self.command(name)) for entry in played)
+
+    async def kill(self, runtime: Runtime, children: Sequence[Process]) -> None:
+        assert self._made is not None
+        self._made.lose()
+
+    def freeze(self, children: Sequence[Process]) -> bool:
+        return False
+
+
+class ProgramStage:
+    """A real program that runs what it is told."""
+
+    runs_commands = True
+    deadline = 10.0
+
+    def __init__(self, folder: Path) -> None:
+        self.workspace = folder
+
+    def command(self, name: str) -> str:
+        return f"echo ran >> {self.workspace / name}"
+
+    def runs(self, name: str) -> int:
+        trace = self.workspace / name
+        return len(trace.read_text().splitlines()) if trace.exists() else 0
+
+    async def kill(self, runtime: Runtime, children: Sequence[Process]) -> None:
+        kill_all(children)
+
+    def freeze(self, children: Sequence[Process]) -> bool:
+        kill_all(children, signal.SIGSTOP)
+        return True
+
+
+class PipeStage(ProgramStage):
+    """One that plays scripts by itself, and holds at named pipes."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.holds = folder / "holds"
+        self._open: dict[str, int] = {}
+
+    async def held(self, name: str) -> None:
+        """Opening a pipe for writing waits until somebody reads."""
+        self.holds.mkdir(exist_ok=True)
+        with suppress(FileExistsError):
+            os.mkfifo(self.holds / name, 0o600)
+        try:
+            self._open[name] = await asyncio.to_thread(os.open, self.holds / name, os.O_WRONLY)
+        except asyncio.CancelledError:
+            os.close(os.open(self.holds / name, os.O_RDONLY | os.O_NONBLOCK))  # the thread waits no longer
+            raise
+
+    def release(self, name: str) -> None:
+        os.write(self._open[name], b"!")
+        os.close(self._open.pop(name))
+
+    def __del__(self) -> None:
+        for descriptor in self._open.values():
+            os.close(descriptor)
+
+
+class ModelStage(ProgramStage):
+    """One with our scripted model behind it."""
+
+    def __init__(self, folder: Path, model: ScriptedModel) -> None:
+        super().__init__(folder)
+        self._model = model
+
+    async def held(self, name: str) -> None:
+        await self._model.held(name)
+
+    def release(self, name: str) -> None:
+        self._model.release(name)
+
+
+class CodexStage(ModelStage):
+    def __init__(self, folder: Path, home: Path, model: ScriptedModel) -> None:
+        super().__init__(folder, model)
+        self._home = home
+
+    def runtime(self, clock: Clock, marks: Marks, odd: Oddity | None = None) -> Runtime | None:
+        command = between(self.workspace, str(odd)).split('"')[1] if odd else None
+        config = CodexConfig(
+            command, str(self._home), start_timeout=60, request_timeout=self.deadline, interrupt_timeout=self.deadline
+        )
+        return CodexRuntime(config, clock, marks)
