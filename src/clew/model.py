@@ -42,6 +42,7 @@ class Origin(StrEnum):
     RESUME = "resume"  # a finished or suspended thread was picked up again
     CONTINUATION = "continuation"  # an earlier turn was cut off
     GREETING = "greeting"  # clew asked the agent to say hello where its thread was handed to
+    OUTSIDE = "outside"  # it was asked in the runtime's own program, without clew
 
 
 class Fate(StrEnum):
