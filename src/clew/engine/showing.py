@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from clew.engine import words
 from clew.engine.core import Core
+from clew.engine.language import spoken
 from clew.engine.owing import owe
 from clew.engine.progress import GATE, NOTICE, Progress
 from clew.events import ActivityKind, Phase
@@ -22,16 +23,15 @@ WIDTH = 80  # characters of each
 _UNSHOWN = frozenset({TEXT, NOTICE, GATE, ActivityKind.THOUGHT, ActivityKind.PLAN})
 
 
-def working(progress: Progress, seconds: float) -> str:
+def working(progress: Progress, seconds: float) -> words.Both:
     """`Working on it … 12 s`, and the newest steps."""
-    head = f"{words.WORKING} {words.seconds(seconds)}" if seconds >= 1 else words.WORKING
-    return "\n".join([head, *_steps(progress)[-LINES:]])
+    head = words.joined(" ", words.WORKING, words.seconds(seconds) if seconds >= 1 else "")
+    return words.joined("\n", head, *_steps(progress)[-LINES:])
 
 
-def over(state: TurnState, steps: int, seconds: float) -> str:
+def over(state: TurnState, steps: int, seconds: float) -> words.Both:
     mark = {TurnState.COMPLETED: "✓", TurnState.FAILED: "⚠"}.get(state, "⏹")
-    count = "" if not steps else f", {steps} step{'s' if steps > 1 else ''}"
-    return f"{mark} {words.seconds(seconds)}{count}"
+    return words.joined(" ", mark, words.joined(", ", words.seconds(seconds), words.steps(steps) if steps else ""))
 
 
 def _steps(progress: Progress) -> list[str]:
@@ -59,7 +59,8 @@ async def show(core: Core, turn: Turn, progress: Callable[[], Progress], changed
         await changed.wait()
         changed.clear()
         await core.clock.sleep(pause)
-        receipt, text = await _placeholder(core, turn), working(progress(), core.clock.monotonic() - began)
+        receipt = await _placeholder(core, turn)
+        text = await _spoken(core, turn, working(progress(), core.clock.monotonic() - began))
         pause = surface.can.edit_every
         if receipt is None or text == last:
             continue
@@ -74,6 +75,10 @@ async def show(core: Core, turn: Turn, progress: Callable[[], Progress], changed
         except NotSent as failure:
             pause = max(failure.retry_after or 0.0, 2 * surface.can.edit_every)
             changed.set()
+
+
+async def _spoken(core: Core, turn: Turn, text: str) -> str:
+    return await core.store.read(lambda tx: spoken(tx, core, turn.conversation, text))
 
 
 async def _placeholder(core: Core, turn: Turn) -> Receipt | None:
