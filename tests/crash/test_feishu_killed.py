@@ -45,6 +45,7 @@ def killed(folder: Path, app: App, point: str) -> None:
         desk.clew("down")
         shown = [text for text in map(words, asyncio.run(app.shown())) if text.startswith("hello")]
         assert len(shown) == 1 and "may be a repeat" not in shown[0] and "Recovered" not in shown[0], shown
+        assert not any(card["streams"] for card in asyncio.run(app.state())["cards"].values())
         assert (died(desk), unfinished(desk.clew.home.database)) == (1, [])
         assert (desk.clew.children(), desk.clew.alive()) == ([], []), "something is left"
 
