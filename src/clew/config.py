@@ -54,6 +54,7 @@ class ThreadsConfig:
     runtime: str = "codex"
     workspace: Place | None = None  # for threads that begin where there is no folder, as in a chat
     policy: DefaultPolicy = "careful"  # how much a thread may do without asking; `yolo` is only ever said per thread
+    release_after: Seconds = 120.0  # seconds after a turn until an adopted session is free for its own program again
 
 
 @dataclass(frozen=True, slots=True)

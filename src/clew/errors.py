@@ -70,6 +70,13 @@ class RuntimeTrouble(ClewError):
     status = 503
 
 
+class RuntimeHeld(RuntimeTrouble):
+    """Another program uses the session, and it is not taken away from it."""
+
+    code = "held"
+    status = 409
+
+
 class RuntimeLost(RuntimeTrouble):
     """The connection to a runtime is gone. It decides nothing: the runtime's own record is asked."""
 

@@ -41,6 +41,7 @@ class Origin(StrEnum):
     MESSAGE = "message"  # somebody said something
     RESUME = "resume"  # a finished or suspended thread was picked up again
     CONTINUATION = "continuation"  # an earlier turn was cut off
+    OUTSIDE = "outside"  # it was asked in the runtime's own program, without clew
 
 
 class Fate(StrEnum):

@@ -47,6 +47,20 @@ def gate_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
     return [CompletionItem(row["code"], help=one_line(row["title"])) for row in rows or () if _begins(row, incomplete)]
 
 
+def sessions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Those that can be taken over, wherever they work."""
+    from click.shell_completion import CompletionItem
+
+    from clew.cli.columns import one_line
+
+    rows = _quietly("adoptable")
+    return [CompletionItem(row["id"], help=one_line(row["title"])) for row in rows or () if _is(row, incomplete)]
+
+
+def _is(row: Any, incomplete: str) -> bool:
+    return str(row["id"]).startswith(incomplete.lower())
+
+
 def _begins(row: Any, incomplete: str) -> bool:
     return str(row["code"]).startswith(incomplete.upper())
 

@@ -40,6 +40,8 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "cancel": ("change", "Cancel a thread for good."),
         "fork": ("change", "Begin a new thread from another one."),
         "title": ("change", "Give a thread another title."),
+        "adopt": ("adopt", "Take over a session begun outside clew, or list them."),
+        "release": ("adopt", "Give an adopted session back to its own program."),
     },
     "Asking": {
         "gates": ("gates", "What waits for you, over all threads."),

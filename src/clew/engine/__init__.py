@@ -16,10 +16,12 @@ from pathlib import Path
 from clew.clock import Clock
 from clew.config import Config
 from clew.engine import life, reading
+from clew.engine.adopting import Adopting
 from clew.engine.conversing import Conversing
 from clew.engine.core import Core
 from clew.engine.ending import queue_turn
 from clew.engine.inbox import Admission, repeated, resume_completed, said, write_fate
+from clew.engine.lending import Lending
 from clew.engine.live import Live
 from clew.engine.notify import notify
 from clew.engine.outbox import Outbox
@@ -86,6 +88,9 @@ class Engine:
         self._turns = Turns(self._core, self._runner)
         self._recovery = Recovery(self._core, sessions, self._runner, self._turns)
         self._outbox = Outbox(self._core)
+        self._lending = Lending(self._core, sessions)
+        self._turns.unready, self._turns.prepare = self._lending.unready, self._lending.prepare
+        self.adopting = Adopting(self._core, self._lending)
         self.inbox = Admission(self._core)
         self.waiting = Waiting(self._core, self.inbox)
         self.people = People(self._core)
@@ -99,6 +104,7 @@ class Engine:
             self._outbox.committed,
             self._patience.committed,
             self._pruning.committed,
+            self._lending.committed,
         ):
             store.listen(listener)
 
@@ -106,6 +112,7 @@ class Engine:
 
     async def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Wake up, then serve until cancelled. Surfaces are open at once; a thread waits until it is recovered."""
+        await self._lending.load()
         async with asyncio.TaskGroup() as group:
             recovered = group.create_task(self._recovery.run())
             await self._recovery.taken_over.wait()
@@ -113,6 +120,7 @@ class Engine:
             group.create_task(self._outbox.run())
             group.create_task(self._patience.run())
             group.create_task(self._pruning.run())
+            group.create_task(self._lending.run())
             for surface in self._core.surfaces.values():
                 group.create_task(self._receive(surface))
             ready()
@@ -258,6 +266,10 @@ class Engine:
 
     async def transcript(self, thread: str, limit: int) -> list[Passage]:
         return await reading.transcript(self._core, thread, limit)
+
+    async def look(self, thread: str) -> None:
+        """Before somebody looks: what other programs did in it meanwhile."""
+        await self._lending.look(thread)
 
     async def where(self, thread: str) -> list[WhereRow]:
         return await reading.where(self._core, thread)

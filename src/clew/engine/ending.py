@@ -3,7 +3,7 @@ of the messages that were steered into it, and what is owed for it. It never sen
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from clew import chain
@@ -143,7 +143,7 @@ def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread |
         state=end.state,
         runtime=thread.runtime,
         text=end.text,
-        deeds=_deeds(items.of_turn(tx, turn.id), end.text),
+        deeds=deeds(items.of_turn(tx, turn.id), end.text),
         problem=end.problem,
         usage=end.usage,
     )
@@ -156,7 +156,7 @@ def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread |
     return thread
 
 
-def _deeds(done: list[Item], answer: str) -> tuple[Deed, ...]:
+def deeds(done: Sequence[Item], answer: str) -> tuple[Deed, ...]:
     """Everything on the way; the answer itself is not repeated."""
     kept = [item for item in done if item.body or item.kind != TEXT]
     if kept and kept[-1].kind == TEXT and kept[-1].body == answer:

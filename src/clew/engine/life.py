@@ -37,6 +37,7 @@ class Opening:
     notify: Conversation | None = None
     bind: Conversation | None = None
     id: str | None = None
+    adopted: str | None = None  # the session outside that it is taken over from
 
     @classmethod
     def of_message(cls, inbound: Inbound, place: Place) -> Opening:
@@ -82,7 +83,7 @@ def open_thread(tx: Tx, core: Core, opening: Opening) -> Thread:
         notify_target=str(opening.notify) if opening.notify else None,
     )
     threads.insert(tx, thread)
-    start = chain.Started(thread.id, now, thread.kind, thread.runtime, thread.workspace)
+    start = chain.Started(thread.id, now, thread.kind, thread.runtime, thread.workspace, opening.adopted)
     nodes.append(tx, thread.id, None, start)
     if opening.bind is not None:
         bindings.bind(tx, opening.bind, thread.id, now)

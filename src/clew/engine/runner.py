@@ -18,7 +18,7 @@ from clew.engine.gates import close_gate, open_gate
 from clew.engine.giving import give_answers
 from clew.engine.made import NOTHING_MADE, Made, gather
 from clew.engine.owing import owed_to
-from clew.engine.progress import Progress, advance, gate_item, is_sign_of_life
+from clew.engine.progress import Progress, advance, cleaned, gate_item, is_sign_of_life
 from clew.engine.sessions import Sessions
 from clew.engine.showing import show, streams
 from clew.errors import RuntimeLost, RuntimeTrouble
@@ -298,7 +298,7 @@ class _Work:
 
     def end(self, ended: TurnEnded) -> End:
         text = ended.text or ("" if ended.state is TurnState.COMPLETED else self.partial())
-        unwritten = tuple(map(_cleaned, self._unwritten()))
+        unwritten = tuple(map(cleaned, self._unwritten()))
         tokens, images = self._progress.tokens, self._progress.images
         return End(ended.state, clean(text), ended.problem, tokens, ended.messages, unwritten, images)
 
@@ -339,12 +339,12 @@ class _Work:
     async def _asked(self, event: GateOpened) -> None:
         """With what was said before it, so that nobody is asked about words that they cannot see."""
         item, told = self._progress.items[gate_item(event.ref)], event.ref in self.asked
-        said = list(map(_cleaned, self._unwritten()))
+        said = list(map(cleaned, self._unwritten()))
 
         def body(tx: Tx) -> None:
             for text in said:
                 items.put(tx, self.turn.id, text)
-            open_gate(tx, self._core, self.thread, self.turn, event, _cleaned(item), told=told)
+            open_gate(tx, self._core, self.thread, self.turn, event, cleaned(item), told=told)
 
         crash.point("gate.asked-not-stored")
         await self._core.write_down(body)
@@ -404,7 +404,7 @@ class _Work:
             return
 
         def body(tx: Tx) -> None:
-            for item in map(_cleaned, changed):
+            for item in map(cleaned, changed):
                 items.put(tx, self.turn.id, item)
             if told is not None:
                 data = {"item": told.item, "activity": told.kind, "phase": told.phase, "title": clean(told.title)}
@@ -450,7 +450,3 @@ async def _quietly(session: Session, turn: str) -> TurnRecord | None:
 
 def _problem(trouble: RuntimeTrouble) -> Problem:
     return Problem(trouble.code, trouble.message)
-
-
-def _cleaned(item: Item) -> Item:
-    return replace(item, title=clean(item.title), body=clean(item.body))

@@ -6,16 +6,26 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from typing import Protocol
 
 from clew import crash
 from clew.engine.core import Core
 from clew.errors import RuntimeTrouble
 from clew.model import Thread
-from clew.runtimes.base import Continuity, Seat, Session
+from clew.runtimes.base import Continuity, Runtime, Seat, Session
 from clew.store import Tx, bindings
 
 KEPT = 64
 _log = logging.getLogger(__name__)
+
+
+class Lent(Protocol):
+    """Who knows which threads' sessions other programs use too, and how to come back to one."""
+
+    def has(self, thread: str) -> bool: ...
+
+    async def enter(self, thread: Thread, seat: Seat, runtime: Runtime) -> Session:
+        """Raises RuntimeTrouble."""
 
 
 class Sessions:
@@ -26,6 +36,7 @@ class Sessions:
         self._locks: dict[str, asyncio.Lock] = {}
         self._busy: set[str] = set()
         self._came: dict[str, str] = {}  # how the runtime came to a thread that it works on
+        self.lent: Lent | None = None
 
     async def open(self, thread: Thread) -> Session:
         """The thread's session on its runtime. Raises RuntimeTrouble."""
@@ -54,7 +65,18 @@ class Sessions:
         """Its turn is over; the session stays for the next one, unless there are too many."""
         self._busy.discard(thread)
         while len(self._open) > KEPT and (oldest := self._oldest_idle()) is not None:
-            await self.drop(oldest)
+            await self.let_go(oldest)
+
+    async def let_go(self, thread: str) -> bool:
+        """Close its session, so that other programs can use it. False: a turn is on it."""
+        async with self._locks.setdefault(thread, asyncio.Lock()):
+            if thread in self._busy:
+                return False
+            await self.drop(thread)
+        return True
+
+    def is_open(self, thread: str) -> bool:
+        return thread in self._open
 
     def came(self, thread: str, is_known: bool) -> str:
         """How the runtime came, or will come, to a thread: `warm`, `resumed` or `cold`."""
@@ -81,9 +103,13 @@ class Sessions:
 
         def read(tx: Tx) -> Seat:
             continuity, fork = bindings.continuity(tx, thread.id, thread.runtime)
-            return Seat(thread.id, thread.workspace, continuity, fork, thread.model, thread.effort, thread.policy)
+            chosen = thread.model, thread.effort, thread.policy
+            return Seat(thread.id, thread.workspace, continuity, fork, *chosen, lent=lent)
 
+        lent = self.lent is not None and self.lent.has(thread.id)
         seat = await self._core.store.read(read)
         self._came[thread.id] = "cold" if (seat.continuity, seat.fork) == (None, None) else "resumed"
         self._stored[thread.id] = seat.continuity
-        return await runtime.open(seat)
+        if self.lent is None or not lent:
+            return await runtime.open(seat)
+        return await self.lent.enter(thread, seat, runtime)

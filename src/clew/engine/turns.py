@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import islice
 
 from clew import chain
@@ -32,6 +32,8 @@ class Turns:
         self._wake = asyncio.Event()
         self._running: dict[asyncio.Task[None], str] = {}  # and their turns
         self._settling = False
+        self.unready: Callable[[str], bool] = lambda thread: False  # something has to be done before it may be claimed
+        self.prepare: Callable[[str], Awaitable[None]]
 
     def committed(self, entries: Sequence[Entry]) -> None:
         """The store's listener."""
@@ -60,6 +62,9 @@ class Turns:
             while True:
                 await self._wake.wait()
                 self._wake.clear()
+                for thread in self._to_prepare():
+                    self.hold(thread)
+                    group.create_task(self._prepare(thread))
                 for turn in await self._claim():
                     task = group.create_task(self._guarded(turn))
                     self._running[task] = turn.id
@@ -71,6 +76,20 @@ class Turns:
         busy = {task for task, turn in self._running.items() if not self._runner.waits(turn)}
         if busy:
             await asyncio.wait(busy, timeout=grace)
+
+    def _to_prepare(self) -> list[str]:
+        if self._settling:
+            return []
+        return [thread for thread in self._ready if thread not in self._held and self.unready(thread)]
+
+    async def _prepare(self, thread: str) -> None:
+        """Whatever comes of it, its turn is then claimed, and fails with words if it has to."""
+        try:
+            await self.prepare(thread)
+        except Exception:
+            _log.exception("thread %s could not be made ready", thread)
+        finally:
+            self.release(thread)
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._running.pop(task, None)

@@ -13,6 +13,7 @@ from clew import __version__
 from clew.http import (
     openapi,
     problems,
+    routes_adopt,
     routes_chat,
     routes_daemon,
     routes_events,
@@ -31,6 +32,7 @@ ROUTERS = (
     routes_daemon.router,
     routes_chat.router,
     routes_threads.router,
+    routes_adopt.router,
     routes_gates.router,
     routes_people.router,
     routes_files.router,

@@ -78,6 +78,14 @@ class Fork(Body):
     title: Title | None = None
 
 
+class Adopt(Body):
+    session: Name = Field(description="the runtime's own id, or any unique beginning of it")
+    runtime: Name | None = Field(default=None, description="else the one whose sessions can be taken over")
+    fork: bool = Field(default=False, description="a copy: the session stays with whoever uses it")
+    workspace: Path | None = Field(default=None, description="else the session's own folder")
+    policy: Literal["careful", "trusted", "read-only", "yolo"] | None = None
+
+
 class Retitle(Body):
     title: Title
 
