@@ -104,7 +104,6 @@ class Engine:
             self._outbox.committed,
             self._patience.committed,
             self._pruning.committed,
-            self._lending.committed,
         ):
             store.listen(listener)
 
