@@ -121,8 +121,11 @@ class Outbox:
         def body(tx: Tx) -> tuple[list[Delivery], int | None]:
             if self._was_set_back():
                 deliveries.hasten(tx, now)
-            claimed = deliveries.claim_due(tx, surface.name, owner, now, free, leaving)
-            return claimed, deliveries.next_due(tx, surface.name)
+            waiting = deliveries.free_to_go(tx, surface.name, free + 1)
+            ready = [id for id, due in waiting[:free] if due <= now]
+            claimed = (deliveries.claim_pending(tx, id, owner, leaving) for id in ready)
+            next_due = waiting[len(ready)][1] if len(waiting) > len(ready) else None
+            return [delivery for delivery in claimed if delivery is not None], next_due
 
         return await self._core.write_down(body)
 

@@ -13,6 +13,8 @@ _COLUMNS = (
     "id, thread, seq, state, origin, request, surface, address, owner, generation, attempts, continues, stop_asked,"
     " runtime, runtime_turn, request_node, node, queued_at, started_at, ended_at, problem_code, problem_message, usage"
 )
+_request = msgspec.json.Decoder(tuple[Said, ...]).decode
+_usage = msgspec.json.Decoder(Usage).decode
 
 
 def insert(tx: Tx, turn: Turn) -> None:
@@ -229,7 +231,7 @@ def _turn(row: Row) -> Turn:
         seq=row["seq"],
         state=TurnState(row["state"]),
         origin=Origin(row["origin"]),
-        request=msgspec.json.decode(row["request"], type=tuple[Said, ...]),
+        request=_request(row["request"]),
         conversation=Conversation(row["surface"], row["address"]) if row["surface"] else None,
         queued_at=row["queued_at"],
         owner=row["owner"],
@@ -244,5 +246,5 @@ def _turn(row: Row) -> Turn:
         started_at=row["started_at"],
         ended_at=row["ended_at"],
         problem=Problem(row["problem_code"], row["problem_message"]) if row["problem_code"] else None,
-        usage=msgspec.json.decode(row["usage"], type=Usage) if row["usage"] else None,
+        usage=_usage(row["usage"]) if row["usage"] else None,
     )
