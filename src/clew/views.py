@@ -340,6 +340,28 @@ class RuntimeView:
 
 
 @dataclass(frozen=True, slots=True)
+class HandoffView:
+    """The move of a thread to another surface."""
+
+    id: str
+    thread: str
+    surface: str
+    conversation: str | None  # where it went, as the surface names it
+    state: str  # pending, running, completed or failed
+    asked_by: str
+    requested_at: int
+    ended_at: int | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AwayView:
+    """Where the person is who is not at the desk."""
+
+    conversation: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class SurfaceView:
     name: str
     state: str  # `up` or `down`

@@ -108,6 +108,12 @@ def targets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     return [name for name in ["local", *chats, *sorted(hooks)] if name.startswith(incomplete)]
 
 
+def chats(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Where people talk by these settings."""
+    known = (("feishu", _settings().surfaces.feishu), ("telegram", _settings().surfaces.telegram))
+    return [name for name, chat in known if chat.is_on and name.startswith(incomplete)]
+
+
 def setting_keys(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     from clew import config_look
 

@@ -4,14 +4,13 @@ surface can edit, and one more line where it cannot. It never decides and never 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import chain, count, takewhile
+from collections.abc import Sequence
 
 from clew.asking import Decision, Gate, GateKind, GateState
-from clew.engine import buttons
+from clew.engine import buttons, words
 from clew.engine.choices import choices
 from clew.engine.core import Core
-from clew.engine.owing import fitting, owe, owed_to, pressable
+from clew.engine.owing import fitting, owe, owed_to, pressable, unused, used
 from clew.model import Button, Conversation, Delivery, DeliveryKind, DeliveryState, Thread, Turn
 from clew.seen import exactly, shortened
 from clew.store import Tx, deliveries, gates, threads, turns
@@ -24,10 +23,10 @@ REMIND, AGAIN = "remind", "again"  # how the deliveries are called that say it o
 
 def show(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
     """Owed in the transaction that stores the gate."""
-    where = owed_to(core, thread, turn)
+    where = owed_to(tx, core, thread, turn)
     if where is None:
         return
-    card = _gathering(tx, core, turn) or f"{gate.id}:{DeliveryKind.ASK}"
+    card = _gathering(tx, core, turn) or unused(tx, f"{gate.id}:{DeliveryKind.ASK}")
     gates.set_card(tx, gate.id, card, where)
     shown = gates.on_card(tx, card)
     text, pressed = fitting(core, where, drawn(shown, thread.workspace)), buttons.of_card(shown, thread.workspace)
@@ -44,11 +43,32 @@ def show_again(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> No
     _say_again(tx, core, gate, "Asked again:", AGAIN)
 
 
+def move(tx: Tx, core: Core, thread: Thread, to: Conversation) -> None:
+    """What is open is asked there, and every copy elsewhere says where it went."""
+    waiting = gates.open_in(tx, thread.id)
+    for name, copy in {copy.id: copy for gate in waiting for copy in _copies(tx, gate)}.items():
+        if copy.conversation not in (None, to):
+            _withdraw(tx, core, thread, name, copy, words.moved(to.surface, core.desk))
+    for gate in waiting:
+        turn = turns.get(tx, gate.turn)
+        if turn is not None and gate.where != to:
+            gates.forget_card(tx, gate.id)
+            show(tx, core, thread, turn, gate)
+
+
+def _withdraw(tx: Tx, core: Core, thread: Thread, name: str, copy: Delivery, told: str) -> None:
+    deliveries.supersede_edits(tx, name)
+    turn = turns.get(tx, copy.turn or "")
+    is_shown = not (deliveries.supersede(tx, name) and copy.first_sent_at is None)
+    if turn is not None and is_shown and copy.conversation is not None and _can_edit(core, copy.conversation):
+        change = unused(tx, f"{name}:moved")
+        owe(tx, core, turn, DeliveryKind.REDRAW, copy.conversation, told, id=change, edits=name)
+
+
 def redraw(tx: Tx, core: Core, gate: Gate) -> None:
     """Every copy says how it stands."""
-    for name in _copies(tx, gate):
-        copy = deliveries.get(tx, name)
-        if copy is not None and copy.conversation is not None:
+    for copy in _copies(tx, gate):
+        if copy.conversation is not None:
             _redraw(tx, core, gate, copy, copy.conversation)
 
 
@@ -61,7 +81,7 @@ def _redraw(tx: Tx, core: Core, gate: Gate, copy: Delivery, where: Conversation)
         _redraw_unsent(tx, copy.id, shown, text, pressable(core, where, pressed))
     elif _can_edit(core, where):
         deliveries.supersede_edits(tx, copy.id)
-        change = _unused(tx, f"{copy.id}:{gate.code}:{gate.state}")
+        change = unused(tx, f"{copy.id}:{gate.code}:{gate.state}")
         owe(tx, core, turn, DeliveryKind.REDRAW, where, text, id=change, edits=copy.id, buttons=pressed)
     elif copy.id == gate.card and gate.state in (GateState.TAKEN, GateState.VOID, GateState.EXPIRED):
         owe(tx, core, turn, DeliveryKind.NOTICE, where, line(gate), id=f"{gate.id}:{gate.state}")
@@ -77,25 +97,14 @@ def _say_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None:
         return
     text = f"{head}\n{drawn([gate], thread.workspace)}"
     pressed = buttons.of_card([gate], thread.workspace)
-    owe(tx, core, turn, DeliveryKind.NOTICE, gate.where, text, id=_unused(tx, f"{gate.id}:{name}"), buttons=pressed)
+    owe(tx, core, turn, DeliveryKind.NOTICE, gate.where, text, id=unused(tx, f"{gate.id}:{name}"), buttons=pressed)
 
 
-def _copies(tx: Tx, gate: Gate) -> list[str]:
+def _copies(tx: Tx, gate: Gate) -> list[Delivery]:
     """All that was ever said about it where it still stands as open."""
-    said = [name for kind in (REMIND, AGAIN) for name in _used(tx, f"{gate.id}:{kind}")]
-    return [*([gate.card] if gate.card else []), *said]
-
-
-def _used(tx: Tx, name: str) -> Iterator[str]:
-    """The deliveries of one kind about one thing, in order: the name, and the name with a number."""
-    numbered = chain([name], (f"{name}:{number}" for number in count(2)))
-    return takewhile(lambda each: deliveries.get(tx, each) is not None, numbered)
-
-
-def _unused(tx: Tx, name: str) -> str:
-    """What comes to the same state a second time is told a second time."""
-    before = len(list(_used(tx, name)))
-    return f"{name}:{before + 1}" if before else name
+    card = deliveries.get(tx, gate.card) if gate.card else None
+    said = [copy for kind in (REMIND, AGAIN) for copy in used(tx, f"{gate.id}:{kind}")]
+    return [*([card] if card is not None else []), *said]
 
 
 def drawn(shown: Sequence[Gate], workspace: str) -> str:

@@ -9,13 +9,15 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from clew.engine import life
+from clew.engine import away, life, wheel
 from clew.engine.cards import one_line
 from clew.engine.core import Core
+from clew.engine.people import role_of
 from clew.engine.replies import is_code
 from clew.engine.tell import Tell
+from clew.engine.wishes import Wish, there, wish_for
 from clew.errors import BadInput, ClewError, NotFound, Refused
-from clew.model import Conversation, Fate, Inbound, Thread
+from clew.model import Conversation, Fate, Inbound, Role, Thread
 from clew.store import Tx, bindings, deliveries, gates, places, threads, turns
 from clew.store.inbox import Arrival
 from clew.store.threads import Damaged, Filter
@@ -105,17 +107,22 @@ def _line(order: Order, seen: threads.Seen) -> str:
 
 
 def _resume(order: Order) -> str:
-    """Coming back to a thread: it is bound here, whatever its status."""
+    """Coming back to a thread: it is bound here, whatever its status, and what runs in it goes on here."""
+    if not order.rest:
+        return _threads(order)
     found = _listed(order.tx)
     row = _by_number(found, order.rest) if len(order.rest) < 3 else _by_id(order.tx, order.rest)
     if row is None:
-        raise NotFound(order.tell("no_such_thread", name=order.rest or "1"))
-    bindings.bind(order.tx, order.where, row.id, order.core.clock.now())
+        raise NotFound(order.tell("no_such_thread", name=order.rest))
+    if bindings.bound(order.tx, order.where) != row.id:
+        bindings.bind(order.tx, order.where, row.id, order.core.clock.now(), drives=False)
+    name = f"{order.inbound.message_id}@{order.where}"
+    wheel.move(order.tx, order.core, row, order.where, order.inbound.sender, name)
     return order.tell("resumed", title=row.title)
 
 
 def _by_number(found: list[threads.Seen], number: str) -> Thread | None:
-    place = int(number or 1) - 1 if (number or "1").isdecimal() else -1
+    place = int(number) - 1 if number.isdecimal() else -1
     row = found[place].thread if 0 <= place < len(found) else None
     return None if isinstance(row, Damaged) else row
 
@@ -188,6 +195,33 @@ def _code(order: Order) -> tuple[str, str]:
     return code.upper(), rest.strip()
 
 
+def _handoff(order: Order) -> str:
+    wish = Wish(
+        order.bound().id,
+        order.needs("SURFACE"),
+        order.inbound.sender,
+        order.where,
+        may_choose=_may_choose(order),
+    )
+    return order.tell("handing", surface=wish_for(order.tx, order.core, wish).surface)
+
+
+def _away(order: Order) -> str:
+    """Things come here, or to the place that is named."""
+    named = there(order.tx, order.core, order.rest, may_choose=_may_choose(order)) if order.rest else order.where
+    away.go(order.tx, order.core, named)
+    return order.tell("away", surface=named.surface)
+
+
+def _may_choose(order: Order) -> bool:
+    """Any conversation; else only the home of a surface."""
+    return role_of(order.tx, order.core, order.inbound) is Role.OWNER
+
+
+def _back(order: Order) -> str:
+    return order.tell("back" if away.back(order.tx, order.core) else "not_away")
+
+
 def _home(order: Order) -> str:
     places.set_home(order.tx, order.where)
     return order.tell("home", surface=order.where.surface)
@@ -245,6 +279,9 @@ _ENGLISH: Mapping[str, Obey] = {
     "approve": _approve,
     "deny": _deny,
     "answer": _answer,
+    "handoff": _handoff,
+    "away": _away,
+    "back": _back,
     "home": _home,
     "runtime": _runtime,
     "model": _model,
@@ -266,6 +303,9 @@ _ALSO = {
     "同意": "approve",
     "拒绝": "deny",
     "回答": "answer",
+    "移交": "handoff",
+    "离开": "away",
+    "回来": "back",
     "主页": "home",
     "代理": "runtime",
     "模型": "model",

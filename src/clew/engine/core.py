@@ -35,6 +35,8 @@ class Core:
     files: Path | None = None  # where what agents made is kept until it is sent; None: it stays where it is
     desk: str = "cli"  # what is said there comes from a client of ours, which fetches its answer itself
     given: dict[str, Answer] = field(default_factory=dict)  # by gate: in memory only, since an answer may be secret
+    broken: dict[str, str] = field(default_factory=dict)  # surfaces that receive nothing, and why
+    down: dict[str, str] = field(default_factory=dict)  # surfaces that nothing can be sent to, and why
 
     async def write_down(self, body: Callable[[Tx], T]) -> T:
         """A write that must not be lost because the disk is full or the file is locked for a while."""
@@ -56,6 +58,10 @@ class Core:
             return surface.resolve(where.address) == where
         except BadInput:
             return False
+
+    def trouble(self, surface: str) -> str:
+        """Why a surface is out of reach; empty while it is not."""
+        return self.broken.get(surface) or self.surfaces[surface].trouble or self.down.get(surface, "")
 
     def takes_files(self, where: Conversation | None) -> int:
         """How large a file may be that is brought there; 0: none is."""

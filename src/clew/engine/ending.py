@@ -33,7 +33,7 @@ from clew.model import (
     TurnState,
     Usage,
 )
-from clew.store import Tx, deliveries, inbox, items, nodes, threads, turns
+from clew.store import Tx, inbox, items, nodes, threads, turns
 from clew.store.items import TEXT, Item
 
 UNENDED = "unended"
@@ -63,10 +63,9 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     if thread is None:
         return False
     body = "\n\n".join([words.final(end.state, end.text, end.problem), *end.made.untold])
-    where, note = owed_to(core, thread, turn), words.note(turn.origin is Origin.CONTINUATION, declined)
+    where, note = owed_to(tx, core, thread, turn), words.note(turn.origin is Origin.CONTINUATION, declined)
     owe_final(tx, core, turn, where, body, _with_footer(core, turn, end, where, note))
     owe_files(tx, core, turn, where, end.made.files)
-    deliveries.supersede(tx, f"{turn.id}:{DeliveryKind.PLACEHOLDER}")
     owe_end(tx, core, turn, end.state, done)
     _move_thread(tx, core, thread, end)
     return True
@@ -108,8 +107,17 @@ def _with_footer(core: Core, turn: Turn, end: End, where: Conversation | None, n
     return f"{note} {footer}".strip()
 
 
-def queue_continuation(tx: Tx, clock: Clock, cut: Turn, request: tuple[Said, ...], origin: Origin) -> str:
-    """A turn right behind the one it continues, before anything else that waits."""
+def queue_continuation(
+    tx: Tx,
+    clock: Clock,
+    cut: Turn,
+    request: tuple[Said, ...],
+    origin: Origin,
+    where: Conversation | None = None,
+) -> str:
+    """A turn right behind the one it continues, before anything else that waits; for where it is wanted, else for where
+    that one was, or has moved to."""
+    now = turns.get(tx, cut.id) or cut
     turn = Turn(
         id=clock.ulid(),
         thread=cut.thread,
@@ -117,7 +125,7 @@ def queue_continuation(tx: Tx, clock: Clock, cut: Turn, request: tuple[Said, ...
         state=TurnState.QUEUED,
         origin=origin,
         request=request,
-        conversation=cut.conversation,
+        conversation=where or now.conversation,
         queued_at=clock.now(),
         continues=cut.id,
     )

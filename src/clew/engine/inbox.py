@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from clew import crash
-from clew.engine import words
+from clew.engine import wheel, words
 from clew.engine.answering import at_gates
 from clew.engine.buttons import ASKS
 from clew.engine.commands import obey
@@ -104,6 +104,8 @@ class Admission:
         """For the agent, whatever it looks like; its sender hears what still waits."""
         assert thread is not None, inbound.thread
         arrival = self._for_thread(tx, inbound, thread)
+        if arrival.fate is not Fate.REFUSED:
+            wheel.spoke(tx, self.core, thread, inbound)
         waiting = [gate.code for gate in gates.open_in(tx, thread.id) if gate.asked.blocking]
         if not waiting or arrival.fate is Fate.REFUSED:
             return arrival

@@ -3,24 +3,27 @@ too. It never sends."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 
 from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.split import size, split
 from clew.model import Attachment, Button, Conversation, Delivery, DeliveryKind, DeliveryState, Inbound, Thread, Turn
 from clew.seen import shortened
-from clew.store import Tx, deliveries
+from clew.store import Tx, deliveries, places, turns
 from clew.store.inbox import Arrival
 
 SEAMS = 16  # characters in which a surface sets text and small print apart
 
 
-def owed_to(core: Core, thread: Thread, turn: Turn) -> Conversation | None:
-    """Where an answer goes: to where it was asked; where nothing can be sent, to where the thread notifies."""
-    if core.reaches(turn.conversation):
-        return turn.conversation
-    return Conversation.parse(thread.notify_target) if thread.notify_target else None
+def owed_to(tx: Tx, core: Core, thread: Thread, turn: Turn) -> Conversation | None:
+    """Where an answer goes: to where it was asked, or has moved to since; where nothing can be sent, to where the
+    thread notifies; else to where the person is who is not at the desk."""
+    now = turns.get(tx, turn.id) or turn
+    if core.reaches(now.conversation):
+        return now.conversation
+    return Conversation.parse(thread.notify_target) if thread.notify_target else places.away(tx)
 
 
 def owe(
@@ -112,12 +115,47 @@ def owe_greeting(tx: Tx, core: Core, where: Conversation, words: str, id: str) -
     _owe_notice(tx, core, where, words, id, "", None)
 
 
-def _owe_notice(tx: Tx, core: Core, where: Conversation, words: str, id: str, thread: str, turn: str | None) -> None:
+def owe_line(tx: Tx, core: Core, where: Conversation | None, words: str, id: str, thread: str) -> None:
+    """One line about a thread, for a place that can be reached."""
+    if where is not None and core.reaches(where):
+        _owe_notice(tx, core, where, words, id, thread, None)
+
+
+def owe_handoff(tx: Tx, core: Core, where: Conversation, words: str, id: str, thread: str) -> None:
+    """The first words where a thread is handed to."""
+    _owe_notice(tx, core, where, words, id, thread, None, DeliveryKind.HANDOFF)
+
+
+def _owe_notice(
+    tx: Tx,
+    core: Core,
+    where: Conversation,
+    words: str,
+    id: str,
+    thread: str,
+    turn: str | None,
+    kind: DeliveryKind = DeliveryKind.NOTICE,
+) -> None:
     now = core.clock.now()
     at, pending = deliveries.behind(tx, thread, where, now), DeliveryState.PENDING
-    notice = Delivery(id, DeliveryKind.NOTICE, thread, turn, where, words, pending, at, due_at=now)
+    notice = Delivery(id, kind, thread, turn, where, fitting(core, where, words), pending, at, due_at=now)
     if deliveries.owe(tx, notice):
         tx.log(thread, turn, "delivery.owed", now, surface=where.surface)
+
+
+def used(tx: Tx, name: str) -> Iterator[Delivery]:
+    """The deliveries of one kind about one thing, in order: the name, and the name with a number."""
+    for number in count(1):
+        found = deliveries.get(tx, name if number == 1 else f"{name}:{number}")
+        if found is None:
+            return
+        yield found
+
+
+def unused(tx: Tx, name: str) -> str:
+    """What comes to the same state a second time is told a second time."""
+    before = len(list(used(tx, name)))
+    return f"{name}:{before + 1}" if before else name
 
 
 def pressable(core: Core, where: Conversation | None, buttons: Sequence[Button]) -> tuple[Button, ...]:

@@ -103,7 +103,8 @@ class Runner:
     async def _made(self, turn: Turn, end: End) -> Made:
         """The files that its answer names, where they can be brought along."""
         thread = await self._thread(turn)
-        largest, files = self._core.takes_files(owed_to(self._core, thread, turn)), self._core.files
+        where = await self._core.store.read(lambda tx: owed_to(tx, self._core, thread, turn))
+        largest, files = self._core.takes_files(where), self._core.files
         if files is None or not largest or not (end.text or end.images):
             return NOTHING_MADE
         folder = files / f"made-{turn.id}"

@@ -63,12 +63,13 @@ def _answer_cut(tx: Tx, core: Core, thread: Thread, message: Said, where: Conver
         turn = queue_turn(tx, core.clock, thread.id, Origin.RESUME, (message,), where)
         return Arrival(Fate.TURN, thread.id, turn.id, "")
     request = _go_on(core, cut, None if word in words.CONTINUE else message)
-    return Arrival(Fate.TURN, thread.id, queue_continuation(tx, core.clock, cut, request, Origin.RESUME), "")
+    there = where if core.reaches(where) else None  # whoever says how it goes on gets the answer
+    return Arrival(Fate.TURN, thread.id, queue_continuation(tx, core.clock, cut, request, Origin.RESUME, there), "")
 
 
 def _stopped(tx: Tx, core: Core, thread: Thread, cut: Turn | None, where: Conversation) -> Arrival:
     """Whoever waits for the answer elsewhere hears that there is none."""
-    target = owed_to(core, thread, cut) if cut else None
+    target = owed_to(tx, core, thread, cut) if cut else None
     if cut is not None and target != where:
         owe(tx, core, cut, DeliveryKind.FINAL, target, words.final(TurnState.INTERRUPTED, "", None))
     return Arrival(Fate.ANSWER, thread.id, None, "Stopped. Say something new whenever you like.")

@@ -9,12 +9,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import islice
 
 from clew import chain
-from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.ending import End
-from clew.engine.owing import owe
 from clew.engine.runner import Runner
-from clew.model import DeliveryKind, Problem, Turn, TurnState
+from clew.engine.showing import owe_placeholder
+from clew.model import Problem, Turn, TurnState
 from clew.store import Entry, Tx, nodes, threads, turns
 
 _log = logging.getLogger(__name__)
@@ -130,14 +129,8 @@ class Turns:
             head = nodes.append(tx, turn.thread, head, node)
         if head is not None:
             turns.set_request_node(tx, turn.id, head)
-        self._owe_placeholder(tx, turn)
+        owe_placeholder(tx, self._core, turn, turn.conversation)
         return turn
-
-    def _owe_placeholder(self, tx: Tx, turn: Turn) -> None:
-        """A sign that it is being worked on, where it can later be edited."""
-        surface = self._core.surfaces.get(turn.conversation.surface) if turn.conversation else None
-        if surface is not None and surface.can.edit:
-            owe(tx, self._core, turn, DeliveryKind.PLACEHOLDER, turn.conversation, words.WORKING)
 
     async def _guarded(self, turn: Turn) -> None:
         """One turn must not take the others down, and must not stay running with nobody behind it."""

@@ -64,6 +64,44 @@ def pairing(code: str) -> str:
     )
 
 
+def place(surface: str, desk: str) -> str:
+    return "the desk" if surface == desk else surface
+
+
+def moved(surface: str, desk: str) -> str:
+    """What stands in the old place of something that goes on in another."""
+    return f"→ moved to {place(surface, desk)}"
+
+
+def taken_up(by: str, surface: str, desk: str) -> str:
+    """For the place that drove before."""
+    there = "at the desk" if surface == desk else f"in {surface}"
+    who = "This goes on" if by in ("", "you") else f"{by} goes on with this"
+    return f"{who} {there}. Say something here to take it back."
+
+
+def handed(title: str, running: bool, displaced: str | None, again: bool) -> str:
+    """The first words where a thread is handed to."""
+    lines = [
+        f"You can go on here: {title}",
+        *(["It is being worked on right now; the answer comes here."] if running else []),
+        *([f"This place was bound to {displaced}; /threads and /resume lead back to it."] if displaced else []),
+        *(["clew was interrupted on the way: an empty topic of the same name may stand beside this."] if again else []),
+    ]
+    return "\n".join(lines)
+
+
+HANDED_BACK = "→ taken back: this thread is not here"
+GREET = (
+    "(From clew: this conversation was just moved to another place, where the person reads on, probably on a phone."
+    " Say hello in one line, and sum up in a few lines what was done and what is open. Do nothing else.)"
+)
+
+
+def not_handed(surface: str, reason: str) -> str:
+    return f"It was not handed to {surface}: {reason} It stays here."
+
+
 def note(continued: bool, declined: int) -> str:
     """The small print of an answer; empty almost always."""
     return " ".join(text for text, applies in ((CONTINUED, continued), (DECLINED, declined > 0)) if applies)

@@ -19,6 +19,7 @@ from clew.http import (
     routes_events,
     routes_files,
     routes_gates,
+    routes_handoffs,
     routes_people,
     routes_threads,
 )
@@ -35,6 +36,7 @@ ROUTERS = (
     routes_adopt.router,
     routes_gates.router,
     routes_people.router,
+    routes_handoffs.router,
     routes_files.router,
     routes_events.router,
 )

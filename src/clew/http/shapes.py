@@ -111,6 +111,18 @@ class Pair(Body):
     sender: Name = "you"
 
 
+class HandOver(Body):
+    thread: Name
+    target: Path = Field(description="SURFACE for its home, or SURFACE:CONVERSATION")
+    say: Text = Field(default="", description="said there with it")
+    quiet: bool = Field(default=False, description="the agent does not greet there")
+    sender: Name = "you"
+
+
+class Away(Body):
+    target: Path = Field(description="SURFACE for its home, or SURFACE:CONVERSATION")
+
+
 class NewRule(Body):
     effect: Literal["allow", "ask", "deny"]
     pattern: Pattern

@@ -202,11 +202,14 @@ def by_receipt(tx: Tx, where: Conversation, message_id: str) -> Delivery | None:
     return _delivery(row) if row else None
 
 
-def newest_ask(tx: Tx, thread: str, names: Sequence[str]) -> Delivery | None:
+def newest_ask(tx: Tx, thread: str) -> Delivery | None:
     """What the thread itself asked last, as `TURN:NAME`; cards of gates are called otherwise."""
-    sql = f"SELECT {_COLUMNS} FROM deliveries WHERE thread = ? AND kind = 'ask' ORDER BY created_at DESC, id DESC"
-    found = (_delivery(row) for row in tx.all(sql, thread))
-    return next((each for each in found if each.id in {f"{each.turn}:{name}" for name in names}), None)
+    row = tx.one(
+        f"SELECT {_COLUMNS} FROM deliveries WHERE thread = ? AND kind = 'ask' AND id LIKE turn || ':%'"
+        " ORDER BY created_at DESC, id DESC LIMIT 1",
+        thread,
+    )
+    return _delivery(row) if row else None
 
 
 def hasten(tx: Tx, now: int) -> None:

@@ -208,6 +208,11 @@ def set_card(tx: Tx, gate: str, card: str, where: Conversation) -> None:
     tx.run("UPDATE gates SET card = ?, surface = ?, address = ? WHERE id = ?", card, where.surface, where.address, gate)
 
 
+def forget_card(tx: Tx, gate: str) -> None:
+    """It is shown elsewhere from now on."""
+    tx.run("UPDATE gates SET card = NULL, surface = NULL, address = NULL WHERE id = ?", gate)
+
+
 def _moved(tx: Tx, gate: Gate, state: GateState, assignment: str, *params: Any) -> bool:
     return tx.run(f"UPDATE gates SET {assignment} WHERE id = ? AND state = ?", *params, gate.id, state) == 1
 

@@ -43,6 +43,22 @@ def set_home(tx: Tx, where: Conversation) -> None:
     )
 
 
+def set_away(tx: Tx, where: Conversation, at: int) -> None:
+    come_back(tx)
+    tx.run("INSERT INTO away (surface, address, since) VALUES (?, ?, ?)", where.surface, where.address, at)
+
+
+def come_back(tx: Tx) -> bool:
+    """False: the person was not away."""
+    return tx.run("DELETE FROM away") > 0
+
+
+def away(tx: Tx) -> Conversation | None:
+    """Where the person is who is not at the desk."""
+    row = tx.one("SELECT surface, address FROM away")
+    return Conversation(row["surface"], row["address"]) if row else None
+
+
 def home(tx: Tx, surface: str) -> Conversation | None:
     row = tx.one("SELECT address FROM homes WHERE surface = ?", surface)
     return Conversation(surface, row["address"]) if row else None

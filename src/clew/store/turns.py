@@ -205,6 +205,16 @@ def ask_stop(tx: Tx, turn: str) -> bool:
     return changed == 1
 
 
+def move(tx: Tx, thread: str, to: Conversation) -> None:
+    """The answers of what runs and of what waits go there."""
+    tx.run(
+        "UPDATE turns SET surface = ?, address = ? WHERE thread = ? AND state IN ('running', 'waiting', 'queued')",
+        to.surface,
+        to.address,
+        thread,
+    )
+
+
 def is_stopping(tx: Tx, turn: str) -> bool:
     row = tx.one("SELECT stop_asked FROM turns WHERE id = ?", turn)
     return bool(row and row["stop_asked"])
