@@ -104,10 +104,11 @@ def test_as_json_it_is_a_list_of_steps_and_kept_it_can_be_played_with_and_ended(
     here = place.environ({"CLEW_HOME": str(home), "PATH": path})
     asked = subprocess.run(["clew", "run", "!text still here"], capture_output=True, text=True, env=here)
     assert asked.stdout == "still here\n"
-    receiver = os.pidfd_open(int(re.search(r"kill (\d+);", told[-1]["words"])[1]))  # type: ignore[index]
+    helpers = [os.pidfd_open(int(pid)) for pid in re.search(r"kill ([\d ]+);", told[-1]["words"])[1].split()]  # type: ignore[index]
     subprocess.run(["sh", "-c", told[-1]["words"]], check=True, capture_output=True, env=here)
-    select.select([receiver], [], [], PATIENCE)
-    os.close(receiver)
+    for helper in helpers:
+        select.select([helper], [], [], PATIENCE)
+        os.close(helper)
     assert place.left() == []
 
 
