@@ -26,12 +26,7 @@ def take() -> tuple[str, SqliteConnection]:
 
 def give_back(connection: SqliteConnection) -> None:
     """Of a story that nobody reads any more."""
-    raw = connection.raw
-    raw.execute("BEGIN")
-    for row in connection.all("SELECT name FROM sqlite_master WHERE type = 'table'", ()):
-        if row["name"] not in _KEPT:
-            raw.execute(f"DELETE FROM {row['name']}")
-    raw.execute("COMMIT")
+    connection.wipe(_KEPT)
     _free.append(connection)
 
 
