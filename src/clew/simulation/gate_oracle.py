@@ -10,7 +10,7 @@ from clew.asking import Decision, Gate, GateState
 from clew.engine import cards, replies
 from clew.engine.words import Both
 from clew.model import ENDED, DeliveryState, Fate, TurnState
-from clew.simulation.platform import Post
+from clew.simulation.platform import POCKET, Post
 from clew.simulation.world import World
 from clew.store import Tx, audit, deliveries, threads, turns
 
@@ -99,7 +99,7 @@ def _shown(seen: Seen) -> Iterator[str]:
     for gate in seen.gates:
         turn, thread = turns.get(seen.tx, gate.turn), threads.get(seen.tx, gate.thread)
         assert turn is not None and thread is not None
-        said_in_a_room = turn.conversation is not None and turn.conversation.surface == "simulated"
+        said_in_a_room = turn.conversation is not None and turn.conversation.surface in ("simulated", POCKET)
         has_place = said_in_a_room or thread.notify_target is not None
         if gate.state is not GateState.OPEN or not has_place:
             continue
