@@ -8,9 +8,8 @@ from functools import cache
 
 from clew.simulation.clock import VirtualClock
 from clew.store.migrate import migrate
-from clew.store.sqlite import SqliteConnection
+from clew.store.sqlite import SqliteConnection, wipe
 
-_KEPT = ("meta", "schema_version")  # what opening a store writes
 _free: list[SqliteConnection] = []
 
 
@@ -26,7 +25,7 @@ def take() -> tuple[str, SqliteConnection]:
 
 def give_back(connection: SqliteConnection) -> None:
     """Of a story that nobody reads any more."""
-    connection.wipe(_KEPT)
+    wipe(connection)
     _free.append(connection)
 
 

@@ -8,7 +8,7 @@ import logging
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,14 +49,6 @@ class SqliteConnection:
         """Several statements, inside the transaction that is open."""
         for statement in _statements(sql):
             self.raw.execute(statement)
-
-    def wipe(self, kept: Container[str]) -> None:
-        """All rows, but for those of some tables."""
-        self.raw.execute("BEGIN")
-        for row in self.all("SELECT name FROM sqlite_master WHERE type = 'table'", ()):
-            if row["name"] not in kept:
-                self.raw.execute(f"DELETE FROM {row['name']}")
-        self.raw.execute("COMMIT")
 
 
 def connect(path: Path, *, read_only: bool = False, create: bool = False) -> SqliteConnection:
@@ -304,6 +296,16 @@ class Inline:
             _roll_back(self._connection)
             raise
         return result, tx.entries
+
+
+def wipe(connection: SqliteConnection) -> None:
+    """All rows but those that opening a store writes: for simulations, which use one for many stories."""
+    tables = connection.all("SELECT name FROM sqlite_master WHERE type = 'table'", ())
+    names = [row["name"] for row in tables if row["name"] not in ("meta", "schema_version")]
+    connection.raw.execute("BEGIN")
+    for name in names:
+        connection.raw.execute(f"DELETE FROM {name}")
+    connection.raw.execute("COMMIT")
 
 
 def _statements(sql: str) -> list[str]:
