@@ -156,6 +156,8 @@ def settings(kind: Any, at: tuple[str, ...] = ()) -> dict[str, str]:
         hint, key = hints[each.name], (*at, each.name)
         if is_dataclass(hint):
             found |= settings(hint, key)
+        elif get_origin(hint) is Mapping and not is_dataclass(get_args(hint)[1]):
+            found[".".join(key)] = "`{}`"
         elif get_origin(hint) is Mapping:
             found |= settings(get_args(hint)[1], (*key, "NAME"))
         else:

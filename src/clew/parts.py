@@ -63,7 +63,9 @@ def _make(group: str, sections: object, given: Mapping[str, Any]) -> tuple[dict[
     for name, factory in factories.items():
         try:
             part = _call(_OWN.get((group, name), factory), {**given, "config": getattr(sections, name, None)})
-            if part is not None:  # by these settings it is not wanted
+            if isinstance(part, Mapping):  # one plugin, several parts
+                made.update({own: each for own, each in part.items() if own not in factories})
+            elif part is not None:  # by these settings it is not wanted
                 made[name] = part
         except ConfigError:
             raise

@@ -9,9 +9,10 @@ from collections import OrderedDict
 
 from clew import crash
 from clew.engine.core import Core
+from clew.engine.past import past
 from clew.errors import RuntimeTrouble
 from clew.model import Thread
-from clew.runtimes.base import Continuity, Seat, Session
+from clew.runtimes.base import Continuity, Past, Seat, Session
 from clew.store import Tx, bindings
 
 KEPT = 64
@@ -79,9 +80,14 @@ class Sessions:
             known = ", ".join(sorted(self._core.runtimes)) or "none"
             raise RuntimeTrouble(f"there is no runtime named {thread.runtime!r}; known here: {known}")
 
+        async def history() -> tuple[Past, ...]:
+            return await self._core.store.read(lambda tx: past(tx, thread.id))
+
         def read(tx: Tx) -> Seat:
             continuity, fork = bindings.continuity(tx, thread.id, thread.runtime)
-            return Seat(thread.id, thread.workspace, continuity, fork, thread.model, thread.effort, thread.policy)
+            return Seat(
+                thread.id, thread.workspace, continuity, fork, thread.model, thread.effort, thread.policy, history
+            )
 
         seat = await self._core.store.read(read)
         self._came[thread.id] = "cold" if (seat.continuity, seat.fork) == (None, None) else "resumed"

@@ -22,8 +22,8 @@ from clew.runtimes.codex import answers, record, threads, trouble, wire
 from clew.runtimes.codex.connection import Connection
 from clew.runtimes.codex.gates import Pending
 from clew.runtimes.codex.live import Live
-from clew.runtimes.codex.server import Server
 from clew.runtimes.jsonrpc import RpcError, RpcTimeout
+from clew.runtimes.server import Server
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ LONGEST_TITLE = 200  # characters of what was declined, where the reason is told
 class CodexSession:
     """Made by `CodexRuntime.open`, which lets it `enter`."""
 
-    def __init__(self, server: Server, config: CodexConfig, seat: Seat) -> None:
+    def __init__(self, server: Server[Connection], config: CodexConfig, seat: Seat) -> None:
         self._server = server
         self._config = config
         self._seat = seat
