@@ -95,6 +95,7 @@ class Rig:
         config: Config | None = None,
         outlives: bool = False,
         surfaces: Mapping[str, Surface] | None = None,
+        more: Mapping[str, Runtime] | None = None,
     ) -> None:
         self.folder = folder
         self.clock = clock or SystemClock()
@@ -110,7 +111,7 @@ class Rig:
             clock=self.clock,
             config=self.config,
             incarnation=f"rig-{next(self._numbers)}",
-            runtimes={"scripted": runtime or self.scripted},
+            runtimes={"scripted": runtime or self.scripted, **(more or {})},
             surfaces={"room": self.room} if surfaces is None else surfaces,
             workspace=str(folder),
             files=folder / "files",

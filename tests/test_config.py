@@ -8,7 +8,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
-from clew.config import Config, load, parse
+from clew.config import Config, load, own_names, parse
 from clew.errors import ConfigError
 
 DOCS = Path(__file__).parents[1] / "docs" / "config.md"
@@ -154,6 +154,8 @@ def settings(kind: Any, at: tuple[str, ...] = ()) -> dict[str, str]:
     hints = get_type_hints(kind)
     for each in fields(kind):
         hint, key = hints[each.name], (*at, each.name)
+        if each.name not in own_names(kind):
+            continue  # what plugins bring is told by them
         if is_dataclass(hint):
             found |= settings(hint, key)
         elif get_origin(hint) is Mapping and not is_dataclass(get_args(hint)[1]):

@@ -25,6 +25,7 @@ class Started:
     kind: str
     runtime: str
     workspace: str
+    adopted: str | None = None  # the runtime's id of the session that it was taken over from
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class Spoken:
     text: str
     attachments: tuple[Attachment, ...] = ()
     steer: bool = False
+    outside: bool | None = None  # True: it was said in the runtime's own program, without clew
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Deed:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of a turn. The last five fields are for the steps of a workflow."""
+    """The end of a turn. The fields from `role` to `attempts` are for the steps of a workflow."""
 
     type: ClassVar[str] = "outcome"
     turn: str
@@ -81,6 +83,7 @@ class Outcome:
     output: str | None = None
     assembled_prompt: str | None = None  # hash of a node
     attempts: tuple[str, ...] = ()  # hashes of earlier tries
+    outside: bool | None = None  # True: the turn ran in the runtime's own program, without clew
 
 
 Content = Started | Forked | Spoken | Outcome

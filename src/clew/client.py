@@ -74,6 +74,9 @@ class Client:
     def patch(self, *path: str, body: Json) -> Json:
         return self._ask("PATCH", address(*path), body, tries=TRIES)
 
+    def put(self, *path: str, body: Json) -> Json:
+        return self._ask("PUT", address(*path), body, tries=TRIES)
+
     def delete(self, *path: str) -> Json:
         return self._ask("DELETE", address(*path), None, tries=1)
 

@@ -23,10 +23,12 @@ from clew.config_rules import (
     Expanded,
     FeishuChat,
     Hidden,
+    Language,
     Level,
     Name,
     Named,
     Place,
+    Plugged,
     Port,
     Seconds,
     Secret,
@@ -56,6 +58,7 @@ class ThreadsConfig:
     runtime: str = "codex"
     workspace: Place | None = None  # for threads that begin where there is no folder, as in a chat
     policy: DefaultPolicy = "careful"  # how much a thread may do without asking; `yolo` is only ever said per thread
+    release_after: Seconds = 120.0  # seconds after a turn until an adopted session is free for its own program again
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,11 @@ class TurnsConfig:
 @dataclass(frozen=True, slots=True)
 class InboxConfig:
     stale_after: Seconds = 900.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class ChatsConfig:
+    language: Language = "en"  # in which clew speaks where nobody has said anything yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +114,9 @@ class ScriptedConfig:
     folder: Place | None = None  # where its record lives; else $CLEW_HOME/scripted
 
 
+Foreign = Mapping[str, Any]  # the settings of plugins, by their names
+
+
 @dataclass(frozen=True, slots=True)
 class AcpConfig:
     command: tuple[str, ...] = ()  # the program and its arguments; the ready agents have their own
@@ -125,6 +136,7 @@ class RuntimesConfig:
     acp: Mapping[Name, AcpConfig] = field(default_factory=lambda: MappingProxyType({}))
     codex: CodexConfig = field(default_factory=CodexConfig)
     scripted: ScriptedConfig = field(default_factory=ScriptedConfig)
+    others: Annotated[Foreign, Plugged("clew.runtimes")] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +180,7 @@ class SurfacesConfig:
     feishu: FeishuConfig = field(default_factory=FeishuConfig)
     telegram: TelegramConfig = field(default_factory=TelegramConfig)
     webhook: Mapping[Name, WebhookConfig] = field(default_factory=lambda: MappingProxyType({}))
+    others: Annotated[Foreign, Plugged("clew.surfaces")] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +189,7 @@ class Config:
     threads: ThreadsConfig = field(default_factory=ThreadsConfig)
     turns: TurnsConfig = field(default_factory=TurnsConfig)
     inbox: InboxConfig = field(default_factory=InboxConfig)
+    chats: ChatsConfig = field(default_factory=ChatsConfig)
     gates: GatesConfig = field(default_factory=GatesConfig)
     events: EventsConfig = field(default_factory=EventsConfig)
     log: LogConfig = field(default_factory=LogConfig)
@@ -185,6 +199,26 @@ class Config:
     def secrets(self) -> frozenset[str]:
         """Every secret value in it, so that the log can redact them."""
         return frozenset(_secrets(self))
+
+
+def section(table: RuntimesConfig | SurfacesConfig, name: str) -> Any:
+    """The settings of one runtime or surface; None where it is a plugin that has none here."""
+    return getattr(table, name) if name in own_names(type(table)) else table.others.get(name)
+
+
+def own_names(kind: type[DataclassInstance]) -> list[str]:
+    """What a table has in it, without what plugins bring."""
+    return [name for name, hint in get_type_hints(kind, include_extras=True).items() if plugged(hint) is None]
+
+
+def plugged(hint: Any) -> str | None:
+    """The group of plugins whose tables these are."""
+    return next((rule.group for rule in split(hint)[1] if isinstance(rule, Plugged)), None)
+
+
+def group_in(kind: type[DataclassInstance]) -> str | None:
+    """The group of plugins that have tables of their own in this one."""
+    return next(filter(None, map(plugged, get_type_hints(kind, include_extras=True).values())), None)
 
 
 def load(path: Path) -> Config:
@@ -241,15 +275,32 @@ class _Wrong(Exception):
 def _table(kind: type[T], data: object, at: tuple[str, ...]) -> T:
     if not isinstance(data, dict):
         raise _Wrong(at, f"must be a table, not {_called(data)}")
-    known = {each.name: each for each in fields(kind)}
-    for key in data:
-        if key not in known:
-            raise _Wrong((*at, key), f"is not a setting{suggestion(key, known)}")
+    hints = get_type_hints(kind, include_extras=True)
+    known = {each.name: each for each in fields(kind) if plugged(hints[each.name]) is None}
+    foreign = _foreign(group_in(kind), {key: value for key, value in data.items() if key not in known}, known, at)
     for key, each in known.items():
         if key not in data and each.default is MISSING and each.default_factory is MISSING:
             raise _Wrong(at, f"needs `{key}`")
-    hints = get_type_hints(kind, include_extras=True)
-    return kind(**{key: _value(hints[key], value, (*at, key)) for key, value in data.items()})
+    own = {key: _value(hints[key], data[key], (*at, key)) for key in data if key in known}
+    return kind(**own, **({"others": foreign} if foreign else {}))
+
+
+def _foreign(group: str | None, data: Mapping[str, Any], known: Iterable[str], at: tuple[str, ...]) -> Foreign:
+    """The tables of plugins, by what each says of its own. One that cannot be loaded is told of elsewhere."""
+    if not data:
+        return {}
+    from clew import plugins  # looks at what is installed, which only a file with such tables needs
+
+    found = {}
+    for key, value in data.items():
+        kind = plugins.settings_of(group, key) if group is not None and key in plugins.names(group) else None
+        if kind is None:
+            raise _Wrong((*at, key), f"is not a setting{suggestion(key, known)}")
+        if isinstance(kind, str):
+            raise _Wrong((*at, key), f"cannot have settings: {kind}")
+        if not isinstance(kind, plugins.PluginTrouble):
+            found[key] = _table(kind, value, (*at, key))
+    return MappingProxyType(found)
 
 
 def _value(hint: Any, value: object, at: tuple[str, ...]) -> Any:
@@ -284,7 +335,7 @@ def _plain(kind: type, value: object, at: tuple[str, ...]) -> Any:
     if kind is float and type(value) is int:
         value = float(value)
     if type(value) is not kind:
-        raise _Wrong(at, f"must be {_KINDS[kind]}, not {_called(value)}")
+        raise _Wrong(at, f"must be {_KINDS.get(kind, f'a {kind}')}, not {_called(value)}")
     if isinstance(value, float) and not isfinite(value):
         raise _Wrong(at, "must be a finite number")
     if isinstance(value, str) and not value.strip():

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
-from clew.config import Config, has, present, split, suggestion
+from clew import plugins
+from clew.config import Config, group_in, has, own_names, plugged, present, split, suggestion
 from clew.config_rules import Hidden
 from clew.errors import ConfigError
 
@@ -53,6 +54,8 @@ def _inside(hint: Any, name: str, at: Key) -> Any:
     if get_origin(hint) is Mapping:
         return get_args(hint)[1]
     known = _names(hint)
+    if name not in known and (kind := _plugin(hint, name)) is not None:
+        return kind
     if name not in known:
         raise ConfigError(f"{'.'.join(at)} is not a setting{suggestion(name, known) if known else ''}")
     return present(get_type_hints(hint, include_extras=True)[name])
@@ -61,13 +64,25 @@ def _inside(hint: Any, name: str, at: Key) -> Any:
 def _names(hint: Any) -> list[str]:
     if get_origin(hint) is Mapping:
         return ["NAME"]
-    return list(get_type_hints(hint)) if is_dataclass(hint) else []
+    return own_names(hint) if isinstance(hint, type) and is_dataclass(hint) else []
+
+
+def _plugin(hint: Any, name: str) -> type[Any] | None:
+    """The settings of a plugin that has a table of its own there."""
+    group = group_in(hint) if isinstance(hint, type) and is_dataclass(hint) else None
+    if group is None or name not in plugins.names(group):
+        return None
+    kind = plugins.settings_of(group, name)
+    return kind if isinstance(kind, type) else None
 
 
 def _walk(table: Any, at: Key) -> Iterator[tuple[Key, Any]]:
     for name, hint in get_type_hints(type(table), include_extras=True).items():
         value = getattr(table, name)
-        if is_dataclass(value):
+        if plugged(hint) is not None:
+            for each, inner in value.items():
+                yield from _walk(inner, (*at, each))
+        elif is_dataclass(value):
             yield from _walk(value, (*at, name))
         elif isinstance(value, Mapping):
             for each, inner in value.items():

@@ -84,6 +84,13 @@ class Hidden:
     """A secret: never shown in an error, redacted in the log."""
 
 
+@dataclass(frozen=True, slots=True)
+class Plugged:
+    """Tables of plugins of this group, by their names; each plugin says what is in its own."""
+
+    group: str
+
+
 Place = Annotated[str, Expanded()]
 Secret = Annotated[str, Hidden()]
 Variable = Annotated[str, Named()]
@@ -94,6 +101,7 @@ Seconds = Annotated[float, Between(0)]
 Timeout = Annotated[float, Between(0.1)]
 Name = Annotated[str, Shape(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _")]
 Level = Annotated[str, OneOf(("debug", "info", "warning", "error"))]
+Language = Annotated[str, OneOf(("en", "zh"))]
 DefaultPolicy = Annotated[str, OneOf(("careful", "trusted", "read-only"))]
 TelegramChat = Annotated[
     str,

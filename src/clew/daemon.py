@@ -121,6 +121,7 @@ async def _serve(
             http=listen.address(tcp),
             supervised=False,
             environment=surroundings.marks(settings.runtimes.codex),
+            left_out=[str(trouble) for trouble in parts.troubles],
         )
         door = Door(engine, store, home, about, stop.ask, settings)
         servers = listen.servers(door, unix, tcp, parts.routers() if tcp else ())

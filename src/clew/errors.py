@@ -13,7 +13,8 @@ class ClewError(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
-        self.message = message
+        self.message = str(message)
+        self.words = message  # for a chat, which may want it in another language
 
 
 class Refused(ClewError):
@@ -68,6 +69,13 @@ class RuntimeTrouble(ClewError):
 
     code = "runtime"
     status = 503
+
+
+class RuntimeHeld(RuntimeTrouble):
+    """Another program uses the session, and it is not taken away from it."""
+
+    code = "held"
+    status = 409
 
 
 class RuntimeLost(RuntimeTrouble):

@@ -41,6 +41,8 @@ class Origin(StrEnum):
     MESSAGE = "message"  # somebody said something
     RESUME = "resume"  # a finished or suspended thread was picked up again
     CONTINUATION = "continuation"  # an earlier turn was cut off
+    GREETING = "greeting"  # clew asked the agent to say hello where its thread was handed to
+    OUTSIDE = "outside"  # it was asked in the runtime's own program, without clew
 
 
 class Fate(StrEnum):
@@ -75,6 +77,7 @@ class DeliveryKind(StrEnum):
     NOTICE = "notice"  # one line about what became of a message
     PLACEHOLDER = "placeholder"  # "working on it", where the surface can edit
     REDRAW = "redraw"  # rewrites an earlier message
+    HANDOFF = "handoff"  # the first words where a thread is handed to; their receipt completes it
     FILE = "file"  # something that the agent made, behind the answer that names it
 
 
@@ -84,6 +87,13 @@ class Role(StrEnum):
     OWNER = "owner"  # everything
     DRIVER = "driver"  # send, and answer gates
     WATCHER = "watcher"  # look on
+
+
+class HandoffState(StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
 
 
 class SuspendedBy(StrEnum):
@@ -253,6 +263,31 @@ class Delivery:
     edits: str | None = None  # the delivery that this one rewrites
     buttons: tuple[Button, ...] = ()
     file: Attachment | None = None  # kept until it is sent
+
+
+@dataclass(frozen=True, slots=True)
+class Handoff:
+    """The move of a thread to another surface."""
+
+    id: str
+    thread: str
+    surface: str
+    target: Conversation | None  # where it goes, or below what; None: the surface's home
+    state: HandoffState
+    asked_by: str
+    requested_at: int
+    expires_at: int
+    asked_in: Conversation | None = None  # None: at the desk
+    say: str = ""  # what the person says there with it
+    quiet: bool = False  # the agent does not greet
+    owner: str | None = None
+    generation: int = 0
+    opening_at: int | None = None  # a fresh thread of the platform was asked for, so there may be one
+    opened: Conversation | None = None  # where it went, as the surface names it
+    displaced: str | None = None  # the thread that was bound there before
+    former: Conversation | None = None  # the place that drove it before; None: the desk
+    ended_at: int | None = None
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clew import plugins
+from clew import config, plugins
 from clew.clock import Clock
-from clew.config import Config, ScriptedConfig
+from clew.config import Config, RuntimesConfig, ScriptedConfig, SurfacesConfig
 from clew.errors import ConfigError
 from clew.home import Home
 from clew.plugins import PluginTrouble
@@ -57,22 +57,37 @@ async def close_all(parts: Parts) -> None:
             log.exception("cannot close %s", part.name)
 
 
-def _make(group: str, sections: object, given: Mapping[str, Any]) -> tuple[dict[str, Any], list[PluginTrouble]]:
+def _make(
+    group: str, sections: RuntimesConfig | SurfacesConfig, given: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[PluginTrouble]]:
     factories, troubles = plugins.load(group)
     made = {}
     for name, factory in factories.items():
         try:
-            part = _call(_OWN.get((group, name), factory), {**given, "config": getattr(sections, name, None)})
+            part = _call(_OWN.get((group, name), factory), {**given, "config": _settings(sections, name, factory)})
+            if part is None:
+                continue  # by these settings it is not wanted
             if isinstance(part, Mapping):  # one plugin, several parts
                 made.update({own: each for own, each in part.items() if own not in factories})
-            elif part is not None:  # by these settings it is not wanted
-                made[name] = part
-        except ConfigError:
-            raise
+                continue
+            if (called := getattr(part, "name", None)) != name:
+                raise ValueError(f"it calls itself {called!r}, and its entry point {name!r}: they must be the same")
+            made[name] = part
         except Exception as error:  # somebody else's code
+            if isinstance(error, ConfigError) and name in plugins.BUILT_IN[group]:
+                raise
             log.warning("%s %s cannot be made", group, name, exc_info=True)
             troubles.append(PluginTrouble(group, name, str(error) or type(error).__name__))
     return made, troubles
+
+
+def _settings(sections: RuntimesConfig | SurfacesConfig, name: str, factory: plugins.Factory) -> Any:
+    """As they are in the file. A plugin without a table there gets its defaults; None, where one of them is needed."""
+    found, kind = config.section(sections, name), getattr(factory, "settings", None)
+    if found is not None or kind is None:
+        return found
+    needed = [each for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING]
+    return None if needed else kind()
 
 
 def _scripted(config: ScriptedConfig, clock: Clock, home: Home) -> Runtime:

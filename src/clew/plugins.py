@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, get_type_hints
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +63,23 @@ def load(group: str, *wanted: str) -> tuple[dict[str, Factory], list[PluginTroub
         else:
             factories[name] = loaded
     return factories, [trouble for trouble in troubles if not wanted or trouble.name in wanted]
+
+
+def settings_of(group: str, name: str) -> type[Any] | PluginTrouble | str:
+    """The dataclass of its settings, which is the `settings` of what its entry point names; else why there is none."""
+    factories, troubles = load(group, name)
+    if name not in factories:
+        return troubles[0]
+    kind = getattr(factories[name], "settings", None)
+    if kind is None:
+        return "the package that brings it takes none"
+    try:
+        if isinstance(kind, type) and is_dataclass(kind):
+            get_type_hints(kind, include_extras=True)
+            return kind
+    except Exception as error:  # somebody else's annotations
+        return PluginTrouble(group, name, f"its settings cannot be read: {type(error).__name__}: {error}")
+    return PluginTrouble(group, name, "its settings are no dataclass")
 
 
 def _find(group: str) -> tuple[dict[str, EntryPoint], list[PluginTrouble]]:

@@ -53,6 +53,7 @@ class ThreadView:
     last_line: str | None = None  # of the newest answer
     policy: str = Policy.CAREFUL
     gates: tuple[str, ...] = ()  # codes of what waits for a person
+    adopted: str | None = None  # the runtime's id of the session that it was taken over from, and that others use too
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,7 @@ class Passage:
     state: str | None = None
     items: tuple[ItemView, ...] = ()
     files: tuple[str, ...] = ()  # names of what was attached
+    outside: bool = False  # said or done in the runtime's own program, without clew
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,30 @@ class WhereRow:
     message_id: str | None
     sent_at: int | None
     error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptableView:
+    """A session that was begun outside clew, in the runtime's own program."""
+
+    id: str  # the runtime's own
+    runtime: str
+    title: str
+    workspace: str
+    source: str  # what it was begun with, in the runtime's words
+    created_at: int
+    updated_at: int
+    in_use: str | None  # the program that has it open now, where that can be seen
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedView:
+    """A session that is free for its own program."""
+
+    thread: str
+    runtime: str
+    session: str
+    command: str  # goes on with it there
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +337,28 @@ class RuntimeView:
     health: str
     reason: str
     pid: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class HandoffView:
+    """The move of a thread to another surface."""
+
+    id: str
+    thread: str
+    surface: str
+    conversation: str | None  # where it went, as the surface names it
+    state: str  # pending, running, completed or failed
+    asked_by: str
+    requested_at: int
+    ended_at: int | None
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AwayView:
+    """Where the person is who is not at the desk."""
+
+    conversation: str | None
 
 
 @dataclass(frozen=True, slots=True)

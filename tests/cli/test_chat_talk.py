@@ -27,9 +27,16 @@ class Noting:
     def post(self, *path: str, body: Any = None) -> Any:
         return self._answer(path, body)
 
+    def put(self, *path: str, body: Any) -> Any:
+        return self._answer(path, body)
+
+    def delete(self, *path: str) -> Any:
+        return self._answer(path, None)
+
     def _answer(self, path: tuple[str, ...], given: Any) -> Any:
         self.asked.append((*path, given))
-        answer = self._answers.get(path[-1], {"id": path[-1]})
+        named = path[-2] if path[-1] == "wheel" else path[-1]
+        answer = self._answers.get(named, {"id": named})
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -144,6 +151,34 @@ def test_a_thread_that_is_not_there_leaves_one_where_one_is() -> None:
     here = talk(Noting(nope=NotFound("There is no thread nope.")))
     assert here.do("/resume nope").failed
     assert here.thread == "T"
+
+
+HANDED = {"id": "H", "surface": "telegram", "conversation": "telegram:7:1", "ended_at": 1, "error": None}
+
+
+def test_a_handoff_says_where_it_goes_on_and_leaves() -> None:
+    here = talk(
+        door := Noting(handoffs={**HANDED, "state": "running", "ended_at": None}, H={**HANDED, "state": "completed"})
+    )
+    told: list[str] = []
+    here.say = told.append
+    reply = here.do("/handoff telegram")
+    assert reply.leave and reply.lines == ("· it goes on in telegram:7:1",) and told == ["· handing it to telegram…"]
+    assert door.asked[0] == ("handoffs", {"thread": "T", "target": "telegram"})
+
+
+def test_a_handoff_that_fails_leaves_all_as_it_is() -> None:
+    here = talk(Noting(handoffs={**HANDED, "state": "failed", "error": "no home."}))
+    reply = here.do("/handoff telegram")
+    assert (reply.leave, reply.failed) == (False, True)
+    assert reply.lines == ("clew: it was not handed to telegram: no home. It stays here.",)
+
+
+def test_away_and_back() -> None:
+    here = talk(door := Noting(away={"conversation": "telegram:7"}))
+    assert "goes to telegram:7 too" in here.do("/away telegram").lines[0]
+    assert here.do("/back").lines == ("· welcome back",)
+    assert door.asked == [("away", {"target": "telegram"}), ("away", None)]
 
 
 def test_fork_goes_to_the_new_thread() -> None:

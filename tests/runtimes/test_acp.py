@@ -265,7 +265,7 @@ async def test_a_session_that_a_stop_left_in_pieces_is_replaced(make: Make, seat
 async def test_one_that_was_left_in_pieces_unnoticed_is_replaced_within_the_turn(
     make: Make, seat: Seat, tmp_path: Path
 ) -> None:
-    unaware = replace(HERMES, wedged_by_cancel=False)
+    unaware = replace(HERMES, spoilt_by_cancel=False)
     session = await make("wedges", quirks=unaware).open(seat)
     await stopped_in_a_command(session, tmp_path)
     events = await collect(session.run(request("!text at work", "b")))

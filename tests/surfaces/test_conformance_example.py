@@ -57,7 +57,7 @@ class PigeonStage:
     def surface(self, clock: Clock, files: Path) -> Surface:
         module: dict[str, Any] = {}
         exec(compile(self.code, str(PAGE), "exec"), module)
-        surface: Surface = module[self.made](clock)
+        surface: Surface = module[self.made](clock, module["Settings"](self.port))
         return surface
 
     async def listening(self) -> None:
@@ -198,22 +198,18 @@ class DrumStage(PigeonStage):
         return notes[ids.index(last) + 1 if last is not None else 0 :]
 
 
-async def _on(stage: PigeonStage, monkeypatch: pytest.MonkeyPatch) -> PigeonStage:
-    await stage.mend()
-    monkeypatch.setenv("PIGEONS_PORT", str(stage.port))
-    return stage
-
-
 @pytest.fixture
-async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[PigeonStage]:
-    stage = await _on(PigeonStage(), monkeypatch)
+async def stage() -> AsyncIterator[PigeonStage]:
+    stage = PigeonStage()
+    await stage.mend()
     yield stage
     await stage.cut()
 
 
 @pytest.fixture
-async def drums(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[PigeonStage]:
-    stage = await _on(DrumStage(), monkeypatch)
+async def drums() -> AsyncIterator[PigeonStage]:
+    stage = DrumStage()
+    await stage.mend()
     yield stage
     await stage.cut()
 

@@ -222,8 +222,9 @@ async def test_a_long_answer_comes_in_parts(app: App, tmp_path: Path) -> None:
     text = " ".join(f"词{number}" for number in range(6000))
     async with clew(app, tmp_path):
         await app.say(f"!text {text}")
-        await app.until_shown(lambda shown: "词5999" in shown)
-        parts = [words(message) for message in await app.shown() if "词" in words(message)]
+        await app.until_shown(lambda shown: "词5999" in shown and not shown.startswith(said.WORKING))
+        every = [words(message) for message in await app.shown()]
+        parts = [part for part in every if "词" in part and not part.startswith(said.WORKING)]
         shown = " ".join(part.split("\n")[0].strip() for part in parts)
         assert len(parts) >= 3 and shown == text
 

@@ -20,6 +20,7 @@ from clew.home import Home
 
 SHORT = 100  # columns of what was said before
 OPEN = ("running", "waiting")
+DESK = "cli"
 Show = Callable[[Sequence[Piece], Sequence[Any]], None]  # what is told, and the gates that are open then
 
 
@@ -112,6 +113,8 @@ class Follower(threading.Thread):
             self._is_new = False
         if text := self._said(event):
             pieces += [] if self._is_own(text) else [Aside(f"· from another place: {fit(one_line(text), SHORT)}")]
+        if event.kind == "thread.wheel" and event.data["data"]["where"] != DESK:
+            pieces.append(Aside(f"· {event.data['data']['by']} goes on with this in {event.data['data']['where']}"))
         pieces += self._teller.tell(event)
         if event.kind == "thread.status" and event.data["data"]["status"] == "suspended":
             pieces += self._question()

@@ -18,6 +18,7 @@ from clew.chat.lines import Command, Files, Image, Message, Wrong, help_lines, i
 from clew.cli.asking import keep_secrets
 from clew.cli.columns import one_line, table
 from clew.cli.look import state_words, status_words, trace_words, waits_for
+from clew.cli.moving import end_of
 from clew.cli.out import moment
 from clew.cli.threads import thread_table
 from clew.client import new_message_id
@@ -35,6 +36,8 @@ class Door(Protocol):
 
     def get(self, *path: str, **query: object) -> Any: ...
     def post(self, *path: str, body: Any = None) -> Any: ...
+    def put(self, *path: str, body: Any) -> Any: ...
+    def delete(self, *path: str) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class Talk:
     thread: str | None = None
     room: Callable[[], int | None] = lambda: None  # columns of the terminal, where there is one
     files: list[str] = field(default_factory=list)
+    say: Callable[[str], None] = lambda line: None  # while one waits
     _listed: list[str] = field(default_factory=list)
     _said: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     _told_steer: bool = False
@@ -148,7 +152,7 @@ class Talk:
         return Reply(listed or ("· there is none yet; say something to begin one",))
 
     def _resume(self, which: str) -> Reply:
-        self.thread = self.door.get("threads", self._named(which))["id"]
+        self.thread = self.door.post("threads", self._named(which), "wheel")["id"]
         return Reply(moved=True)
 
     def _named(self, which: str) -> str:
@@ -172,6 +176,23 @@ class Talk:
     def _stop(self, _: str) -> Reply:
         self.door.post("threads", self._here(), "stop")
         return Reply(("· stopping the turn…",))
+
+    def _handoff(self, target: str) -> Reply:
+        """And leave, as with /quit; where it fails, all stays as it is."""
+        asked = self.door.post("handoffs", body={"thread": self._here(), "target": target})
+        self.say(f"· handing it to {asked['surface']}…")
+        ended = end_of(self.door, asked)
+        if ended["state"] != "completed":
+            raise Refused(f"it was not handed to {ended['surface']}: {ended['error']} It stays here.")
+        return Reply((f"· it goes on in {ended['conversation']}",), leave=True)
+
+    def _away(self, target: str) -> Reply:
+        where = self.door.put("away", body={"target": target})
+        return Reply((f"· what this terminal would show goes to {where['conversation']} too; /back ends it",))
+
+    def _back(self, _: str) -> Reply:
+        self.door.delete("away")
+        return Reply(("· welcome back",))
 
     def _queue(self, text: str) -> Reply:
         return self._say(text, queue=True)
@@ -237,6 +258,9 @@ _DO: dict[str, Callable[[Talk, str], Reply]] = {
     "resume": Talk._resume,
     "fork": Talk._fork,
     "stop": Talk._stop,
+    "handoff": Talk._handoff,
+    "away": Talk._away,
+    "back": Talk._back,
     "queue": Talk._queue,
     "file": Talk._file,
     "status": Talk._status,

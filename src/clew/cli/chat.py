@@ -34,7 +34,7 @@ def chat_command(out: Out, /, thread: str | None, **options: Any) -> None:
 def _talk(client: Any, thread: str | None, options: dict[str, Any]) -> Talk:
     from clew.chat.talk import Talk
 
-    found = client.get("threads", thread)["id"] if thread else None
+    found = client.post("threads", thread, "wheel")["id"] if thread else None
     return Talk(client, lambda text: opening("chat", text, options), found, files=list(options["files"]))
 
 
@@ -50,6 +50,7 @@ def _on_terminal(out: Out, thread: str | None, options: dict[str, Any]) -> None:
     talk = _talk(out.client(say=say), thread, options)
     talk.room = lambda: shutil.get_terminal_size().columns
     shell = Shell(Home.find(), talk)
+    talk.say = shell.say
     try:
         out.say(shell.run())
     finally:
@@ -64,6 +65,7 @@ def _plainly(out: Out, thread: str | None, options: dict[str, Any]) -> None:
     with Screen() as screen:
         client = out.client(say=screen.say)
         talk = _talk(client, thread, options)
+        talk.say = screen.say
         try:
             fine = Plain(out, client, screen, talk).run(read_stdin())
         finally:

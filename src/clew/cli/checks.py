@@ -254,8 +254,10 @@ def _plugins(home: Home, settings: config.Config) -> Finding:
         factories, wrong = plugins.load(group)
         names += sorted(factories)
         troubles += [str(trouble) for trouble in wrong]
+    daemon = _running(home)
+    troubles += [each for each in (daemon["left_out"] if daemon else ()) if each not in troubles]
     if troubles:
-        return Finding("plugins", False, "; ".join(troubles), "update or remove the package that brings it")
+        return Finding("plugins", False, "; ".join(troubles), "mend its settings, or update or remove its package")
     return Finding("plugins", True, ", ".join(names))
 
 
@@ -263,7 +265,7 @@ def _surfaces(home: Home, settings: config.Config) -> Finding:
     hooks = sorted(settings.surfaces.webhook)
     places = settings.surfaces
     chats = [name for name, chat in (("feishu", places.feishu), ("telegram", places.telegram)) if chat.is_on]
-    detail = ", ".join(["local", *chats, *(f"webhook:{name}" for name in hooks)])
+    detail = ", ".join(["local", *chats, *sorted(places.others), *(f"webhook:{name}" for name in hooks)])
     todo = None
     if hooks and settings.http.port is None:
         todo = "webhooks can only send: set `port` under [http] so that they can receive"

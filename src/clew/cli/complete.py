@@ -47,6 +47,20 @@ def gate_codes(ctx: click.Context, param: click.Parameter, incomplete: str) -> l
     return [CompletionItem(row["code"], help=one_line(row["title"])) for row in rows or () if _begins(row, incomplete)]
 
 
+def sessions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Those that can be taken over, wherever they work."""
+    from click.shell_completion import CompletionItem
+
+    from clew.cli.columns import one_line
+
+    rows = _quietly("adoptable")
+    return [CompletionItem(row["id"], help=one_line(row["title"])) for row in rows or () if _is(row, incomplete)]
+
+
+def _is(row: Any, incomplete: str) -> bool:
+    return str(row["id"]).startswith(incomplete.lower())
+
+
 def _begins(row: Any, incomplete: str) -> bool:
     return str(row["code"]).startswith(incomplete.upper())
 
@@ -90,7 +104,14 @@ def targets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     hooks = [f"webhook:{name}" for name, hook in settings.surfaces.webhook.items() if hook.url]
     known = (("feishu", settings.surfaces.feishu), ("telegram", settings.surfaces.telegram))
     chats = [name for name, chat in known if chat.is_on and chat.home]
+    chats += [name for name, chat in sorted(settings.surfaces.others.items()) if getattr(chat, "home", None)]
     return [name for name in ["local", *chats, *sorted(hooks)] if name.startswith(incomplete)]
+
+
+def chats(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Where people talk by these settings."""
+    known = (("feishu", _settings().surfaces.feishu), ("telegram", _settings().surfaces.telegram))
+    return [name for name, chat in known if chat.is_on and name.startswith(incomplete)]
 
 
 def setting_keys(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

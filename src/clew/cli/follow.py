@@ -148,6 +148,8 @@ _NEWS = {
     "thread.created": "thread created",
     "thread.status": "thread is",
     "thread.title": "title:",
+    "thread.taken_in": "turns that were made outside clew:",
+    "thread.released": "its session is free for its own program again",
     "turn.queued": "turn queued",
     "turn.started": "turn started",
     "turn.ended": "turn",
@@ -162,7 +164,7 @@ _NEWS = {
 }
 
 
-_DETAILS = ("state", "status", "title", "text", "error", "why")
+_DETAILS = ("state", "status", "title", "text", "error", "why", "turns")
 _TOLD = frozenset({"activity", "notice", "turn.ended", *(kind for kind in _NEWS if kind.startswith("gate."))})
 
 

@@ -81,6 +81,7 @@ def _described(view: Any) -> list[tuple[str, str]]:
         ("runtime", " ".join(part for part in (view["runtime"], view["model"], view["effort"]) if part)),
         ("policy", view["policy"]),
         ("workspace", view["workspace"]),
+        ("adopted", f"{view['runtime']} session {view['adopted']}" if view["adopted"] else ""),
         ("turn", view["turn"] or ""),
         ("queued", str(view["queued"] or "")),
         ("created", moment(view["created_at"])),

@@ -40,6 +40,14 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "cancel": ("change", "Cancel a thread for good."),
         "fork": ("change", "Begin a new thread from another one."),
         "title": ("change", "Give a thread another title."),
+        "adopt": ("adopt", "Take over a session begun outside clew, or list them."),
+        "release": ("adopt", "Give an adopted session back to its own program."),
+    },
+    "Moving": {
+        "handoff": ("moving", "Hand a thread to another surface."),
+        "handoffs": ("moving", "Threads that were handed to another surface."),
+        "away": ("moving", "While away, see on a chat what the desk would show."),
+        "back": ("moving", "Back at the desk."),
     },
     "Asking": {
         "gates": ("gates", "What waits for you, over all threads."),

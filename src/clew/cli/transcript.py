@@ -19,7 +19,8 @@ def markdown(thread: Any, passages: Sequence[Any]) -> str:
 
 def passage(told: Any) -> str:
     state = f" ({told['state']})" if told["state"] not in (None, "completed") else ""
-    parts = [f"## {told['author'] or told['role']}, {moment(told['at'])}{state}"]
+    outside = " (outside clew)" if told["outside"] else ""
+    parts = [f"## {told['author'] or told['role']}, {moment(told['at'])}{state}{outside}"]
     deeds: list[str] = []
     for item in told["items"]:
         if item["kind"] == "text":

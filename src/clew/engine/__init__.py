@@ -15,11 +15,14 @@ from pathlib import Path
 
 from clew.clock import Clock
 from clew.config import Config
-from clew.engine import life, reading
+from clew.engine import away, life, reading, wheel
+from clew.engine.adopting import Adopting
 from clew.engine.conversing import Conversing
 from clew.engine.core import Core
 from clew.engine.ending import queue_turn
+from clew.engine.handoff import Handoffs
 from clew.engine.inbox import Admission, repeated, resume_completed, said, write_fate
+from clew.engine.lending import Lending
 from clew.engine.live import Live
 from clew.engine.notify import notify
 from clew.engine.outbox import Outbox
@@ -33,6 +36,7 @@ from clew.engine.spread import Spread
 from clew.engine.suspended import answer_suspended
 from clew.engine.turns import Turns
 from clew.engine.waiting import Waiting
+from clew.engine.wishes import there
 from clew.engine.words import cannot_resume
 from clew.errors import BadInput, Refused
 from clew.model import Accepted, Conversation, Delivery, Fate, Inbound, Origin, Thread, ThreadStatus
@@ -43,6 +47,7 @@ from clew.store.threads import Filter, set_title
 from clew.surfaces.base import Surface
 from clew.text import clean
 from clew.views import (
+    AwayView,
     NewThread,
     Notified,
     Page,
@@ -86,19 +91,24 @@ class Engine:
         self._turns = Turns(self._core, self._runner)
         self._recovery = Recovery(self._core, sessions, self._runner, self._turns)
         self._outbox = Outbox(self._core)
+        self._lending = Lending(self._core, sessions)
+        self._turns.unready, self._turns.prepare = self._lending.unready, self._lending.prepare
+        self.adopting = Adopting(self._core, self._lending)
         self.inbox = Admission(self._core)
+        self.handoffs = Handoffs(self._core, self.inbox)
+        self._outbox.handed, self._outbox.not_handed = self.handoffs.handed, self.handoffs.not_handed
         self.waiting = Waiting(self._core, self.inbox)
         self.people = People(self._core)
         self.conversing = Conversing(self._core, self.inbox, sessions)
         self._patience = Patience(self._core)
         self._pruning = Pruning(self._core)
-        self._surface_trouble: dict[str, str] = {}
         for listener in (
             self.live.committed,
             self._turns.committed,
             self._outbox.committed,
             self._patience.committed,
             self._pruning.committed,
+            self.handoffs.committed,
         ):
             store.listen(listener)
 
@@ -106,6 +116,7 @@ class Engine:
 
     async def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Wake up, then serve until cancelled. Surfaces are open at once; a thread waits until it is recovered."""
+        await self._lending.load()
         async with asyncio.TaskGroup() as group:
             recovered = group.create_task(self._recovery.run())
             await self._recovery.taken_over.wait()
@@ -113,6 +124,8 @@ class Engine:
             group.create_task(self._outbox.run())
             group.create_task(self._patience.run())
             group.create_task(self._pruning.run())
+            group.create_task(self.handoffs.run())
+            group.create_task(self._lending.run())
             for surface in self._core.surfaces.values():
                 group.create_task(self._receive(surface))
             ready()
@@ -128,12 +141,12 @@ class Engine:
         wait = 1.0
         while True:
             try:
-                self._surface_trouble.pop(surface.name, None)
+                self._core.broken.pop(surface.name, None)
                 await surface.run(self.inbox)
                 return
             except Exception as error:
                 _log.exception("surface %s broke", surface.name)
-                self._surface_trouble[surface.name] = f"it broke ({error}) and is started again"
+                self._core.broken[surface.name] = f"it broke ({error}) and is started again"
             await self._core.clock.sleep(wait)
             wait = min(wait * 2, 60.0)
 
@@ -209,6 +222,27 @@ class Engine:
         new = await self._core.store.write(lambda tx: life.fork(tx, self._core, reading.known(tx, thread), turn, named))
         return await self.thread(new)
 
+    async def take_wheel(self, thread: str, by: str = "you") -> ThreadView:
+        """Somebody comes back to it at the desk."""
+        await self._core.store.write(lambda tx: wheel.at_the_desk(tx, self._core, reading.known(tx, thread), by))
+        return await self.thread(thread)
+
+    async def away(self, target: str | None) -> AwayView:
+        """The person goes, or with None comes back."""
+
+        def body(tx: Tx) -> None:
+            if target is None:
+                away.back(tx, self._core)
+            else:
+                away.go(tx, self._core, there(tx, self._core, target, may_choose=True))
+
+        await self._core.store.write(body)
+        return await self.where_away()
+
+    async def where_away(self) -> AwayView:
+        where = await self._core.store.read(places.away)
+        return AwayView(str(where) if where else None)
+
     async def retitle(self, thread: str, title: str) -> ThreadView:
         named = clean(title).strip()
         if not named:
@@ -259,6 +293,10 @@ class Engine:
     async def transcript(self, thread: str, limit: int) -> list[Passage]:
         return await reading.transcript(self._core, thread, limit)
 
+    async def look(self, thread: str) -> None:
+        """Before somebody looks: what other programs did in it meanwhile."""
+        await self._lending.look(thread)
+
     async def where(self, thread: str) -> list[WhereRow]:
         return await reading.where(self._core, thread)
 
@@ -282,8 +320,7 @@ class Engine:
         return [self._surface(name, pending.get(name, 0)) for name in sorted(self._core.surfaces)]
 
     def _surface(self, name: str, pending: int) -> SurfaceView:
-        reason = self._surface_trouble.get(name) or self._core.surfaces[name].trouble or self._outbox.down.get(name, "")
-        can = self._core.surfaces[name].can
+        reason, can = self._core.trouble(name), self._core.surfaces[name].can
         return SurfaceView(name, "down" if reason else "up", reason, pending, can.delivery, can.backlog)
 
 

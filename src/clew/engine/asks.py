@@ -6,28 +6,45 @@ from __future__ import annotations
 from clew.engine import words
 from clew.engine.buttons import ASKS
 from clew.engine.core import Core
-from clew.engine.owing import owe, owed_to
-from clew.model import Delivery, DeliveryKind, DeliveryState, SuspendedBy, Thread, Turn
+from clew.engine.owing import owe, owed_to, unused
+from clew.model import Conversation, Delivery, DeliveryKind, DeliveryState, SuspendedBy, Thread, Turn
 from clew.store import Tx, deliveries, turns
 
 
 def ask(tx: Tx, core: Core, thread: Thread, turn: Turn, by: SuspendedBy, question: str) -> None:
     """Owed in the transaction that suspends the thread. A backlog is asked about where its newest message was said."""
     newest = turns.queued(tx, thread.id)[-1:] if by is SuspendedBy.BACKLOG else []
-    where, id = owed_to(core, thread, *(newest or [turn])), f"{turn.id}:{_NAMES[by]}"
+    where, id = owed_to(tx, core, thread, *(newest or [turn])), f"{turn.id}:{_NAMES[by]}"
     owe(tx, core, turn, DeliveryKind.ASK, where, question, id=id, buttons=ASKS[by])
+
+
+def move(tx: Tx, core: Core, thread: Thread, to: Conversation) -> None:
+    """It is asked where the thread is now; where it was, it says so."""
+    asked, turn = _newest(tx, thread.id)
+    if asked is None or turn is None or thread.suspended_by not in _NAMES or asked.conversation == to:
+        return
+    _rewrite(tx, core, asked, turn, words.moved(to.surface, core.desk))
+    if core.reaches(to):
+        id, pressed = unused(tx, f"{turn.id}:{_NAMES[thread.suspended_by]}"), ASKS[thread.suspended_by]
+        owe(tx, core, turn, DeliveryKind.ASK, to, asked.body, id=id, buttons=pressed)
 
 
 def settled(tx: Tx, core: Core, thread: str, outcome: str) -> None:
     """It says what became of it, and has nothing to press."""
-    asked = deliveries.newest_ask(tx, thread, tuple(_NAMES.values()))
-    turn = turns.get(tx, asked.turn) if asked is not None and asked.turn else None
-    if asked is None or turn is None:
-        return
+    asked, turn = _newest(tx, thread)
+    if asked is not None and turn is not None:
+        _rewrite(tx, core, asked, turn, words.settled(asked.body, outcome))
+
+
+def _newest(tx: Tx, thread: str) -> tuple[Delivery | None, Turn | None]:
+    asked = deliveries.newest_ask(tx, thread)
+    return asked, turns.get(tx, asked.turn) if asked is not None and asked.turn else None
+
+
+def _rewrite(tx: Tx, core: Core, asked: Delivery, turn: Turn, text: str) -> None:
     if asked.state is DeliveryState.PENDING and asked.first_sent_at is None:
         deliveries.supersede(tx, asked.id)
     elif _can_edit(core, asked):
-        text = words.settled(asked.body, outcome)
         owe(tx, core, turn, DeliveryKind.REDRAW, asked.conversation, text, id=f"{asked.id}:over", edits=asked.id)
 
 

@@ -9,20 +9,22 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from clew.engine import life
+from clew.engine import away, life, wheel, words
 from clew.engine.cards import one_line
 from clew.engine.core import Core
+from clew.engine.language import CHINESE, language
+from clew.engine.people import role_of
 from clew.engine.replies import is_code
 from clew.engine.tell import Tell
+from clew.engine.wishes import Wish, there, wish_for
 from clew.errors import BadInput, ClewError, NotFound, Refused
-from clew.model import Conversation, Fate, Inbound, Thread
+from clew.model import Conversation, Fate, Inbound, Role, SuspendedBy, Thread
 from clew.store import Tx, bindings, deliveries, gates, places, threads, turns
 from clew.store.inbox import Arrival
 from clew.store.threads import Damaged, Filter
 
 LISTED = 10  # threads
 _COMMAND = re.compile(r"\s*[/!](\w+)(?:\s+(.*))?\s*", re.DOTALL)
-_CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def obey(tx: Tx, core: Core, inbound: Inbound) -> Arrival | Inbound | None:
     if found is None or surface is None or not surface.can.chat or inbound.text.lstrip()[0] not in surface.can.prefix:
         return None
     word, rest = found[1].lower(), (found[2] or "").strip()
-    tell = Tell(bool(_CHINESE.search(inbound.text)))
+    tell = Tell(language(tx, core, inbound.conversation) == CHINESE)
     if word not in COMMANDS:
         return _unknown(word, rest, tell)
     name = bindings.bound(tx, inbound.conversation)
@@ -69,7 +71,7 @@ def obey(tx: Tx, core: Core, inbound: Inbound) -> Arrival | Inbound | None:
     try:
         done = COMMANDS[word](Order(tx, core, inbound, rest, thread, tell))
     except ClewError as error:
-        return Arrival(Fate.REFUSED, name, None, error.message)
+        return Arrival(Fate.REFUSED, name, None, error.words)
     return done if isinstance(done, Inbound) else Arrival(Fate.COMMAND, name, None, done)
 
 
@@ -101,21 +103,30 @@ def _line(order: Order, seen: threads.Seen) -> str:
     if isinstance(row, Damaged):
         return f"{row.id} ({row.reason})"
     here = " ←" if order.thread is not None and row.id == order.thread.id else ""
-    return f"{row.title} ({'running' if seen.live_turn else row.status}, {row.id[-6:]}){here}"
+    return f"{row.title} ({_standing(order, row, seen.live_turn)}, {row.id[-6:]}){here}"
+
+
+def _standing(order: Order, thread: Thread, running: object) -> str:
+    return order.tell("running" if running else thread.status)
 
 
 def _resume(order: Order) -> str:
-    """Coming back to a thread: it is bound here, whatever its status."""
+    """Coming back to a thread: it is bound here, whatever its status, and what runs in it goes on here."""
+    if not order.rest:
+        return _threads(order)
     found = _listed(order.tx)
     row = _by_number(found, order.rest) if len(order.rest) < 3 else _by_id(order.tx, order.rest)
     if row is None:
-        raise NotFound(order.tell("no_such_thread", name=order.rest or "1"))
-    bindings.bind(order.tx, order.where, row.id, order.core.clock.now())
+        raise NotFound(order.tell("no_such_thread", name=order.rest))
+    if bindings.bound(order.tx, order.where) != row.id:
+        bindings.bind(order.tx, order.where, row.id, order.core.clock.now(), drives=False)
+    name = f"{order.inbound.message_id}@{order.where}"
+    wheel.move(order.tx, order.core, row, order.where, order.inbound.sender, name)
     return order.tell("resumed", title=row.title)
 
 
 def _by_number(found: list[threads.Seen], number: str) -> Thread | None:
-    place = int(number or 1) - 1 if (number or "1").isdecimal() else -1
+    place = int(number) - 1 if number.isdecimal() else -1
     row = found[place].thread if 0 <= place < len(found) else None
     return None if isinstance(row, Damaged) else row
 
@@ -148,12 +159,19 @@ def _status(order: Order) -> str:
     open_now = ", ".join(gate.code for gate in gates.open_in(order.tx, thread.id))
     lines = [
         f"{thread.title} ({thread.id})",
-        f"{'running' if running else thread.status}, {thread.runtime}, {thread.workspace}",
+        f"{_standing(order, thread, running)}, {thread.runtime}, {thread.workspace}",
         *([order.tell("queued", count=queued)] if queued else []),
         *([order.tell("waits", codes=open_now)] if open_now else []),
-        *([thread.suspend_message] if thread.suspend_message and not running else []),
+        *([_asked(order, thread, queued)] if thread.suspend_message and not running else []),
     ]
     return "\n".join(lines)
+
+
+def _asked(order: Order, thread: Thread, queued: int) -> str:
+    """What it waits for; written down in English."""
+    by_backlog = thread.suspended_by is SuspendedBy.BACKLOG
+    question = words.backlog(queued) if by_backlog else words.stored(thread.suspend_message or "")
+    return words.zh(question) if order.tell.is_chinese else question
 
 
 def _where(order: Order) -> str:
@@ -186,6 +204,33 @@ def _code(order: Order) -> tuple[str, str]:
     if not is_code(code):
         raise BadInput(order.tell("no_code", word=code))
     return code.upper(), rest.strip()
+
+
+def _handoff(order: Order) -> str:
+    wish = Wish(
+        order.bound().id,
+        order.needs("SURFACE"),
+        order.inbound.sender,
+        order.where,
+        may_choose=_may_choose(order),
+    )
+    return order.tell("handing", surface=wish_for(order.tx, order.core, wish).surface)
+
+
+def _away(order: Order) -> str:
+    """Things come here, or to the place that is named."""
+    named = there(order.tx, order.core, order.rest, may_choose=_may_choose(order)) if order.rest else order.where
+    away.go(order.tx, order.core, named)
+    return order.tell("away", surface=named.surface)
+
+
+def _may_choose(order: Order) -> bool:
+    """Any conversation; else only the home of a surface."""
+    return role_of(order.tx, order.core, order.inbound) is Role.OWNER
+
+
+def _back(order: Order) -> str:
+    return order.tell("back" if away.back(order.tx, order.core) else "not_away")
 
 
 def _home(order: Order) -> str:
@@ -245,6 +290,9 @@ _ENGLISH: Mapping[str, Obey] = {
     "approve": _approve,
     "deny": _deny,
     "answer": _answer,
+    "handoff": _handoff,
+    "away": _away,
+    "back": _back,
     "home": _home,
     "runtime": _runtime,
     "model": _model,
@@ -266,6 +314,9 @@ _ALSO = {
     "同意": "approve",
     "拒绝": "deny",
     "回答": "answer",
+    "移交": "handoff",
+    "离开": "away",
+    "回来": "back",
     "主页": "home",
     "代理": "runtime",
     "模型": "model",

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from clew.asking import Answer, Policy
 from clew.clock import Clock
-from clew.config import Config
+from clew.config import Config, section
 from clew.engine.live import Live
 from clew.errors import BadInput, StoreError
 from clew.model import Conversation
@@ -35,6 +35,8 @@ class Core:
     files: Path | None = None  # where what agents made is kept until it is sent; None: it stays where it is
     desk: str = "cli"  # what is said there comes from a client of ours, which fetches its answer itself
     given: dict[str, Answer] = field(default_factory=dict)  # by gate: in memory only, since an answer may be secret
+    broken: dict[str, str] = field(default_factory=dict)  # surfaces that receive nothing, and why
+    down: dict[str, str] = field(default_factory=dict)  # surfaces that nothing can be sent to, and why
 
     async def write_down(self, body: Callable[[Tx], T]) -> T:
         """A write that must not be lost because the disk is full or the file is locked for a while."""
@@ -57,6 +59,10 @@ class Core:
         except BadInput:
             return False
 
+    def trouble(self, surface: str) -> str:
+        """Why a surface is out of reach; empty while it is not."""
+        return self.broken.get(surface) or self.surfaces[surface].trouble or self.down.get(surface, "")
+
     def takes_files(self, where: Conversation | None) -> int:
         """How large a file may be that is brought there; 0: none is."""
         surface = self.surfaces.get(where.surface) if where else None
@@ -64,7 +70,7 @@ class Core:
 
     def allowed(self, surface: str) -> tuple[str, ...]:
         """Who may speak there because the config says so."""
-        return tuple(getattr(getattr(self.config.surfaces, surface, None), "allow", ()))
+        return tuple(getattr(section(self.config.surfaces, surface), "allow", ()))
 
     @property
     def default_policy(self) -> Policy:

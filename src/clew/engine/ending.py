@@ -3,7 +3,7 @@ of the messages that were steered into it, and what is owed for it. It never sen
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from clew import chain
@@ -33,7 +33,7 @@ from clew.model import (
     TurnState,
     Usage,
 )
-from clew.store import Tx, deliveries, inbox, items, nodes, threads, turns
+from clew.store import Tx, inbox, items, nodes, threads, turns
 from clew.store.items import TEXT, Item
 
 UNENDED = "unended"
@@ -62,11 +62,10 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     thread = _close(tx, core, turn, end, settle)
     if thread is None:
         return False
-    body = "\n\n".join([words.final(end.state, end.text, end.problem), *end.made.untold])
-    where, note = owed_to(core, thread, turn), words.note(turn.origin is Origin.CONTINUATION, declined)
+    body = words.joined("\n\n", words.final(end.state, end.text, end.problem), *end.made.untold)
+    where, note = owed_to(tx, core, thread, turn), words.note(turn.origin is Origin.CONTINUATION, declined)
     owe_final(tx, core, turn, where, body, _with_footer(core, turn, end, where, note))
     owe_files(tx, core, turn, where, end.made.files)
-    deliveries.supersede(tx, f"{turn.id}:{DeliveryKind.PLACEHOLDER}")
     owe_end(tx, core, turn, end.state, done)
     _move_thread(tx, core, thread, end)
     return True
@@ -105,11 +104,20 @@ def _with_footer(core: Core, turn: Turn, end: End, where: Conversation | None, n
         return note
     elapsed = max(0, core.clock.now() - (turn.started_at or turn.queued_at)) / 1000
     footer = words.footer(elapsed, end.usage.total_tokens if end.usage else 0, turn.thread)
-    return f"{note} {footer}".strip()
+    return words.joined(" ", note, footer)
 
 
-def queue_continuation(tx: Tx, clock: Clock, cut: Turn, request: tuple[Said, ...], origin: Origin) -> str:
-    """A turn right behind the one it continues, before anything else that waits."""
+def queue_continuation(
+    tx: Tx,
+    clock: Clock,
+    cut: Turn,
+    request: tuple[Said, ...],
+    origin: Origin,
+    where: Conversation | None = None,
+) -> str:
+    """A turn right behind the one it continues, before anything else that waits; for where it is wanted, else for where
+    that one was, or has moved to."""
+    now = turns.get(tx, cut.id) or cut
     turn = Turn(
         id=clock.ulid(),
         thread=cut.thread,
@@ -117,7 +125,7 @@ def queue_continuation(tx: Tx, clock: Clock, cut: Turn, request: tuple[Said, ...
         state=TurnState.QUEUED,
         origin=origin,
         request=request,
-        conversation=cut.conversation,
+        conversation=where or now.conversation,
         queued_at=clock.now(),
         continues=cut.id,
     )
@@ -143,7 +151,7 @@ def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread |
         state=end.state,
         runtime=thread.runtime,
         text=end.text,
-        deeds=_deeds(items.of_turn(tx, turn.id), end.text),
+        deeds=deeds(items.of_turn(tx, turn.id), end.text),
         problem=end.problem,
         usage=end.usage,
     )
@@ -156,7 +164,7 @@ def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread |
     return thread
 
 
-def _deeds(done: list[Item], answer: str) -> tuple[Deed, ...]:
+def deeds(done: Sequence[Item], answer: str) -> tuple[Deed, ...]:
     """Everything on the way; the answer itself is not repeated."""
     kept = [item for item in done if item.body or item.kind != TEXT]
     if kept and kept[-1].kind == TEXT and kept[-1].body == answer:

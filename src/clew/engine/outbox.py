@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -14,9 +14,11 @@ from pathlib import Path
 from clew import crash
 from clew.engine import words
 from clew.engine.core import Core
+from clew.engine.language import spoken
+from clew.engine.showing import placeholder
 from clew.engine.spread import Spread
 from clew.kept import forget
-from clew.model import Delivery, DeliveryKind
+from clew.model import Conversation, Delivery, DeliveryKind
 from clew.store import Entry, Tx, deliveries
 from clew.surfaces.base import Down, InDoubt, Never, NotSent, Outgoing, Receipt, Surface
 
@@ -26,17 +28,21 @@ SET_BACK = 5.0  # seconds by which the clock must have been set back to matter
 LONGEST_OBEYED = 3600.0  # seconds of a platform's own Retry-After
 _log = logging.getLogger(__name__)
 
+Handed = Callable[[Tx, Delivery, Conversation], None]
+NotHanded = Callable[[Tx, Delivery, str], None]
+
 
 class Outbox:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._wakes = {name: asyncio.Event() for name in core.surfaces}
-        self.down: dict[str, str] = {}  # surfaces that are out of reach, and why
-        self._downs: dict[str, int] = {}  # and how often in a row
+        self._downs: dict[str, int] = {}  # surfaces that are out of reach, and how often in a row
         self._on_the_way: set[asyncio.Task[None]] = set()
         self._claiming = {name: asyncio.Lock() for name in core.surfaces}
         self._ahead = self._clocks_apart()
         self.latency = Spread()  # seconds from owed to sent
+        self.handed: Handed = lambda tx, delivery, where: None  # the first words of a handoff arrived
+        self.not_handed: NotHanded = lambda tx, delivery, reason: None  # or never will
 
     def committed(self, entries: Sequence[Entry]) -> None:
         """The store's listener."""
@@ -75,7 +81,7 @@ class Outbox:
             return
         crash.point("outbox.sent-not-recorded")
         self.latency.add(max(0, self._core.clock.now() - delivery.created_at) / 1000)
-        self.down.pop(surface.name, None)
+        self._core.down.pop(surface.name, None)
         self._downs.pop(surface.name, None)
         await self._core.write_down(partial(self._sent, delivery=delivery, receipt=outcome))
         if delivery.file is not None:
@@ -121,8 +127,11 @@ class Outbox:
         def body(tx: Tx) -> tuple[list[Delivery], int | None]:
             if self._was_set_back():
                 deliveries.hasten(tx, now)
-            claimed = deliveries.claim_due(tx, surface.name, owner, now, free, leaving)
-            return claimed, deliveries.next_due(tx, surface.name)
+            waiting = deliveries.free_to_go(tx, surface.name, free + 1)
+            ready = [id for id, due in waiting[:free] if due <= now]
+            claimed = (deliveries.claim_pending(tx, id, owner, leaving) for id in ready)
+            next_due = waiting[len(ready)][1] if len(waiting) > len(ready) else None
+            return [delivery for delivery in claimed if delivery is not None], next_due
 
         return await self._core.write_down(body)
 
@@ -168,24 +177,27 @@ class Outbox:
         """It may have arrived already."""
         age = (self._core.clock.now() - (delivery.first_sent_at or 0)) / 1000
         if 0 <= age < surface.can.idempotency_window:
-            return await _bring(outgoing, surface)
+            return await _bring(replace(outgoing, again=True), surface)
         if surface.can.read_back:
             return await surface.find(outgoing) or await _bring(outgoing, surface)
         placeholder = await self._placeholder(delivery)
-        if placeholder is not None and surface.can.edit and await _became(placeholder, outgoing, surface):
+        recovered = await self._noted(outgoing, words.RECOVERED)
+        if placeholder is not None and surface.can.edit and await _became(placeholder, recovered, surface):
             return placeholder
-        return await _bring(_noted(outgoing, words.POSSIBLE_REPEAT), surface)
+        return await _bring(await self._noted(outgoing, words.POSSIBLE_REPEAT), surface)
+
+    async def _noted(self, outgoing: Outgoing, note: str) -> Outgoing:
+        said = await self._core.store.read(lambda tx: spoken(tx, self._core, outgoing.conversation, note))
+        return replace(outgoing, note=f"{outgoing.note} {said}".strip())
 
     async def _placeholder(self, delivery: Delivery) -> Receipt | None:
         if delivery.id != f"{delivery.turn}:{DeliveryKind.FINAL}":
             return None  # a later part of an answer would take the place of the first
-        return await self._receipt(f"{delivery.turn}:{DeliveryKind.PLACEHOLDER}")
+        row = await self._core.store.read(lambda tx: placeholder(tx, delivery.turn or ""))
+        return _receipt_of(row) if row is not None and row.conversation == delivery.conversation else None
 
     async def _receipt(self, name: str) -> Receipt | None:
-        row = await self._core.store.read(lambda tx: deliveries.get(tx, name))
-        if row is None or row.message_id is None or row.conversation is None:
-            return None
-        return Receipt(row.conversation, row.message_id)
+        return _receipt_of(await self._core.store.read(lambda tx: deliveries.get(tx, name)))
 
     async def _is_answer(self, receipt: Receipt) -> bool:
         where, id = receipt.conversation, receipt.message_id
@@ -200,17 +212,21 @@ class Outbox:
         now = self._core.clock.now()
         if deliveries.sent(tx, delivery, receipt.message_id, now, receipt.conversation):
             tx.log(delivery.thread, delivery.turn, "delivery.sent", now, delivery=delivery.id)
+            if delivery.kind is DeliveryKind.HANDOFF:
+                self.handed(tx, delivery, receipt.conversation)
 
     def _not_sent(self, tx: Tx, delivery: Delivery, failure: NotSent) -> None:
         now = self._core.clock.now()
         if isinstance(failure, Never):
             deliveries.failed(tx, delivery, failure.reason)
             tx.log(delivery.thread, delivery.turn, "delivery.failed", now, delivery=delivery.id, error=failure.reason)
+            if delivery.kind is DeliveryKind.HANDOFF:
+                self.not_handed(tx, delivery, failure.reason)
             return
         down = isinstance(failure, Down)
         if down and delivery.conversation is not None:
             name = delivery.conversation.surface
-            self.down[name] = failure.reason
+            self._core.down[name] = failure.reason
             self._downs[name] = self._downs.get(name, 0) + 1
         doubt = isinstance(failure, InDoubt) or delivery.in_doubt
         due = now + int(self._wait(delivery, failure) * 1000)
@@ -236,10 +252,10 @@ class Outbox:
         await self._core.write_down(body)
 
 
-async def _became(placeholder: Receipt, outgoing: Outgoing, surface: Surface) -> bool:
+async def _became(placeholder: Receipt, recovered: Outgoing, surface: Surface) -> bool:
     """The placeholder is made the answer. False: it is not there any more, since people can delete what they see."""
     try:
-        await surface.edit(placeholder, _noted(outgoing, words.RECOVERED))
+        await surface.edit(placeholder, recovered)
     except Never:
         return False
     crash.point("outbox.edited-not-recorded")
@@ -274,6 +290,7 @@ def outgoing_of(delivery: Delivery) -> Outgoing:
     )
 
 
-def _noted(outgoing: Outgoing, note: str) -> Outgoing:
-    both = f"{outgoing.note} {note}".strip()
-    return replace(outgoing, note=both)
+def _receipt_of(row: Delivery | None) -> Receipt | None:
+    if row is None or row.message_id is None or row.conversation is None:
+        return None
+    return Receipt(row.conversation, row.message_id)

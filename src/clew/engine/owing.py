@@ -3,24 +3,30 @@ too. It never sends."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import count
 
 from clew.engine import words
 from clew.engine.core import Core
+from clew.engine.language import spoken
 from clew.engine.split import size, split
 from clew.model import Attachment, Button, Conversation, Delivery, DeliveryKind, DeliveryState, Inbound, Thread, Turn
 from clew.seen import shortened
-from clew.store import Tx, deliveries
+from clew.store import Tx, deliveries, places, turns
 from clew.store.inbox import Arrival
 
+_MARKS = [text for mark in (words.POSSIBLE_REPEAT, words.RECOVERED) for text in (mark, mark.zh)]
 SEAMS = 16  # characters in which a surface sets text and small print apart
 
 
-def owed_to(core: Core, thread: Thread, turn: Turn) -> Conversation | None:
-    """Where an answer goes: to where it was asked; where nothing can be sent, to where the thread notifies."""
-    if core.reaches(turn.conversation):
-        return turn.conversation
-    return Conversation.parse(thread.notify_target) if thread.notify_target else None
+def owed_to(tx: Tx, core: Core, thread: Thread, turn: Turn) -> Conversation | None:
+    """Where an answer goes: to where it was asked, or has moved to since; where nothing can be sent, to where the
+    thread notifies; else to where the person is who is not at the desk."""
+    now = turns.get(tx, turn.id) or turn
+    if core.reaches(now.conversation):
+        return now.conversation
+    return Conversation.parse(thread.notify_target) if thread.notify_target else places.away(tx)
 
 
 def owe(
@@ -39,6 +45,7 @@ def owe(
     file: Attachment | None = None,
 ) -> None:
     """A message for a conversation, under an id that is chosen: owing twice is owing once."""
+    body, note = spoken(tx, core, where, body), spoken(tx, core, where, note)
     body = body if kind is DeliveryKind.FINAL else fitting(core, where, body)
     now = core.clock.now()
     state, error = _prospect(core, where)
@@ -55,7 +62,7 @@ def owe(
         error=error,
         note=note,
         edits=edits,
-        buttons=pressable(core, where, buttons),
+        buttons=pressable(tx, core, where, buttons),
         file=file,
     )
     if deliveries.owe(tx, delivery) and state is DeliveryState.PENDING and where is not None:
@@ -64,6 +71,7 @@ def owe(
 
 def owe_final(tx: Tx, core: Core, turn: Turn, where: Conversation | None, body: str, note: str) -> None:
     """The answer; where it is too long for one message of its surface, in parts, each with an identity of its own."""
+    body, note = spoken(tx, core, where, body), spoken(tx, core, where, note)
     parts = _parts(core, where, body, note)
     for number, text in enumerate(parts, 1):
         id = f"{turn.id}:{DeliveryKind.FINAL}" + (f":{number}" if number > 1 else "")
@@ -81,7 +89,7 @@ def _parts(core: Core, where: Conversation | None, body: str, note: str) -> list
     surface = core.surfaces.get(where.surface) if where else None
     if surface is None or surface.can.max_length is None:
         return [body]
-    marks = size(max(words.POSSIBLE_REPEAT, words.RECOVERED, key=len), surface.can.units)
+    marks = max(size(mark, surface.can.units) for mark in _MARKS)
     room = surface.can.max_length - size(note, surface.can.units) - marks - SEAMS
     return [part.shown for part in split(body, room, surface.can.units)]
 
@@ -112,18 +120,55 @@ def owe_greeting(tx: Tx, core: Core, where: Conversation, words: str, id: str) -
     _owe_notice(tx, core, where, words, id, "", None)
 
 
-def _owe_notice(tx: Tx, core: Core, where: Conversation, words: str, id: str, thread: str, turn: str | None) -> None:
+def owe_line(tx: Tx, core: Core, where: Conversation | None, words: str, id: str, thread: str) -> None:
+    """One line about a thread, for a place that can be reached."""
+    if where is not None and core.reaches(where):
+        _owe_notice(tx, core, where, words, id, thread, None)
+
+
+def owe_handoff(tx: Tx, core: Core, where: Conversation, words: str, id: str, thread: str) -> None:
+    """The first words where a thread is handed to."""
+    _owe_notice(tx, core, where, words, id, thread, None, DeliveryKind.HANDOFF)
+
+
+def _owe_notice(
+    tx: Tx,
+    core: Core,
+    where: Conversation,
+    words: str,
+    id: str,
+    thread: str,
+    turn: str | None,
+    kind: DeliveryKind = DeliveryKind.NOTICE,
+) -> None:
     now = core.clock.now()
     at, pending = deliveries.behind(tx, thread, where, now), DeliveryState.PENDING
-    notice = Delivery(id, DeliveryKind.NOTICE, thread, turn, where, words, pending, at, due_at=now)
+    text = fitting(core, where, spoken(tx, core, where, words))
+    notice = Delivery(id, kind, thread, turn, where, text, pending, at, due_at=now)
     if deliveries.owe(tx, notice):
         tx.log(thread, turn, "delivery.owed", now, surface=where.surface)
 
 
-def pressable(core: Core, where: Conversation | None, buttons: Sequence[Button]) -> tuple[Button, ...]:
+def used(tx: Tx, name: str) -> Iterator[Delivery]:
+    """The deliveries of one kind about one thing, in order: the name, and the name with a number."""
+    for number in count(1):
+        found = deliveries.get(tx, name if number == 1 else f"{name}:{number}")
+        if found is None:
+            return
+        yield found
+
+
+def unused(tx: Tx, name: str) -> str:
+    """What comes to the same state a second time is told a second time."""
+    before = len(list(used(tx, name)))
+    return f"{name}:{before + 1}" if before else name
+
+
+def pressable(tx: Tx, core: Core, where: Conversation | None, buttons: Sequence[Button]) -> tuple[Button, ...]:
     """Those that the surface can show; the text says how to answer without any."""
     surface = core.surfaces.get(where.surface) if where else None
-    return tuple(buttons[: surface.can.buttons]) if surface is not None else ()
+    shown = buttons[: surface.can.buttons] if surface is not None else ()
+    return tuple(replace(button, label=spoken(tx, core, where, button.label)) for button in shown)
 
 
 def owe_nothing(tx: Tx, core: Core, turn: Turn) -> None:

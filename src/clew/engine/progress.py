@@ -28,6 +28,7 @@ from clew.events import (
 )
 from clew.model import Usage as Tokens
 from clew.store.items import TEXT, Item
+from clew.text import clean
 
 KEPT_OUTPUT = 64_000  # characters of an activity's output that history keeps
 
@@ -79,6 +80,11 @@ def advance(progress: Progress, event: Event) -> Progress:
 def gate_item(ref: str) -> str:
     """The line that a gate has in its turn's history."""
     return f"gate:{ref}"
+
+
+def cleaned(item: Item) -> Item:
+    """As it may be stored."""
+    return replace(item, title=clean(item.title), body=clean(item.body))
 
 
 def is_sign_of_life(event: Event) -> bool:

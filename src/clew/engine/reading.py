@@ -163,6 +163,7 @@ def _view(seen: Seen, codes: Mapping[str, tuple[str, ...]]) -> ThreadView:
         last_line=_last_line(seen.answer_end or ""),
         policy=row.policy,
         gates=codes.get(row.id, ()),
+        adopted=seen.adopted,
     )
 
 
@@ -242,15 +243,27 @@ def _passage(node: Node) -> Passage | None:
         case chain.Spoken():
             role = "clew" if content.author == "clew" else "person"
             files = tuple(file.name for file in content.attachments)
-            return Passage(role, content.author, content.text, content.at, content.turn, files=files)
+            outside = bool(content.outside)
+            return Passage(role, content.author, content.text, content.at, content.turn, files=files, outside=outside)
         case chain.Outcome():
             text = content.text or (content.problem.message if content.problem else "")
-            deeds = _deeds(content)
-            return Passage("agent", content.runtime, text, content.at, content.turn, content.state, deeds)
+            return Passage(
+                "agent",
+                content.runtime,
+                text,
+                content.at,
+                content.turn,
+                content.state,
+                _deeds(content),
+                outside=bool(content.outside),
+            )
         case chain.Forked():
             return Passage("clew", "clew", f"(forked from {content.source})", content.at, None)
-        case chain.Started():
+        case chain.Started(adopted=None):
             return None
+        case chain.Started():
+            told = f"(taken over from the {content.runtime} session {content.adopted})"
+            return Passage("clew", "clew", told, content.at, None)
 
 
 def _running(tx: Tx, row: Turn) -> Passage:

@@ -18,9 +18,9 @@ from clew.engine.gates import close_gate, open_gate
 from clew.engine.giving import give_answers
 from clew.engine.made import NOTHING_MADE, Made, gather
 from clew.engine.owing import owed_to
-from clew.engine.progress import Progress, advance, gate_item, is_sign_of_life
+from clew.engine.progress import Progress, advance, cleaned, gate_item, is_sign_of_life
 from clew.engine.sessions import Sessions
-from clew.engine.showing import show
+from clew.engine.showing import show, streams
 from clew.errors import RuntimeLost, RuntimeTrouble
 from clew.events import (
     Activity,
@@ -62,10 +62,10 @@ class Runner:
         self.doubt: Callable[[Turn, str], Awaitable[None]]
         self.unsent: Callable[[Turn], Awaitable[None]]
 
-    def nudge(self, turn: str | None) -> None:
+    def nudge(self, turn: str | None, kind: str) -> None:
         """Somebody steered it or wants it stopped: its row says which."""
         if turn in self._nudges:
-            self._nudges[turn].give()
+            self._nudges[turn].hears(kind)
 
     def waits(self, turn: str) -> bool:
         """Whether it stands at a gate."""
@@ -103,7 +103,8 @@ class Runner:
     async def _made(self, turn: Turn, end: End) -> Made:
         """The files that its answer names, where they can be brought along."""
         thread = await self._thread(turn)
-        largest, files = self._core.takes_files(owed_to(self._core, thread, turn)), self._core.files
+        where = await self._core.store.read(lambda tx: owed_to(tx, self._core, thread, turn))
+        largest, files = self._core.takes_files(where), self._core.files
         if files is None or not largest or not (end.text or end.images):
             return NOTHING_MADE
         folder = files / f"made-{turn.id}"
@@ -122,7 +123,7 @@ class Runner:
         """To its end; or until its outcome is in doubt, and then why."""
         nudges = self._nudges[work.turn.id] = Nudges()
         self._works[work.turn.id] = work
-        work.on_started = work.on_asked = nudges.give
+        work.on_started, work.on_asked = nudges.give, nudges.answer.set
         beside = (
             self._stop(work, nudges),
             self._steer(work, nudges),
@@ -151,7 +152,7 @@ class Runner:
 
     async def _consume(self, work: _Work, events: AsyncIterator[Event]) -> TurnEnded:
         """And show it for so long: once it is over the placeholder may become the answer."""
-        shown = asyncio.create_task(show(self._core, work.turn, lambda: work.progress, work.moved))
+        shown = asyncio.create_task(show(self._core, work.turn, lambda: work.progress, work.partial, work.moved))
         try:
             return await work.consume(events)
         finally:
@@ -234,7 +235,17 @@ class Nudges:
         self.stop = asyncio.Event()
         self.steer = asyncio.Event()
         self.answer = asyncio.Event()
+        self._by_kind = {
+            "turn.stop_asked": self.stop,
+            "steer.offered": self.steer,
+            "gate.answered": self.answer,
+            "gate.expired": self.answer,
+        }
         self.give()
+
+    def hears(self, kind: str) -> None:
+        """Of what was logged: only who it is for looks at the rows."""
+        self._by_kind[kind].set()
 
     def give(self) -> None:
         self.stop.set()
@@ -256,6 +267,7 @@ class _Work:
         self._unsaved: set[str] = set()
         self._grown = asyncio.Event()
         self.moved = asyncio.Event()  # what can be seen from afar has changed
+        self._streams = streams(core, turn)
         self._patience: asyncio.Timeout | None = None
         self.hurried = False
         self.asked: set[str] = set()  # references of gates that the runtime has told us about
@@ -302,7 +314,7 @@ class _Work:
 
     def end(self, ended: TurnEnded) -> End:
         text = ended.text or ("" if ended.state is TurnState.COMPLETED else self.partial())
-        unwritten = tuple(map(_cleaned, self._unwritten()))
+        unwritten = tuple(map(cleaned, self._unwritten()))
         tokens, images = self._progress.tokens, self._progress.images
         return End(ended.state, clean(text), ended.problem, tokens, ended.messages, unwritten, images)
 
@@ -319,6 +331,8 @@ class _Work:
             case TextDelta(item, offset, text):
                 self._core.live.text(self.thread.id, self.turn.id, item, offset, text)
                 self._due(item)
+                if self._streams:
+                    self.moved.set()
                 crash.point("turn.text-not-stored")
             case TextDone(item, text, cut):
                 self._core.live.text_done(self.thread.id, self.turn.id, item, text, cut=cut)
@@ -341,12 +355,12 @@ class _Work:
     async def _asked(self, event: GateOpened) -> None:
         """With what was said before it, so that nobody is asked about words that they cannot see."""
         item, told = self._progress.items[gate_item(event.ref)], event.ref in self.asked
-        said = list(map(_cleaned, self._unwritten()))
+        said = list(map(cleaned, self._unwritten()))
 
         def body(tx: Tx) -> None:
             for text in said:
                 items.put(tx, self.turn.id, text)
-            open_gate(tx, self._core, self.thread, self.turn, event, _cleaned(item), told=told)
+            open_gate(tx, self._core, self.thread, self.turn, event, cleaned(item), told=told)
 
         crash.point("gate.asked-not-stored")
         await self._core.write_down(body)
@@ -408,7 +422,7 @@ class _Work:
             return
 
         def body(tx: Tx) -> None:
-            for item in map(_cleaned, changed):
+            for item in map(cleaned, changed):
                 items.put(tx, self.turn.id, item)
             if told is not None:
                 data = {"item": told.item, "activity": told.kind, "phase": told.phase, "title": clean(told.title)}
@@ -454,7 +468,3 @@ async def _quietly(session: Session, turn: str) -> TurnRecord | None:
 
 def _problem(trouble: RuntimeTrouble) -> Problem:
     return Problem(trouble.code, trouble.message)
-
-
-def _cleaned(item: Item) -> Item:
-    return replace(item, title=clean(item.title), body=clean(item.body))

@@ -6,17 +6,30 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
+from typing import Protocol
 
 from clew import crash
 from clew.engine.core import Core
 from clew.engine.past import past
 from clew.errors import RuntimeTrouble
 from clew.model import Thread
-from clew.runtimes.base import Continuity, Past, Seat, Session
+from clew.runtimes.base import Continuity, Past, Runtime, Seat, Session
 from clew.store import Tx, bindings
 
 KEPT = 64
 _log = logging.getLogger(__name__)
+
+
+class Lent(Protocol):
+    """Who knows which threads' sessions other programs use too, and how to come back to one."""
+
+    def has(self, thread: str) -> bool: ...
+
+    def free(self, thread: str) -> None:
+        """No turn is on it any more."""
+
+    async def enter(self, thread: Thread, seat: Seat, runtime: Runtime) -> Session:
+        """Raises RuntimeTrouble."""
 
 
 class Sessions:
@@ -26,7 +39,9 @@ class Sessions:
         self._stored: dict[str, Continuity | None] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._busy: set[str] = set()
+        self._freed = asyncio.Event()  # replaced whenever a turn is over
         self._came: dict[str, str] = {}  # how the runtime came to a thread that it works on
+        self.lent: Lent | None = None
 
     async def open(self, thread: Thread) -> Session:
         """The thread's session on its runtime. Raises RuntimeTrouble."""
@@ -54,8 +69,28 @@ class Sessions:
     async def release(self, thread: str) -> None:
         """Its turn is over; the session stays for the next one, unless there are too many."""
         self._busy.discard(thread)
+        freed, self._freed = self._freed, asyncio.Event()
+        freed.set()
+        if self.lent is not None:
+            self.lent.free(thread)
         while len(self._open) > KEPT and (oldest := self._oldest_idle()) is not None:
-            await self.drop(oldest)
+            await self.let_go(oldest)
+
+    async def is_free(self, thread: str) -> None:
+        """Wait until no turn is on it."""
+        while thread in self._busy:
+            await self._freed.wait()
+
+    async def let_go(self, thread: str) -> bool:
+        """Close its session, so that other programs can use it. False: a turn is on it."""
+        async with self._locks.setdefault(thread, asyncio.Lock()):
+            if thread in self._busy:
+                return False
+            await self.drop(thread)
+        return True
+
+    def is_open(self, thread: str) -> bool:
+        return thread in self._open
 
     def came(self, thread: str, is_known: bool) -> str:
         """How the runtime came, or will come, to a thread: `warm`, `resumed` or `cold`."""
@@ -85,11 +120,13 @@ class Sessions:
 
         def read(tx: Tx) -> Seat:
             continuity, fork = bindings.continuity(tx, thread.id, thread.runtime)
-            return Seat(
-                thread.id, thread.workspace, continuity, fork, thread.model, thread.effort, thread.policy, history
-            )
+            chosen = thread.model, thread.effort, thread.policy
+            return Seat(thread.id, thread.workspace, continuity, fork, *chosen, history=history, lent=lent)
 
+        lent = self.lent is not None and self.lent.has(thread.id)
         seat = await self._core.store.read(read)
         self._came[thread.id] = "cold" if (seat.continuity, seat.fork) == (None, None) else "resumed"
         self._stored[thread.id] = seat.continuity
-        return await runtime.open(seat)
+        if self.lent is None or not lent:
+            return await runtime.open(seat)
+        return await self.lent.enter(thread, seat, runtime)

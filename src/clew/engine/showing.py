@@ -8,30 +8,32 @@ from collections.abc import Callable, Sequence
 
 from clew.engine import words
 from clew.engine.core import Core
-from clew.engine.owing import owe
+from clew.engine.language import spoken
+from clew.engine.owing import owe, unused, used
 from clew.engine.progress import GATE, NOTICE, Progress
 from clew.events import ActivityKind, Phase
-from clew.model import DeliveryKind, DeliveryState, Turn, TurnState
+from clew.model import Conversation, Delivery, DeliveryKind, DeliveryState, Turn, TurnState
 from clew.store import Tx, deliveries
 from clew.store.items import TEXT, Item
 from clew.surfaces.base import Never, NotSent, Outgoing, Receipt, Surface
 from clew.text import visible
 
+WRITTEN = 2000  # characters of the text that is being written
 LINES = 4  # of the newest steps
+LOOK = 2.0  # seconds between two looks whether a turn of the desk has moved to where it is shown
 WIDTH = 80  # characters of each
 _UNSHOWN = frozenset({TEXT, NOTICE, GATE, ActivityKind.THOUGHT, ActivityKind.PLAN})
 
 
-def working(progress: Progress, seconds: float) -> str:
+def working(progress: Progress, seconds: float) -> words.Both:
     """`Working on it … 12 s`, and the newest steps."""
-    head = f"{words.WORKING} {words.seconds(seconds)}" if seconds >= 1 else words.WORKING
-    return "\n".join([head, *_steps(progress)[-LINES:]])
+    head = words.joined(" ", words.WORKING, words.seconds(seconds) if seconds >= 1 else "")
+    return words.joined("\n", head, *_steps(progress)[-LINES:])
 
 
-def over(state: TurnState, steps: int, seconds: float) -> str:
+def over(state: TurnState, steps: int, seconds: float) -> words.Both:
     mark = {TurnState.COMPLETED: "✓", TurnState.FAILED: "⚠"}.get(state, "⏹")
-    count = "" if not steps else f", {steps} step{'s' if steps > 1 else ''}"
-    return f"{mark} {words.seconds(seconds)}{count}"
+    return words.joined(" ", mark, words.joined(", ", words.seconds(seconds), words.steps(steps) if steps else ""))
 
 
 def _steps(progress: Progress) -> list[str]:
@@ -44,31 +46,45 @@ def _short(title: str) -> str:
     return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…"
 
 
-def is_shown(core: Core, turn: Turn) -> Surface | None:
-    surface = core.surfaces.get(turn.conversation.surface) if turn.conversation else None
+def _edits(core: Core, where: Conversation | None) -> Surface | None:
+    surface = core.surfaces.get(where.surface) if where else None
     return surface if surface is not None and surface.can.chat and surface.can.edit else None
 
 
-async def show(core: Core, turn: Turn, progress: Callable[[], Progress], changed: asyncio.Event) -> None:
-    """For as long as the turn runs."""
-    surface = is_shown(core, turn)
-    if surface is None or turn.conversation is None:
-        return
-    began, last, pause = core.clock.monotonic(), "", surface.can.edit_every
+def streams(core: Core, turn: Turn) -> bool:
+    """Whether people see its text as it is being written."""
+    surface = _edits(core, turn.conversation)
+    return surface is not None and surface.can.stream
+
+
+def _newest(text: str) -> str:
+    return text if len(text) <= WRITTEN else f"… {text[-WRITTEN:]}"
+
+
+async def show(
+    core: Core, turn: Turn, progress: Callable[[], Progress], written: Callable[[], str], changed: asyncio.Event
+) -> None:
+    """For as long as the turn runs, wherever it moves to."""
+    began, last = core.clock.monotonic(), None
+    first = _edits(core, turn.conversation)
+    pause = first.can.edit_every if first else LOOK
     while True:
         await changed.wait()
         changed.clear()
         await core.clock.sleep(pause)
-        receipt, text = await _placeholder(core, turn), working(progress(), core.clock.monotonic() - began)
-        pause = surface.can.edit_every
-        if receipt is None or text == last:
+        receipt = await _placeholder(core, turn)
+        surface = _edits(core, receipt.conversation) if receipt else None
+        if receipt is None or surface is None:
             continue
-        name = f"{turn.id}:{DeliveryKind.PLACEHOLDER}"
+        text = await _spoken(core, receipt.conversation, working(progress(), core.clock.monotonic() - began))
+        live, pause = _newest(written()) if surface.can.stream else "", surface.can.edit_every
+        if (receipt, text, live) == last:
+            continue
+        name, where = f"{turn.id}:{DeliveryKind.PLACEHOLDER}", receipt.conversation
+        now = Outgoing(name, DeliveryKind.PLACEHOLDER, where, turn.thread, turn.id, text, live=live)
         try:
-            await surface.edit(
-                receipt, Outgoing(name, DeliveryKind.PLACEHOLDER, receipt.conversation, turn.thread, turn.id, text)
-            )
-            last = text
+            await surface.edit(receipt, now)
+            last = receipt, text, live
         except Never:  # it is not there any more
             return
         except NotSent as failure:
@@ -76,19 +92,55 @@ async def show(core: Core, turn: Turn, progress: Callable[[], Progress], changed
             changed.set()
 
 
+async def _spoken(core: Core, where: Conversation, text: str) -> str:
+    return await core.store.read(lambda tx: spoken(tx, core, where, text))
+
+
 async def _placeholder(core: Core, turn: Turn) -> Receipt | None:
-    row = await core.store.read(lambda tx: deliveries.get(tx, f"{turn.id}:{DeliveryKind.PLACEHOLDER}"))
+    row = await core.store.read(lambda tx: placeholder(tx, turn.id))
     if row is None or row.message_id is None or row.conversation is None:
         return None
     return Receipt(row.conversation, row.message_id)
 
 
+def placeholder(tx: Tx, turn: str) -> Delivery | None:
+    """The one in the place where the turn is now."""
+    shown = list(used(tx, f"{turn}:{DeliveryKind.PLACEHOLDER}"))
+    return shown[-1] if shown else None
+
+
+def owe_placeholder(tx: Tx, core: Core, turn: Turn, where: Conversation | None) -> None:
+    """A sign that it is being worked on, where it can later be edited."""
+    surface = core.surfaces.get(where.surface) if where else None
+    if surface is not None and surface.can.edit:
+        name = unused(tx, f"{turn.id}:{DeliveryKind.PLACEHOLDER}")
+        owe(tx, core, turn, DeliveryKind.PLACEHOLDER, where, words.WORKING, id=name)
+
+
+def move(tx: Tx, core: Core, turn: Turn, to: Conversation) -> None:
+    """The turn is worked on while its thread moves: one place stops saying so, another begins."""
+    shown = placeholder(tx, turn.id)
+    if shown is not None and shown.conversation == to:
+        return
+    if shown is not None:
+        _last_words(tx, core, turn, shown, words.moved(to.surface, core.desk))
+    owe_placeholder(tx, core, turn, to)
+
+
 def owe_end(tx: Tx, core: Core, turn: Turn, state: TurnState, done: Sequence[Item]) -> None:
     """The placeholder's last words, after the answer: whatever is killed, nothing goes on saying that it works."""
-    name = f"{turn.id}:{DeliveryKind.PLACEHOLDER}"
-    shown = deliveries.get(tx, name) if is_shown(core, turn) is not None else None
-    if shown is None or shown.state is DeliveryState.SUPERSEDED:
-        return
+    shown = placeholder(tx, turn.id)
     seconds = max(0, core.clock.now() - (turn.started_at or turn.queued_at)) / 1000
-    text = over(state, sum(item.kind not in _UNSHOWN for item in done), seconds)
-    owe(tx, core, turn, DeliveryKind.REDRAW, turn.conversation, text, id=f"{name}:over", edits=name)
+    if shown is not None:
+        _last_words(tx, core, turn, shown, over(state, sum(item.kind not in _UNSHOWN for item in done), seconds))
+
+
+def _last_words(tx: Tx, core: Core, turn: Turn, shown: Delivery, text: str) -> None:
+    surface = _edits(core, shown.conversation)
+    if surface is None or shown.state is DeliveryState.SUPERSEDED:
+        deliveries.supersede(tx, shown.id)
+        return
+    is_found = surface.can.idempotency_window > 0 or surface.can.read_back  # also where it is not known to have arrived
+    if not (shown.first_sent_at is not None and is_found) and deliveries.supersede(tx, shown.id):
+        return
+    owe(tx, core, turn, DeliveryKind.REDRAW, shown.conversation, text, id=f"{shown.id}:over", edits=shown.id)

@@ -1,4 +1,4 @@
-"""What clew says to a command, in the language of the command."""
+"""What clew says to a command, in the language of its conversation."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ class Tell:
 
 
 SENTENCES: Mapping[str, tuple[str, str]] = {
+    "running": ("running", "运行中"),
+    "idle": ("idle", "空闲"),
+    "suspended": ("suspended", "等待中"),
+    "completed": ("completed", "已完成"),
+    "cancelled": ("cancelled", "已取消"),
     "new": ("The next message here begins a new thread.", "这里的下一条消息将开启新会话。"),
     "no_thread": (
         "No thread is bound here; say something to begin one, or /threads and /resume.",
@@ -38,6 +43,16 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
         "A fork of it is bound here now; the old thread stays as it is.",
         "已分叉，这里现在是新会话；原会话保持不变。",
     ),
+    "handing": (
+        "Handing it to {surface} …",
+        "正在移交到 {surface} …",
+    ),
+    "away": (
+        "While you are away, what the desk would show comes to {surface}. /back ends it.",
+        "你离开期间，桌面上的内容会发到 {surface}。/回来 结束。",
+    ),
+    "back": ("Welcome back: the desk shows it again.", "欢迎回来：内容重新显示在桌面上。"),
+    "not_away": ("You were not away.", "你并没有离开。"),
     "stopping": ("Stopping it.", "正在停止。"),
     "queued": ("{count} queued.", "排队中：{count} 条。"),
     "waits": ("Waits for you: {codes}", "等你答复：{codes}"),
@@ -55,10 +70,13 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
     "help": (
         "/new [text] begins a new thread · /threads, /resume N goes on with one · /fork · /stop · /queue text runs it"
         " after what runs now · /status · /where tells what was delivered · /gates, /approve CODE, /deny CODE why,"
-        " /answer CODE words · /done · /home: this is where notices go · /runtime, /model, /dir for the next thread"
+        " /answer CODE words · /done · /handoff SURFACE moves this thread there · /away, /back: what the desk would"
+        " show comes here meanwhile · /home: this is where notices go · /runtime, /model, /dir for the next thread"
         " here. Everything else is for the agent.",
         "/新建 [内容] 开启新会话 · /会话、/继续 编号 · /分叉 · /停止 · /排队 内容：在当前任务之后运行 · /状态 ·"
-        " /回执 查看送达情况 · /待办、/同意 代码、/拒绝 代码 原因、/回答 代码 内容 · /完成 · /主页：通知发到这里 ·"
+        " /回执 查看送达情况 · /待办、/同意 代码、/拒绝 代码 原因、/回答 代码 内容 · /完成 ·"
+        " /移交 平台：把本会话移到那里 ·"
+        " /离开、/回来：离开桌面期间把内容发到这里 · /主页：通知发到这里 ·"
         " /代理、/模型、/目录：用于这里的下一个会话。其余内容都会交给代理。",
     ),
 }

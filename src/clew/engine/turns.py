@@ -5,16 +5,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import islice
 
 from clew import chain
-from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.ending import End
-from clew.engine.owing import owe
 from clew.engine.runner import Runner
-from clew.model import DeliveryKind, Problem, Turn, TurnState
+from clew.engine.showing import owe_placeholder
+from clew.model import Problem, Turn, TurnState
 from clew.store import Entry, Tx, nodes, threads, turns
 
 _log = logging.getLogger(__name__)
@@ -32,6 +31,8 @@ class Turns:
         self._wake = asyncio.Event()
         self._running: dict[asyncio.Task[None], str] = {}  # and their turns
         self._settling = False
+        self.unready: Callable[[str], bool] = lambda thread: False  # something has to be done before it may be claimed
+        self.prepare: Callable[[str], Awaitable[None]]
 
     def committed(self, entries: Sequence[Entry]) -> None:
         """The store's listener."""
@@ -39,7 +40,7 @@ class Turns:
             if entry.kind in WAKING:
                 self.wake(entry.thread)
             elif entry.kind in NUDGING:
-                self._runner.nudge(entry.turn)
+                self._runner.nudge(entry.turn, entry.kind)
             elif entry.kind in FREEING:
                 self._wake.set()
 
@@ -60,6 +61,9 @@ class Turns:
             while True:
                 await self._wake.wait()
                 self._wake.clear()
+                for thread in self._to_prepare():
+                    self.hold(thread)
+                    group.create_task(self._prepare(thread))
                 for turn in await self._claim():
                     task = group.create_task(self._guarded(turn))
                     self._running[task] = turn.id
@@ -71,6 +75,20 @@ class Turns:
         busy = {task for task, turn in self._running.items() if not self._runner.waits(turn)}
         if busy:
             await asyncio.wait(busy, timeout=grace)
+
+    def _to_prepare(self) -> list[str]:
+        if self._settling:
+            return []
+        return [thread for thread in self._ready if thread not in self._held and self.unready(thread)]
+
+    async def _prepare(self, thread: str) -> None:
+        """Whatever comes of it, its turn is then claimed, and fails with words if it has to."""
+        try:
+            await self.prepare(thread)
+        except Exception:
+            _log.exception("thread %s could not be made ready", thread)
+        finally:
+            self.release(thread)
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._running.pop(task, None)
@@ -111,14 +129,8 @@ class Turns:
             head = nodes.append(tx, turn.thread, head, node)
         if head is not None:
             turns.set_request_node(tx, turn.id, head)
-        self._owe_placeholder(tx, turn)
+        owe_placeholder(tx, self._core, turn, turn.conversation)
         return turn
-
-    def _owe_placeholder(self, tx: Tx, turn: Turn) -> None:
-        """A sign that it is being worked on, where it can later be edited."""
-        surface = self._core.surfaces.get(turn.conversation.surface) if turn.conversation else None
-        if surface is not None and surface.can.edit:
-            owe(tx, self._core, turn, DeliveryKind.PLACEHOLDER, turn.conversation, words.WORKING)
 
     async def _guarded(self, turn: Turn) -> None:
         """One turn must not take the others down, and must not stay running with nobody behind it."""

@@ -13,11 +13,13 @@ from clew import __version__
 from clew.http import (
     openapi,
     problems,
+    routes_adopt,
     routes_chat,
     routes_daemon,
     routes_events,
     routes_files,
     routes_gates,
+    routes_handoffs,
     routes_people,
     routes_threads,
 )
@@ -31,8 +33,10 @@ ROUTERS = (
     routes_daemon.router,
     routes_chat.router,
     routes_threads.router,
+    routes_adopt.router,
     routes_gates.router,
     routes_people.router,
+    routes_handoffs.router,
     routes_files.router,
     routes_events.router,
 )

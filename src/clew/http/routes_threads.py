@@ -79,7 +79,9 @@ async def threads(
 
 @router.get("/threads/{thread}", response_model=ThreadView, summary="One thread")
 async def thread(door: Through, thread: str) -> Response:
-    return answer(await door.engine.thread(await door.engine.find(thread)))
+    found = await door.engine.find(thread)
+    await door.engine.look(found)
+    return answer(await door.engine.thread(found))
 
 
 @router.patch("/threads/{thread}", response_model=ThreadView, summary="Give a thread another title")
@@ -132,7 +134,9 @@ async def fork(door: Through, thread: str, body: shapes.Fork) -> Response:
 
 @router.get("/threads/{thread}/transcript", response_model=list[Passage], summary="What was said and done")
 async def transcript(door: Through, thread: str, limit: Annotated[int, Query(ge=1, le=10_000)] = 200) -> Response:
-    return answer(await door.engine.transcript(await door.engine.find(thread), limit))
+    found = await door.engine.find(thread)
+    await door.engine.look(found)
+    return answer(await door.engine.transcript(found, limit))
 
 
 @router.get("/threads/{thread}/deliveries", response_model=list[WhereRow], summary="The receipts of its answers")

@@ -25,7 +25,7 @@ Uploads = Annotated[list[Upload], Field(max_length=20, description="ids that `PO
 
 
 class Body(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
+    model_config = ConfigDict(strict=True, extra="forbid", defer_build=False)
 
 
 class Start(Body):
@@ -78,6 +78,14 @@ class Fork(Body):
     title: Title | None = None
 
 
+class Adopt(Body):
+    session: Name = Field(description="the runtime's own id, or any unique beginning of it")
+    runtime: Name | None = Field(default=None, description="else the one whose sessions can be taken over")
+    fork: bool = Field(default=False, description="a copy: the session stays with whoever uses it")
+    workspace: Path | None = Field(default=None, description="else the session's own folder")
+    policy: Literal["careful", "trusted", "read-only", "yolo"] | None = None
+
+
 class Retitle(Body):
     title: Title
 
@@ -101,6 +109,18 @@ class Pair(Body):
     code: Annotated[str, Field(min_length=1, max_length=64)]
     role: Literal["owner", "driver", "watcher"] = "driver"
     sender: Name = "you"
+
+
+class HandOver(Body):
+    thread: Name
+    target: Path = Field(description="SURFACE for its home, or SURFACE:CONVERSATION")
+    say: Text = Field(default="", description="said there with it")
+    quiet: bool = Field(default=False, description="the agent does not greet there")
+    sender: Name = "you"
+
+
+class Away(Body):
+    target: Path = Field(description="SURFACE for its home, or SURFACE:CONVERSATION")
 
 
 class NewRule(Body):
@@ -153,6 +173,7 @@ class DaemonView:
     supervised: bool
     outdated: bool = False  # config.toml says something else by now
     environment: dict[str, str] = field(default_factory=dict)  # marks, without values; see `clew.surroundings`
+    left_out: list[str] = field(default_factory=list)  # runtimes and surfaces that could not be made, and why
 
 
 @dataclass(frozen=True, slots=True)

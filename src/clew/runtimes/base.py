@@ -40,6 +40,7 @@ class RuntimeCan:
     images: bool = False
     questions: bool = False
     outlives: bool = False  # goes on working when the daemon dies
+    adopt: bool = False  # its sessions can be begun outside clew and taken over: it is a `runtimes.lender.Lender`
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,7 @@ class Seat:
     effort: str | None = None
     policy: Policy = Policy.CAREFUL
     history: Callable[[], Awaitable[tuple[Past, ...]]] = nothing_before  # before the turn that is to come, oldest first
+    lent: bool = False  # other programs use the session too: it is never begun anew, and once closed it is theirs
 
 
 @dataclass(frozen=True, slots=True)

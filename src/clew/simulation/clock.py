@@ -38,8 +38,10 @@ class VirtualClock:
 
     def now(self) -> int:
         passed = self.monotonic()
-        wrong = next((jump.off for jump in reversed(self._jumps) if jump.at <= passed), 0.0)
-        return EPOCH + int((passed + wrong) * 1000)
+        return EPOCH + int((passed + self._wrong(passed)) * 1000)
+
+    def _wrong(self, passed: float) -> float:
+        return next((jump.off for jump in reversed(self._jumps) if jump.at <= passed), 0.0) if self._jumps else 0.0
 
     def monotonic(self) -> float:
         try:

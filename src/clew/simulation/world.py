@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-import sqlite3
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 
 from clew import crash
 from clew.config import Config, GatesConfig, TurnsConfig
@@ -15,15 +14,14 @@ from clew.engine import Engine
 from clew.errors import RuntimeLost
 from clew.model import DeliveryKind, Person, Role
 from clew.runtimes.scripted import MemoryLedger, Played, ScriptedRuntime
-from clew.simulation import answers, people
+from clew.simulation import answers, people, stores
 from clew.simulation.agent import steps
 from clew.simulation.clock import VirtualClock, jumps
 from clew.simulation.loop import VirtualLoop
 from clew.simulation.platform import CLASSES, EVERYBODY, Letter, Platform, Post, SimulatedSurface
 from clew.store import Store, Tx, log
 from clew.store import people as rows
-from clew.store.migrate import migrate
-from clew.store.sqlite import Inline, SqliteConnection
+from clew.store.sqlite import Inline
 
 EVENTS = 200  # that a story has at least
 LETTERS = 3  # of a chapter
@@ -70,13 +68,6 @@ class Life:
         self.ledger.deaf = True
 
 
-@cache
-def _empty_store() -> tuple[str, SqliteConnection]:
-    """Made once, and copied for each story."""
-    connection = SqliteConnection(sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False))
-    return migrate(connection, VirtualClock(random.Random("store"))), connection
-
-
 @dataclass
 class World:
     seed: int
@@ -85,10 +76,7 @@ class World:
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)
         self.clock = VirtualClock(random.Random(f"clock {self.seed}"), jumps(random.Random(f"jumps {self.seed}")))
-        raw = sqlite3.connect(":memory:", isolation_level=None)
-        self.store_id, empty = _empty_store()
-        empty.raw.backup(raw)
-        self.connection = SqliteConnection(raw)
+        self.store_id, self.connection = stores.take()
         known = Person("simulated", EVERYBODY, "everybody", Role.DRIVER, 0, "the seed")
         rows.add(Tx(self.connection), known)
         self.ledger = WatchedLedger()
@@ -129,6 +117,10 @@ class World:
             self.rested = self.live_once(LONGEST, mortal=False)
             if self.rested:
                 break
+
+    def close(self) -> None:
+        """Its rows are for the next story then."""
+        stores.give_back(self.connection)
 
     def tell(self, line: str) -> None:
         self.timeline.append(f"{self.clock.monotonic():9.3f}  {line}")

@@ -88,9 +88,9 @@ def troubles(tx: Tx) -> list[Trouble]:
 
 
 def ended_without_owing(tx: Tx) -> list[str]:
-    """Turns that ended with no delivery row. There should be none."""
+    """Turns that ended with no delivery row. There should be none; for what was asked outside clew nothing is owed."""
     rows = tx.all(
-        "SELECT id FROM turns WHERE state IN ('completed', 'failed', 'interrupted')"
+        "SELECT id FROM turns WHERE state IN ('completed', 'failed', 'interrupted') AND origin != 'outside'"
         " AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.turn = turns.id AND d.kind IN ('final', 'ask'))"
     )
     return [row["id"] for row in rows]

@@ -32,6 +32,8 @@ class Connection(Protocol):
 
     def run(self, sql: str, params: Sequence[Any]) -> int: ...
 
+    def insert(self, sql: str, params: Sequence[Any]) -> int: ...
+
     def all(self, sql: str, params: Sequence[Any]) -> list[Row]: ...
 
 
@@ -55,16 +57,11 @@ class Tx:
 
     def log(self, thread: str, turn: str | None, kind: str, at: int, **data: Any) -> None:
         """Write down that something happened."""
-        row = self.one(
-            "INSERT INTO log (thread, turn, kind, data, at) VALUES (?, ?, ?, ?, ?) RETURNING seq",
-            thread,
-            turn,
-            kind,
-            msgspec.json.encode(data).decode(),
-            at,
+        seq = self._connection.insert(
+            "INSERT INTO log (thread, turn, kind, data, at) VALUES (?, ?, ?, ?, ?)",
+            (thread, turn, kind, msgspec.json.encode(data).decode(), at),
         )
-        assert row is not None
-        self.entries.append(Entry(row["seq"], thread, turn, kind, at, data))
+        self.entries.append(Entry(seq, thread, turn, kind, at, data))
 
 
 class Executor(Protocol):

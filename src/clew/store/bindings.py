@@ -21,15 +21,42 @@ class Bond:
     trouble: str | None
 
 
-def bind(tx: Tx, where: Conversation, thread: str, at: int) -> None:
+def bind(tx: Tx, where: Conversation, thread: str, at: int, *, drives: bool = True) -> None:
+    """What is said there goes to that thread. Of the places of a thread, one drives it."""
+    if drives:
+        leave_wheel(tx, thread)
     tx.run(
-        "INSERT INTO bindings (surface, address, thread, bound_at) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (surface, address) DO UPDATE SET thread = excluded.thread, bound_at = excluded.bound_at",
+        "INSERT INTO bindings (surface, address, thread, bound_at, drives) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (surface, address) DO UPDATE SET"
+        " thread = excluded.thread, bound_at = excluded.bound_at, drives = excluded.drives",
         where.surface,
         where.address,
         thread,
         at,
+        int(drives),
     )
+
+
+def driver(tx: Tx, thread: str) -> Conversation | None:
+    """The place that drives a thread; None: the desk."""
+    row = tx.one("SELECT surface, address FROM bindings WHERE thread = ? AND drives = 1", thread)
+    return Conversation(row["surface"], row["address"]) if row else None
+
+
+def leave_wheel(tx: Tx, thread: str) -> None:
+    tx.run("UPDATE bindings SET drives = 0 WHERE thread = ? AND drives = 1", thread)
+
+
+def take_wheel(tx: Tx, where: Conversation, thread: str) -> bool:
+    """False: it is not bound there."""
+    leave_wheel(tx, thread)
+    sql = "UPDATE bindings SET drives = 1 WHERE surface = ? AND address = ? AND thread = ?"
+    return tx.run(sql, where.surface, where.address, thread) == 1
+
+
+def places(tx: Tx, thread: str) -> list[Conversation]:
+    rows = tx.all("SELECT surface, address FROM bindings WHERE thread = ? ORDER BY surface, address", thread)
+    return [Conversation(row["surface"], row["address"]) for row in rows]
 
 
 def bound(tx: Tx, where: Conversation) -> str | None:

@@ -14,6 +14,8 @@ _COLUMNS = (
     "id, kind, thread, turn, surface, address, body, state, attempts, due_at, generation, in_doubt, first_sent_at,"
     " message_id, sent_at, error, created_at, note, edits, buttons, file"
 )
+_buttons = msgspec.json.Decoder(tuple[Button, ...]).decode
+_file = msgspec.json.Decoder(Attachment).decode
 
 
 def owe(tx: Tx, delivery: Delivery) -> bool:
@@ -73,21 +75,27 @@ _FREE = (
 )
 
 
-def claim_due(tx: Tx, surface: str, owner: str, now: int, limit: int, leaving: int | None) -> list[Delivery]:
-    """A batch of what is due on a surface and free to go. `leaving`: count it as on its way from now on."""
+def free_to_go(tx: Tx, surface: str, limit: int) -> list[tuple[str, int]]:
+    """Ids of what is pending on a surface and behind nothing else, and when they are due; the first to be due first."""
     rows = tx.all(
-        "UPDATE deliveries SET state = 'sending', owner = ?, generation = generation + 1, attempts = attempts + 1,"
-        " first_sent_at = coalesce(first_sent_at, ?)"
-        " WHERE id IN (SELECT id FROM deliveries d WHERE d.state = 'pending' AND d.surface = ? AND d.due_at <= ?"
-        f" AND {_FREE} ORDER BY d.due_at, d.created_at, d.id LIMIT ?) AND state = 'pending'"
-        f" RETURNING {_COLUMNS}",
-        owner,
-        leaving,
+        f"SELECT d.id, d.due_at FROM deliveries d WHERE d.state = 'pending' AND d.surface = ? AND {_FREE}"
+        " ORDER BY d.due_at, d.created_at, d.id LIMIT ?",
         surface,
-        now,
         limit,
     )
-    return sorted((_delivery(row) for row in rows), key=lambda d: (d.due_at, d.created_at, d.id))
+    return [(row["id"], row["due_at"]) for row in rows]
+
+
+def claim_pending(tx: Tx, delivery: str, owner: str, leaving: int | None) -> Delivery | None:
+    """None where it is not pending any more. `leaving`: count it as on its way from now on."""
+    row = tx.one(
+        "UPDATE deliveries SET state = 'sending', owner = ?, generation = generation + 1, attempts = attempts + 1,"
+        f" first_sent_at = coalesce(first_sent_at, ?) WHERE id = ? AND state = 'pending' RETURNING {_COLUMNS}",
+        owner,
+        leaving,
+        delivery,
+    )
+    return _delivery(row) if row else None
 
 
 def claim(tx: Tx, delivery: Delivery, owner: str) -> Delivery | None:
@@ -102,29 +110,19 @@ def claim(tx: Tx, delivery: Delivery, owner: str) -> Delivery | None:
     return _delivery(row) if row else None
 
 
-def next_due(tx: Tx, surface: str) -> int | None:
-    """When the next one that is free to go is due."""
-    row = tx.one(
-        f"SELECT d.due_at FROM deliveries d WHERE d.state = 'pending' AND d.surface = ? AND {_FREE}"
-        " ORDER BY d.due_at LIMIT 1",
-        surface,
-    )
-    return row["due_at"] if row else None
-
-
 def surfaces_pending(tx: Tx) -> list[str]:
     rows = tx.all("SELECT DISTINCT surface FROM deliveries WHERE state = 'pending' ORDER BY surface")
     return [row["surface"] for row in rows]
 
 
 def undelivered_finals(tx: Tx, *, failed: bool, after: str, limit: int) -> list[Delivery]:
-    """Answers of ended turns that have not arrived, by id."""
+    """Answers of ended turns that have not arrived, turn by turn, the tenth part behind the second."""
     only = "" if failed else " AND state = 'pending'"
     sql = (
         f"SELECT {_COLUMNS} FROM deliveries WHERE state IN ('pending', 'failed') AND kind = 'final'{only}"
-        " AND id > ? ORDER BY id LIMIT ?"
+        " AND (turn, length(id), id) > (?, ?, ?) ORDER BY turn, length(id), id LIMIT ?"
     )
-    return [_delivery(row) for row in tx.all(sql, after, limit)]
+    return [_delivery(row) for row in tx.all(sql, after.partition(":")[0], len(after), after, limit)]
 
 
 def sending_finals(tx: Tx) -> list[Delivery]:
@@ -204,11 +202,14 @@ def by_receipt(tx: Tx, where: Conversation, message_id: str) -> Delivery | None:
     return _delivery(row) if row else None
 
 
-def newest_ask(tx: Tx, thread: str, names: Sequence[str]) -> Delivery | None:
+def newest_ask(tx: Tx, thread: str) -> Delivery | None:
     """What the thread itself asked last, as `TURN:NAME`; cards of gates are called otherwise."""
-    sql = f"SELECT {_COLUMNS} FROM deliveries WHERE thread = ? AND kind = 'ask' ORDER BY created_at DESC, id DESC"
-    found = (_delivery(row) for row in tx.all(sql, thread))
-    return next((each for each in found if each.id in {f"{each.turn}:{name}" for name in names}), None)
+    row = tx.one(
+        f"SELECT {_COLUMNS} FROM deliveries WHERE thread = ? AND kind = 'ask' AND id LIKE turn || ':%'"
+        " ORDER BY created_at DESC, id DESC LIMIT 1",
+        thread,
+    )
+    return _delivery(row) if row else None
 
 
 def hasten(tx: Tx, now: int) -> None:
@@ -263,8 +264,8 @@ def _delivery(row: Row) -> Delivery:
         error=row["error"],
         note=row["note"],
         edits=row["edits"],
-        buttons=msgspec.json.decode(row["buttons"], type=tuple[Button, ...]),
-        file=msgspec.json.decode(row["file"], type=Attachment) if row["file"] else None,
+        buttons=_buttons(row["buttons"]),
+        file=_file(row["file"]) if row["file"] else None,
     )
 
 

@@ -15,6 +15,8 @@ _COLUMNS = (
     "id, code, thread, turn, ref, asked, state, warning, answer, answered_by, why, card, surface, address, carried,"
     " reminded, asked_at, answered_at, sent_at, closed_at"
 )
+_asked = msgspec.json.Decoder(Asked).decode
+_answer = msgspec.json.Decoder(Answer).decode
 _CHAIN = 32  # how far back a turn's continuations are followed
 
 
@@ -206,6 +208,11 @@ def set_card(tx: Tx, gate: str, card: str, where: Conversation) -> None:
     tx.run("UPDATE gates SET card = ?, surface = ?, address = ? WHERE id = ?", card, where.surface, where.address, gate)
 
 
+def forget_card(tx: Tx, gate: str) -> None:
+    """It is shown elsewhere from now on."""
+    tx.run("UPDATE gates SET card = NULL, surface = NULL, address = NULL WHERE id = ?", gate)
+
+
 def _moved(tx: Tx, gate: Gate, state: GateState, assignment: str, *params: Any) -> bool:
     return tx.run(f"UPDATE gates SET {assignment} WHERE id = ? AND state = ?", *params, gate.id, state) == 1
 
@@ -233,11 +240,11 @@ def _gate(row: Row) -> Gate:
         thread=row["thread"],
         turn=row["turn"],
         ref=row["ref"],
-        asked=msgspec.json.decode(row["asked"], type=Asked),
+        asked=_asked(row["asked"]),
         state=GateState(row["state"]),
         asked_at=row["asked_at"],
         warning=row["warning"],
-        answer=msgspec.json.decode(row["answer"], type=Answer) if row["answer"] else None,
+        answer=_answer(row["answer"]) if row["answer"] else None,
         answered_by=row["answered_by"],
         answered_at=row["answered_at"],
         sent_at=row["sent_at"],

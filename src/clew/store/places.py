@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from clew.model import Conversation
 from clew.store.base import Tx
 
-COLUMNS = frozenset({"runtime", "model", "workspace"})
+COLUMNS = frozenset({"runtime", "model", "workspace", "language"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,12 +15,13 @@ class Place:
     runtime: str | None = None
     model: str | None = None
     workspace: str | None = None
+    language: str | None = None
 
 
 def get(tx: Tx, where: Conversation) -> Place:
-    sql = "SELECT runtime, model, workspace FROM places WHERE surface = ? AND address = ?"
+    sql = "SELECT runtime, model, workspace, language FROM places WHERE surface = ? AND address = ?"
     row = tx.one(sql, where.surface, where.address)
-    return Place(row["runtime"], row["model"], row["workspace"]) if row else Place()
+    return Place(row["runtime"], row["model"], row["workspace"], row["language"]) if row else Place()
 
 
 def put(tx: Tx, where: Conversation, column: str, value: str) -> None:
@@ -41,6 +42,22 @@ def set_home(tx: Tx, where: Conversation) -> None:
         where.surface,
         where.address,
     )
+
+
+def set_away(tx: Tx, where: Conversation, at: int) -> None:
+    come_back(tx)
+    tx.run("INSERT INTO away (surface, address, since) VALUES (?, ?, ?)", where.surface, where.address, at)
+
+
+def come_back(tx: Tx) -> bool:
+    """False: the person was not away."""
+    return tx.run("DELETE FROM away") > 0
+
+
+def away(tx: Tx) -> Conversation | None:
+    """Where the person is who is not at the desk."""
+    row = tx.one("SELECT surface, address FROM away")
+    return Conversation(row["surface"], row["address"]) if row else None
 
 
 def home(tx: Tx, surface: str) -> Conversation | None:

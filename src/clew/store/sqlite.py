@@ -38,6 +38,10 @@ class SqliteConnection:
     def run(self, sql: str, params: Sequence[Any]) -> int:
         return self.raw.execute(sql, params).rowcount
 
+    def insert(self, sql: str, params: Sequence[Any]) -> int:
+        """The growing key of the row that was added."""
+        return self.raw.execute(sql, params).lastrowid or 0
+
     def all(self, sql: str, params: Sequence[Any]) -> list[Row]:
         return self.raw.execute(sql, params).fetchall()
 
@@ -261,10 +265,11 @@ class Inline:
 
     async def write(self, body: Body[T], committed: Callable[[list[Entry]], None]) -> T:
         await asyncio.sleep(0)
-        tx = self._transact(body)
-        committed(tx[1])
+        result, entries = self._transact(body)
+        if entries:
+            committed(entries)
         await asyncio.sleep(0)
-        return tx[0]
+        return result
 
     async def read(self, body: Body[T]) -> T:
         await asyncio.sleep(0)

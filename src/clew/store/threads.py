@@ -84,12 +84,14 @@ class Seen:
     sent_at: int | None
     error: str | None
     answer_end: str | None  # the last characters of the answer
+    adopted: str | None = None  # the session outside that it was taken over from
 
 
 _SEEN = (
     f"SELECT {', '.join(f't.{column}' for column in _COLUMNS.split(', '))},"
     " (SELECT l.id FROM turns l WHERE l.thread = t.id AND l.state IN ('running', 'waiting')) AS live_turn,"
     " (SELECT count(*) FROM turns q WHERE q.thread = t.id AND q.state = 'queued') AS queued,"
+    " (SELECT o.session FROM adoptions o WHERE o.thread = t.id) AS adopted,"
     " coalesce(d.state, a.state) AS receipt, coalesce(d.sent_at, a.sent_at) AS sent_at,"
     " coalesce(d.error, a.error) AS error,"
     " substr(d.body, CASE WHEN length(d.body) > 400 THEN length(d.body) - 399 ELSE 1 END) AS answer_end"
@@ -232,6 +234,7 @@ def _seen(row: Row) -> Seen:
         row["sent_at"],
         row["error"],
         row["answer_end"],
+        row["adopted"],
     )
 
 

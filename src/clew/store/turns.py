@@ -13,6 +13,8 @@ _COLUMNS = (
     "id, thread, seq, state, origin, request, surface, address, owner, generation, attempts, continues, stop_asked,"
     " runtime, runtime_turn, request_node, node, queued_at, started_at, ended_at, problem_code, problem_message, usage"
 )
+_request = msgspec.json.Decoder(tuple[Said, ...]).decode
+_usage = msgspec.json.Decoder(Usage).decode
 
 
 def insert(tx: Tx, turn: Turn) -> None:
@@ -31,6 +33,31 @@ def insert(tx: Tx, turn: Turn) -> None:
         turn.continues,
         turn.queued_at,
     )
+
+
+def insert_ended(tx: Tx, turn: Turn) -> None:
+    """A turn that was over before clew heard of it."""
+    insert(tx, turn)
+    tx.run(
+        "UPDATE turns SET state = ?, runtime = ?, runtime_turn = ?, request_node = ?, node = ?, started_at = ?,"
+        " ended_at = ?, problem_code = ?, problem_message = ? WHERE id = ?",
+        turn.state,
+        turn.runtime,
+        turn.runtime_turn,
+        turn.request_node,
+        turn.node,
+        turn.started_at,
+        turn.ended_at,
+        turn.problem.code if turn.problem else None,
+        turn.problem.message if turn.problem else None,
+        turn.id,
+    )
+
+
+def known(tx: Tx, thread: str) -> frozenset[str]:
+    """Our ids and the runtime's of every turn that a thread has had."""
+    rows = tx.all("SELECT id, runtime_turn FROM turns WHERE thread = ?", thread)
+    return frozenset(name for row in rows for name in (row["id"], row["runtime_turn"]) if name)
 
 
 def get(tx: Tx, turn: str) -> Turn | None:
@@ -178,6 +205,16 @@ def ask_stop(tx: Tx, turn: str) -> bool:
     return changed == 1
 
 
+def move(tx: Tx, thread: str, to: Conversation) -> None:
+    """The answers of what runs and of what waits go there."""
+    tx.run(
+        "UPDATE turns SET surface = ?, address = ? WHERE thread = ? AND state IN ('running', 'waiting', 'queued')",
+        to.surface,
+        to.address,
+        thread,
+    )
+
+
 def is_stopping(tx: Tx, turn: str) -> bool:
     row = tx.one("SELECT stop_asked FROM turns WHERE id = ?", turn)
     return bool(row and row["stop_asked"])
@@ -204,7 +241,7 @@ def _turn(row: Row) -> Turn:
         seq=row["seq"],
         state=TurnState(row["state"]),
         origin=Origin(row["origin"]),
-        request=msgspec.json.decode(row["request"], type=tuple[Said, ...]),
+        request=_request(row["request"]),
         conversation=Conversation(row["surface"], row["address"]) if row["surface"] else None,
         queued_at=row["queued_at"],
         owner=row["owner"],
@@ -219,5 +256,5 @@ def _turn(row: Row) -> Turn:
         started_at=row["started_at"],
         ended_at=row["ended_at"],
         problem=Problem(row["problem_code"], row["problem_message"]) if row["problem_code"] else None,
-        usage=msgspec.json.decode(row["usage"], type=Usage) if row["usage"] else None,
+        usage=_usage(row["usage"]) if row["usage"] else None,
     )

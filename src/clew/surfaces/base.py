@@ -38,6 +38,7 @@ class SurfaceCan:
     chat: bool = False  # people talk there: who may is checked, and what becomes of their words is told there
     edit: bool = False
     edit_every: float = 2.0  # seconds between two edits of one message that the platform bears
+    stream: bool = False  # a placeholder may show the text as it is being written (`Outgoing.live`)
     buttons: int = 0  # how many a message may have
     prefix: str = "/"  # what a command may begin with; "/!" where the platform eats a leading slash
     threads: bool = False  # `open_thread` can make one
@@ -68,6 +69,8 @@ class Outgoing:
     note: str = ""  # small print beside the text; empty almost always
     buttons: tuple[Button, ...] = ()  # only where the surface can
     file: Attachment | None = None  # to be sent in place of the text; only where the surface can
+    live: str = ""  # below the text: what is being written just now; only where the surface can
+    again: bool = False  # it may have been sent before, under the same id
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,13 +229,15 @@ def named(check: Check) -> str:
 async def answered(stage: Stage, *answers: str) -> Sequence[Shown]:
     """Each of them is shown once, and in this order."""
     shown = await stage.seen(lambda shown: all(_with(shown, answer) for answer in answers))
-    found = [answer for message in shown for answer in answers if answer in message.text]
+    found = [answer for message in shown for answer in answers if message in _with(shown, answer)]
     assert found == [*answers], f"shown are {found}, in place of {answers}"
     return shown
 
 
 def _with(shown: Sequence[Shown], text: str) -> list[Shown]:
-    return [message for message in shown if text in message.text]
+    """Not where it is only being written."""
+    settled = (message for message in shown if text == words.WORKING or not message.text.startswith(words.WORKING))
+    return [message for message in settled if text in message.text]
 
 
 async def _working(stage: Stage, clew: Daemon) -> Sequence[Shown]:
@@ -427,8 +429,8 @@ async def what_the_agent_made_comes_behind_its_answer(stage: Stage, folder: Path
         await stage.say("!text alpha ![a knot](knot.png) and [notes](notes.txt)")
         shown = await stage.seen(lambda shown: sum(bool(message.attached) for message in shown) == 2)
         assert [message.attached for message in shown if message.attached] == ["image", "file"]
-        answer = next(place for place, message in enumerate(shown) if "alpha" in message.text)
-        assert all(place > answer for place, message in enumerate(shown) if message.attached)
+        [answer] = _with(shown, "alpha")
+        assert all(place > shown.index(answer) for place, message in enumerate(shown) if message.attached)
 
 
 async def a_platform_that_is_busy_is_given_its_time(stage: Stage, folder: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
+from clew import plugins
 from clew.errors import BadInput
 
 MODULES: Mapping[str, str] = {
@@ -33,13 +34,20 @@ class Connected:
 
 
 class Connecting(Protocol):
+    """A module here; of a plugin, whatever its factory has as `connecting`."""
+
     SURFACE: str
     FIELDS: tuple[Field, ...]
     check: Callable[[dict[str, str]], Coroutine[Any, Any, Connected]]
 
 
 def of(surface: str) -> Connecting:
-    if surface not in MODULES:
+    if surface in MODULES:
+        return import_module(MODULES[surface])
+    factories, troubles = plugins.load(plugins.SURFACES, surface)
+    if troubles and surface in plugins.names(plugins.SURFACES):
+        raise BadInput(f"{surface} cannot be loaded: {troubles[0].error}")
+    found: Connecting | None = getattr(factories.get(surface), "connecting", None)
+    if found is None:
         raise BadInput(f"{surface} cannot be connected from here; these can: {', '.join(sorted(MODULES))}.")
-    module: Any = import_module(MODULES[surface])
-    return module  # type: ignore[no-any-return]
+    return found

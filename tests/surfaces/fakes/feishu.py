@@ -58,6 +58,7 @@ class World:
         self.calls: list[Fields] = []
         self.files: dict[str, bytes] = {}
         self.names: dict[str, str] = {}
+        self.cards: dict[str, Fields] = {}  # of CardKit
         self.tokens: list[str] = []
         self.token_lasts = 7200
         self.faults: list[Fields] = []
@@ -263,12 +264,17 @@ class World:
         first = next((message for message in self.messages if uuid and message.get("uuid") == uuid), None)
         if first is not None:
             return _public(first)
-        if fields["msg_type"] in ("image", "file"):
-            self._check_key(json.loads(fields["content"])[f"{fields['msg_type']}_key"])
+        kind, given, card = fields["msg_type"], json.loads(fields["content"]), {}
+        if kind in ("image", "file"):
+            self._check_key(given[f"{kind}_key"])
+        elif kind == "interactive" and given.get("type") == "card":
+            card = {"card_id": self._send_card(given["data"]["card_id"])}
         else:
-            _check_content(fields["msg_type"], fields["content"])
+            _check_content(kind, fields["content"])
         author = {"id": self.app, "id_type": "app_id", "sender_type": "app", "tenant_key": "k"}
-        content = {"msg_type": fields["msg_type"], "content": fields["content"], "uuid": uuid, "edits": 0}
+        content = {"msg_type": kind, "content": fields["content"], "uuid": uuid, "edits": 0, **card}
+        if card:
+            content["content"] = json.dumps(self.cards[card["card_id"]]["card"])
         topic = {"thread_id": f"omt_{uuid4().hex}"} if where.get("topics") and not hung else {}
         return _public(self.add({"chat_id": chat, "sender": author, **content, **hung, **topic}))
 
@@ -278,7 +284,7 @@ class World:
 
     async def do_patch(self, fields: Fields) -> Fields:
         message = self._message(fields["path1"])
-        if message["msg_type"] != "interactive":
+        if message["msg_type"] != "interactive" or "card_id" in message:  # stricter than the platform may be
             raise Wrong(230001, "Your request contains an invalid request parameter, ext=This message is NOT a card.")
         return self._rewrite(message, "interactive", fields["content"])
 
@@ -292,6 +298,73 @@ class World:
         _check_content(kind, content)
         message.update(msg_type=kind, content=content, edits=message["edits"] + 1)
         return {"data": {}}
+
+    # CardKit
+
+    async def do_card_create(self, fields: Fields) -> Fields:
+        if fields["type"] != "card_json":
+            raise Wrong(10002, "invalid type")
+        _check_content("interactive", fields["data"])
+        id = str(7_000_000_000_000_000_000 + len(self.cards))
+        card = json.loads(fields["data"])
+        streams = card["config"].get("streaming_mode", False)
+        self.cards[id] = {"card": card, "sequence": 0, "streams": streams, "is_sent": False, "grew": 0}
+        return {"data": {"card_id": id}}
+
+    def _send_card(self, id: str) -> str:
+        card = self._card(id)
+        if card["is_sent"]:
+            raise Wrong(230099, "Failed to create card content, ext=ErrCode: 200740; ErrMsg: card id already used")
+        card["is_sent"] = True
+        return id
+
+    def _card(self, id: str) -> Fields:
+        if id not in self.cards:
+            raise Wrong(230099, "Failed to create card content, ext=ErrCode: 200740; ErrMsg: card id not found")
+        return self.cards[id]
+
+    def _in_order(self, fields: Fields) -> Fields:
+        card, number = self._card(fields["path1"]), fields["sequence"]
+        if not isinstance(number, int) or not 0 < number < 2**31:
+            raise Wrong(99992402, "field validation failed")
+        if number <= card["sequence"]:
+            raise Wrong(300317, "sequence number compare failed")
+        card["sequence"] = number
+        return card
+
+    async def do_card_content(self, fields: Fields) -> Fields:
+        card = self._in_order(fields)
+        if not card["streams"]:
+            raise Wrong(300309, "streaming mode is closed")
+        element = next((e for e in card["card"]["body"]["elements"] if e.get("element_id") == fields["path2"]), None)
+        if element is None:
+            raise Wrong(300313, "element not found")
+        if not fields["content"]:
+            raise Wrong(99992402, "field validation failed")
+        card["grew"] += fields["content"].startswith(element["content"])
+        element["content"] = fields["content"]
+        return self._show_card(fields["path1"])
+
+    async def do_card_update(self, fields: Fields) -> Fields:
+        card = self._in_order(fields)
+        _check_content("interactive", fields["card"]["data"])
+        card["card"] = json.loads(fields["card"]["data"])
+        card["streams"] = card["card"]["config"].get("streaming_mode", False)
+        return self._show_card(fields["path1"])
+
+    def _show_card(self, id: str) -> Fields:
+        content = json.dumps(self.cards[id]["card"])
+        _check_content("interactive", content)
+        for message in self.messages:
+            if message.get("card_id") == id:
+                message.update(content=content, edits=message["edits"] + 1)
+        return {"data": {}}
+
+    async def do_card_find(self, fields: Fields) -> Fields:
+        message = self._message(fields["message_id"])
+        if "card_id" not in message:
+            raise Wrong(300301, "not a card entity")
+        return {"data": {"card_id": message["card_id"]}}
 
     async def do_get(self, fields: Fields) -> Fields:
         return {"data": {"items": [_public(self._message(fields["path1"]))]}}
@@ -405,6 +478,10 @@ class World:
     def when_fault(self, given: Fields) -> None:
         self.faults.append(given)
 
+    def when_show(self, given: Fields) -> None:
+        """A message is rewritten, whatever it was."""
+        self._message(given["message"])["content"] = json.dumps(given["content"])
+
     def when_delete(self, given: Fields) -> None:
         self._message(given["message"])["deleted"] = True
 
@@ -437,12 +514,14 @@ class World:
             "lines": len(self.lines),
             "tokens": len(self.tokens),
             "pings": self.pings,
+            "cards": self.cards,
             "files": {key: base64.b64encode(data).decode() for key, data in self.files.items() if len(data) < SHOWN},
         }
 
 
 Work = Callable[[World, Fields], Awaitable[Any]]
 _MESSAGES = "/open-apis/im/v1/messages"
+_CARDS = "/open-apis/cardkit/v1/cards"
 ROUTES: list[tuple[str, str, Work]] = [
     ("POST", "/open-apis/auth/v3/tenant_access_token/internal", World.do_token),
     ("POST", "/callback/ws/endpoint", World.do_endpoint),
@@ -451,6 +530,10 @@ ROUTES: list[tuple[str, str, Work]] = [
     ("POST", _MESSAGES, World.do_send),
     ("GET", _MESSAGES, World.do_list),
     ("POST", f"{_MESSAGES}/([^/]+)/reply", World.do_reply),
+    ("POST", _CARDS, World.do_card_create),
+    ("POST", f"{_CARDS}/id_convert", World.do_card_find),
+    ("PUT", f"{_CARDS}/([^/]+)/elements/([^/]+)/content", World.do_card_content),
+    ("PUT", f"{_CARDS}/([^/]+)", World.do_card_update),
     ("POST", "/open-apis/im/v1/images", World.do_image),
     ("POST", "/open-apis/im/v1/files", World.do_file),
     ("GET", f"{_MESSAGES}/([^/]+)/resources/([^/]+)", World.do_resource),
@@ -469,7 +552,7 @@ def _route(request: Request) -> tuple[Work, tuple[str, ...]]:
 
 def _public(message: Fields) -> Fields:
     """A message as the API shows it."""
-    hidden = ("uuid", "edits", "content")
+    hidden = ("uuid", "edits", "content", "card_id")
     shown = {name: value for name, value in message.items() if name not in hidden}
     return {**shown, "body": {"content": message["content"]}}
 

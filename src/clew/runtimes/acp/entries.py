@@ -17,7 +17,7 @@ class Quirks:
     is_stuck: Callable[[str], bool] = lambda text: False  # what it said means that it did nothing, and never will
     failure: Callable[[str], Problem | None] = lambda text: None  # what it said as its answer is an error
     refuses_unknown: bool = False  # a session that it does not know ends the turn with `refusal`
-    wedged_by_cancel: bool = False  # a turn that ended with an error after a cancel has spoilt its session
+    spoilt_by_cancel: bool = False  # a turn that was stopped leaves its session in pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ _HERMES = Quirks(
     is_stuck=hermes.is_stuck,
     failure=hermes.failure,
     refuses_unknown=True,
-    wedged_by_cancel=True,
+    spoilt_by_cancel=True,
 )
 
 READY: Mapping[str, Entry] = {

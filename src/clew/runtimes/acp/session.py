@@ -192,6 +192,8 @@ class AcpSession:
         self._desk = Desk(connection, live, self._seat.workspace, self._terminals)
         try:
             ended = await self._prompted(connection, live, request)
+            if live.is_ending and connection.entry.quirks.spoilt_by_cancel:
+                connection.spoilt.add(self._session)
             await self._replace_spoilt(connection)
             self._finish(live, request, ended)
         except RuntimeLost as lost:
@@ -209,8 +211,6 @@ class AcpSession:
             try:
                 prompted = await self._prompt(connection, live, request)
             except RpcError as error:
-                if live.is_ending and quirks.wedged_by_cancel:
-                    connection.spoilt.add(self._session)
                 return ended_by(connection.entry, live, error)
             unknown = quirks.refuses_unknown and prompted.stop_reason == "refusal" and live.translation.is_empty
             stuck = not live.translation.has_acted and quirks.is_stuck(live.translation.text)

@@ -1,14 +1,21 @@
-"""Codex as a runtime: `codex app-server` as our child, one for all threads."""
+"""Codex as a runtime: `codex app-server` as our child, one for all threads. A thread that other programs use too has
+one of its own, because only its end surely frees the thread for them."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+
 from clew.clock import Clock
 from clew.config import CodexConfig
+from clew.errors import RuntimeTrouble
 from clew.processes import Marks
-from clew.runtimes.base import Health, RuntimeCan, Seat
-from clew.runtimes.codex import binary
+from clew.runtimes.base import Continuity, Health, RuntimeCan, Seat
+from clew.runtimes.codex import binary, outside
 from clew.runtimes.codex.connection import Connection, connect
 from clew.runtimes.codex.session import CodexSession
+from clew.runtimes.codex.threads import Position
+from clew.runtimes.lender import Outside, PastTurn
 from clew.runtimes.server import Server
 
 __all__ = ["CodexRuntime"]
@@ -16,15 +23,18 @@ __all__ = ["CodexRuntime"]
 
 class CodexRuntime:
     name = "codex"
-    can = RuntimeCan(steer=True, interrupt=True, record=True, fork=True, images=True, questions=True)
+    can = RuntimeCan(steer=True, interrupt=True, record=True, fork=True, images=True, questions=True, adopt=True)
 
     def __init__(self, config: CodexConfig, clock: Clock, marks: Marks) -> None:
         self._config = config
         self._clock = clock
         self._marks = marks
-        self._server: Server[Connection] = Server("Codex", self._connect, clock, config.idle_stop)
+        self._server = self._new_server()
+        self._lent: set[Server[Connection]] = set()
 
     async def open(self, seat: Seat) -> CodexSession:
+        if seat.lent:
+            return await self._open_lent(seat)
         session = CodexSession(self._server, self._config, seat)
         await session.enter()
         return session
@@ -33,8 +43,52 @@ class CodexRuntime:
         return self._server.health()
 
     async def close(self) -> None:
-        await self._server.close()
+        await asyncio.gather(self._server.close(), *(server.close() for server in self._lent))
+
+    # Threads that are used without clew
+
+    async def outside(self, folders: Sequence[str] = ()) -> AsyncIterator[Outside]:
+        connection = await self._server.connect()
+        async for each in outside.every(connection, folders):
+            yield each
+
+    async def past(self, continuity: Continuity, after: str | None = None) -> list[PastTurn]:
+        return await outside.past(await self._server.connect(), _name(continuity), after)
+
+    async def holders(self, sessions: Collection[Continuity]) -> Mapping[Continuity, str]:
+        names = {_name(each): each for each in sessions}
+        found = await asyncio.to_thread(outside.holders, names)
+        return {names[name]: who for name, who in found.items()}
+
+    def way_back(self, continuity: Continuity) -> str:
+        program = "clew codex" if self._config.home or self._config.command else "codex"
+        return f"{program} resume {_name(continuity)}"
+
+    async def _open_lent(self, seat: Seat) -> CodexSession:
+        server = self._new_server()
+        self._lent.add(server)
+
+        async def let_go() -> None:
+            await server.close()
+            self._lent.discard(server)
+
+        session = CodexSession(server, self._config, seat, let_go)
+        try:
+            await session.enter()
+        except BaseException:
+            await let_go()
+            raise
+        return session
+
+    def _new_server(self) -> Server[Connection]:
+        return Server("Codex", self._connect, self._clock, self._config.idle_stop)
 
     async def _connect(self) -> Connection:
         found = await binary.find(self._config, self._clock, self._marks)
         return await connect(self._config, self._clock, self._marks, found)
+
+
+def _name(continuity: Continuity) -> str:
+    if (position := Position.read(continuity)) is None:
+        raise RuntimeTrouble(f"clew cannot read which Codex thread {continuity.data!r} is.")
+    return position.thread

@@ -23,7 +23,7 @@ _STATES = {
 
 async def find(connection: Connection, thread: str, turn: str) -> TurnRecord | None:
     """None: Codex has never heard of it."""
-    async for found in _turns(connection, thread):
+    async for found in turns(connection, thread):
         record = as_record(found)
         if turn in record.messages:
             return record
@@ -44,7 +44,7 @@ def as_record(turn: wire.Turn) -> TurnRecord:
     )
 
 
-async def _turns(connection: Connection, thread: str) -> AsyncIterator[wire.Turn]:
+async def turns(connection: Connection, thread: str) -> AsyncIterator[wire.Turn]:
     """Newest first."""
     cursor: str | None = None
     while True:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import msgspec
 
@@ -33,8 +33,16 @@ LONGEST_TITLE = 200  # characters of what was declined, where the reason is told
 class CodexSession:
     """Made by `CodexRuntime.open`, which lets it `enter`."""
 
-    def __init__(self, server: Server[Connection], config: CodexConfig, seat: Seat) -> None:
+    def __init__(
+        self,
+        server: Server[Connection],
+        config: CodexConfig,
+        seat: Seat,
+        let_go: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """`let_go` ends the app-server with the session, where it serves no other."""
         self._server = server
+        self._let_go = let_go
         self._config = config
         self._seat = seat
         self._position = threads.Position.read(seat.continuity) if seat.continuity is not None else None
@@ -110,8 +118,12 @@ class CodexSession:
     async def close(self) -> None:
         connection, self._connection = self._connection, None
         self._unclaimed = []
-        if connection is None or not connection.is_alive:
-            return
+        if connection is not None and connection.is_alive:
+            await self._leave(connection)
+        if self._let_go is not None:
+            await self._let_go()
+
+    async def _leave(self, connection: Connection) -> None:
         self._lose("The session was closed.")
         if connection.forget(self._thread, self):
             with contextlib.suppress(RuntimeTrouble, RpcError):
@@ -260,6 +272,8 @@ class CodexSession:
         """The connection, with our thread loaded on it."""
         connection = await self._server.connect()
         if connection is not self._connection and not await self._resume(connection):
+            if self._seat.lent:
+                raise trouble.gone(self._thread)
             await self._start_thread(connection)
         self._connection = connection
         return connection

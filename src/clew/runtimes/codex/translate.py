@@ -36,6 +36,7 @@ from clew.runtimes.codex.wire import Item
 log = logging.getLogger(__name__)
 
 TAIL = 4000  # characters of a running command's output that an update carries; the end carries all
+COMPACTED = "The history was summed up to fit into the model's context window."
 STATES = {
     "completed": TurnState.COMPLETED,
     "failed": TurnState.FAILED,
@@ -122,7 +123,7 @@ class Translation:
             if (asked := in_passing(item)) is not None:
                 yield GateOpened(f"{_thread(params)}:{item.id}", asked)
         elif item.type == "contextCompaction":
-            yield Notice(NoticeKind.COMPACTED, "The history was summed up to fit into the model's context window.")
+            yield Notice(NoticeKind.COMPACTED, COMPACTED)
         else:
             self._acts.pop(item.id, None)
             self._items.pop(item.id, None)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from clew.errors import RuntimeTrouble
+from clew.errors import RuntimeHeld, RuntimeTrouble
 from clew.model import Problem
 from clew.runtimes.codex.wire import TurnError
 
@@ -73,8 +73,14 @@ def not_logged_in() -> CodexNotLoggedIn:
     return CodexNotLoggedIn(f"Codex is not logged in. {LOGIN}")
 
 
-def held_elsewhere(thread: str) -> CodexRefuses:
-    return CodexRefuses(f"Another program has the Codex thread {thread} open. Close it there, then try again.")
+def held_elsewhere(thread: str) -> RuntimeHeld:
+    return RuntimeHeld(f"Another program has the Codex thread {thread} open. Close it there, then try again.")
+
+
+def gone(thread: str) -> CodexRefuses:
+    return CodexRefuses(
+        f"Codex has no thread {thread} any more: it was deleted there. Bring it back, or begin a new thread."
+    )
 
 
 def refuses(what: str, said: str) -> CodexRefuses:

@@ -74,6 +74,8 @@ class Turn(Wire, frozen=True):
     status: str = "inProgress"
     items: tuple[msgspec.Raw, ...] = ()
     error: TurnError | None = None
+    started_at: float | None = None  # seconds
+    completed_at: float | None = None
 
 
 class TurnAnswer(Wire, frozen=True):
@@ -98,6 +100,23 @@ class StatusNote(Wire, frozen=True):
 class Thread(Wire, frozen=True):
     id: str
     status: Status = Status()
+
+
+class Listed(Wire, frozen=True):
+    """A thread in the answer to `thread/list`."""
+
+    id: str
+    preview: str = ""
+    name: str | None = None
+    cwd: str = ""
+    source: Any = None
+    created_at: float = 0.0  # seconds
+    updated_at: float = 0.0
+
+
+class ThreadPage(Wire, frozen=True):
+    data: tuple[Listed, ...] = ()
+    next_cursor: str | None = None
 
 
 class ThreadAnswer(Wire, frozen=True):

@@ -36,6 +36,7 @@ from clew.scripted_model import script
 from clew.scripted_model.script import Step
 
 Script = Callable[[TurnRequest], tuple[Step, ...]]
+SHORT = 0.5  # seconds that a stop may wait for
 Act = script.Shell | script.Patch | script.Tool | script.Plan | script.Think
 
 
@@ -282,7 +283,13 @@ class ScriptedSession:
         return f"I know {len(said)} messages. The first: {said[0] if said else '(none)'}"
 
     async def _pause(self, seconds: float = 0.0) -> None:
-        await self._or_stopped(self._runtime.clock.sleep(seconds + self._runtime.pace()))
+        wait = seconds + self._runtime.pace()
+        if wait > SHORT:
+            await self._or_stopped(self._runtime.clock.sleep(wait))
+            return
+        self._check()
+        await self._runtime.clock.sleep(wait)
+        self._go_on()
 
     async def _or_stopped(self, waiting: Coroutine[Any, Any, object]) -> None:
         """Wait for something, unless a person stops the turn or the process dies first."""
@@ -294,6 +301,10 @@ class ScriptedSession:
             await asyncio.wait((task, *self._ends), return_when=asyncio.FIRST_COMPLETED)
         finally:
             task.cancel()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Unless it was stopped or has died meanwhile."""
         self._check()
         if self._stop is not None and self._stop.is_set():
             raise _Stopped

@@ -22,6 +22,7 @@ CONNECT = 10.0  # seconds to reach it
 ANSWER = 30.0  # seconds for an answer
 UPLOAD = 300.0  # and where a file has to get there first
 EARLY = 1200.0  # seconds before its end at which a token is got anew; Feishu gives another one from 1800 on
+BUSY = 429
 STALE = frozenset({99991661, 99991663, 99991664, 99991668, 99991671})  # what it says to a token that is no good
 NOT_ALLOWED = frozenset({99991672, 99991679, 230027})  # the app lacks a permission
 
@@ -241,9 +242,9 @@ def _refusal(status: int, headers: Mapping[str, str], answer: dict[str, Any] | N
     code = answer.get("code") if answer is not None else None
     wait = _seconds(headers.get("x-ogw-ratelimit-reset") or headers.get("retry-after"))
     if isinstance(code, int) and is_frequency(code):
-        status = 429
-    if status == 429:
-        return Refusal(429, "too many calls", wait)
+        status = BUSY
+    if status == BUSY:
+        return Refusal(BUSY, "too many calls", wait)
     if status >= 500 or (status < 300 and not isinstance(code, int)):
         return InDoubt(f"Feishu failed at {one_line(path, 60)} (HTTP {status})", wait)
     if not isinstance(code, int):

@@ -9,10 +9,9 @@ import msgspec
 
 from clew.model import Attachment
 from clew.surfaces.base import InDoubt, Never, TryAgain
-from clew.surfaces.feishu.api import NOT_ALLOWED, STALE, OpenApi, Refusal
+from clew.surfaces.feishu.api import BUSY, NOT_ALLOWED, STALE, OpenApi, Refusal
 
 LARGEST_IMAGE = 10 << 20  # bytes; what is larger goes as a file
-_BUSY = 429
 
 
 async def uploaded(api: OpenApi, file: Attachment) -> dict[str, str]:
@@ -23,13 +22,13 @@ async def uploaded(api: OpenApi, file: Attachment) -> dict[str, str]:
             try:
                 return await _image(api, file.name, data)
             except Refusal as refusal:
-                if refusal.code in NOT_ALLOWED | STALE | {_BUSY}:
+                if refusal.code in NOT_ALLOWED | STALE | {BUSY}:
                     raise
         return await _file(api, file.name, data)
     except InDoubt as lost:  # nobody has seen it yet: to upload it again is harmless
         raise TryAgain(lost.reason, lost.retry_after) from lost
     except Refusal as refusal:
-        if refusal.code in STALE | {_BUSY}:
+        if refusal.code in STALE | {BUSY}:
             raise
         allow = "; give the app the permission im:resource" if refusal.code in NOT_ALLOWED else ""
         raise Never(f"Feishu does not take it: {refusal.words}{allow}") from refusal

@@ -17,6 +17,7 @@ from clew.text import clean
 TABLES = 5  # that one card may have
 SUMMARY = 80  # characters of a card that a list of chats shows
 NOTHING = "(no text)"
+BLANK = "\u200b"  # an element may not be empty
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _RULE = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
@@ -46,15 +47,34 @@ def post(text: str, note: str = "") -> str:
 
 def card(text: str, note: str = "", buttons: tuple[Button, ...] = (), thread: str | None = None) -> str:
     """The content of a card. A button tells the thread that it is in, because the platform does not."""
-    elements: list[dict[str, object]] = [{"tag": "markdown", "content": "\n".join(_in_card(_said(text)))}]
+    elements: list[dict[str, object]] = [{"tag": "markdown", "content": markdown(text)}]
     if buttons:
         columns = [_column(button, number == 0, thread) for number, button in enumerate(buttons)]
         elements.append({"tag": "column_set", "flex_mode": "flow", "columns": columns})
     if note:
         elements.append({"tag": "markdown", "content": _safe(note), "text_size": "notation"})
-    summary = " ".join(_said(text).split())[:SUMMARY]
-    config = {"update_multi": True, "enable_forward": not buttons, "summary": {"content": summary}}
+    config = {"update_multi": True, "enable_forward": not buttons, "summary": {"content": _summary(text)}}
     return _json({"schema": "2.0", "config": config, "body": {"elements": elements}})
+
+
+def streaming(text: str) -> str:
+    """The content of a card whose elements `head` and `said` are rewritten one by one."""
+    elements = [
+        {"tag": "markdown", "element_id": "head", "content": markdown(text)},
+        {"tag": "markdown", "element_id": "said", "content": BLANK},
+    ]
+    config = {"update_multi": True, "streaming_mode": True, "summary": {"content": _summary(text)}}
+    config["streaming_config"] = {"print_strategy": "fast"}  # what comes is shown at once, and does not lag behind
+    return _json({"schema": "2.0", "config": config, "body": {"elements": elements}})
+
+
+def markdown(text: str) -> str:
+    """An element of a card."""
+    return "\n".join(_in_card(_said(text)))
+
+
+def _summary(text: str) -> str:
+    return " ".join(_said(text).split())[:SUMMARY]
 
 
 def plain(text: str, note: str = "") -> str:

@@ -27,18 +27,19 @@ from clew.surfaces.base import (
     TryAgain,
     Units,
 )
-from clew.surfaces.feishu import markup
+from clew.surfaces.feishu import markup, streaming
 from clew.surfaces.feishu.api import NOT_ALLOWED, REFUSED, STALE, OpenApi, Refusal
 from clew.surfaces.feishu.files import uploaded
 from clew.surfaces.feishu.places import NAME, Place, place
 from clew.surfaces.feishu.receiving import Receiver
+from clew.surfaces.feishu.streaming import Streaming
 
 LONGEST = 20_000  # bytes of text; the platform takes 30 KB, in which each line feed and quotation mark is two or three
 PACE = 0.2  # seconds between two messages to one chat: it takes five in a second
 TITLE = 100
 MOST_KEPT = 2000  # chats and threads about which something is remembered
 
-OPENED = "Reply here, in this thread."
+OPENED = "Reply here, in this thread. 请在本话题中回复。"
 
 _CARDS = frozenset({DeliveryKind.PLACEHOLDER, DeliveryKind.ASK, DeliveryKind.REDRAW})  # what is rewritten later
 _CONTENT = frozenset({230001, 230025, 230099, 11310})  # refusals of how it looks, not of what it is
@@ -55,6 +56,7 @@ class FeishuSurface:
         chat=True,
         edit=True,
         edit_every=1.0,
+        stream=True,
         buttons=12,
         threads=True,
         max_length=LONGEST,
@@ -68,6 +70,7 @@ class FeishuSurface:
         self._config = config
         self._clock = clock
         self._api = OpenApi(config.app_id or "", secret, config.base_url, clock)
+        self._streaming = Streaming(self._api, clock)
         self._receiver = Receiver(self._api, clock, files, self._anchor)
         self._anchors: OrderedDict[str, str] = OrderedDict()  # by thread: a message in it, to hang the next one on
         self._free_at: OrderedDict[str, float] = OrderedDict()  # by chat: when it takes the next one
@@ -87,20 +90,39 @@ class FeishuSurface:
 
     async def send(self, outgoing: Outgoing) -> Receipt:
         """As it should look; if the platform should not like that, as plain text."""
-        where, uuid = _place(outgoing.conversation), _key(outgoing.id)
+        where = _place(outgoing.conversation)
         try:
             if outgoing.file is not None:
                 return await self._hand_over(where, outgoing, outgoing.file)
-            try:
-                sent = await self._say(where, {**_look(outgoing, where), "uuid": uuid})
-            except Refusal as refusal:
-                if refusal.code not in _CONTENT:
-                    raise
-                text = {"msg_type": "text", "content": markup.plain(outgoing.text, outgoing.note)}
-                sent = await self._say(where, {**text, "uuid": uuid})
+            sent = await self._stream(where, outgoing) or await self._show(where, outgoing)
         except Refusal as refusal:
             raise _judged(refusal) from refusal
         return Receipt(where.conversation, _message_id(sent))
+
+    async def _stream(self, where: Place, outgoing: Outgoing) -> dict[str, Any] | None:
+        """A placeholder as a card that streams; not one that may be there already, as another card under its key."""
+        streams = outgoing.kind is DeliveryKind.PLACEHOLDER and not outgoing.again
+        card = await self._streaming.begin(outgoing) if streams else None
+        if card is None:
+            return None
+        try:
+            sent = await self._say(where, {**streaming.message(card), "uuid": _key(outgoing.id)})
+        except Refusal as refusal:
+            if refusal.code not in _CONTENT:
+                raise
+            return None
+        self._streaming.sent(_message_id(sent), card)
+        return sent
+
+    async def _show(self, where: Place, outgoing: Outgoing) -> dict[str, Any]:
+        uuid = _key(outgoing.id)
+        try:
+            return await self._say(where, {**_look(outgoing, where), "uuid": uuid})
+        except Refusal as refusal:
+            if refusal.code not in _CONTENT:
+                raise
+            text = {"msg_type": "text", "content": markup.plain(outgoing.text, outgoing.note)}
+            return await self._say(where, {**text, "uuid": uuid})
 
     async def _hand_over(self, where: Place, outgoing: Outgoing, file: Attachment) -> Receipt:
         """Uploaded first, then a message that names it. Small print is a message of its own there."""
@@ -113,18 +135,28 @@ class FeishuSurface:
 
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
         """Almost always it is a card; what was sent as a post is rewritten as one."""
-        where, path = _place(receipt.conversation), f"{MESSAGES}/{quote(receipt.message_id, safe='')}"
-        look = markup.card(outgoing.text, outgoing.note, outgoing.buttons, where.thread)
+        where, message = _place(receipt.conversation), receipt.message_id
         try:
+            if not await self._streaming.rewrite(message, outgoing, where.thread):
+                await self._rewrite(message, outgoing, where.thread)
+        except Refusal as refusal:
+            raise _judged(refusal) from refusal
+
+    async def _rewrite(self, message: str, outgoing: Outgoing, thread: str | None) -> None:
+        """A plain card; else one that an earlier daemon let stream; else a post."""
+        path, text = f"{MESSAGES}/{quote(message, safe='')}", "\n\n".join(filter(None, (outgoing.text, outgoing.live)))
+        try:
+            look = markup.card(text, outgoing.note, outgoing.buttons, thread)
             await self._api.call("PATCH", path, {"content": look})
         except Refusal as refusal:
             if refusal.code not in _CONTENT:
-                raise _judged(refusal) from refusal
+                raise
+            if await self._streaming.find(message) and await self._streaming.rewrite(message, outgoing, thread):
+                return
             try:
-                content = markup.post(outgoing.text, outgoing.note)
-                await self._api.call("PUT", path, {"msg_type": "post", "content": content})
+                await self._api.call("PUT", path, {"msg_type": "post", "content": markup.post(text, outgoing.note)})
             except Refusal:
-                raise _judged(refusal) from refusal
+                raise refusal from None
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
         return None

@@ -1,0 +1,45 @@
+"""The databases of stories, in memory: made once, and wiped for the next one, so that SQLite keeps what it prepared."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from functools import cache
+
+from clew.simulation.clock import VirtualClock
+from clew.store.migrate import migrate
+from clew.store.sqlite import SqliteConnection
+
+_KEPT = ("meta", "schema_version")  # what opening a store writes
+_free: list[SqliteConnection] = []
+
+
+def take() -> tuple[str, SqliteConnection]:
+    """The id of an empty store, and a connection to it."""
+    store_id, made = _made()
+    if _free:
+        return store_id, _free.pop()
+    raw = _connect()
+    made.raw.backup(raw)
+    return store_id, SqliteConnection(raw)
+
+
+def give_back(connection: SqliteConnection) -> None:
+    """Of a story that nobody reads any more."""
+    raw = connection.raw
+    raw.execute("BEGIN")
+    for row in connection.all("SELECT name FROM sqlite_master WHERE type = 'table'", ()):
+        if row["name"] not in _KEPT:
+            raw.execute(f"DELETE FROM {row['name']}")
+    raw.execute("COMMIT")
+    _free.append(connection)
+
+
+@cache
+def _made() -> tuple[str, SqliteConnection]:
+    connection = SqliteConnection(_connect())
+    return migrate(connection, VirtualClock(random.Random("store"))), connection
+
+
+def _connect() -> sqlite3.Connection:
+    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)

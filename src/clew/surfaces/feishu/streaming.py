@@ -1,0 +1,136 @@
+"""The card that shows what an agent does while it does it, with the text as it is being written: an entity of CardKit,
+whose elements are rewritten one by one, in the order of a number that only grows.
+
+The platform ends the streaming by itself after ten minutes, and the engine owes each such card its last words; so none
+streams for ever. Where CardKit refuses, as without its permission, there is None, and the card is a plain one."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+import msgspec
+
+from clew.clock import Clock
+from clew.model import DeliveryKind
+from clew.surfaces.base import InDoubt, Outgoing
+from clew.surfaces.feishu import markup
+from clew.surfaces.feishu.api import BUSY, OpenApi, Refusal
+
+CARDS = "/open-apis/cardkit/v1/cards"
+PAUSE = 600.0  # seconds for which CardKit is left alone after it refused
+EPOCH = 1_767_225_600_000  # the numbers are tenths of a second since 2026: they grow over restarts, and fit in 31 bits
+AHEAD = 100  # by which the numbers of an earlier daemon may have run ahead of the clock
+MOST_KEPT = 500
+HEAD, SAID = "head", "said"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Card:
+    id: str
+    number: int = 0
+    streams: bool = True
+    shown: dict[str, str] = field(default_factory=dict)  # by element
+
+
+class Streaming:
+    def __init__(self, api: OpenApi, clock: Clock) -> None:
+        self._api = api
+        self._clock = clock
+        self._cards: OrderedDict[str, _Card] = OrderedDict()  # by message
+        self._again_at = 0.0
+
+    async def begin(self, outgoing: Outgoing) -> str | None:
+        """A card for a message that is about to be sent. Raises Down."""
+        if self._clock.monotonic() < self._again_at:
+            return None
+        try:
+            made = await self._api.call("POST", CARDS, {"type": "card_json", "data": markup.streaming(outgoing.text)})
+        except (Refusal, InDoubt) as error:
+            self._rest(error)
+            return None
+        name = made.get("card_id")
+        return name if isinstance(name, str) and name else None
+
+    def sent(self, message: str, card: str) -> None:
+        self._cards[message] = _Card(card)
+        while len(self._cards) > MOST_KEPT:
+            self._cards.popitem(last=False)
+
+    async def find(self, message: str) -> bool:
+        """Whether a message that an earlier daemon sent is such a card."""
+        try:
+            found = await self._api.call("POST", f"{CARDS}/id_convert", {"message_id": message})
+        except Refusal as refusal:
+            log.info("a card on Feishu cannot be found again: %s", refusal)
+            return False
+        name = found.get("card_id")
+        if isinstance(name, str) and name:
+            self.sent(message, name)
+            self._cards[message].number = self._now() + AHEAD
+        return message in self._cards
+
+    async def rewrite(self, message: str, outgoing: Outgoing, thread: str | None) -> bool:
+        """False: it is no such card, or none any more. Raises Refusal where it is too much at once, and NotSent."""
+        card = self._cards.get(message)
+        if card is None:
+            return False
+        try:
+            if outgoing.kind is DeliveryKind.PLACEHOLDER and card.streams and await self._stream(card, outgoing):
+                return True
+            await self._replace(card, outgoing, thread)
+        except Refusal as refusal:
+            if refusal.code == BUSY:
+                raise
+            log.info("a card on Feishu is rewritten as a plain one: %s", refusal)
+            del self._cards[message]
+            return False
+        return True
+
+    async def _stream(self, card: _Card, outgoing: Outgoing) -> bool:
+        """What has changed, element by element. False: it does not stream any more."""
+        for element, text in ((HEAD, outgoing.text), (SAID, outgoing.live)):
+            content = markup.markdown(text) if text.strip() else markup.BLANK
+            if card.shown.get(element, markup.BLANK) == content:
+                continue
+            path = f"{CARDS}/{quote(card.id, safe='')}/elements/{element}/content"
+            try:
+                await self._api.call("PUT", path, {"content": content, "sequence": self._next(card)})
+            except Refusal as refusal:
+                if refusal.code == BUSY:
+                    raise
+                card.streams = False
+                return False
+            card.shown[element] = content
+        return True
+
+    async def _replace(self, card: _Card, outgoing: Outgoing, thread: str | None) -> None:
+        """All of it, and from then on it does not stream."""
+        text = f"{outgoing.text}\n\n{outgoing.live}" if outgoing.live else outgoing.text
+        look = markup.card(text, outgoing.note, outgoing.buttons, thread)
+        body = {"card": {"type": "card_json", "data": look}, "sequence": self._next(card)}
+        await self._api.call("PUT", f"{CARDS}/{quote(card.id, safe='')}", body)
+        card.streams = False
+
+    def _next(self, card: _Card) -> int:
+        card.number = max(card.number + 1, self._now())
+        return card.number
+
+    def _now(self) -> int:
+        return (self._clock.now() - EPOCH) // 100
+
+    def _rest(self, error: Refusal | InDoubt) -> None:
+        self._again_at = self._clock.monotonic() + PAUSE
+        log.info(
+            "Feishu makes no streaming card, so the next ones are plain (the app may lack cardkit:card:write): %s",
+            error,
+        )
+
+
+def message(card: str) -> dict[str, str]:
+    content = msgspec.json.encode({"type": "card", "data": {"card_id": card}}).decode()
+    return {"msg_type": "interactive", "content": content}

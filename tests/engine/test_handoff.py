@@ -1,0 +1,360 @@
+"""Handoff: a thread moves to another surface, with all that is under way in it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from clew.config import Config, ThreadsConfig
+from clew.engine.wishes import Wish
+from clew.errors import BadInput, ClewError, Refused
+from clew.model import Conversation, Fate, Inbound, Person, Role, ThreadKind
+from clew.store import bindings, handoffs, people
+from clew.store.base import Tx
+from clew.surfaces.base import Never, NotSent, SurfaceCan, TryAgain
+from clew.views import HandoffView
+from tests.rig import Rig, Room
+
+
+@dataclass
+class Phone(Room):
+    """A second surface, which can open threads of its own and has a home."""
+
+    name: str = "phone"
+    can: SurfaceCan = field(default_factory=lambda: SurfaceCan(chat=True, edit=True, buttons=8, threads=True))
+    opened: list[str] = field(default_factory=list)
+    openings: list[NotSent] = field(default_factory=list)
+    homeless: bool = False
+
+    def resolve(self, address: str) -> Conversation:
+        if not address and self.homeless:
+            raise BadInput("name a conversation")
+        return Conversation(self.name, address or "home")
+
+    async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
+        if self.openings:
+            raise self.openings.pop(0)
+        self.opened.append(title)
+        return Conversation(self.name, f"{parent.address}/{len(self.opened)}")
+
+
+@asynccontextmanager
+async def desk_and_phone(folder: Path, phone: Phone | None = None) -> AsyncIterator[Rig]:
+    config = Config(threads=ThreadsConfig(runtime="scripted"))
+    room = Room(can=SurfaceCan(chat=True, edit=True, buttons=8))
+    rig = Rig(folder, room=room, config=config, surfaces={"room": room, "phone": phone or Phone()})
+    async with rig:
+        for surface in ("room", "phone"):
+            ann = Person(surface, "7", "ann", Role.OWNER, 0, "test")
+            await rig.store.write(lambda tx, person=ann: people.add(tx, person))  # type: ignore[misc]
+        yield rig
+
+
+@pytest.fixture
+async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with desk_and_phone(tmp_path) as rig:
+        yield rig
+
+
+def phone_of(rig: Rig) -> Phone:
+    phone = rig.engine._core.surfaces["phone"]
+    assert isinstance(phone, Phone)
+    return phone
+
+
+async def hand(rig: Rig, thread: str | None, to: str = "phone", **more: object) -> HandoffView:
+    """And wait for its end."""
+    wish = Wish(thread or "", to, "ann", **{"quiet": True, **more})  # type: ignore[arg-type]
+    asked = await rig.engine.handoffs.request(wish)
+    return await rig.engine.handoffs.look(asked.id, 60)
+
+
+async def said_there(rig: Rig, text: str, where: str, surface: str = "phone") -> tuple[Fate, str | None, str | None]:
+    inbound = Inbound(Conversation(surface, where), rig.clock.ulid(), "ann", text, sender_id="7")
+    accepted = await rig.engine.say(inbound)
+    return accepted.fate, accepted.thread, accepted.turn
+
+
+async def driver(rig: Rig, thread: str | None) -> str:
+    return str(await rig.store.read(lambda tx: bindings.driver(tx, thread or "")))
+
+
+async def test_the_first_reply_in_the_new_place_is_the_same_thread(rig: Rig) -> None:
+    begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+    await rig.ended(begun.turn)
+    done = await hand(rig, begun.thread)
+    assert (done.state, done.conversation) == ("completed", "phone:home/1")
+    assert phone_of(rig).opened == ["!text one"] and "You can go on here: !text one" in phone_of(rig).texts[0]
+    fate, thread, turn = await said_there(rig, "!text two", "home/1")
+    assert (fate, thread) == (Fate.TURN, begun.thread)
+    await rig.delivered(f"{turn}:final")
+    assert phone_of(rig).sent[-1].text == "two"
+    assert [p.text for p in await rig.engine.transcript(begun.thread or "", 10)] == [
+        "!text one",
+        "one",
+        "!text two",
+        "two",
+    ]
+
+
+async def test_a_running_turn_and_what_waits_behind_it_move_along(rig: Rig) -> None:
+    begun = await rig.start("!hold door\n!text one", kind=ThreadKind.CHAT)
+    await rig.held("door")
+    queued = await rig.send(begun.thread, "!text two", queue=True)
+    assert (await hand(rig, begun.thread)).state == "completed"
+    assert "It is being worked on right now" in phone_of(rig).texts[0]
+    rig.scripted.holds.release("door")
+    await rig.delivered(f"{begun.turn}:final")
+    await rig.delivered(f"{queued.turn}:final")
+    finals = [sent.text for sent in phone_of(rig).sent if sent.kind == "final"]
+    assert finals == ["one", "two"] and not rig.room.sent
+
+
+async def test_an_open_gate_is_asked_there_and_withdrawn_here(rig: Rig) -> None:
+    begun = await rig.say("!approve deploy\n!text done", sender_id="7")
+    await rig.saw("gate.opened")
+    [gate] = await rig.engine.waiting.all()
+    await rig.delivered(f"{gate.id}:ask")
+    assert (await hand(rig, begun.thread)).state == "completed"
+    await rig.delivered(f"{gate.id}:ask:2")
+    await rig.delivered(f"{gate.id}:ask:moved")
+    [card] = [sent for sent in phone_of(rig).sent if sent.kind == "ask"]
+    assert "deploy" in card.text and card.buttons
+    withdrawn = [out for _, out in rig.room.edits if out.id == f"{gate.id}:ask:moved"]
+    assert [(out.text, out.buttons) for out in withdrawn] == [("→ moved to phone", ())]
+    assert "goes on with this in phone" in rig.room.sent[-1].text
+    fate, _, _ = await said_there(rig, f"{gate.code} y", "home/1")
+    assert fate is Fate.ANSWER
+    await rig.delivered(f"{begun.turn}:final")
+    assert phone_of(rig).sent[-1].text == "done"
+
+
+async def test_the_agent_greets_and_that_is_nothing_a_person_said(rig: Rig) -> None:
+    begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+    await rig.ended(begun.turn)
+    done = await hand(rig, begun.thread, quiet=False)
+    greeting = await rig.until(lambda entry: entry.data.get("origin") == "greeting")
+    await rig.delivered(f"{greeting.turn}:final")
+    assert done.state == "completed"
+    told = await rig.engine.transcript(begun.thread or "", 10)
+    assert [passage.role for passage in told] == ["person", "agent", "clew", "agent"]
+
+
+async def test_what_is_said_with_it_is_said_there(rig: Rig) -> None:
+    begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+    await rig.ended(begun.turn)
+    await hand(rig, begun.thread, say="!text as you like", quiet=False)
+    said = await rig.until(lambda entry: entry.kind == "turn.ended" and entry.turn != begun.turn)
+    await rig.delivered(f"{said.turn}:final")
+    assert phone_of(rig).sent[-1].text == "as you like"
+    assert "greeting" not in {entry.data.get("origin") for entry in rig._entries}
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("nowhere", "no place where people talk"),
+        ("phone", "not connected: no network"),
+        ("phone", "has no home yet"),
+        ("room", "there already"),
+    ],
+)
+async def test_it_is_refused_in_words(tmp_path: Path, target: str, words: str) -> None:
+    phone = Phone(homeless="home" in words, trouble="no network" if "network" in words else "")
+    async with desk_and_phone(tmp_path, phone) as rig:
+        begun = await rig.say("!text one", room="", sender_id="7")
+        with pytest.raises(ClewError, match=words):
+            await hand(rig, begun.thread, target)
+        with pytest.raises(ClewError, match="There is no thread"):
+            await hand(rig, "01HNOTHERE", target)
+
+
+async def test_one_at_a_time_of_one_thread(rig: Rig) -> None:
+    begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+    hold = phone_of(rig).hold = asyncio.Event()
+    asked = await rig.engine.handoffs.request(Wish(begun.thread or "", "phone", "ann", quiet=True))
+    with pytest.raises(Refused, match="under way already"):
+        await hand(rig, begun.thread)
+    hold.set()
+    assert (await rig.engine.handoffs.look(asked.id, 60)).state == "completed"
+
+
+async def test_a_refused_notice_brings_all_back_as_it_was(rig: Rig) -> None:
+    begun = await rig.say("!text one", sender_id="7")
+    await rig.ended(begun.turn)
+    phone_of(rig).troubles = [Never("the bot was thrown out")]
+    failed = await hand(rig, begun.thread)
+    assert (failed.state, failed.error) == ("failed", "the bot was thrown out")
+    assert await driver(rig, begun.thread) == "room:a"
+    _, thread, _ = await said_there(rig, "!text two", "home/1")
+    assert thread != begun.thread
+
+
+async def test_what_was_bound_at_home_comes_back_with_a_failure(tmp_path: Path) -> None:
+    phone = Phone(can=SurfaceCan(chat=True))
+    async with desk_and_phone(tmp_path, phone) as rig:
+        _, other, turn = await said_there(rig, "!text other", "home")
+        await rig.ended(turn)
+        begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+        await rig.ended(begun.turn)
+        phone.troubles = [Never("no")]
+        assert (await hand(rig, begun.thread)).state == "failed"
+        assert (await said_there(rig, "!text two", "home"))[1] == other
+        done = await hand(rig, begun.thread)
+        assert done.conversation == "phone:home"
+        assert any("was bound to !text other" in text for text in phone.texts)
+        assert (await said_there(rig, "!text three", "home"))[1] == begun.thread
+
+
+async def test_taken_back_in_time_and_never_a_success_after_that(rig: Rig) -> None:
+    begun = await rig.say("!text one", sender_id="7")
+    await rig.ended(begun.turn)
+    phone = phone_of(rig)
+    phone.hold = asyncio.Event()
+    asked = await rig.engine.handoffs.request(Wish(begun.thread or "", "phone", "ann", quiet=True))
+    await rig.until(lambda entry: entry.kind == "delivery.owed" and entry.data["surface"] == "phone")
+    back = await rig.engine.handoffs.take_back(asked.id, "ann")
+    assert (back.state, back.error) == ("failed", "ann took it back.")
+    phone.hold.set()
+    with pytest.raises(Refused, match="failed already"):
+        await rig.engine.handoffs.take_back(asked.id, "ann")
+    assert await driver(rig, begun.thread) == "room:a"
+    if phone.sent:
+        await rig.delivered(f"{asked.id}:handoff:back")
+    assert (await rig.engine.handoffs.look(asked.id)).state == "failed"
+
+
+async def test_a_slow_place_is_tried_again_and_an_empty_topic_is_named(rig: Rig) -> None:
+    begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+    await rig.ended(begun.turn)
+    phone_of(rig).openings = [TryAgain("busy", 0.0)]
+    assert (await hand(rig, begun.thread)).state == "completed"
+    assert "an empty topic of the same name may stand" in phone_of(rig).texts[0]
+
+
+async def test_after_a_death_it_goes_on_from_its_row(tmp_path: Path) -> None:
+    phone = Phone()
+    phone.hold = asyncio.Event()
+    async with desk_and_phone(tmp_path, phone) as rig:
+        begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+        await rig.ended(begun.turn)
+        asked = await rig.engine.handoffs.request(Wish(begun.thread or "", "phone", "ann", quiet=True))
+        await rig.until(lambda entry: entry.kind == "delivery.owed" and entry.data["surface"] == "phone")
+    async with desk_and_phone(tmp_path) as rig:
+        assert (await rig.engine.handoffs.look(asked.id, 60)).state == "completed"
+        assert await driver(rig, begun.thread) == "phone:home/1"
+
+
+async def test_fifty_at_once_and_none_waits_for_a_slow_one(rig: Rig) -> None:
+    begun = [await rig.start("!text one", kind=ThreadKind.CHAT) for _ in range(51)]
+    for each in begun:
+        await rig.ended(each.turn)
+    phone_of(rig).openings = [TryAgain("busy", 50.0)]
+    slow = await rig.engine.handoffs.request(Wish(begun[0].thread or "", "phone", "ann", quiet=True))
+    await rig.store.read(lambda tx: None)
+    done = await asyncio.gather(*(hand(rig, each.thread) for each in begun[1:]))
+    assert {each.state for each in done} == {"completed"}
+    assert len({each.conversation for each in done}) == 50
+    assert (await rig.engine.handoffs.look(slow.id)).state == "running"
+
+
+async def test_of_two_claimers_one_gets_it(rig: Rig) -> None:
+    """Two daemons race for one row."""
+    begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+    phone_of(rig).hold = asyncio.Event()
+    asked = await rig.engine.handoffs.request(Wish(begun.thread or "", "phone", "ann", quiet=True))
+    await rig.until(lambda entry: entry.kind == "delivery.owed" and entry.data["surface"] == "phone")
+
+    def race(tx: Tx) -> list[bool]:
+        row = handoffs.get(tx, asked.id)
+        assert row is not None
+        return [handoffs.claim(tx, row, owner) is not None for owner in ("one", "two")]
+
+    assert sorted(await rig.store.write(race)) == [False, True]
+
+
+async def test_by_command_in_a_chat_and_the_way_back(rig: Rig) -> None:
+    begun = await rig.say("!hold door\n!text one", sender_id="7")
+    await rig.held("door")
+    assert (await rig.say("/handoff phone", sender_id="7")).words == "Handing it to phone …"
+    await rig.saw("handoff.completed")
+    assert await driver(rig, begun.thread) == "phone:home/1"
+    listed = await rig.say("/resume", sender_id="7")
+    assert listed.words.startswith("1. !hold door")
+    assert "Here you talk to" in (await rig.say("/resume 1", sender_id="7")).words
+    assert await driver(rig, begun.thread) == "room:a"
+    rig.scripted.holds.release("door")
+    await rig.delivered(f"{begun.turn}:final")
+    assert [sent.text for sent in rig.room.sent if sent.kind == "final"] == ["one"]
+    assert any("ann goes on with this in room" in text for text in phone_of(rig).texts)
+
+
+async def test_a_failure_is_told_where_it_was_asked_for(rig: Rig) -> None:
+    begun = await rig.say("!text one", sender_id="7")
+    await rig.ended(begun.turn)
+    phone_of(rig).troubles = [Never("thrown out.")]
+    await rig.say("/handoff phone", sender_id="7")
+    failed = await rig.saw("handoff.failed")
+    await rig.delivered(f"{failed.data['handoff']}:failed")
+    assert rig.room.texts[-1] == "It was not handed to phone: thrown out. It stays here."
+
+
+async def test_a_driver_may_not_choose_the_conversation(rig: Rig) -> None:
+    bob = Person("room", "8", "bob", Role.DRIVER, 0, "test")
+    await rig.store.write(lambda tx: people.add(tx, bob))
+    await rig.say("!text one", sender_id="8")
+    refused = await rig.say("/handoff phone:elsewhere", sender_id="8")
+    assert refused.fate is Fate.REFUSED and "Only an owner may choose" in refused.words
+    assert (await rig.say("/移交 phone:elsewhere", sender_id="7")).words == "正在移交到 phone …"
+    await rig.saw("handoff.completed")
+    assert phone_of(rig).opened == []
+
+
+async def test_whoever_speaks_takes_the_wheel_and_the_others_see_it(rig: Rig) -> None:
+    begun = await rig.say("!text one", sender_id="7")
+    await rig.ended(begun.turn)
+    await hand(rig, begun.thread)
+    fate, thread, turn = await said_there(rig, "!text two", "a", "room")
+    assert (fate, thread) == (Fate.TURN, begun.thread)
+    await rig.delivered(f"{turn}:final")
+    assert await driver(rig, begun.thread) == "room:a"
+    assert any("ann goes on with this in room" in text for text in phone_of(rig).texts)
+
+
+async def test_coming_back_at_the_desk_takes_what_runs(rig: Rig) -> None:
+    begun = await rig.say("!hold door\n!text one", sender_id="7")
+    await rig.held("door")
+    await rig.engine.take_wheel(begun.thread or "")
+    rig.scripted.holds.release("door")
+    await rig.ended(begun.turn)
+    told = await rig.until(lambda entry: entry.kind == "delivery.sent" and "wheel" in entry.data["delivery"])
+    assert told and "This goes on at the desk" in rig.room.texts[-1]
+    assert "final" not in {sent.kind for sent in rig.room.sent}
+    assert await driver(rig, begun.thread) == "None"
+
+
+async def test_while_away_what_the_desk_would_show_goes_there(rig: Rig) -> None:
+    waiting = await rig.start("!approve deploy\n!text one", kind=ThreadKind.CHAT)
+    await rig.saw("gate.opened")
+    [gate] = await rig.engine.waiting.all()
+    assert (await rig.engine.away("phone")).conversation == "phone:home"
+    await rig.delivered(f"{gate.id}:ask")
+    assert (await said_there(rig, f"{gate.code} y", "home"))[0] is Fate.ANSWER
+    await rig.delivered(f"{waiting.turn}:final")
+    assert phone_of(rig).sent[-1].text == "one"
+    assert (await rig.engine.away(None)).conversation is None
+    later = await rig.start("!text two", kind=ThreadKind.CHAT)
+    await rig.ended(later.turn)
+    assert "two" not in phone_of(rig).texts
+
+
+async def test_away_and_back_by_command(rig: Rig) -> None:
+    assert "comes to room" in (await rig.say("/away", sender_id="7")).words
+    assert (await rig.engine.where_away()).conversation == "room:a"
+    assert "Welcome back" in (await rig.say("/back", sender_id="7")).words
+    assert "not away" in (await rig.say("/back", sender_id="7")).words
