@@ -1,4 +1,4 @@
-"""What stands around the story: a home that is thrown away, a scripted model, and a receiver that counts."""
+"""What stands around the story: a home that is thrown away, a scripted model, a receiver that counts, and a phone."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Any
 from clew import config_edit, launch, lock, processes
 from clew.client import Client
 from clew.demo import words
+from clew.demo.phone import OWNER
 from clew.errors import ClewError, RuntimeTrouble
 from clew.home import Home
 from clew.scripted_model import write_codex_home
@@ -73,6 +74,7 @@ class Stage:
         version = self._codex_version() if self.runtime != "scripted" else None
         self.runtime = "codex" if version else "scripted"
         self._receiver = self._help("clew.demo.receiver")
+        self._phone = self._help("clew.demo.phone")
         if version:
             self._model = self._help("clew.scripted_model")
             write_codex_home(self.home.root / "codex", self._model.url)
@@ -105,6 +107,17 @@ class Stage:
         with urllib.request.urlopen(self._receiver.url, timeout=PATIENCE) as answer:
             got: list[Any] = json.load(answer)
         return got
+
+    def shown(self) -> list[Any]:
+        """On the phone."""
+        with urllib.request.urlopen(self._phone.url, timeout=PATIENCE) as answer:
+            shown: list[Any] = json.load(answer)
+        return shown
+
+    def say_on_the_phone(self, text: str, topic: int) -> None:
+        said = json.dumps({"text": text, "topic": topic}).encode()
+        with urllib.request.urlopen(f"{self._phone.url}say", said, timeout=PATIENCE):
+            pass
 
     def left(self) -> list[str]:
         """What still runs of this home, in words."""
@@ -153,7 +166,11 @@ class Stage:
         codex = f"[runtimes.codex]\nhome = {json.dumps(str(self.home.root / 'codex'))}\n"
         secret = json.dumps(os.urandom(16).hex())
         hook = f'[surfaces.webhook.demo]\nurl = "{self._receiver.url}"\nsecret = {secret}\n'
-        return f'[threads]\nruntime = "{self.runtime}"\n{codex if self.runtime == "codex" else ""}{hook}'
+        phone = (
+            f'[surfaces.telegram]\ntoken = "1:{os.urandom(8).hex()}"\nbase_url = "{self._phone.url}"\n'
+            f'allow = ["{OWNER["id"]}"]\nhome = "{OWNER["id"]}"\n'
+        )
+        return f'[threads]\nruntime = "{self.runtime}"\n{codex if self.runtime == "codex" else ""}{hook}{phone}'
 
     def _control(self, method: str, what: str) -> None:
         url = f"{self._model.url.removesuffix('/v1')}/control/{what}/{words.HOLD}"

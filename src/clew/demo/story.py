@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 from clew import launch
+from clew.cli.moving import end_of
 from clew.client import Event, Json, new_message_id
 from clew.demo import words
 from clew.demo.stage import HOOK, PATIENCE, Stage
@@ -32,6 +33,7 @@ class Story:
         self._resumed = ""
         self._gate = ""
         self._pid = 0
+        self._topic = 0
         self._events: Iterator[Event] = iter(())
 
     def steps(self, keep: bool) -> Iterator[tuple[str, Callable[[], dict[str, object]]]]:
@@ -46,6 +48,9 @@ class Story:
         yield "ask", self._ask
         yield "approve", self._approve
         yield "resume", self._resume
+        yield "handoff", self._handoff
+        yield "reply", self._reply
+        yield "return", self._return
         yield "verify", self._verify
         if not keep:
             yield "down", self._down
@@ -135,6 +140,28 @@ class Story:
         self._until("delivery.sent", lambda event: event.data["data"]["delivery"] == f"{self._resumed}:final")
         self._expect_received(f"{self._turn}:final", f"{self._resumed}:final")
         return {"text": text.splitlines()[0]}
+
+    def _handoff(self) -> dict[str, object]:
+        asked = self._client.post("handoffs", body={"thread": self.thread, "target": "telegram", "quiet": True})
+        handed = end_of(self._client, asked)
+        if handed["state"] != "completed":
+            raise Unexpected(words.GOT.format(found=f"a handoff that is {handed['state']}: {handed['error']}"))
+        self._topic = int(handed["conversation"].rpartition("/")[2])
+        return {"where": handed["conversation"]}
+
+    def _reply(self) -> dict[str, object]:
+        self._stage.say_on_the_phone(words.ON_THE_WAY, self._topic)
+        self._until("turn.queued", lambda event: True)
+        self._until("delivery.sent", lambda event: event.data["data"]["delivery"].endswith(":final"))
+        there = [each["text"] for each in self._stage.shown() if each.get("message_thread_id") == self._topic]
+        if not any(words.REQUEST in text for text in there):
+            raise Unexpected(words.GOT.format(found=f"{len(there)} messages, none of which is that"))
+        return {"said": words.ON_THE_WAY.splitlines()[0]}
+
+    def _return(self) -> dict[str, object]:
+        self._client.post("threads", self.thread, "wheel")
+        self._until("delivery.sent", lambda event: event.data["data"]["delivery"].endswith(":wheel"))
+        return {"told": self._stage.shown()[-1]["text"]}
 
     def _has_run_once(self) -> bool:
         """The scripted runtime only says that it runs something."""

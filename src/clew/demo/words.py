@@ -13,6 +13,8 @@ SUPPLEMENT = (
     f"By the way: the labyrinth has a second way out. Mark it. What did I ask you first?\n!approve {MARK}\n!recall"
 )
 
+ON_THE_WAY = "I am on the way now. What was it that I asked you first?\n!recall"
+
 TITLE = "One thread of work, and a daemon that is killed under it. No account needed; nothing of yours is touched."
 NO_CODEX = "Codex cannot be used here, so the story is played by the built-in runtime instead: {why}"
 
@@ -28,6 +30,9 @@ DOING = {
     "ask": "picking the finished thread up again",
     "approve": "saying yes",
     "resume": "waiting for its answer",
+    "handoff": "handing the thread to the phone",
+    "reply": "answering on the phone",
+    "return": "coming back to the desk",
     "verify": "checking every hash",
     "down": "putting everything away",
 }
@@ -42,6 +47,9 @@ DONE = {
     "ask": "the finished thread is resumed with new information, and asks before it acts: `{command}` ({code})",
     "approve": "a person says yes, and the agent took it",
     "resume": "the command ran once, and the thread knows its past: “{text}”",
+    "handoff": "the thread is handed to a phone, into a topic of its own: {where} (a stand-in for Telegram)",
+    "reply": "“{said}” is said there, and answered there, in the same thread",
+    "return": "and back at the desk; the phone says: “{told}”",
     "verify": "its history verifies: {nodes} nodes, each with the right hash",
     "down": "clew down: nothing is left running",
 }
@@ -77,6 +85,9 @@ EXPECTED = {
     "ask": "an agent that asks first",
     "approve": "an agent that takes the yes",
     "resume": "one run for one yes, and an agent that remembers the first request",
+    "handoff": "the thread to go on elsewhere",
+    "reply": "an answer on the phone that knows the first request",
+    "return": "the phone to be told",
     "verify": "a sound history",
     "down": "no process to be left",
 }

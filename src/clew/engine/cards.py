@@ -48,24 +48,28 @@ def show_again(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> No
 
 def move(tx: Tx, core: Core, thread: Thread, to: Conversation) -> None:
     """What is open is asked there, and every copy elsewhere says where it went."""
-    waiting = gates.open_in(tx, thread.id)
-    for name, copy in {copy.id: copy for gate in waiting for copy in _copies(tx, gate)}.items():
-        if copy.conversation not in (None, to):
-            _withdraw(tx, core, thread, name, copy, words.moved(to.surface, core.desk))
-    for gate in waiting:
+    moving = [gate for gate in gates.open_in(tx, thread.id) if gate.where != to]
+    copies = {copy.id: copy for gate in moving for copy in _copies(tx, gate)}
+    for gate in moving:
+        gates.forget_card(tx, gate.id)
+    for copy in copies.values():
+        _withdraw(tx, core, thread, copy, words.moved(to.surface, core.desk))
+    for gate in moving:
         turn = turns.get(tx, gate.turn)
-        if turn is not None and gate.where != to:
-            gates.forget_card(tx, gate.id)
+        if turn is not None:
             show(tx, core, thread, turn, gate)
 
 
-def _withdraw(tx: Tx, core: Core, thread: Thread, name: str, copy: Delivery, told: str) -> None:
-    deliveries.supersede_edits(tx, name)
-    turn = turns.get(tx, copy.turn or "")
-    is_shown = not (deliveries.supersede(tx, name) and copy.first_sent_at is None)
-    if turn is not None and is_shown and copy.conversation is not None and _can_edit(core, copy.conversation):
-        change = unused(tx, f"{name}:moved")
-        owe(tx, core, turn, DeliveryKind.REDRAW, copy.conversation, told, id=change, edits=name)
+def _withdraw(tx: Tx, core: Core, thread: Thread, copy: Delivery, told: str) -> None:
+    """What else stands on it stays there."""
+    turn, left = turns.get(tx, copy.turn or ""), gates.on_card(tx, copy.id)
+    text = drawn(left, thread.workspace) if left else told
+    deliveries.supersede_edits(tx, copy.id)
+    if copy.state is DeliveryState.PENDING and copy.first_sent_at is None:
+        _redraw_unsent(tx, copy.id, left, text, ())
+    elif turn is not None and copy.conversation is not None and _can_edit(core, copy.conversation):
+        change = unused(tx, f"{copy.id}:moved")
+        owe(tx, core, turn, DeliveryKind.REDRAW, copy.conversation, text, id=change, edits=copy.id)
 
 
 def redraw(tx: Tx, core: Core, gate: Gate) -> None:

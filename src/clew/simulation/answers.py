@@ -45,5 +45,12 @@ def delay(chance: random.Random) -> float:
     return chance.random() * 15 if chance.random() < 0.15 else 0.0
 
 
+def to_handoff(chance: random.Random, post: Post, now: float) -> Iterator[Letter]:
+    """Whoever was handed something goes on with it, sometimes twice, sometimes at once."""
+    for number in range(chance.choice((0, 1, 1, 2))):
+        wait = chance.random() * (0.3 if chance.random() < 0.5 else 20)
+        yield Letter(now + wait, post.conversation, f"on-{post.key}-{number}", f"go on {number}", late=delay(chance))
+
+
 def to_question(chance: random.Random, post: Post, now: float) -> Iterator[Letter]:
     yield Letter(now + chance.random() * 5, post.conversation, f"re-{post.key}", chance.choice(WORDS))

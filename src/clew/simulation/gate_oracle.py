@@ -10,7 +10,7 @@ from clew.asking import Decision, Gate, GateState
 from clew.engine import cards, replies
 from clew.engine.words import Both
 from clew.model import ENDED, DeliveryState, Fate, TurnState
-from clew.simulation.platform import Post
+from clew.simulation.platform import POCKET, Post
 from clew.simulation.world import World
 from clew.store import Tx, audit, deliveries, threads, turns
 
@@ -99,14 +99,22 @@ def _shown(seen: Seen) -> Iterator[str]:
     for gate in seen.gates:
         turn, thread = turns.get(seen.tx, gate.turn), threads.get(seen.tx, gate.thread)
         assert turn is not None and thread is not None
-        said_in_a_room = turn.conversation is not None and turn.conversation.surface == "simulated"
+        said_in_a_room = turn.conversation is not None and turn.conversation.surface in ("simulated", POCKET)
         has_place = said_in_a_room or thread.notify_target is not None
         if gate.state is not GateState.OPEN or not has_place:
             continue
         card = deliveries.get(seen.tx, gate.card or "")
         post = seen.posts.get(card.message_id or "") if card else None
+        if card is not None and card.state is DeliveryState.SUPERSEDED:  # answered before its card could leave
+            post = _asked_again(seen, gate)
         if post is None or f"({gate.code})" not in post.text:
             yield f"{gate.code} is open and nobody can read it ({card.state if card else 'no card'})"
+
+
+def _asked_again(seen: Seen, gate: Gate) -> Post | None:
+    """The newest that says so."""
+    posts = [post for post in seen.world.platform.posts if post.key.startswith(f"{gate.id}:{cards.AGAIN}")]
+    return posts[-1] if posts else None
 
 
 def _redrawn(seen: Seen) -> Iterator[str]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from clew import chain
 from clew.engine import words
-from clew.model import Fate
+from clew.model import Fate, HandoffState
 from clew.simulation.gate_oracle import asked_and_answered
 from clew.simulation.world import World
-from clew.store import Tx, audit, inbox, nodes, threads
+from clew.store import Tx, audit, handoffs, inbox, nodes, threads
 
 MARKS = [text for mark in (words.POSSIBLE_REPEAT, words.RECOVERED) for text in (str(mark), mark.zh)]
 
@@ -25,6 +25,7 @@ def judge(world: World) -> list[str]:
         _delivered_once,
         asked_and_answered,
         _ran_once,
+        _handed,
         _history,
     )
     return [f"seed {world.seed}: {broken}" for check in checks for broken in check(world, tx)]
@@ -87,6 +88,22 @@ def _ran_once(world: World, tx: Tx) -> Iterator[str]:
     for (_, turn), times in world.ledger.begun.items():
         if times > 1:
             yield f"turn {turn} was begun {times} times"
+
+
+def _handed(world: World, tx: Tx) -> Iterator[str]:
+    """Every handoff ends, and says why where it failed; what is said where it went is said to the same thread."""
+    for row in handoffs.newest(tx, 10_000):
+        if row.ended_at is None:
+            yield f"handoff {row.id} is {row.state} for ever"
+        if row.state is HandoffState.FAILED and not row.error:
+            yield f"handoff {row.id} failed, and nobody knows why"
+        if row.state is not HandoffState.COMPLETED or row.opened is None:
+            continue
+        for said in audit.threads_of(tx, row.opened, row.ended_at or 0):
+            if row.opened.address in world.platform.topics and said != row.thread:
+                yield f"what was said where {row.thread} was handed to went to {said}"
+    for thread in audit.with_two_drivers(tx):
+        yield f"{thread} has two drivers"
 
 
 def _history(world: World, tx: Tx) -> Iterator[str]:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 from clew.asking import Decision, Effect
 from clew.engine import Engine
-from clew.errors import NotFound, Refused, StoreError
+from clew.engine.wishes import Wish
+from clew.errors import BadInput, NotFound, Refused, StoreError
 from clew.model import ThreadKind
+from clew.simulation.platform import POCKET
 from clew.store.threads import Filter
 from clew.views import AnswerGate, GateView, NewRuleView, NewThread
 
@@ -20,6 +22,8 @@ KINDS = (
     *("task",) * 4,
     *("answer",) * 5,
     *("stop", "stop", "resume", "done", "fork", "cancel", "yes all", "rule", "unrule"),
+    *("handoff",) * 4,
+    *("take back", "wheel", "away", "back"),
 )
 
 
@@ -55,7 +59,7 @@ async def _do(engine: Engine, act: Act, tell: Callable[[str], None]) -> None:
         except StoreError:
             await asyncio.sleep(1.0)
             continue
-        except (Refused, NotFound) as refused:
+        except (Refused, NotFound, BadInput) as refused:
             answer = f"refused: {refused.message}"
         tell(f"{act.id} {act.kind}: {answer}")
         act.done = True
@@ -68,6 +72,10 @@ async def _act(engine: Engine, act: Act) -> str:
         return f"thread {started.thread}"
     if act.kind in ("answer", "rule", "unrule"):
         return await _at_gates(engine, act)
+    if act.kind in ("away", "back"):
+        return str(await engine.away(POCKET if act.kind == "away" else None))
+    if act.kind == "take back":
+        return await _take_back(engine)
     thread = await _some_thread(engine, act)
     if thread is None:
         return "nothing to do it to"
@@ -82,9 +90,24 @@ async def _act(engine: Engine, act: Act) -> str:
             await engine.fork(thread, None, act.id)
         case "cancel":
             await engine.cancel(thread)
+        case "handoff":
+            return (await engine.handoffs.request(_wish(act, thread))).id
+        case "wheel":
+            await engine.take_wheel(thread)
         case "yes all":
             await engine.waiting.accept_all(thread, act.id)
     return thread
+
+
+def _wish(act: Act, thread: str) -> Wish:
+    """To the other surface and back, with words or without."""
+    target = POCKET if act.pick < 0.7 else f"simulated:room-{int(act.pick * 40) % 4}"
+    return Wish(thread, target, act.id, say="and go on" if act.pick < 0.1 else "", quiet=act.pick > 0.4)
+
+
+async def _take_back(engine: Engine) -> str:
+    under_way = [row.id for row in await engine.handoffs.all(20) if row.ended_at is None]
+    return (await engine.handoffs.take_back(under_way[0], "somebody")).id if under_way else "nothing is under way"
 
 
 async def _at_gates(engine: Engine, act: Act) -> str:

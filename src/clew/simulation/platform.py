@@ -6,12 +6,12 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from clew.errors import StoreError
 from clew.model import Conversation, DeliveryKind, Fate, Inbound
 from clew.simulation.clock import EPOCH
-from clew.surfaces.base import Backlog, Down, Inbox, InDoubt, Outgoing, Receipt, SurfaceCan, TryAgain
+from clew.surfaces.base import Backlog, Down, Inbox, InDoubt, Never, Outgoing, Receipt, SurfaceCan, TryAgain
 
 
 @dataclass(slots=True)
@@ -42,12 +42,17 @@ class Letter:
 
 
 EVERYBODY = "everybody"  # who may speak there
+POCKET = "pocket"  # the second surface; the names of its conversations begin so
 CLASSES = {
     "keyed": SurfaceCan(idempotency_window=3600.0, backlog=Backlog.PLATFORM, chat=True, buttons=8),
     "readable": SurfaceCan(read_back=True, backlog=Backlog.PLATFORM),
     "editable": SurfaceCan(edit=True, backlog=Backlog.PLATFORM, chat=True, max_length=2000),
     "plain": SurfaceCan(backlog=Backlog.PLATFORM),
 }
+
+
+def surface_of(conversation: str) -> str:
+    return POCKET if conversation.startswith(POCKET) else "simulated"
 
 
 @dataclass(slots=True)
@@ -61,6 +66,8 @@ class Platform:
     posts: list[Post] = field(default_factory=list)
     letters: list[Letter] = field(default_factory=list)
     replies: Callable[[Post], None] = lambda post: None
+    listeners: list[Callable[[], None]] = field(default_factory=list)  # told when something was shown
+    topics: list[str] = field(default_factory=list)  # threads of the platform that were opened, by their conversations
     fates: dict[str, Fate] = field(default_factory=dict)  # what became of each letter, as its sender was told
 
     @staticmethod
@@ -84,48 +91,48 @@ class Platform:
         )
         self.posts.append(post)
         self.tell(f"platform shows {post.key} in {post.conversation}: {post.text[:50]!r} {post.note}")
-        self.replies(post)
+        self.shown(post)
         return post
+
+    def shown(self, post: Post) -> None:
+        self.replies(post)
+        for listener in self.listeners:
+            listener()
+
+    def open_topic(self) -> str:
+        self.topics.append(f"{POCKET}-topic-{len(self.topics) + 1}")
+        self.tell(f"platform opens {self.topics[-1]}")
+        return self.topics[-1]
 
 
 class SimulatedSurface:
     """Ours, for as long as one daemon lives."""
 
-    name = "simulated"
-
-    def __init__(self, platform: Platform) -> None:
+    def __init__(self, platform: Platform, name: str = "simulated") -> None:
         self._platform = platform
+        self.name = name
         self.can = CLASSES[platform.kind]
+        if name == POCKET:
+            self.can = replace(self.can, chat=True, threads=True)
         self.trouble = ""
         self.alive = True
 
     def resolve(self, address: str) -> Conversation:
-        return Conversation(self.name, address)
+        return Conversation(self.name, address or f"{self.name}-home")
 
     async def run(self, inbox: Inbox) -> None:
         """Each letter until it was acknowledged as often as the platform sends it."""
+        shown = asyncio.Event()
+        self._platform.listeners.append(shown.set)
         async with asyncio.TaskGroup() as group:
             known = 0
             while True:
+                shown.clear()
                 for letter in self._platform.letters[known:]:
-                    group.create_task(self._receive(inbox, letter))
+                    if surface_of(letter.conversation) == self.name:
+                        group.create_task(self._receive(inbox, letter))
                 known = len(self._platform.letters)
-                await self._more(known)
-
-    async def _more(self, known: int) -> None:
-        arrived = asyncio.Event()
-        before = self._platform.replies
-
-        def listen(post: Post) -> None:
-            before(post)
-            if len(self._platform.letters) > known:
-                arrived.set()
-
-        self._platform.replies = listen
-        try:
-            await arrived.wait()
-        finally:
-            self._platform.replies = before
+                await shown.wait()
 
     async def _receive(self, inbox: Inbox, letter: Letter) -> None:
         await asyncio.sleep(max(0.0, letter.at + letter.late - asyncio.get_running_loop().time()))
@@ -168,7 +175,7 @@ class SimulatedSurface:
                 post.key, post.kind, post.text, post.note = outgoing.id, outgoing.kind, outgoing.text, outgoing.note
                 post.told[outgoing.id] = outgoing.note
                 self._platform.tell(f"platform edits {post.id} into {post.key}")
-                self._platform.replies(post)
+                self._platform.shown(post)
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
         await asyncio.sleep(self._platform.chance.random() * 0.2)
@@ -176,7 +183,18 @@ class SimulatedSurface:
         return Receipt(outgoing.conversation, known.id) if known else None
 
     async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
-        return None
+        """Now and then it has none; now and then one is made and nobody hears of it."""
+        chance = self._platform.chance
+        await asyncio.sleep(chance.random() * 0.5)
+        if not self.alive or chance.random() < self._platform.faults:
+            raise chance.choice((Down("no network"), TryAgain("busy", 3.0), Never("no more topics")))
+        if chance.random() < 0.2:
+            return None
+        topic = self._platform.open_topic()
+        await asyncio.sleep(chance.random() * 0.2)
+        if chance.random() < self._platform.faults / 2:
+            raise InDoubt("the answer was lost")
+        return Conversation(self.name, topic)
 
     async def close(self) -> None:
         return

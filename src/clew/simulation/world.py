@@ -18,7 +18,7 @@ from clew.simulation import answers, people, stores
 from clew.simulation.agent import steps
 from clew.simulation.clock import VirtualClock, jumps
 from clew.simulation.loop import VirtualLoop
-from clew.simulation.platform import CLASSES, EVERYBODY, Letter, Platform, Post, SimulatedSurface
+from clew.simulation.platform import CLASSES, EVERYBODY, POCKET, Letter, Platform, Post, SimulatedSurface
 from clew.store import Store, Tx, log
 from clew.store import people as rows
 from clew.store.sqlite import Inline
@@ -56,7 +56,7 @@ class Life:
     """What one daemon reaches the world through. After its end it reaches nothing."""
 
     executor: Inline
-    surface: SimulatedSurface
+    surfaces: dict[str, SimulatedSurface]
     ledger: WatchedLedger
 
     def __post_init__(self) -> None:
@@ -64,7 +64,8 @@ class Life:
 
     def end(self) -> None:
         self.executor.close()
-        self.surface.alive = False
+        for surface in self.surfaces.values():
+            surface.alive = False
         self.ledger.deaf = True
 
 
@@ -77,8 +78,8 @@ class World:
         self.chance = random.Random(self.seed)
         self.clock = VirtualClock(random.Random(f"clock {self.seed}"), jumps(random.Random(f"jumps {self.seed}")))
         self.store_id, self.connection = stores.take()
-        known = Person("simulated", EVERYBODY, "everybody", Role.DRIVER, 0, "the seed")
-        rows.add(Tx(self.connection), known)
+        for surface in ("simulated", POCKET):
+            rows.add(Tx(self.connection), Person(surface, EVERYBODY, "everybody", Role.DRIVER, 0, "the seed"))
         self.ledger = WatchedLedger()
         kind = self.chance.choice(sorted(CLASSES))
         self.outlives = self.chance.random() < 0.3
@@ -130,7 +131,9 @@ class World:
         self.lives += 1
         self.clock.start = self.time
         loop = VirtualLoop(self.time, steps)
-        life = Life(Inline(self.connection, self._disk_is_full), SimulatedSurface(self.platform), self.ledger)
+        self.platform.listeners.clear()
+        surfaces = {name: SimulatedSurface(self.platform, name) for name in ("simulated", POCKET)}
+        life = Life(Inline(self.connection, self._disk_is_full), surfaces, self.ledger)
         self.timeline.append(f"{self.time:9.3f}  daemon {self.lives} starts")
         crash.hook = partial(self._pass, loop, life) if mortal else None
         try:
@@ -164,7 +167,7 @@ class World:
             config=Config(turns=TurnsConfig(parallel=4), gates=self.patience),
             incarnation=f"daemon-{self.lives}",
             runtimes={"codex": runtime},
-            surfaces={"simulated": life.surface},
+            surfaces=life.surfaces,
             workspace="/nowhere",
         )
         async with asyncio.TaskGroup() as group:
@@ -190,12 +193,20 @@ class World:
             self.platform.letters.append(letter)
 
     def _reply(self, post: Post) -> None:
-        """People answer what they are asked: a card perhaps, a question about the work once."""
-        if post.key in self._answered or not (post.kind is DeliveryKind.ASK or answers.codes(post)):
+        """People answer what they are asked: a card perhaps, a question about the work once. What was handed to them
+        they go on with, perhaps."""
+        if post.key in self._answered:
+            return
+        if post.kind is DeliveryKind.HANDOFF:
+            said = answers.to_handoff
+        elif answers.codes(post):
+            said = answers.to_card
+        elif post.kind is DeliveryKind.ASK:
+            said = answers.to_question
+        else:
             return
         self._answered.add(post.key)
         now = self.clock.monotonic()
-        said = answers.to_card if answers.codes(post) else answers.to_question
         self.platform.letters.extend(said(self.chance, post, now))
 
 

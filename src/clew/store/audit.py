@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from clew.asking import Gate
-from clew.model import Said
+from clew.model import Conversation, Said
 from clew.store import gates
 from clew.store.base import Tx
 
@@ -39,6 +39,23 @@ def times_asked(tx: Tx) -> Counter[str]:
     for row in tx.all("SELECT request FROM turns WHERE continues IS NULL"):
         asked.update(said.id for said in msgspec.json.decode(row["request"], type=list[Said]))
     return asked
+
+
+def threads_of(tx: Tx, where: Conversation, since: int) -> list[str]:
+    """The threads that what was said in a conversation went to."""
+    rows = tx.all(
+        "SELECT thread FROM inbox WHERE surface = ? AND address = ? AND received_at >= ?"
+        " AND fate IN ('turn', 'steer') ORDER BY received_at",
+        where.surface,
+        where.address,
+        since,
+    )
+    return [row["thread"] for row in rows]
+
+
+def with_two_drivers(tx: Tx) -> list[str]:
+    sql = "SELECT thread FROM bindings WHERE drives = 1 GROUP BY thread HAVING count(*) > 1"
+    return [row["thread"] for row in tx.all(sql)]
 
 
 _AT_A_GATE = (  # it waits for a person, and what was said meanwhile waits with it
