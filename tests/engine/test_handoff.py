@@ -29,6 +29,7 @@ class Phone(Room):
     can: SurfaceCan = field(default_factory=lambda: SurfaceCan(chat=True, edit=True, buttons=8, threads=True))
     opened: list[str] = field(default_factory=list)
     openings: list[NotSent] = field(default_factory=list)
+    refused: asyncio.Event = field(default_factory=asyncio.Event)
     homeless: bool = False
 
     def resolve(self, address: str) -> Conversation:
@@ -38,6 +39,7 @@ class Phone(Room):
 
     async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
         if self.openings:
+            self.refused.set()
             raise self.openings.pop(0)
         self.opened.append(title)
         return Conversation(self.name, f"{parent.address}/{len(self.opened)}")
@@ -256,7 +258,7 @@ async def test_fifty_at_once_and_none_waits_for_a_slow_one(rig: Rig) -> None:
         await rig.ended(each.turn)
     phone_of(rig).openings = [TryAgain("busy", 50.0)]
     slow = await rig.engine.handoffs.request(Wish(begun[0].thread or "", "phone", "ann", quiet=True))
-    await rig.store.read(lambda tx: None)
+    await phone_of(rig).refused.wait()
     done = await asyncio.gather(*(hand(rig, each.thread) for each in begun[1:]))
     assert {each.state for each in done} == {"completed"}
     assert len({each.conversation for each in done}) == 50
