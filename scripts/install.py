@@ -23,6 +23,7 @@ VENV = HERE / ".venv"
 READY = VENV / "ready"
 PYTHON = VENV / "bin" / "python"
 CLEW = VENV / "bin" / "clew"
+LARK = VENV / "lark"  # what only one test of `./check --all` needs, and not beside ours: it wants older packages
 
 
 def main(name: str) -> int:
@@ -91,11 +92,15 @@ def install_by_any(name: str, lock: int) -> None:
         if not uv:
             raise
     say("uv could not do it; trying venv and pip")
-    shutil.rmtree(READY, ignore_errors=True)
+    if name != LARK.name:
+        shutil.rmtree(READY, ignore_errors=True)
     return install(name, Installer(lock, None))
 
 
 def install(name: str, installer: Installer) -> None:
+    if name == LARK.name:
+        install_beside(installer)
+        return
     made_from = sources(name)
     if not is_whole() or not installer.can_use_venv():
         installer.make_venv()
@@ -108,6 +113,14 @@ def install(name: str, installer: Installer) -> None:
     READY.mkdir(exist_ok=True)
     for file, content in made_from.items():
         (READY / file).write_bytes(content)
+
+
+def install_beside(installer: Installer) -> None:
+    """Into a folder in .venv, which stays as it is."""
+    lock = HERE / "requirements" / "lark.lock"
+    shutil.rmtree(LARK, ignore_errors=True)
+    installer.install_packages(lock, "--target", str(LARK))
+    shutil.copy(lock, READY)
 
 
 def is_whole() -> bool:
@@ -133,10 +146,10 @@ class Installer:
             require_venv()
             self.run(sys.executable, "-m", "venv", "--clear", str(VENV))
 
-    def install_packages(self, lock: Path) -> None:
+    def install_packages(self, lock: Path, *more: str) -> None:
         size = "" if has_codex() else " (with Codex some 150 MB to fetch)"
         say(f"installing the packages of {lock.relative_to(HERE)}{size}")
-        self.pip("--require-hashes", "--no-deps", "-r", str(lock))
+        self.pip("--require-hashes", "--no-deps", *more, "-r", str(lock))
 
     def install_clew(self) -> None:
         say("installing clew itself")

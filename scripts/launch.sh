@@ -1,7 +1,7 @@
 # For ./clew and ./check: is .venv as it should be, and which Python makes it? Sourced, with $here set to the checkout.
 # A later start must cost next to nothing, so nothing here starts a Python unless there is something to install.
 
-ensure() { # ensure clew|dev
+ensure() { # ensure clew|dev|lark
     ready "$1" || install "$1"
 }
 

@@ -22,6 +22,7 @@ from clew.config_rules import (
     Expanded,
     FeishuChat,
     Hidden,
+    Language,
     Level,
     Name,
     Named,
@@ -66,6 +67,11 @@ class TurnsConfig:
 @dataclass(frozen=True, slots=True)
 class InboxConfig:
     stale_after: Seconds = 900.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class ChatsConfig:
+    language: Language = "en"  # in which clew speaks where nobody has said anything yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +171,7 @@ class Config:
     threads: ThreadsConfig = field(default_factory=ThreadsConfig)
     turns: TurnsConfig = field(default_factory=TurnsConfig)
     inbox: InboxConfig = field(default_factory=InboxConfig)
+    chats: ChatsConfig = field(default_factory=ChatsConfig)
     gates: GatesConfig = field(default_factory=GatesConfig)
     events: EventsConfig = field(default_factory=EventsConfig)
     log: LogConfig = field(default_factory=LogConfig)

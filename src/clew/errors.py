@@ -13,7 +13,8 @@ class ClewError(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
-        self.message = message
+        self.message = str(message)
+        self.words = message  # for a chat, which may want it in another language
 
 
 class Refused(ClewError):

@@ -71,6 +71,25 @@ def test_begun_in_codex_gone_on_with_in_clew_and_back(desk: Desk) -> None:
     assert desk.clew.run("adopt", listed["id"]).err.count(thread["id"]) == 2, "it names the thread"
 
 
+@pytest.mark.heavy
+def test_a_daemon_that_is_killed_in_mid_turn_comes_back_to_the_adopted_session(desk: Desk) -> None:
+    desk.codex("begun outside\n!text one")
+    (listed,) = desk.clew.json("adopt", "--all")
+    thread = desk.clew.json("adopt", listed["id"])["id"]
+    desk.clew.json("send", thread, "!hold killed\n!text two")
+    desk.model.wait_held("killed")
+    desk.clew.kill()
+    desk.model.wait_left("killed")
+    desk.model.release("killed")
+    desk.clew.up()
+    desk.clew.wait_for(thread, "turn.ended", state="completed")
+    assert desk.clew.json("read", thread)[-1]["text"] == "two"
+    desk.clew("release", thread)
+    assert desk.codex("resume", listed["id"], "!recall").endswith("The first was: begun outside")
+    desk.clew.wait_for(thread, "thread.released")
+    assert desk.clew.json("read", thread)[-1]["outside"]
+
+
 def test_what_is_missing_is_said_in_words(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", f'{SCRIPTED}[runtimes.codex]\ncommand = "/no/such/codex"\n') as clew:
         number, missing = clew.run("adopt", "7"), clew.run("adopt")

@@ -17,8 +17,8 @@ import pytest
 
 from tests.daemons import carrying
 
-STEPS = ["prepare", "start", "stream", "kill", "back", "continue", "deliver", "ask", "approve", "resume", "verify"]
-STEPS += ["down"]
+STEPS = ["prepare", "start", "stream", "kill", "back", "continue", "deliver", "ask", "approve", "resume"]
+STEPS += ["handoff", "reply", "return", "verify", "down"]
 PATIENCE = 100.0
 
 
@@ -76,6 +76,8 @@ def test_the_story_is_told_with_the_real_codex_and_nothing_is_left(place: Place)
     assert "“never lose the thread that leads you back out of the maze”" in lines[2]
     assert "arrived exactly once, at webhook:demo; receipt received-1" in lines[6]
     assert "The first was: Lead me out of the labyrinth" in lines[9]
+    assert "handed to a phone, into a topic of its own: telegram:4711/" in lines[10]
+    assert "the phone says: “This goes on at the desk." in lines[12]
     assert "\x1b" not in printed
     assert place.left() == []
 

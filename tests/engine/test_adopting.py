@@ -91,8 +91,7 @@ class Place:
 @pytest.fixture
 async def place(tmp_path: Path) -> AsyncIterator[Place]:
     shared = Shared(tmp_path)
-    config = Config(threads=ThreadsConfig(runtime="scripted", release_after=0.0))
-    async with Rig(tmp_path, more={"shared": shared}, config=config) as rig:
+    async with Rig(tmp_path, more={"shared": shared}) as rig:
         yield Place(rig, shared, tmp_path)
 
 
@@ -199,6 +198,8 @@ async def test_of_two_who_adopt_at_once_one_does(place: Place) -> None:
 async def test_what_was_done_outside_stands_in_history_before_what_is_asked_now(place: Place) -> None:
     place.shared.begin("aa", "one", folder=place.folder)
     thread = await place.adopt("aa")
+    await place.rig.ended((await place.rig.send(thread, "!text between")).turn)
+    await place.rig.engine.adopting.release(thread)
     place.shared.done["aa"] += [past("aa-1", "two"), past("aa-2", "cut off there", ended=False)]
     await place.rig.engine.look(thread)
     assert (await place.told(thread))[-1] == "outside agent: re: two", "what may still run is left for later"
@@ -210,7 +211,7 @@ async def test_what_was_done_outside_stands_in_history_before_what_is_asked_now(
         "agent: four",
     ]
     assert place.shared.seats[-1].lent
-    await place.rig.saw("thread.released", thread)
+    await place.rig.engine.adopting.release(thread)
     await place.rig.engine.look(thread)
     assert len([line for line in await place.told(thread) if "outside" in line]) == 6, "twice is once"
 
@@ -238,3 +239,14 @@ async def test_the_next_daemon_knows_what_was_adopted(tmp_path: Path) -> None:
         released = await rig.engine.adopting.release(thread)
         assert (released.thread, released.command) == (thread, "shared resume aa")
         assert "thread.released" in rig.kinds(thread)
+
+
+async def test_a_session_is_let_go_after_the_time_that_is_set_and_opened_once_for_a_turn(tmp_path: Path) -> None:
+    shared = Shared(tmp_path)
+    shared.begin("aa", "one", folder=str(tmp_path))
+    config = Config(threads=ThreadsConfig(runtime="scripted", release_after=0.0))
+    async with Rig(tmp_path, more={"shared": shared}, config=config) as rig:
+        thread = await rig.engine.adopting.adopt(Wanted("aa"))
+        await rig.ended((await rig.send(thread, "!text two")).turn)
+        await rig.saw("thread.released", thread)
+        assert len(shared.seats) == 2, "once to adopt it, once for the turn"

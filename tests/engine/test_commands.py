@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from clew.config import Config, ThreadsConfig
-from clew.engine.commands import _CHINESE, COMMANDS
+from clew.engine.commands import COMMANDS
+from clew.engine.language import CHINESE, heard
 from clew.engine.tell import SENTENCES
 from clew.menu import MENU
 from clew.model import Accepted, Fate, Person, Role
@@ -130,7 +131,7 @@ async def test_where_nobody_chats_a_slash_is_no_command(tmp_path: Path) -> None:
 
 def test_the_list_of_commands_is_all_there_are_in_two_languages() -> None:
     assert sorted(line.command for line in MENU) == sorted(w for w in COMMANDS if w.isascii() and w != "start")
-    assert not any(_CHINESE.search(line.english) or not _CHINESE.search(line.chinese) for line in MENU)
+    assert all(heard(line.chinese) == CHINESE != heard(line.english) for line in MENU)
 
 
 def test_every_command_has_a_name_in_both_languages() -> None:

@@ -224,3 +224,35 @@ async def test_release_lets_it_go_at_once_and_names_the_command(desk: Desk, mode
     assert not outside.holders([session])
     codex = await desk.raw().start()
     await codex.ask("thread/resume", threadId=session)
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("/opt/bin/codex\0resume", "codex, pid 7"),
+        (
+            "/home/x/codex\0app-server\0--managed-daemon",
+            "Codex's background server, pid 7; `codex app-server daemon stop`",
+        ),
+        ("", "a program, pid 7"),
+    ],
+)
+def test_who_writes_to_a_session_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, told: str
+) -> None:
+    monkeypatch.setattr(outside, "PROC", tmp_path)
+    process(tmp_path / "7", command, {"3": ("rollout-x-aa.jsonl", 0o102001), "4": ("rollout-x-bb.jsonl", 0o100000)})
+    process(tmp_path / "8", "cat", {"3": ("aa.lock", 0o100000), "4": ("aa.txt", 0o100002)})
+    (tmp_path / "self").mkdir()
+    assert [who[: len(told)] for who in outside.holders(["aa", "bb"]).values()] == [told]
+    assert list(outside.holders(["aa", "bb"])) == ["aa"], "who only reads is in nobody's way"
+
+
+def process(folder: Path, command: str, files: dict[str, tuple[str, int]]) -> None:
+    """As the system shows one."""
+    (folder / "fd").mkdir(parents=True)
+    (folder / "fdinfo").mkdir()
+    (folder / "cmdline").write_text(command)
+    for handle, (name, flags) in files.items():
+        (folder / "fd" / handle).symlink_to(f"/sessions/{name}")
+        (folder / "fdinfo" / handle).write_text(f"pos:\t0\nflags:\t0{flags:o}\n")

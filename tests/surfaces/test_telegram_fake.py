@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from clew.surfaces.conformance import PICTURE
 from tests.surfaces.bots import GROUP, Bot, file
 from tests.surfaces.fakes.process import PATIENCE
 
@@ -44,6 +45,8 @@ async def test_an_independent_client_takes_the_fake_for_telegram(bot: Bot, tmp_p
         assert [shown["text"] for shown in await bot.shown()] == ["all done"]
 
         await theirs.send_document(42, b"some bytes", filename="b.txt")
+        photo = await theirs.send_photo(42, PICTURE, caption="a knot")
+        assert photo.caption == "a knot" and photo.photo[0].file_size == len(PICTURE)
         await theirs.set_my_commands([telegram.BotCommand("new", "begin anew")])
         assert [each.command for each in await theirs.get_my_commands()] == ["new"]
         assert (await theirs.get_chat(42)).id == 42

@@ -109,7 +109,6 @@ class Engine:
             self._patience.committed,
             self._pruning.committed,
             self.handoffs.committed,
-            self._lending.committed,
         ):
             store.listen(listener)
 

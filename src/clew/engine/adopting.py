@@ -116,7 +116,7 @@ class Adopting:
     async def release(self, thread: str) -> ReleasedView:
         """Its session is free for its own program, now."""
         adoption, continuity = await self._core.store.read(lambda tx: _to_release(tx, thread))
-        if not await self._lending.let_go(thread):
+        if not await self._lending.let_go_soon(thread):
             raise _still_works(thread)
         lender = cast("Lender", self._core.runtimes[adoption.runtime])
         return ReleasedView(thread, adoption.runtime, adoption.session, lender.way_back(continuity))

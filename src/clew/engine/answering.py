@@ -51,7 +51,7 @@ def choose_all(tx: Tx, core: Core, open_now: Sequence[Gate], by: str) -> list[Ga
     yes = Answer(Decision.ACCEPT)
     still = [gate for gate in asked if (now := gates.get(tx, gate.id)) and now.state is GateState.OPEN]
     if not still:
-        raise Refused("Nothing here waits for a yes; `clew gates` lists what is open.")
+        raise Refused(words.NOBODY_WAITS)
     return [choose(tx, core, gate, Choice(Word.ACCEPT, "allow", yes), by) for gate in still]
 
 
@@ -88,7 +88,7 @@ def at_gates(tx: Tx, core: Core, thread: Thread | None, inbound: Inbound) -> Arr
     try:
         return _read(tx, core, heard)
     except (BadInput, NotFound, Refused) as error:
-        return Arrival(Fate.REFUSED, thread.id if thread else None, None, error.message)
+        return Arrival(Fate.REFUSED, thread.id if thread else None, None, error.words)
 
 
 def _meanable(tx: Tx, thread: Thread | None, inbound: Inbound) -> list[Gate]:
@@ -145,14 +145,14 @@ def _which(tx: Tx, heard: Heard) -> Gate | None:
         if not said.is_bare:
             return None
         codes = [f"`{gate.code} {said.rest}`" for gate in open_now]
-        raise Refused(f"Which one? Reply {' or '.join(codes)}.")
+        raise Refused(words.which_one(codes))
     gate = gates.by_code(tx, said.code)
     if gate is None:
         if open_now or said.rest.lower() in replies.YES | replies.NO:
-            raise NotFound(f"There is no gate {said.code}; `clew gates` lists what is open.")
+            raise NotFound(words.no_gate(said.code))
         return None
     if not heard.is_own(gate) and gate.where != heard.inbound.conversation:
-        raise Refused(f"{gate.code} belongs to another thread; answer it there.")
+        raise Refused(words.elsewhere(gate.code))
     return gate
 
 
@@ -189,7 +189,7 @@ def _may(core: Core, inbound: Inbound) -> None:
     allowed = core.config.gates.approvers
     who = inbound.sender_id or inbound.sender  # a name that one gives oneself proves nothing
     if allowed and inbound.conversation.surface != core.desk and who not in allowed:
-        raise Refused(f"{inbound.sender} may not answer gates here; `gates.approvers` in config.toml names who may.")
+        raise Refused(words.may_not_answer(inbound.sender))
 
 
 def _is_secret(gate: Gate) -> bool:

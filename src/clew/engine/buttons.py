@@ -7,21 +7,26 @@ from collections.abc import Sequence
 
 from clew.asking import Gate, GateKind, GateState
 from clew.engine.choices import Word, choices
+from clew.engine.words import Both
 from clew.model import Button, SuspendedBy
 from clew.seen import exactly
 
 LABEL = 40  # characters
 
 _LABELS = {
-    Word.ACCEPT: ("✅ Allow", "y"),
-    Word.THREAD: ("Allow in this thread", "thread"),
+    Word.ACCEPT: (Both("✅ Allow", "✅ 允许"), "y"),
+    Word.THREAD: (Both("Allow in this thread", "在本会话中允许"), "thread"),
     Word.RULE: ("", "rule"),
-    Word.DECLINE: ("🚫 Decline", "n"),
-    Word.CANCEL: ("⏹ Decline and stop", "stop"),
+    Word.DECLINE: (Both("🚫 Decline", "🚫 拒绝"), "n"),
+    Word.CANCEL: (Both("⏹ Decline and stop", "⏹ 拒绝并停止"), "stop"),
 }
 ASKS = {
-    SuspendedBy.CUT: (Button("▶ Continue", "continue"), Button("⏹ Stop", "stop")),
-    SuspendedBy.BACKLOG: (Button("▶ Run all", "run all"), Button("Merge", "merge"), Button("Skip", "skip")),
+    SuspendedBy.CUT: (Button(Both("▶ Continue", "▶ 继续"), "continue"), Button(Both("⏹ Stop", "⏹ 停止"), "stop")),
+    SuspendedBy.BACKLOG: (
+        Button(Both("▶ Run all", "▶ 全部运行"), "run all"),
+        Button(Both("Merge", "合并"), "merge"),
+        Button(Both("Skip", "跳过"), "skip"),
+    ),
     SuspendedBy.FAILURE: (),
 }
 
@@ -33,7 +38,7 @@ def of_card(shown: Sequence[Gate], workspace: str) -> tuple[Button, ...]:
         return _one(waiting[0], workspace)
     approvals = [gate for gate in waiting if gate.asked.kind is not GateKind.QUESTION]
     each = [button for gate in approvals for button in _yes_and_no(gate)]
-    return (*each, Button("✅ Allow all", "yes all")) if len(approvals) > 1 else tuple(each)
+    return (*each, Button(Both("✅ Allow all", "✅ 全部允许"), "yes all")) if len(approvals) > 1 else tuple(each)
 
 
 def _one(gate: Gate, workspace: str) -> tuple[Button, ...]:
@@ -57,5 +62,7 @@ def _yes_and_no(gate: Gate) -> tuple[Button, Button]:
 
 
 def _short(text: str) -> str:
+    if isinstance(text, Both):
+        return Both(_short(str(text)), _short(text.zh))
     shown = exactly(text, lines=False)
     return shown if len(shown) <= LABEL else f"{shown[: LABEL - 1]}…"

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from clew.asking import Answer, Asked, Decision, Gate, GateKind, Question, RuleKind, Scope
 from clew.engine import offers, rules
+from clew.engine.words import Both
 from clew.errors import BadInput
 
 RULE_LASTS = 2 * 3600 * 1000  # milliseconds of a rule that is made with one word
@@ -70,14 +71,23 @@ def reply(asked: Asked, said: tuple[tuple[str, ...], ...]) -> Answer:
 def _approvals(asked: Asked, workspace: str) -> tuple[Choice, ...]:
     yes, no = Answer(Decision.ACCEPT), Answer(Decision.DECLINE)
     exact = NewRule(RuleKind.EXACT, rules.exact_pattern(asked), Scope.THREAD)
-    found = [Choice(Word.ACCEPT, "allow", yes), Choice(Word.THREAD, "allow it in this thread from now on", yes, exact)]
+    found = [Choice(Word.ACCEPT, _ALLOW, yes), Choice(Word.THREAD, _IN_THREAD, yes, exact)]
     pattern = offers.suggest(asked, workspace)
     if pattern is not None:
         rule = NewRule(rules.KINDS[asked.kind], pattern, Scope.WORKSPACE, RULE_LASTS)
-        found.append(Choice(Word.RULE, f"allow `{pattern}` here for 2 h", yes, rule))
-    found.append(Choice(Word.DECLINE, "decline", no))
-    found.append(Choice(Word.CANCEL, "decline and stop the turn", Answer(Decision.CANCEL)))
+        found.append(Choice(Word.RULE, _by_rule(pattern), yes, rule))
+    found.append(Choice(Word.DECLINE, _DECLINE, no))
+    found.append(Choice(Word.CANCEL, _AND_STOP, Answer(Decision.CANCEL)))
     return tuple(found)
+
+
+_ALLOW, _DECLINE = Both("allow", "允许"), Both("decline", "拒绝")
+_IN_THREAD = Both("allow it in this thread from now on", "在本会话中一直允许")
+_AND_STOP = Both("decline and stop the turn", "拒绝并停止本轮")
+
+
+def _by_rule(pattern: str) -> Both:
+    return Both(f"allow `{pattern}` here for 2 h", f"两小时内在这里允许 `{pattern}`")
 
 
 def _options(asked: Asked) -> tuple[Choice, ...]:

@@ -9,22 +9,22 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from clew.engine import away, life, wheel
+from clew.engine import away, life, wheel, words
 from clew.engine.cards import one_line
 from clew.engine.core import Core
+from clew.engine.language import CHINESE, language
 from clew.engine.people import role_of
 from clew.engine.replies import is_code
 from clew.engine.tell import Tell
 from clew.engine.wishes import Wish, there, wish_for
 from clew.errors import BadInput, ClewError, NotFound, Refused
-from clew.model import Conversation, Fate, Inbound, Role, Thread
+from clew.model import Conversation, Fate, Inbound, Role, SuspendedBy, Thread
 from clew.store import Tx, bindings, deliveries, gates, places, threads, turns
 from clew.store.inbox import Arrival
 from clew.store.threads import Damaged, Filter
 
 LISTED = 10  # threads
 _COMMAND = re.compile(r"\s*[/!](\w+)(?:\s+(.*))?\s*", re.DOTALL)
-_CHINESE = re.compile("[\u4e00-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def obey(tx: Tx, core: Core, inbound: Inbound) -> Arrival | Inbound | None:
     if found is None or surface is None or not surface.can.chat or inbound.text.lstrip()[0] not in surface.can.prefix:
         return None
     word, rest = found[1].lower(), (found[2] or "").strip()
-    tell = Tell(bool(_CHINESE.search(inbound.text)))
+    tell = Tell(language(tx, core, inbound.conversation) == CHINESE)
     if word not in COMMANDS:
         return _unknown(word, rest, tell)
     name = bindings.bound(tx, inbound.conversation)
@@ -71,7 +71,7 @@ def obey(tx: Tx, core: Core, inbound: Inbound) -> Arrival | Inbound | None:
     try:
         done = COMMANDS[word](Order(tx, core, inbound, rest, thread, tell))
     except ClewError as error:
-        return Arrival(Fate.REFUSED, name, None, error.message)
+        return Arrival(Fate.REFUSED, name, None, error.words)
     return done if isinstance(done, Inbound) else Arrival(Fate.COMMAND, name, None, done)
 
 
@@ -103,7 +103,11 @@ def _line(order: Order, seen: threads.Seen) -> str:
     if isinstance(row, Damaged):
         return f"{row.id} ({row.reason})"
     here = " ←" if order.thread is not None and row.id == order.thread.id else ""
-    return f"{row.title} ({'running' if seen.live_turn else row.status}, {row.id[-6:]}){here}"
+    return f"{row.title} ({_standing(order, row, seen.live_turn)}, {row.id[-6:]}){here}"
+
+
+def _standing(order: Order, thread: Thread, running: object) -> str:
+    return order.tell("running" if running else thread.status)
 
 
 def _resume(order: Order) -> str:
@@ -155,12 +159,19 @@ def _status(order: Order) -> str:
     open_now = ", ".join(gate.code for gate in gates.open_in(order.tx, thread.id))
     lines = [
         f"{thread.title} ({thread.id})",
-        f"{'running' if running else thread.status}, {thread.runtime}, {thread.workspace}",
+        f"{_standing(order, thread, running)}, {thread.runtime}, {thread.workspace}",
         *([order.tell("queued", count=queued)] if queued else []),
         *([order.tell("waits", codes=open_now)] if open_now else []),
-        *([thread.suspend_message] if thread.suspend_message and not running else []),
+        *([_asked(order, thread, queued)] if thread.suspend_message and not running else []),
     ]
     return "\n".join(lines)
+
+
+def _asked(order: Order, thread: Thread, queued: int) -> str:
+    """What it waits for; written down in English."""
+    by_backlog = thread.suspended_by is SuspendedBy.BACKLOG
+    question = words.backlog(queued) if by_backlog else words.stored(thread.suspend_message or "")
+    return words.zh(question) if order.tell.is_chinese else question
 
 
 def _where(order: Order) -> str:

@@ -62,7 +62,7 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     thread = _close(tx, core, turn, end, settle)
     if thread is None:
         return False
-    body = "\n\n".join([words.final(end.state, end.text, end.problem), *end.made.untold])
+    body = words.joined("\n\n", words.final(end.state, end.text, end.problem), *end.made.untold)
     where, note = owed_to(tx, core, thread, turn), words.note(turn.origin is Origin.CONTINUATION, declined)
     owe_final(tx, core, turn, where, body, _with_footer(core, turn, end, where, note))
     owe_files(tx, core, turn, where, end.made.files)
@@ -104,7 +104,7 @@ def _with_footer(core: Core, turn: Turn, end: End, where: Conversation | None, n
         return note
     elapsed = max(0, core.clock.now() - (turn.started_at or turn.queued_at)) / 1000
     footer = words.footer(elapsed, end.usage.total_tokens if end.usage else 0, turn.thread)
-    return f"{note} {footer}".strip()
+    return words.joined(" ", note, footer)
 
 
 def queue_continuation(

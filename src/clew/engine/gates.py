@@ -92,7 +92,7 @@ def unsent(tx: Tx, turn: str) -> list[Gate]:
 def answer_of(core: Core, gate: Gate) -> Answer | None:
     """What to tell the runtime. None: it was secret, and died with the daemon that knew it."""
     if gate.state is GateState.EXPIRED or gate.answer is None:
-        return Answer(Decision.DECLINE, words.NO_ANSWER)
+        return Answer(Decision.DECLINE, str(words.NO_ANSWER))
     hidden = any(question.secret for question in gate.asked.questions)
     return core.given.get(gate.id) if hidden else gate.answer
 
@@ -123,7 +123,7 @@ def void(tx: Tx, core: Core, gate: Gate, why: str, *, carried: bool = False) -> 
     now = core.clock.now()
     if gates.void(tx, gate, why, now, carried=carried):
         core.given.pop(gate.id, None)
-        tx.log(gate.thread, gate.turn, "gate.void", now, gate=gate.id, code=gate.code, why=why)
+        tx.log(gate.thread, gate.turn, "gate.void", now, gate=gate.id, code=gate.code, why=str(why))
         _changed(tx, core, gate)
 
 

@@ -14,6 +14,7 @@ from clew.engine.buttons import ASKS
 from clew.engine.commands import obey
 from clew.engine.core import Core
 from clew.engine.ending import queue_turn
+from clew.engine.language import heed, spoken
 from clew.engine.life import Opening, open_thread
 from clew.engine.owing import owe_words
 from clew.engine.people import SPEAKERS, refused, role_of
@@ -82,6 +83,7 @@ class Admission:
             return stranger
         if not inbound.text.strip() and not inbound.attachments:
             return Arrival(Fate.REFUSED, None, None, words.EMPTY)
+        heed(tx, self.core, inbound)
         _go_on_under(tx, self.core, inbound)
         meaning = obey(tx, self.core, inbound)
         if isinstance(meaning, Arrival):
@@ -90,7 +92,7 @@ class Admission:
         name = inbound.thread or quoted(tx, inbound) or bindings.bound(tx, inbound.conversation)
         thread = threads.get(tx, name) if name else None
         if name and thread is None:
-            return Arrival(Fate.REFUSED, None, None, f"There is no thread {name}; `clew threads` lists them.")
+            return Arrival(Fate.REFUSED, None, None, words.no_thread(name))
         meant = at_gates(tx, self.core, thread, inbound)  # an answer never waits behind the turn that waits for it
         if isinstance(meant, Arrival):
             return meant
@@ -109,7 +111,7 @@ class Admission:
         waiting = [gate.code for gate in gates.open_in(tx, thread.id) if gate.asked.blocking]
         if not waiting or arrival.fate is Fate.REFUSED:
             return arrival
-        return replace(arrival, words=f"{arrival.words} {words.still_open(waiting)}".strip())
+        return replace(arrival, words=words.joined(" ", arrival.words, words.still_open(waiting)))
 
     def _for_thread(self, tx: Tx, inbound: Inbound, thread: Thread) -> Arrival:
         message = said(inbound)
@@ -202,6 +204,7 @@ def repeated(tx: Tx, inbound: Inbound) -> Accepted | None:
 
 
 def write_fate(tx: Tx, core: Core, inbound: Inbound, arrival: Arrival) -> Accepted:
+    arrival = replace(arrival, words=spoken(tx, core, inbound.conversation, arrival.words))
     inbox.record(tx, inbound, arrival, core.clock.now())
     owe_words(tx, core, inbound, arrival)
     if arrival.thread is not None:

@@ -15,9 +15,10 @@ from clew.errors import RuntimeHeld, RuntimeTrouble
 from clew.model import Thread, ThreadStatus
 from clew.runtimes.base import Continuity, HealthState, Runtime, Seat, Session
 from clew.runtimes.lender import Lender, PastTurn
-from clew.store import Entry, Tx, adoptions, bindings, threads, turns
+from clew.store import Tx, adoptions, bindings, threads, turns
 from clew.store.adoptions import Adoption
 
+LEAVING = 10.0  # seconds that a turn may take to leave its session once it has ended
 _log = logging.getLogger(__name__)
 
 
@@ -26,7 +27,7 @@ class Lending:
         self._core = core
         self._sessions = sessions
         self._threads: set[str] = set()
-        self._tried: set[str] = set()  # made ready, or not to be made ready; its turn may be claimed
+        self._tried: set[str] = set()  # made ready, as far as that can be: its turn may be claimed
         self._locks: dict[str, asyncio.Lock] = {}
         self._used: asyncio.Queue[str] = asyncio.Queue()
         self._uses: dict[str, int] = {}
@@ -41,11 +42,9 @@ class Lending:
     def has(self, thread: str) -> bool:
         return thread in self._threads
 
-    def committed(self, entries: Sequence[Entry]) -> None:
-        """The store's listener."""
-        for entry in entries:
-            if entry.kind == "turn.ended" and self.has(entry.thread):
-                self._used.put_nowait(entry.thread)
+    def free(self, thread: str) -> None:
+        if self.has(thread):
+            self._used.put_nowait(thread)
 
     async def run(self) -> None:
         """Let each session go some time after it was last used."""
@@ -57,7 +56,8 @@ class Lending:
 
     async def _let_go_later(self, thread: str, use: int) -> None:
         await self._core.clock.sleep(self._core.config.threads.release_after)
-        if self._uses[thread] == use:
+        waiting = await self._core.store.read(lambda tx: _waiting(tx, thread))
+        if self._uses[thread] == use and waiting is None:
             await self.let_go(thread)
 
     async def let_go(self, thread: str) -> bool:
@@ -70,15 +70,21 @@ class Lending:
             await self._core.write_down(lambda tx: tx.log(thread, None, "thread.released", now))
         return True
 
+    async def let_go_soon(self, thread: str) -> bool:
+        """The same, for a turn that has ended and may not have left it yet."""
+        try:
+            async with asyncio.timeout(LEAVING):
+                await self._sessions.is_free(thread)
+        except TimeoutError:
+            return False
+        return await self.let_go(thread)
+
     # Before a turn: what was done outside stands in history before what is asked now
 
     def unready(self, thread: str) -> bool:
-        if not self.has(thread) or self._sessions.is_open(thread):
-            return False
-        if thread in self._tried:
-            self._tried.discard(thread)
-            return False
-        return True
+        was_tried = thread in self._tried
+        self._tried.discard(thread)
+        return self.has(thread) and not was_tried and not self._sessions.is_open(thread)
 
     async def prepare(self, thread: str) -> None:
         """Open its session, if a turn waits for it. What is wrong with it is told by that turn."""
@@ -92,7 +98,6 @@ class Lending:
             _log.info("the session of thread %s cannot be opened: %s", thread, trouble.message)
             return
         await self._sessions.release(thread)
-        self._used.put_nowait(thread)
 
     async def enter(self, thread: Thread, seat: Seat, runtime: Runtime) -> Session:
         assert seat.continuity is not None, thread.id

@@ -99,7 +99,7 @@ def ask_stop(tx: Tx, core: Core, thread: Thread, by: str) -> Turn:
         drop(tx, core, waiting[0])
         return waiting[0]
     if running is None:
-        raise Refused(f"Nothing runs in thread {thread.id}; `clew show {thread.id}` tells how it stands.")
+        raise Refused(words.nothing_runs(thread.id))
     stop_turn(tx, core, thread.id, running.id, by)
     return running
 
@@ -109,11 +109,11 @@ def finish(tx: Tx, core: Core, thread: Thread) -> None:
     if thread.status is ThreadStatus.COMPLETED:
         return
     if turns.live(tx, thread.id):
-        raise Refused(f"Thread {thread.id} still works; `clew stop {thread.id}` first, or wait.")
+        raise Refused(words.still_works(thread.id))
     if waiting := turns.count_queued(tx, thread.id):
-        raise Refused(f"Thread {thread.id} has {waiting} queued; let them run, or `clew cancel {thread.id}`.")
+        raise Refused(words.has_queued(thread.id, waiting))
     if thread.status is ThreadStatus.CANCELLED:
-        raise Refused(f"Thread {thread.id} is cancelled.")
+        raise Refused(words.is_cancelled(thread.id))
     _finish(tx, core, thread, ThreadStatus.COMPLETED)
 
 
@@ -211,7 +211,7 @@ def real_folder(path: str) -> str:
     except (OSError, RuntimeError, ValueError):
         is_there = False
     if not is_there:
-        raise BadInput(f"The workspace {path} is not a folder; give the full path of one that exists.")
+        raise BadInput(words.no_folder(path))
     return str(folder)
 
 

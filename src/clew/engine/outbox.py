@@ -14,6 +14,7 @@ from pathlib import Path
 from clew import crash
 from clew.engine import words
 from clew.engine.core import Core
+from clew.engine.language import spoken
 from clew.engine.showing import placeholder
 from clew.engine.spread import Spread
 from clew.kept import forget
@@ -180,9 +181,14 @@ class Outbox:
         if surface.can.read_back:
             return await surface.find(outgoing) or await _bring(outgoing, surface)
         placeholder = await self._placeholder(delivery)
-        if placeholder is not None and surface.can.edit and await _became(placeholder, outgoing, surface):
+        recovered = await self._noted(outgoing, words.RECOVERED)
+        if placeholder is not None and surface.can.edit and await _became(placeholder, recovered, surface):
             return placeholder
-        return await _bring(_noted(outgoing, words.POSSIBLE_REPEAT), surface)
+        return await _bring(await self._noted(outgoing, words.POSSIBLE_REPEAT), surface)
+
+    async def _noted(self, outgoing: Outgoing, note: str) -> Outgoing:
+        said = await self._core.store.read(lambda tx: spoken(tx, self._core, outgoing.conversation, note))
+        return replace(outgoing, note=f"{outgoing.note} {said}".strip())
 
     async def _placeholder(self, delivery: Delivery) -> Receipt | None:
         if delivery.id != f"{delivery.turn}:{DeliveryKind.FINAL}":
@@ -246,10 +252,10 @@ class Outbox:
         await self._core.write_down(body)
 
 
-async def _became(placeholder: Receipt, outgoing: Outgoing, surface: Surface) -> bool:
+async def _became(placeholder: Receipt, recovered: Outgoing, surface: Surface) -> bool:
     """The placeholder is made the answer. False: it is not there any more, since people can delete what they see."""
     try:
-        await surface.edit(placeholder, _noted(outgoing, words.RECOVERED))
+        await surface.edit(placeholder, recovered)
     except Never:
         return False
     crash.point("outbox.edited-not-recorded")
@@ -288,8 +294,3 @@ def _receipt_of(row: Delivery | None) -> Receipt | None:
     if row is None or row.message_id is None or row.conversation is None:
         return None
     return Receipt(row.conversation, row.message_id)
-
-
-def _noted(outgoing: Outgoing, note: str) -> Outgoing:
-    both = f"{outgoing.note} {note}".strip()
-    return replace(outgoing, note=both)

@@ -4,16 +4,19 @@ too. It never sends."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 
 from clew.engine import words
 from clew.engine.core import Core
+from clew.engine.language import spoken
 from clew.engine.split import size, split
 from clew.model import Attachment, Button, Conversation, Delivery, DeliveryKind, DeliveryState, Inbound, Thread, Turn
 from clew.seen import shortened
 from clew.store import Tx, deliveries, places, turns
 from clew.store.inbox import Arrival
 
+_MARKS = [text for mark in (words.POSSIBLE_REPEAT, words.RECOVERED) for text in (mark, mark.zh)]
 SEAMS = 16  # characters in which a surface sets text and small print apart
 
 
@@ -42,6 +45,7 @@ def owe(
     file: Attachment | None = None,
 ) -> None:
     """A message for a conversation, under an id that is chosen: owing twice is owing once."""
+    body, note = spoken(tx, core, where, body), spoken(tx, core, where, note)
     body = body if kind is DeliveryKind.FINAL else fitting(core, where, body)
     now = core.clock.now()
     state, error = _prospect(core, where)
@@ -58,7 +62,7 @@ def owe(
         error=error,
         note=note,
         edits=edits,
-        buttons=pressable(core, where, buttons),
+        buttons=pressable(tx, core, where, buttons),
         file=file,
     )
     if deliveries.owe(tx, delivery) and state is DeliveryState.PENDING and where is not None:
@@ -67,6 +71,7 @@ def owe(
 
 def owe_final(tx: Tx, core: Core, turn: Turn, where: Conversation | None, body: str, note: str) -> None:
     """The answer; where it is too long for one message of its surface, in parts, each with an identity of its own."""
+    body, note = spoken(tx, core, where, body), spoken(tx, core, where, note)
     parts = _parts(core, where, body, note)
     for number, text in enumerate(parts, 1):
         id = f"{turn.id}:{DeliveryKind.FINAL}" + (f":{number}" if number > 1 else "")
@@ -84,7 +89,7 @@ def _parts(core: Core, where: Conversation | None, body: str, note: str) -> list
     surface = core.surfaces.get(where.surface) if where else None
     if surface is None or surface.can.max_length is None:
         return [body]
-    marks = size(max(words.POSSIBLE_REPEAT, words.RECOVERED, key=len), surface.can.units)
+    marks = max(size(mark, surface.can.units) for mark in _MARKS)
     room = surface.can.max_length - size(note, surface.can.units) - marks - SEAMS
     return [part.shown for part in split(body, room, surface.can.units)]
 
@@ -138,7 +143,8 @@ def _owe_notice(
 ) -> None:
     now = core.clock.now()
     at, pending = deliveries.behind(tx, thread, where, now), DeliveryState.PENDING
-    notice = Delivery(id, kind, thread, turn, where, fitting(core, where, words), pending, at, due_at=now)
+    text = fitting(core, where, spoken(tx, core, where, words))
+    notice = Delivery(id, kind, thread, turn, where, text, pending, at, due_at=now)
     if deliveries.owe(tx, notice):
         tx.log(thread, turn, "delivery.owed", now, surface=where.surface)
 
@@ -158,10 +164,11 @@ def unused(tx: Tx, name: str) -> str:
     return f"{name}:{before + 1}" if before else name
 
 
-def pressable(core: Core, where: Conversation | None, buttons: Sequence[Button]) -> tuple[Button, ...]:
+def pressable(tx: Tx, core: Core, where: Conversation | None, buttons: Sequence[Button]) -> tuple[Button, ...]:
     """Those that the surface can show; the text says how to answer without any."""
     surface = core.surfaces.get(where.surface) if where else None
-    return tuple(buttons[: surface.can.buttons]) if surface is not None else ()
+    shown = buttons[: surface.can.buttons] if surface is not None else ()
+    return tuple(replace(button, label=spoken(tx, core, where, button.label)) for button in shown)
 
 
 def owe_nothing(tx: Tx, core: Core, turn: Turn) -> None:

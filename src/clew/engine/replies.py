@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from clew.asking import Answer, Decision, Gate, GateKind, Question
+from clew.engine import words
 from clew.engine.choices import Choice, Word, choices, reply
 from clew.errors import BadInput
 
@@ -66,10 +67,9 @@ def meant(said: Typed, gate: Gate, workspace: str) -> Choice | None:
     choice = _at_question(said, gate) if gate.asked.kind is GateKind.QUESTION else _at_approval(said, gate, workspace)
     if choice is None and said.code is not None:
         offered = choices(gate, workspace)
-        known = (
-            "; ".join(f"{number} {each.label}" for number, each in enumerate(offered, 1)) or "an answer in your words"
-        )
-        raise BadInput(f"`{said.rest}` is no answer to {gate.code}. There are: {known}.")
+        named = [words.joined(" ", str(number), each.label) for number, each in enumerate(offered, 1)]
+        known = words.joined("; ", *named) or words.Both("an answer in your words", "用你自己的话回答")
+        raise BadInput(words.no_answer_to(gate.code, said.rest, known))
     return choice
 
 
@@ -131,9 +131,9 @@ def _pieces(question: Question, text: str) -> tuple[str, ...]:
 
 def _yes_or_no(question: Question, text: str) -> str:
     """`y` at a question whose options are yes and no."""
-    for words in (YES, NO):
-        if text.lower() in words:
-            return next((option for option in question.options if option.lower() in words), text)
+    for meant in (YES, NO):
+        if text.lower() in meant:
+            return next((option for option in question.options if option.lower() in meant), text)
     return text
 
 

@@ -24,6 +24,9 @@ class Lent(Protocol):
 
     def has(self, thread: str) -> bool: ...
 
+    def free(self, thread: str) -> None:
+        """No turn is on it any more."""
+
     async def enter(self, thread: Thread, seat: Seat, runtime: Runtime) -> Session:
         """Raises RuntimeTrouble."""
 
@@ -35,6 +38,7 @@ class Sessions:
         self._stored: dict[str, Continuity | None] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._busy: set[str] = set()
+        self._freed = asyncio.Event()  # replaced whenever a turn is over
         self._came: dict[str, str] = {}  # how the runtime came to a thread that it works on
         self.lent: Lent | None = None
 
@@ -64,8 +68,17 @@ class Sessions:
     async def release(self, thread: str) -> None:
         """Its turn is over; the session stays for the next one, unless there are too many."""
         self._busy.discard(thread)
+        freed, self._freed = self._freed, asyncio.Event()
+        freed.set()
+        if self.lent is not None:
+            self.lent.free(thread)
         while len(self._open) > KEPT and (oldest := self._oldest_idle()) is not None:
             await self.let_go(oldest)
+
+    async def is_free(self, thread: str) -> None:
+        """Wait until no turn is on it."""
+        while thread in self._busy:
+            await self._freed.wait()
 
     async def let_go(self, thread: str) -> bool:
         """Close its session, so that other programs can use it. False: a turn is on it."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from clew.engine import words
 from clew.engine.core import Core
+from clew.engine.language import spoken
 from clew.engine.owing import owe, unused, used
 from clew.engine.progress import GATE, NOTICE, Progress
 from clew.events import ActivityKind, Phase
@@ -24,16 +25,15 @@ WIDTH = 80  # characters of each
 _UNSHOWN = frozenset({TEXT, NOTICE, GATE, ActivityKind.THOUGHT, ActivityKind.PLAN})
 
 
-def working(progress: Progress, seconds: float) -> str:
+def working(progress: Progress, seconds: float) -> words.Both:
     """`Working on it … 12 s`, and the newest steps."""
-    head = f"{words.WORKING} {words.seconds(seconds)}" if seconds >= 1 else words.WORKING
-    return "\n".join([head, *_steps(progress)[-LINES:]])
+    head = words.joined(" ", words.WORKING, words.seconds(seconds) if seconds >= 1 else "")
+    return words.joined("\n", head, *_steps(progress)[-LINES:])
 
 
-def over(state: TurnState, steps: int, seconds: float) -> str:
+def over(state: TurnState, steps: int, seconds: float) -> words.Both:
     mark = {TurnState.COMPLETED: "✓", TurnState.FAILED: "⚠"}.get(state, "⏹")
-    count = "" if not steps else f", {steps} step{'s' if steps > 1 else ''}"
-    return f"{mark} {words.seconds(seconds)}{count}"
+    return words.joined(" ", mark, words.joined(", ", words.seconds(seconds), words.steps(steps) if steps else ""))
 
 
 def _steps(progress: Progress) -> list[str]:
@@ -72,10 +72,11 @@ async def show(
         await changed.wait()
         changed.clear()
         await core.clock.sleep(pause)
-        receipt, text = await _placeholder(core, turn), working(progress(), core.clock.monotonic() - began)
+        receipt = await _placeholder(core, turn)
         surface = _edits(core, receipt.conversation) if receipt else None
         if receipt is None or surface is None:
             continue
+        text = await _spoken(core, receipt.conversation, working(progress(), core.clock.monotonic() - began))
         live, pause = _newest(written()) if surface.can.stream else "", surface.can.edit_every
         if (receipt, text, live) == last:
             continue
@@ -89,6 +90,10 @@ async def show(
         except NotSent as failure:
             pause = max(failure.retry_after or 0.0, 2 * surface.can.edit_every)
             changed.set()
+
+
+async def _spoken(core: Core, where: Conversation, text: str) -> str:
+    return await core.store.read(lambda tx: spoken(tx, core, where, text))
 
 
 async def _placeholder(core: Core, turn: Turn) -> Receipt | None:

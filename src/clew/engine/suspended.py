@@ -55,7 +55,7 @@ def _word(message: Said) -> str | None:
 
 def _answer_cut(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
     word = _word(message)
-    _reopen(tx, core, thread, words.STOPPED_BY if word in words.STOP else words.CONTINUED_BY, message)
+    _reopen(tx, core, thread, (words.stopped_by if word in words.STOP else words.continued_by)(message.author))
     cut = turns.get(tx, thread.last_turn) if thread.last_turn else None
     if word in words.STOP:
         return _stopped(tx, core, thread, cut, where)
@@ -72,7 +72,7 @@ def _stopped(tx: Tx, core: Core, thread: Thread, cut: Turn | None, where: Conver
     target = owed_to(tx, core, thread, cut) if cut else None
     if cut is not None and target != where:
         owe(tx, core, cut, DeliveryKind.FINAL, target, words.final(TurnState.INTERRUPTED, "", None))
-    return Arrival(Fate.ANSWER, thread.id, None, "Stopped. Say something new whenever you like.")
+    return Arrival(Fate.ANSWER, thread.id, None, words.STOPPED)
 
 
 def _go_on(core: Core, cut: Turn, supplement: Said | None) -> tuple[Said, ...]:
@@ -85,8 +85,8 @@ def _answer_backlog(tx: Tx, core: Core, thread: Thread, message: Said, where: Co
     word = _word(message)
     waiting = turns.queued(tx, thread.id)
     if word in words.RUN_ALL:
-        _reopen(tx, core, thread, words.RUN_BY, message)
-        return Arrival(Fate.ANSWER, thread.id, waiting[0].id if waiting else None, "Running them in order.")
+        _reopen(tx, core, thread, words.run_by(message.author))
+        return Arrival(Fate.ANSWER, thread.id, waiting[0].id if waiting else None, words.RUNNING_ALL)
     if word in words.MERGE:
         return _merge(tx, core, thread, waiting, message)
     if word in words.SKIP:
@@ -99,25 +99,25 @@ def _answer_backlog(tx: Tx, core: Core, thread: Thread, message: Said, where: Co
 
 def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Said) -> Arrival:
     """All of it as one request, in the place of the first. What is history already stays as it is."""
-    _reopen(tx, core, thread, words.MERGED_BY, message)
+    _reopen(tx, core, thread, words.merged_by(message.author))
     fresh = [turn for turn in waiting if turn.request_node is None]
     merged = tuple(said for turn in fresh for said in turn.request)
     if not fresh or not turns.set_request(tx, fresh[0].id, merged):
-        return Arrival(Fate.ANSWER, thread.id, None, "There is nothing to merge; what waits runs as it is.")
+        return Arrival(Fate.ANSWER, thread.id, None, words.NOTHING_TO_MERGE)
     for turn in fresh[1:]:
         turns.set_request(tx, turn.id, ())  # what was said is said once
         drop(tx, core, turn)
-    return Arrival(Fate.ANSWER, thread.id, fresh[0].id, f"Merged {len(fresh)} into one.")
+    return Arrival(Fate.ANSWER, thread.id, fresh[0].id, words.merged(len(fresh)))
 
 
 def _skip(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Said) -> Arrival:
     for turn in waiting:
         drop(tx, core, turn)
-    _reopen(tx, core, thread, words.SKIPPED_BY, message)
-    return Arrival(Fate.ANSWER, thread.id, None, f"Skipped {len(waiting)}.")
+    _reopen(tx, core, thread, words.skipped_by(message.author))
+    return Arrival(Fate.ANSWER, thread.id, None, words.skipped(len(waiting)))
 
 
-def _reopen(tx: Tx, core: Core, thread: Thread, outcome: str, by: Said) -> None:
+def _reopen(tx: Tx, core: Core, thread: Thread, outcome: str) -> None:
     if threads.reopen(tx, thread.id, ThreadStatus.SUSPENDED):
         log_status(tx, core, thread.id, ThreadStatus.IDLE)
-        asks.settled(tx, core, thread.id, outcome.format(who=by.author))
+        asks.settled(tx, core, thread.id, outcome)

@@ -1,4 +1,4 @@
-"""What clew says to a command, in the language of the command."""
+"""What clew says to a command, in the language of its conversation."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ class Tell:
 
 
 SENTENCES: Mapping[str, tuple[str, str]] = {
+    "running": ("running", "运行中"),
+    "idle": ("idle", "空闲"),
+    "suspended": ("suspended", "等待中"),
+    "completed": ("completed", "已完成"),
+    "cancelled": ("cancelled", "已取消"),
     "new": ("The next message here begins a new thread.", "这里的下一条消息将开启新会话。"),
     "no_thread": (
         "No thread is bound here; say something to begin one, or /threads and /resume.",

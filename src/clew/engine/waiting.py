@@ -153,7 +153,7 @@ def _view(tx: Tx, gate: Gate) -> GateView:
         kind=asked.kind,
         title=asked.title,
         detail=asked.detail,
-        options=tuple(choice.label for choice in offered),
+        options=tuple(str(choice.label) for choice in offered),
         state=gate.state,
         asked_at=gate.asked_at,
         answered_by=gate.answered_by,

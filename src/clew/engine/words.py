@@ -1,4 +1,5 @@
-"""What clew itself says to people, in one place, so that every surface uses the same words."""
+"""What clew itself says to people, in English and 简体中文, in one place, so that every surface uses the same words. In
+which of the two is decided where something is owed (`language.py`)."""
 
 from __future__ import annotations
 
@@ -8,53 +9,139 @@ from datetime import datetime
 from clew.asking import Gate
 from clew.model import Problem, TurnState
 
+
+class Both(str):
+    """A sentence in English that knows its Chinese. To everything that does not ask, it is the English one."""
+
+    __slots__ = ("zh",)
+    zh: str
+
+    def __new__(cls, english: str, chinese: str) -> Both:
+        both = super().__new__(cls, english)
+        both.zh = chinese
+        return both
+
+
+def zh(text: str) -> str:
+    """In Chinese, where that is known."""
+    return text.zh if isinstance(text, Both) else text
+
+
+def stored(text: str) -> str:
+    """What clew said and wrote down in English, such as why a gate is void."""
+    return _KNOWN.get(text, text)
+
+
+def joined(between: str, *parts: str) -> Both:
+    """Parts that are empty are left out."""
+    kept = [part for part in parts if part]
+    return Both(between.join(kept), between.join(map(zh, kept)))
+
+
 CONTINUE = frozenset({"", "continue", "go on", "yes", "继续", "好"})
 STOP = frozenset({"stop", "no", "停止", "不用了"})
 RUN_ALL = frozenset({"run all", "run", "all", "全部运行", "全部"})
 MERGE = frozenset({"merge", "合并"})
 SKIP = frozenset({"skip", "跳过"})
 
-CONTINUED = "clew was interrupted while this ran; the work was continued."
-DECLINED = "Something was declined that clew cannot ask a person about."
-POSSIBLE_REPEAT = "This may be a repeat: clew was interrupted while it was sent."
-RECOVERED = "Recovered: clew was interrupted while it was sent."
+CONTINUED = Both(
+    "clew was interrupted while this ran; the work was continued.", "运行期间 clew 曾中断；工作已接着完成。"
+)
+DECLINED = Both(
+    "Something was declined that clew cannot ask a person about.", "有一项 clew 无法向人询问的请求已被拒绝。"
+)
+POSSIBLE_REPEAT = Both(
+    "This may be a repeat: clew was interrupted while it was sent.", "这条可能是重复的：发送时 clew 曾中断。"
+)
+RECOVERED = Both("Recovered: clew was interrupted while it was sent.", "已恢复：发送时 clew 曾中断。")
 MIB = 1 << 20
-WORKING = "Working on it …"
-STEERED = "Passed on to the running turn."
-STEER_QUEUED = "Your message came too late for the running turn; it is queued and runs next."
-MAY_HAVE_RUN = "It may already have run: an earlier yes was on its way when the work was cut off."
-CUT = "the work was cut off; it is asked again if it is still needed"
-CUT_SENT = "the work was cut off while the answer was on its way; it may have counted"
-WITHDRAWN = "the agent does not need it any more"
-TURN_OVER = "the turn is over"
-OVER_SENT = "the turn ended while the answer was on its way; it may have counted"
-THREAD_OVER = "the thread was cancelled"
-ASKED_AGAIN = "the agent has asked it again since"
-GONE = "the agent did not wait for it any more"
-DID_NOT_ARRIVE = "The last answer did not reach the agent."
-SECRET_LOST = "The secret answer was lost with a restart; give it again."
-THREAD_DONE = "the thread is done"
-CONTINUED_BY = "continued by {who}"
-STOPPED_BY = "stopped by {who}"
-RUN_BY = "run in their order, by {who}"
-MERGED_BY = "merged into one by {who}"
-SKIPPED_BY = "skipped by {who}"
-CONTINUE_OR_STOP = "Reply `continue` or `stop`."
-ALL_MERGE_OR_SKIP = "Reply `run all`, `merge` (into one) or `skip`."
-NO_ANSWER = "nobody answered in time"
+WORKING = Both("Working on it …", "处理中…")
+STEERED = Both("Passed on to the running turn.", "已转给正在运行的任务。")
+STEER_QUEUED = Both(
+    "Your message came too late for the running turn; it is queued and runs next.",
+    "你的消息没赶上正在运行的任务；已排队，接下来运行。",
+)
+MAY_HAVE_RUN = Both(
+    "It may already have run: an earlier yes was on its way when the work was cut off.",
+    "它可能已经运行过：工作中断时，先前的同意正在送达途中。",
+)
+CUT = Both("the work was cut off; it is asked again if it is still needed", "工作中断了；如仍需要会重新询问")
+CUT_SENT = Both(
+    "the work was cut off while the answer was on its way; it may have counted", "答复送达途中工作中断了；可能已生效"
+)
+WITHDRAWN = Both("the agent does not need it any more", "代理不再需要")
+TURN_OVER = Both("the turn is over", "本轮已结束")
+OVER_SENT = Both(
+    "the turn ended while the answer was on its way; it may have counted", "答复送达途中本轮已结束；可能已生效"
+)
+THREAD_OVER = Both("the thread was cancelled", "会话已取消")
+ASKED_AGAIN = Both("the agent has asked it again since", "代理之后又重新询问了")
+GONE = Both("the agent did not wait for it any more", "代理没有再等")
+DID_NOT_ARRIVE = Both("The last answer did not reach the agent.", "上次的答复没有送到代理。")
+SECRET_LOST = Both(
+    "The secret answer was lost with a restart; give it again.", "保密的答复在重启时丢失了；请重新提供。"
+)
+THREAD_DONE = Both("the thread is done", "会话已完成")
+NO_ANSWER = Both("nobody answered in time", "没有人及时答复")
 NOT_RUN = "not run"
-EMPTY = "There was nothing in that message; say something."
+EMPTY = Both("There was nothing in that message; say something.", "这条消息是空的；请说点什么。")
 
 
 FILE_GONE = "it is not there. 文件不存在。"
 FILE_EMPTY = "it is empty. 文件是空的。"
 FILE_OUTSIDE = "it is not in this thread's folder. 不在本会话的目录里。"
 FILE_KIND = "clew sends pictures, documents and archives only, and nothing hidden. 只发送图片、文档和压缩包。"
-SETTLED = "That was settled already."
-BROKEN = "clew itself failed on this message; `clew logs` has the details. Nothing was done with it."
+SETTLED = Both("That was settled already.", "这件事已经处理过了。")
+BROKEN = Both(
+    "clew itself failed on this message; `clew logs` has the details. Nothing was done with it.",
+    "clew 处理这条消息时出错；详情见 `clew logs`。没有对它做任何事。",
+)
 STRANGER = "I do not know you. 我不认识你。"
 WELCOME = "You are in. Say what there is to do; /help tells what else. 你可以开始了：直接说要做什么；/帮助 查看命令。"
 WATCHER = "You may look on here, and not send. 你只能旁观，不能发送消息。"
+
+CONTINUE_OR_STOP = Both("Reply `continue` or `stop`.", "回复「继续」或「停止」。")
+ALL_MERGE_OR_SKIP = Both(
+    "Reply `run all`, `merge` (into one) or `skip`.", "回复「全部运行」、「合并」（成一条）或「跳过」。"
+)
+STOPPED = Both("Stopped. Say something new whenever you like.", "已停止。随时可以说新的事。")
+RUNNING_ALL = Both("Running them in order.", "按顺序运行。")
+NOTHING_TO_MERGE = Both("There is nothing to merge; what waits runs as it is.", "没有可合并的；等待的内容照原样运行。")
+NOBODY_WAITS = Both(
+    "Nothing here waits for a yes; `clew gates` lists what is open.", "这里没有等待同意的事项；/待办 列出未答复的。"
+)
+
+
+def continued_by(who: str) -> Both:
+    return Both(f"continued by {who}", f"{who} 选择了继续")
+
+
+def stopped_by(who: str) -> Both:
+    return Both(f"stopped by {who}", f"{who} 选择了停止")
+
+
+def run_by(who: str) -> Both:
+    return Both(f"run in their order, by {who}", f"{who} 选择了全部运行")
+
+
+def merged_by(who: str) -> Both:
+    return Both(f"merged into one by {who}", f"{who} 选择了合并")
+
+
+def skipped_by(who: str) -> Both:
+    return Both(f"skipped by {who}", f"{who} 选择了跳过")
+
+
+def merged(count: int) -> Both:
+    return Both(f"Merged {count} into one.", f"已将 {count} 条合并成一条。")
+
+
+def skipped(count: int) -> Both:
+    return Both(f"Skipped {count}.", f"已跳过 {count} 条。")
+
+
+def no_thread(name: str) -> Both:
+    return Both(f"There is no thread {name}; `clew threads` lists them.", f"没有会话 {name}；/会话 列出全部。")
 
 
 def pairing(code: str) -> str:
@@ -64,60 +151,81 @@ def pairing(code: str) -> str:
     )
 
 
-def place(surface: str, desk: str) -> str:
-    return "the desk" if surface == desk else surface
+def place(surface: str, desk: str) -> Both:
+    return Both("the desk", "电脑上") if surface == desk else Both(surface, surface)
 
 
-def moved(surface: str, desk: str) -> str:
+def moved(surface: str, desk: str) -> Both:
     """What stands in the old place of something that goes on in another."""
-    return f"→ moved to {place(surface, desk)}"
+    there = place(surface, desk)
+    return Both(f"→ moved to {there}", f"→ 已移到 {there.zh}")
 
 
-def taken_up(by: str, surface: str, desk: str) -> str:
+def taken_up(by: str, surface: str, desk: str) -> Both:
     """For the place that drove before."""
     there = "at the desk" if surface == desk else f"in {surface}"
-    who = "This goes on" if by in ("", "you") else f"{by} goes on with this"
-    return f"{who} {there}. Say something here to take it back."
+    is_named = by not in ("", "you")
+    who, chinese = (f"{by} goes on with this", f"{by} 已") if is_named else ("This goes on", "已")
+    return Both(
+        f"{who} {there}. Say something here to take it back.",
+        f"{chinese}在 {place(surface, desk).zh} 继续。在这里说话即可接回。",
+    )
 
 
-def handed(title: str, running: bool, displaced: str | None, again: bool) -> str:
+def handed(title: str, running: bool, displaced: str | None, again: bool) -> Both:
     """The first words where a thread is handed to."""
-    lines = [
-        f"You can go on here: {title}",
-        *(["It is being worked on right now; the answer comes here."] if running else []),
-        *([f"This place was bound to {displaced}; /threads and /resume lead back to it."] if displaced else []),
-        *(["clew was interrupted on the way: an empty topic of the same name may stand beside this."] if again else []),
-    ]
-    return "\n".join(lines)
+    running_now = Both("It is being worked on right now; the answer comes here.", "任务正在运行；答复会发到这里。")
+    before = Both(
+        f"This place was bound to {displaced}; /threads and /resume lead back to it.",
+        f"这里原来是会话「{displaced}」；用 /会话 和 /继续 可以回去。",
+    )
+    twice = Both(
+        "clew was interrupted on the way: an empty topic of the same name may stand beside this.",
+        "clew 途中曾中断：旁边可能有一个同名的空话题。",
+    )
+    return joined(
+        "\n",
+        Both(f"You can go on here: {title}", f"可以在这里继续：{title}"),
+        running_now if running else "",
+        before if displaced else "",
+        twice if again else "",
+    )
 
 
-HANDED_BACK = "→ taken back: this thread is not here"
+HANDED_BACK = Both("→ taken back: this thread is not here", "→ 已收回：该会话不在这里")
 GREET = (
     "(From clew: this conversation was just moved to another place, where the person reads on, probably on a phone."
     " Say hello in one line, and sum up in a few lines what was done and what is open. Do nothing else.)"
 )
 
 
-def not_handed(surface: str, reason: str) -> str:
-    return f"It was not handed to {surface}: {reason} It stays here."
+def not_handed(surface: str, reason: str) -> Both:
+    return Both(
+        f"It was not handed to {surface}: {reason} It stays here.", f"未能移交到 {surface}：{reason} 会话仍在这里。"
+    )
 
 
-def note(continued: bool, declined: int) -> str:
+def note(continued: bool, declined: int) -> Both:
     """The small print of an answer; empty almost always."""
-    return " ".join(text for text, applies in ((CONTINUED, continued), (DECLINED, declined > 0)) if applies)
+    return joined(" ", CONTINUED if continued else "", DECLINED if declined else "")
 
 
-def footer(elapsed: float, tokens: int, thread: str) -> str:
+def footer(elapsed: float, tokens: int, thread: str) -> Both:
     """In a chat, below each answer: `12 s · 1,234 tokens · 7F3K2M`."""
-    used = f"{tokens:,} tokens" if tokens else ""
-    return " · ".join(part for part in (seconds(elapsed), used, thread[-6:]) if part)
+    return joined(" · ", seconds(elapsed), f"{tokens:,} tokens" if tokens else "", thread[-6:])
 
 
-def seconds(elapsed: float) -> str:
+def seconds(elapsed: float) -> Both:
     if elapsed < 60:
-        return f"{elapsed:.0f} s"
+        return Both(f"{elapsed:.0f} s", f"{elapsed:.0f} 秒")
     minutes, rest = divmod(int(elapsed), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+    if minutes < 60:
+        return Both(f"{minutes} min {rest} s", f"{minutes} 分 {rest} 秒")
+    return Both(f"{minutes // 60} h {minutes % 60} min", f"{minutes // 60} 小时 {minutes % 60} 分")
+
+
+def steps(count: int) -> Both:
+    return Both(f"{count} step{'s' if count > 1 else ''}", f"{count} 步")
 
 
 def file_stays(name: str, why: str) -> str:
@@ -138,33 +246,75 @@ def by_rule(why: str) -> str:
     return f"clew ({why})"
 
 
-def answered_before(gate: Gate) -> str:
+def answered_before(gate: Gate) -> Both:
     """For whoever comes later: who answered what, and when."""
     if gate.answer is None:
-        return f"{gate.code} is {gate.state}: {gate.why or NO_ANSWER}."
-    said = {"accept": "yes", "decline": "no", "cancel": "no, and to stop"}.get(gate.answer.decision, "its answer")
+        why = stored(gate.why) or NO_ANSWER
+        return Both(f"{gate.code} is {gate.state}: {why}.", f"{gate.code} 已失效：{zh(why)}。")
+    told = {"accept": ("yes", "同意"), "decline": ("no", "拒绝"), "cancel": ("no, and to stop", "拒绝并停止")}
+    said, chinese = told.get(gate.answer.decision, ("its answer", "已回答"))
     when = datetime.fromtimestamp((gate.answered_at or 0) / 1000).astimezone().strftime("%H:%M:%S")
-    return f"{gate.code} was answered by {gate.answered_by} at {when}: {said}. It is {gate.state} now."
+    return Both(
+        f"{gate.code} was answered by {gate.answered_by} at {when}: {said}. It is {gate.state} now.",
+        f"{gate.code} 已由 {gate.answered_by} 在 {when} 答复：{chinese}。",
+    )
 
 
-def on_its_way(gate: Gate) -> str:
-    return f"Your answer to {gate.code} is on its way to the agent."
+def on_its_way(gate: Gate) -> Both:
+    return Both(f"Your answer to {gate.code} is on its way to the agent.", f"你对 {gate.code} 的答复正在送往代理。")
 
 
-def all_on_their_way(count: int) -> str:
-    return f"Your yes to all {count} is on its way to the agent."
+def all_on_their_way(count: int) -> Both:
+    return Both(f"Your yes to all {count} is on its way to the agent.", f"已全部同意（{count} 项），正在送往代理。")
 
 
-def said_before(code: str, said: str) -> str:
-    return f"That was said before {code} was asked, so it is no answer to it. Reply `{code} {said}` if you mean it."
+def said_before(code: str, said: str) -> Both:
+    return Both(
+        f"That was said before {code} was asked, so it is no answer to it. Reply `{code} {said}` if you mean it.",
+        f"这句话是在询问 {code} 之前说的，所以不算答复。如果确实是这个意思，请回复 `{code} {said}`。",
+    )
 
 
-def secret(code: str) -> str:
-    return f"The answer to {code} is secret: give it with `clew answer {code}`, not here."
+def secret(code: str) -> Both:
+    return Both(
+        f"The answer to {code} is secret: give it with `clew answer {code}`, not here.",
+        f"{code} 的答复是保密的：请用 `clew answer {code}` 提供，不要写在这里。",
+    )
 
 
-def still_open(codes: Sequence[str]) -> str:
-    return f"A question still waits for you: {', '.join(codes)}. `clew gates` shows it."
+def which_one(replies: Sequence[str]) -> Both:
+    return Both(f"Which one? Reply {' or '.join(replies)}.", f"是哪一项？请回复 {' 或 '.join(replies)}。")
+
+
+def no_gate(code: str) -> Both:
+    return Both(
+        f"There is no gate {code}; `clew gates` lists what is open.", f"没有代码为 {code} 的事项；/待办 列出未答复的。"
+    )
+
+
+def elsewhere(code: str) -> Both:
+    return Both(f"{code} belongs to another thread; answer it there.", f"{code} 属于另一个会话；请到那里答复。")
+
+
+def may_not_answer(who: str) -> Both:
+    return Both(
+        f"{who} may not answer gates here; `gates.approvers` in config.toml names who may.",
+        f"{who} 不能在这里答复；config.toml 的 `gates.approvers` 列出可以答复的人。",
+    )
+
+
+def no_answer_to(code: str, said: str, known: str) -> Both:
+    return Both(
+        f"`{said}` is no answer to {code}. There are: {known}.", f"`{said}` 不是 {code} 的有效答复。可选：{zh(known)}。"
+    )
+
+
+def still_open(codes: Sequence[str]) -> Both:
+    listed = ", ".join(codes)
+    return Both(
+        f"A question still waits for you: {listed}. `clew gates` shows it.",
+        f"还有事项等你答复：{listed}。/待办 可查看。",
+    )
 
 
 def unknown_runtime(name: str, known: Sequence[str]) -> str:
@@ -175,12 +325,17 @@ def other_runtime(name: str) -> str:
     return f"This conversation is with {name}; leave `runtime` out, or begin another conversation."
 
 
-def queued(ahead: int) -> str:
-    return "Queued: it runs next." if ahead == 0 else f"Queued behind {ahead} more."
+def queued(ahead: int) -> Both:
+    if ahead == 0:
+        return Both("Queued: it runs next.", "已排队：接下来运行。")
+    return Both(f"Queued behind {ahead} more.", f"已排队：前面还有 {ahead} 条。")
 
 
-def cancelled(thread: str) -> str:
-    return f"Thread {thread} is cancelled and never runs again; `clew fork {thread}` begins a new one from it."
+def cancelled(thread: str) -> Both:
+    return Both(
+        f"Thread {thread} is cancelled and never runs again; `clew fork {thread}` begins a new one from it.",
+        f"会话 {thread} 已取消，不会再运行；`clew fork {thread}` 可由它开启新会话。",
+    )
 
 
 def cannot_resume(thread: str, status: str) -> str:
@@ -192,18 +347,59 @@ def cannot_resume(thread: str, status: str) -> str:
     return f"Thread {thread} cannot be resumed: {hint}."
 
 
-def cut_off(begun: Sequence[str]) -> str:
+def nothing_runs(thread: str) -> Both:
+    return Both(
+        f"Nothing runs in thread {thread}; `clew show {thread}` tells how it stands.",
+        "现在没有在运行的任务；/状态 可查看本会话。",
+    )
+
+
+def still_works(thread: str) -> Both:
+    return Both(
+        f"Thread {thread} still works; `clew stop {thread}` first, or wait.", "会话还在运行；请先 /停止，或稍等。"
+    )
+
+
+def has_queued(thread: str, waiting: int) -> Both:
+    return Both(
+        f"Thread {thread} has {waiting} queued; let them run, or `clew cancel {thread}`.",
+        f"会话还有 {waiting} 条排队；请让它们运行，或用 `clew cancel {thread}` 取消。",
+    )
+
+
+def is_cancelled(thread: str) -> Both:
+    return Both(f"Thread {thread} is cancelled.", f"会话 {thread} 已取消。")
+
+
+def no_folder(path: str) -> Both:
+    return Both(
+        f"The workspace {path} is not a folder; give the full path of one that exists.",
+        f"{path} 不是目录；请给出已有目录的完整路径。",
+    )
+
+
+def cut_off(begun: Sequence[str]) -> Both:
     """Asked once, where continuing by itself could do something twice."""
     done = "".join(f"\n- {line}" for line in begun)
-    list_ = f" Begun before that:{done}\n" if begun else " "
-    return f"This turn was cut off, and it may have done things already.{list_}{CONTINUE_OR_STOP}"
+    english = f" Begun before that:{done}\n" if begun else " "
+    chinese = f"此前已开始：{done}\n" if begun else ""
+    return Both(
+        f"This turn was cut off, and it may have done things already.{english}{CONTINUE_OR_STOP}",
+        f"这一轮中断了，可能已经做了一些事。{chinese}{CONTINUE_OR_STOP.zh}",
+    )
 
 
-CUT_AGAIN = f"This turn was cut off again, before it had done anything. {CONTINUE_OR_STOP}"
+CUT_AGAIN = Both(
+    f"This turn was cut off again, before it had done anything. {CONTINUE_OR_STOP}",
+    f"这一轮又中断了，还没有做任何事。{CONTINUE_OR_STOP.zh}",
+)
 
 
-def unknown_outcome(reason: str) -> str:
-    return f"This turn was cut off, and what became of it could not be found out ({reason}). {CONTINUE_OR_STOP}"
+def unknown_outcome(reason: str) -> Both:
+    return Both(
+        f"This turn was cut off, and what became of it could not be found out ({reason}). {CONTINUE_OR_STOP}",
+        f"这一轮中断了，无法得知结果（{reason}）。{CONTINUE_OR_STOP.zh}",
+    )
 
 
 def continuation(begun: Sequence[str]) -> str:
@@ -218,20 +414,26 @@ def continuation(begun: Sequence[str]) -> str:
     )
 
 
-def backlog(count: int) -> str:
+def backlog(count: int) -> Both:
     waiting = "1 message" if count == 1 else f"{count} messages"
-    return f"clew was away, and {waiting} waited here. {ALL_MERGE_OR_SKIP}"
+    return Both(
+        f"clew was away, and {waiting} waited here. {ALL_MERGE_OR_SKIP}",
+        f"clew 离开了一段时间，这里有 {count} 条消息在等。{ALL_MERGE_OR_SKIP.zh}",
+    )
 
 
-def still_backlog(count: int) -> str:
-    return f"Kept, behind the {count} that wait. {ALL_MERGE_OR_SKIP}"
+def still_backlog(count: int) -> Both:
+    return Both(
+        f"Kept, behind the {count} that wait. {ALL_MERGE_OR_SKIP}",
+        f"已留下，排在等待的 {count} 条之后。{ALL_MERGE_OR_SKIP.zh}",
+    )
 
 
-def settled(asked: str, outcome: str) -> str:
-    """What was asked, without how to answer it, and what became of it."""
+def settled(asked: str, outcome: str) -> Both:
+    """What was asked, without how to answer it, and what became of it. It was asked in one language already."""
     for how in (CONTINUE_OR_STOP, ALL_MERGE_OR_SKIP):
-        asked = asked.removesuffix(how)
-    return f"{asked.rstrip()}\n→ {outcome}"
+        asked = asked.removesuffix(how).removesuffix(how.zh)
+    return joined("\n→ ", asked.rstrip(), outcome)
 
 
 def silence(seconds: float) -> Problem:
@@ -249,15 +451,18 @@ def never_began(attempts: int) -> Problem:
     )
 
 
-def final(state: TurnState, text: str, problem: Problem | None) -> str:
+def final(state: TurnState, text: str, problem: Problem | None) -> Both:
     """The body of an answer."""
     if state is TurnState.COMPLETED:
-        return text or "(Done, without words.)"
+        return joined("", text or Both("(Done, without words.)", "（已完成，没有文字答复。）"))
     if state is TurnState.INTERRUPTED:
-        return f"{text}\n\n(Stopped.)" if text else "(Stopped.)"
-    reason = f"⚠ {problem.message if problem else 'The turn failed.'}"
-    return f"{text}\n\n{reason}" if text else reason
+        return joined("\n\n", text, Both("(Stopped.)", "（已停止。）"))
+    failed = Both("The turn failed.", "这一轮失败了。")
+    return joined("\n\n", text, joined("", "⚠ ", problem.message if problem else failed))
 
 
 def task_failed(problem: Problem | None) -> str:
     return problem.message if problem else "The turn failed."
+
+
+_KNOWN = {str(each): each for each in list(globals().values()) if isinstance(each, Both)}

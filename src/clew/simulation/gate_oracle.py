@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from clew.asking import Decision, Gate, GateState
 from clew.engine import cards, replies
+from clew.engine.words import Both
 from clew.model import ENDED, DeliveryState, Fate, TurnState
-from clew.simulation.platform import Post
+from clew.simulation.platform import POCKET, Post
 from clew.simulation.world import World
 from clew.store import Tx, audit, deliveries, threads, turns
 
@@ -98,7 +99,7 @@ def _shown(seen: Seen) -> Iterator[str]:
     for gate in seen.gates:
         turn, thread = turns.get(seen.tx, gate.turn), threads.get(seen.tx, gate.thread)
         assert turn is not None and thread is not None
-        said_in_a_room = turn.conversation is not None and turn.conversation.surface == "simulated"
+        said_in_a_room = turn.conversation is not None and turn.conversation.surface in ("simulated", POCKET)
         has_place = said_in_a_room or thread.notify_target is not None
         if gate.state is not GateState.OPEN or not has_place:
             continue
@@ -121,12 +122,22 @@ def _redrawn(seen: Seen) -> Iterator[str]:
         if seen.world.platform.kind == "editable":
             thread = threads.get(seen.tx, gates[0].thread)
             assert thread is not None
-            if post.text != cards.drawn(gates, thread.workspace):
-                yield f"the card {name} says {post.text[:60]!r}, not {cards.drawn(gates, thread.workspace)[:60]!r}"
+            right = _drawn(gates, thread.workspace)
+            if post.text not in (str(right), right.zh):
+                yield f"the card {name} says {post.text[:60]!r}, not {right[:60]!r}"
             continue
-        closed = [gate for gate in gates if gate.state in TOLD and cards.line(gate) not in post.text]
+        closed = [gate for gate in gates if gate.state in TOLD and not _is_told(gate, post.text)]
         mute = [gate for gate in closed if f"{gate.id}:{gate.state}" not in seen.told]
         yield from (f"nobody was told in the room that {gate.code} is {gate.state}" for gate in mute)
+
+
+def _drawn(gates: list[Gate], workspace: str) -> Both:
+    return cards.both(lambda say: cards.drawn(gates, workspace, say))
+
+
+def _is_told(gate: Gate, text: str) -> bool:
+    line = cards.both(lambda say: cards.line(gate, say))
+    return line in text or line.zh in text
 
 
 def _answered_by_letters(seen: Seen) -> Iterator[str]:

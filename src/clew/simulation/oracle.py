@@ -12,6 +12,8 @@ from clew.simulation.gate_oracle import asked_and_answered
 from clew.simulation.world import World
 from clew.store import Tx, audit, handoffs, inbox, nodes, threads
 
+MARKS = [text for mark in (words.POSSIBLE_REPEAT, words.RECOVERED) for text in (str(mark), mark.zh)]
+
 
 def judge(world: World) -> list[str]:
     tx = Tx(world.connection)
@@ -72,7 +74,7 @@ def _delivered_once(world: World, tx: Tx) -> Iterator[str]:
             shown.setdefault(key, []).append(note)
     for delivery in audit.sent(tx):
         notes = shown.get(delivery, [])
-        unmarked = [note for note in notes if words.POSSIBLE_REPEAT not in note and words.RECOVERED not in note]
+        unmarked = [note for note in notes if not any(mark in note for mark in MARKS)]
         if not notes:
             yield f"{delivery} counts as sent and is not there"
         if len(unmarked) > 1:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from clew.model import Conversation
 from clew.store.base import Tx
 
-COLUMNS = frozenset({"runtime", "model", "workspace"})
+COLUMNS = frozenset({"runtime", "model", "workspace", "language"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,12 +15,13 @@ class Place:
     runtime: str | None = None
     model: str | None = None
     workspace: str | None = None
+    language: str | None = None
 
 
 def get(tx: Tx, where: Conversation) -> Place:
-    sql = "SELECT runtime, model, workspace FROM places WHERE surface = ? AND address = ?"
+    sql = "SELECT runtime, model, workspace, language FROM places WHERE surface = ? AND address = ?"
     row = tx.one(sql, where.surface, where.address)
-    return Place(row["runtime"], row["model"], row["workspace"]) if row else Place()
+    return Place(row["runtime"], row["model"], row["workspace"], row["language"]) if row else Place()
 
 
 def put(tx: Tx, where: Conversation, column: str, value: str) -> None:

@@ -478,6 +478,10 @@ class World:
     def when_fault(self, given: Fields) -> None:
         self.faults.append(given)
 
+    def when_show(self, given: Fields) -> None:
+        """A message is rewritten, whatever it was."""
+        self._message(given["message"])["content"] = json.dumps(given["content"])
+
     def when_delete(self, given: Fields) -> None:
         self._message(given["message"])["deleted"] = True
 

@@ -148,7 +148,8 @@ def _part(part: Message) -> tuple[str, object]:
     name, data = str(part.get_param("name", header="content-disposition")), part.get_payload(decode=True)
     assert isinstance(data, bytes)
     file = part.get_filename()
-    return name, Upload(file, data) if file else _meant(name, data.decode())
+    is_file = file or name in ("image", "file")  # Feishu's own library does not name them
+    return name, Upload(file or "", data) if is_file else _meant(name, data.decode())
 
 
 def _meant(name: str, text: str) -> Any:

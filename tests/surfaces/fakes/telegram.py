@@ -21,6 +21,7 @@ BOT = {"id": 7000, "is_bot": True, "first_name": "Clew", "username": "clew_bot"}
 LONGEST = 4096
 LARGEST_FILE = 20 << 20
 LARGEST_PHOTO = 10 << 20
+DOT = {"width": 1, "height": 1}
 SHOWN = 1000  # bytes of a file that a test can look at
 
 Fields = dict[str, Any]
@@ -179,7 +180,7 @@ class World:
     def do_sendphoto(self, fields: Fields) -> Fields:
         if len(fields["photo"].data) > LARGEST_PHOTO:
             raise Wrong(400, "Bad Request: PHOTO_SAVE_FILE_INVALID")
-        said = {"caption": fields.get("caption", ""), "photo": [self._upload(fields["photo"])]}
+        said = {"caption": fields.get("caption", ""), "photo": [{**self._upload(fields["photo"]), **DOT}]}
         return self._send(self._place(fields), said, fields)
 
     def _upload(self, given: Upload) -> Fields:
@@ -442,7 +443,7 @@ def _file(name: str, data: bytes) -> Fields:
 def _hung(kind: str, given: Fields, world: World) -> object:
     data = bytes(given["size"]) if "size" in given else base64.b64decode(given["data"])
     file = {**world.keep(data), **{name: value for name, value in given.items() if name not in ("data", "size")}}
-    return [{**file, "width": 1, "height": 1}] if kind == "photo" else file
+    return [{**file, **DOT}] if kind == "photo" else file
 
 
 class Telegram:

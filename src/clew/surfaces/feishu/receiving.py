@@ -38,8 +38,8 @@ TRIES = 4  # to fetch a file
 KINDS_TOLD = 100  # of what was passed over, for the log
 TAKEN, FAILED = 200, 500  # what the platform is told
 
-LATER = "clew is working on it."
-BROKEN = "clew could not take this; its log says why."
+LATER = "clew is working on it. 正在处理。"
+BROKEN = "clew could not take this; its log says why. 未能处理，原因见日志。"
 TOO_MANY = (
     "too many connections of this app are open: end the other programs that use it, or make an app of its own for clew"
 )

@@ -39,7 +39,7 @@ PACE = 0.2  # seconds between two messages to one chat: it takes five in a secon
 TITLE = 100
 MOST_KEPT = 2000  # chats and threads about which something is remembered
 
-OPENED = "Reply here, in this thread."
+OPENED = "Reply here, in this thread. 请在本话题中回复。"
 
 _CARDS = frozenset({DeliveryKind.PLACEHOLDER, DeliveryKind.ASK, DeliveryKind.REDRAW})  # what is rewritten later
 _CONTENT = frozenset({230001, 230025, 230099, 11310})  # refusals of how it looks, not of what it is

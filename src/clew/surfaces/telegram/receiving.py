@@ -109,12 +109,12 @@ class Receiver:
         inbound = pressed(query)
         if isinstance(inbound, Skipped):
             self._skip(inbound)
-            await self._toast(query, "This is too old to be pressed.")
+            await self._toast(query, "This is too old to be pressed. 按钮已过期。")
             return
         try:
             accepted = await inbox.accept(inbound)
         except Exception:
-            await self._toast(query, "clew cannot store this just now; it tries again.")
+            await self._toast(query, "clew cannot store this just now; it tries again. 暂时无法保存，稍后重试。")
             raise
         await self._toast(query, accepted.words)
 
