@@ -291,3 +291,9 @@ async def test_without_start_a_missing_daemon_is_out_of_reach(tmp_path: Path) ->
 async def test_a_client_that_is_not_open_says_how_to_open_it(tmp_path: Path) -> None:
     with pytest.raises(ClewError, match="async with Clew"):
         await Clew(tmp_path).list()
+
+
+@pytest.mark.parametrize("home", [7, b"/tmp", ["/tmp"]])
+def test_a_home_that_is_no_path_is_refused_in_words(home: object) -> None:
+    with pytest.raises(BadInput, match="home must be the path of a folder"):
+        Clew(home)  # type: ignore[arg-type]

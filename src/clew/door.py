@@ -51,6 +51,8 @@ class Clew:
     def __init__(
         self, home: str | Path | None = None, *, start: bool = True, say: Callable[[str], None] = lambda line: None
     ) -> None:
+        if not isinstance(home, str | Path | None):
+            raise BadInput(f"home must be the path of a folder, not {type(home).__name__}.")
         self._home = Home.at(home)
         self._client = AsyncClient(self._home, start=start, say=say)
         self._quiet = AsyncClient(self._home, start=False, say=say)

@@ -101,8 +101,8 @@ def test_sessions_are_a_numbered_table() -> None:
     row = {"id": ID, "title": "a\x1b[2J\nb", "updated_at": 940_000, "source": "cli", "workspace": "/w", "in_use": None}
     used = {**row, "in_use": "codex, pid 7"}
     head, first, second = session_table([row, used], 1000.0, None)
-    assert head.split() == ["ID", "AGE", "WITH", "FOLDER", "TITLE"]
-    assert first.split() == ["1", ID, "1m", "cli", "/w", "a\\x1b[2J", "b"]
-    assert second.endswith("(in use: codex, pid 7) a\\x1b[2J b")
+    assert head.split() == ["ID", "AGE", "WITH", "TITLE", "FOLDER"]
+    assert first.split() == ["1", ID, "1m", "cli", "a\\x1b[2J", "b", "/w"]
+    assert second.endswith("(in use) a\\x1b[2J b  /w")
     assert [len(line) <= 30 for line in session_table([row, used], 1000.0, 30)] == [True] * 3
     assert session_table([], 0.0, 80) == []

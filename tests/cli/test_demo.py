@@ -99,15 +99,16 @@ def test_as_json_it_is_a_list_of_steps_and_kept_it_can_be_played_with_and_ended(
     assert [step["step"] for step in told] == [*STEPS[:-1], "keep"]
     assert all(step["ok"] for step in told)
     assert all(set(step) == {"step", "ok", "seconds", "words"} for step in told)
-    (home,) = place.folder.iterdir()
+    (home,) = place.folder.glob("clew-demo-*")
     assert (home / "config.toml").stat().st_mode & 0o777 == 0o600
     here = place.environ({"CLEW_HOME": str(home), "PATH": path})
     asked = subprocess.run(["clew", "run", "!text still here"], capture_output=True, text=True, env=here)
     assert asked.stdout == "still here\n"
-    receiver = os.pidfd_open(int(re.search(r"kill (\d+);", told[-1]["words"])[1]))  # type: ignore[index]
+    helpers = [os.pidfd_open(int(pid)) for pid in re.search(r"kill ([\d ]+);", told[-1]["words"])[1].split()]  # type: ignore[index]
     subprocess.run(["sh", "-c", told[-1]["words"]], check=True, capture_output=True, env=here)
-    select.select([receiver], [], [], PATIENCE)
-    os.close(receiver)
+    for helper in helpers:
+        select.select([helper], [], [], PATIENCE)
+        os.close(helper)
     assert place.left() == []
 
 

@@ -16,12 +16,13 @@ from tests.surfaces.apps import ANN, App, words
 from tests.surfaces.fakes.process import Fake
 
 CHAT = Flow(lambda desk, folder: None, (("hello",),))
-ALWAYS = ("inbox.accepted-not-acknowledged", "outbox.sent-not-recorded:2")
+ALWAYS = ("inbox.accepted-not-acknowledged", "outbox.sent-not-recorded:3")  # the placeholder, the answer, a file
 POINTS = (
     "turn.sent-not-recorded",
     "turn.ended-not-owed",
     "outbox.claimed-not-sent",
     "outbox.sent-not-recorded",
+    "outbox.sent-not-recorded:2",
     "outbox.claimed-not-sent:2",
     "store.written-not-committed:6",
     "store.committed-not-told:6",
@@ -39,11 +40,16 @@ def app() -> Iterator[App]:
 def killed(folder: Path, app: App, point: str) -> None:
     who = f'app_id = "{app.id}"\napp_secret = "{app.secret}"\nallow = ["{ANN}"]'
     with open_desk(folder, more=f'[surfaces.feishu]\n{who}\nbase_url = "{app.base_url}"\n') as desk:
-        asyncio.run(app.say("!text hello"))
+        workspace = desk.clew.home.root / "workspace"
+        workspace.mkdir(parents=True)
+        (workspace / "notes.txt").write_text("never lose the thread")
+        asyncio.run(app.say("!text hello, here are [notes](notes.txt)"))
         desk.clew.run("up", env={"CLEW_CRASH": point})  # it may die before it can say that it is up
         CHAT.finish(desk)
         desk.clew("down")
-        shown = [text for text in map(words, asyncio.run(app.shown())) if text.startswith("hello")]
+        messages = asyncio.run(app.shown())
+        shown = [text for text in map(words, messages) if text.startswith("hello")]
+        assert [message["msg_type"] for message in messages].count("file") == 1
         assert len(shown) == 1 and "may be a repeat" not in shown[0] and "Recovered" not in shown[0], shown
         assert not any(card["streams"] for card in asyncio.run(app.state())["cards"].values())
         assert (died(desk), unfinished(desk.clew.home.database)) == (1, [])

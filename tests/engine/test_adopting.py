@@ -105,6 +105,7 @@ async def test_sessions_are_listed_by_folder_without_those_that_are_threads_alre
         ("aa-1", "old", None),
     ]
     assert len(await place.rig.engine.adopting.adoptable(None, None, 1)) == 1
+    assert await place.rig.engine.adopting.adoptable(None, "no\0folder", 10) == []
     await place.adopt("aa-1")
     assert await place.rig.engine.adopting.adoptable("shared", place.folder, 10) == []
 

@@ -228,7 +228,7 @@ async def test_that_nobody_answered_is_told_again_where_it_did_not_arrive(tmp_pa
     async with Rig(tmp_path, outlives=True) as rig:
         accepted = await rig.say(f"!approve {COMMAND}\n!text done")
         (gate,) = await asked(rig)
-        rig.engine._runner.nudge = lambda turn: None  # type: ignore[method-assign]
+        rig.engine._runner.nudge = lambda turn, kind: None  # type: ignore[method-assign]
         await rig.store.write(lambda tx: _expired_and_left(tx, rig, gate))
         await rig.kill()
     async with Rig(tmp_path, outlives=True) as rig:
@@ -245,7 +245,7 @@ def _expired_and_left(tx: Tx, rig: Rig, gate: GateView) -> None:
 
 
 async def _left_and_lost(rig: Rig, gate: GateView) -> None:
-    rig.engine._runner.nudge = lambda turn: None  # type: ignore[method-assign]  # nobody hears of it any more
+    rig.engine._runner.nudge = lambda turn, kind: None  # type: ignore[method-assign]  # nobody hears of it any more
     await rig.engine.waiting.answer(gate.code, YES)
     row = await rig.store.read(lambda tx: gates.get(tx, gate.id))
     assert row is not None and await rig.store.write(lambda tx: gates.sending(tx, row, rig.clock.now()))

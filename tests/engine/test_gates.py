@@ -253,7 +253,7 @@ async def test_a_chat_whose_yes_was_on_its_way_asks_before_it_goes_on(tmp_path: 
 
 async def _answered_and_cut(rig: Rig, gate: GateView, *, sent: bool = False) -> None:
     """The daemon dies when the answer is stored, and perhaps just as it leaves."""
-    rig.engine._runner.nudge = lambda turn: None  # type: ignore[method-assign]  # nobody hears of it any more
+    rig.engine._runner.nudge = lambda turn, kind: None  # type: ignore[method-assign]  # nobody hears of it any more
     await rig.engine.waiting.answer(gate.code, YES)
     row = await rig.store.read(lambda tx: gates.get(tx, gate.id))
     assert row is not None

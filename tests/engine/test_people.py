@@ -8,15 +8,17 @@ from typing import Any
 
 import pytest
 
+from clew.config import Config, SurfacesConfig, TelegramConfig
 from clew.engine import words
+from clew.engine.owing import owe
 from clew.engine.progress import Progress, advance
-from clew.engine.showing import working
+from clew.engine.showing import owe_end, working
 from clew.errors import NotFound, Refused
 from clew.events import Activity, ActivityKind, Phase
-from clew.model import Accepted, Fate, Role
+from clew.model import Accepted, Delivery, DeliveryKind, Fate, Role, TurnState
 from clew.runtimes.codex.threads import as_input
-from clew.store import turns
-from clew.surfaces.base import SurfaceCan
+from clew.store import Tx, deliveries, turns
+from clew.surfaces.base import Never, SurfaceCan
 from tests.rig import Rig, Room
 
 CHAT = SurfaceCan(chat=True)
@@ -80,6 +82,57 @@ async def test_after_five_wrong_codes_no_more_is_taken(tmp_path: Path) -> None:
 async def test_in_a_group_nobody_is_given_a_code(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
         assert "pair" not in (await say(rig, "hello", in_group=True)).words
+
+
+async def test_a_stranger_in_a_group_is_told_so_once_and_a_press_always(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        told = [(await say(rig, "hello", in_group=True)).words for _ in range(3)]
+        assert told == [words.STRANGER, "", ""]
+        assert (await rig.say("hello", sender_id="8", in_group=True)).words == words.STRANGER
+        assert (await say(rig, "y", in_group=True, pressed=True)).words == words.STRANGER
+
+
+async def test_whom_the_config_names_is_not_removed_elsewhere(tmp_path: Path) -> None:
+    allowed = SurfacesConfig(telegram=TelegramConfig(token="t", allow=("42",)))
+    async with Rig(tmp_path, config=Config(surfaces=allowed)) as rig:
+        with pytest.raises(Refused, match=r"allow.*surfaces\.telegram.*config\.toml"):
+            await rig.engine.people.remove("telegram:42")
+        with pytest.raises(NotFound):
+            await rig.engine.people.remove("telegram:43")
+
+
+async def test_an_answer_in_many_parts_is_notified_of_in_their_order(tmp_path: Path) -> None:
+    room = Room(can=SurfaceCan(max_length=150), troubles=[Never("no") for _ in range(40)])
+    async with Rig(tmp_path, room=room) as rig:
+        task = await rig.start("!text " + "word " * 250, notify="room:a")
+        await rig.until(lambda entry: entry.kind == "delivery.failed" and entry.data["delivery"].endswith(":final:11"))
+        found = [each.delivery for each in await rig.engine.notify(dry_run=True, retry_failed=True)]
+    names = [f"{task.turn}:final", *(f"{task.turn}:final:{number}" for number in range(2, len(found) + 1))]
+    assert len(found) > 10 and found == names
+
+
+async def test_a_placeholder_in_doubt_does_not_go_on_saying_that_it_works(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!text one")
+        await rig.delivered(f"{accepted.turn}:final")
+        rig.room.can = SurfaceCan(chat=True, edit=True, idempotency_window=3600)
+        core, now = rig.engine._core, rig.clock.now()
+
+        def ends_in_doubt(tx: Tx) -> list[Delivery | None]:
+            turn = turns.get(tx, accepted.turn or "")
+            assert turn is not None
+            owe(tx, core, turn, DeliveryKind.PLACEHOLDER, turn.conversation, words.WORKING)
+            owed = deliveries.get(tx, f"{turn.id}:placeholder")
+            shown = deliveries.claim(tx, owed, "me") if owed else None
+            assert shown is not None
+            deliveries.first_sent(tx, shown, now)
+            deliveries.later(tx, shown, now + 3_600_000, "the answer was lost", in_doubt=True)
+            owe_end(tx, core, turn, TurnState.COMPLETED, ())
+            return [deliveries.get(tx, name) for name in (shown.id, f"{shown.id}:over")]
+
+        shown, over = await rig.store.write(ends_in_doubt)
+    assert shown is not None and shown.state == "pending"  # sent once more under its key, which finds it
+    assert over is not None and over.edits == shown.id
 
 
 async def test_what_people_say_to_each_other_is_no_message_to_clew(tmp_path: Path) -> None:

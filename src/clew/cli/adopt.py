@@ -18,12 +18,12 @@ from clew.cli.out import Out, is_terminal, json_option
 from clew.cli.work import POLICIES
 from clew.errors import NotFound
 
-HEAD = ("", "ID", "AGE", "WITH", "FOLDER", "TITLE")
+HEAD = ("", "ID", "AGE", "WITH", "TITLE", "FOLDER")
 SHORT = 13  # characters of an id: its millisecond, and a little more
 LONGEST_NUMBER = 4
 TITLE = 60
 NARROWEST = 20
-IN_USE = "in use"
+IN_USE = "(in use)"
 
 
 @click.command("adopt", short_help="Take over a session begun outside clew, or list them.")
@@ -89,9 +89,8 @@ def session_table(rows: list[Any], now: float, room: int | None) -> list[str]:
 
 def _row(number: int, row: Any, now: float, *, short: bool) -> tuple[str, ...]:
     name = row["id"][:SHORT] if short else row["id"]
-    title = fit(one_line(row["title"]), TITLE)
-    used = f"({IN_USE}: {one_line(row['in_use'])}) " if row["in_use"] else ""
-    return str(number), name, age(now - row["updated_at"] / 1000), row["source"], row["workspace"], used + title
+    title = fit(one_line(f"{IN_USE if row['in_use'] else ''} {row['title']}"), TITLE)
+    return str(number), name, age(now - row["updated_at"] / 1000), row["source"], title, row["workspace"]
 
 
 def _named(session: str) -> str:

@@ -167,7 +167,7 @@ class Stage:
         secret = json.dumps(os.urandom(16).hex())
         hook = f'[surfaces.webhook.demo]\nurl = "{self._receiver.url}"\nsecret = {secret}\n'
         phone = (
-            f'[surfaces.telegram]\ntoken = "1:demo"\nbase_url = "{self._phone.url}"\n'
+            f'[surfaces.telegram]\ntoken = "1:{os.urandom(8).hex()}"\nbase_url = "{self._phone.url}"\n'
             f'allow = ["{OWNER["id"]}"]\nhome = "{OWNER["id"]}"\n'
         )
         return f'[threads]\nruntime = "{self.runtime}"\n{codex if self.runtime == "codex" else ""}{hook}{phone}'

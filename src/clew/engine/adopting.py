@@ -157,7 +157,12 @@ async def _find(name: str, lender: Lender, wanted: str) -> Outside:
 
 def _names(workspace: str | None) -> tuple[str, ...]:
     """A folder as it was named, and as it is."""
-    return tuple(dict.fromkeys((workspace, str(Path(workspace).resolve())))) if workspace else ()
+    if not workspace:
+        return ()
+    try:
+        return tuple(dict.fromkeys((workspace, str(Path(workspace).resolve()))))
+    except (OSError, RuntimeError, ValueError):
+        return (workspace,)
 
 
 def _folder(chosen: str | None, found: Outside) -> str:

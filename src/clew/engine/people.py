@@ -47,15 +47,17 @@ def refused(tx: Tx, core: Core, inbound: Inbound) -> Arrival | None:
 
 
 def _to_a_stranger(tx: Tx, core: Core, inbound: Inbound) -> str:
-    """A code, once an hour, and only where nobody else reads it."""
+    """A code, once an hour, and only where nobody else reads it; elsewhere, as often, that nobody knows them."""
     surface, now = inbound.conversation.surface, core.clock.now()
     asked = rows.asked_at(tx, surface, inbound.sender_id)
-    if not inbound.sender_id or inbound.in_group:
+    if not inbound.sender_id or inbound.pressed:
         return words.STRANGER
+    if inbound.in_group:
+        return words.STRANGER if rows.tell_stranger(tx, surface, inbound.sender_id, now, LASTS) else ""
     if asked is not None and now - LASTS < asked <= now:
         return ""  # they have been told
     if rows.count_asked(tx, surface, now - LASTS) >= PENDING:
-        return words.STRANGER
+        return words.STRANGER if rows.tell_stranger(tx, surface, inbound.sender_id, now, LASTS) else ""
     code = _code(core)
     rows.ask(tx, Asking(inbound.conversation, inbound.sender_id, clean(inbound.sender), code, now))
     tx.log("", None, "person.asked", now, surface=surface)
@@ -111,6 +113,10 @@ class People:
         surface, _, id = name.partition(":")
         if not id:
             raise BadInput(f"{name!r} names nobody; give SURFACE:ID, as `clew people` shows it.")
+
+        if id in self._core.allowed(surface):
+            where = f"`allow` under [surfaces.{surface}] in config.toml"
+            raise Refused(f"{name} may speak because {where} says so: take them out there, then `clew restart`.")
 
         def body(tx: Tx) -> PersonView:
             person = rows.get(tx, surface, id)

@@ -62,10 +62,10 @@ class Runner:
         self.doubt: Callable[[Turn, str], Awaitable[None]]
         self.unsent: Callable[[Turn], Awaitable[None]]
 
-    def nudge(self, turn: str | None) -> None:
+    def nudge(self, turn: str | None, kind: str) -> None:
         """Somebody steered it or wants it stopped: its row says which."""
         if turn in self._nudges:
-            self._nudges[turn].give()
+            self._nudges[turn].hears(kind)
 
     def waits(self, turn: str) -> bool:
         """Whether it stands at a gate."""
@@ -119,7 +119,7 @@ class Runner:
         """To its end; or until its outcome is in doubt, and then why."""
         nudges = self._nudges[work.turn.id] = Nudges()
         self._works[work.turn.id] = work
-        work.on_started = work.on_asked = nudges.give
+        work.on_started, work.on_asked = nudges.give, nudges.answer.set
         beside = (
             self._stop(work, nudges),
             self._steer(work, nudges),
@@ -231,7 +231,17 @@ class Nudges:
         self.stop = asyncio.Event()
         self.steer = asyncio.Event()
         self.answer = asyncio.Event()
+        self._by_kind = {
+            "turn.stop_asked": self.stop,
+            "steer.offered": self.steer,
+            "gate.answered": self.answer,
+            "gate.expired": self.answer,
+        }
         self.give()
+
+    def hears(self, kind: str) -> None:
+        """Of what was logged: only who it is for looks at the rows."""
+        self._by_kind[kind].set()
 
     def give(self) -> None:
         self.stop.set()

@@ -136,8 +136,11 @@ def owe_end(tx: Tx, core: Core, turn: Turn, state: TurnState, done: Sequence[Ite
 
 
 def _last_words(tx: Tx, core: Core, turn: Turn, shown: Delivery, text: str) -> None:
-    if deliveries.supersede(tx, shown.id) or shown.state is DeliveryState.SUPERSEDED:
+    surface = _edits(core, shown.conversation)
+    if surface is None or shown.state is DeliveryState.SUPERSEDED:
+        deliveries.supersede(tx, shown.id)
         return
-    if _edits(core, shown.conversation) is None:
+    is_found = surface.can.idempotency_window > 0 or surface.can.read_back  # also where it is not known to have arrived
+    if not (shown.first_sent_at is not None and is_found) and deliveries.supersede(tx, shown.id):
         return
     owe(tx, core, turn, DeliveryKind.REDRAW, shown.conversation, text, id=f"{shown.id}:over", edits=shown.id)

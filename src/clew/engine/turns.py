@@ -40,7 +40,7 @@ class Turns:
             if entry.kind in WAKING:
                 self.wake(entry.thread)
             elif entry.kind in NUDGING:
-                self._runner.nudge(entry.turn)
+                self._runner.nudge(entry.turn, entry.kind)
             elif entry.kind in FREEING:
                 self._wake.set()
 

@@ -25,7 +25,7 @@ Uploads = Annotated[list[Upload], Field(max_length=20, description="ids that `PO
 
 
 class Body(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
+    model_config = ConfigDict(strict=True, extra="forbid", defer_build=False)
 
 
 class Start(Body):

@@ -27,7 +27,7 @@ class _Call(asyncio.TimerHandle):
     def __init__(self, callback: Callable[..., object], args: tuple[object, ...], context: Context | None) -> None:
         self.callback = callback
         self.args = args
-        self.context = context or copy_context()
+        self.context = copy_context() if context is None else context
         self.dropped = False
 
     def cancel(self) -> None:

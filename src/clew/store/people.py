@@ -28,6 +28,13 @@ def get(tx: Tx, surface: str, id: str) -> Person | None:
     return _person(row) if row else None
 
 
+def tell_stranger(tx: Tx, surface: str, id: str, now: int, lasts: int) -> bool:
+    """False where they were told so a while ago. A time in the future is of a clock that was set back."""
+    tx.run("DELETE FROM strangers WHERE told_at <= ? OR told_at > ?", now - lasts, now)
+    sql = "INSERT INTO strangers (surface, id, told_at) VALUES (?, ?, ?) ON CONFLICT (surface, id) DO NOTHING"
+    return tx.run(sql, surface, id, now) == 1
+
+
 def all_people(tx: Tx) -> list[Person]:
     return [_person(row) for row in tx.all(f"SELECT {_PERSON} FROM people ORDER BY surface, added_at, id")]
 
