@@ -146,7 +146,8 @@ def play(tale: Tale, armed: dict[str, str]) -> None:
     for name, move in MOVES.items():
         if name in armed:
             tale.clew("down")
-            tale.clew.run("up", env={"CLEW_CRASH": armed[name]})  # it may die before it can say that it is up
+            if tale.clew.run("up", env={"CLEW_CRASH": armed[name]}).code:
+                tale.clew.up()  # it died while it started; who started it was told
         move(tale)
         rest(tale.clew)
 
