@@ -158,6 +158,8 @@ def settings(kind: Any, at: tuple[str, ...] = ()) -> dict[str, str]:
             continue  # what plugins bring is told by them
         if is_dataclass(hint):
             found |= settings(hint, key)
+        elif get_origin(hint) is Mapping and not is_dataclass(get_args(hint)[1]):
+            found[".".join(key)] = "`{}`"
         elif get_origin(hint) is Mapping:
             found |= settings(get_args(hint)[1], (*key, "NAME"))
         else:

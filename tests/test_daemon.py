@@ -77,7 +77,10 @@ def test_the_daemon_says_who_it_is(clew: Clew) -> None:
     assert (holder.pid, holder.since) == (pid, daemon["since"])
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGTERM, *(pytest.param(each, marks=pytest.mark.heavy) for each in (signal.SIGINT, signal.SIGHUP))],
+)
 def test_a_signal_ends_it_in_order(clew: Clew, number: signal.Signals) -> None:
     daemon = clew.begin("up", "--foreground")
     assert daemon.stderr is not None

@@ -93,7 +93,7 @@ def test_a_plugin_that_fails_to_load_is_a_value(site: Path, code: str, words: st
 def test_an_unknown_name_is_a_trouble_that_lists_the_known_ones() -> None:
     factories, (trouble,) = load(RUNTIMES, "cobol")
     assert factories == {} and trouble.name == "cobol"
-    assert "known: codex, scripted" in trouble.error
+    assert "known: acp, codex, scripted" in trouble.error
 
 
 def test_nobody_takes_the_name_of_another(site: Path) -> None:

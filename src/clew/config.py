@@ -6,6 +6,7 @@ The dataclasses are the whole truth: their type hints drive the loader, and `doc
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
+
+SECRETIVE = re.compile(r"KEY|TOKEN|SECRET|PASS|AUTH", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,22 @@ Foreign = Mapping[str, Any]  # the settings of plugins, by their names
 
 
 @dataclass(frozen=True, slots=True)
+class AcpConfig:
+    command: tuple[str, ...] = ()  # the program and its arguments; the ready agents have their own
+    env: Mapping[Variable, Secret] = field(default_factory=lambda: MappingProxyType({}))
+    folder: Place | None = None  # where the program is started; the threads have their own
+    auth: str | None = None  # the way to log in that the agent is told to take, if it needs to be told
+    mode: str | None = None  # one of the agent's own
+    model: str | None = None
+    start_timeout: Timeout = 60.0
+    request_timeout: Timeout = 60.0
+    interrupt_timeout: Timeout = 10.0
+    idle_stop: Seconds = 1800.0  # seconds without a turn after which the program is stopped
+
+
+@dataclass(frozen=True, slots=True)
 class RuntimesConfig:
+    acp: Mapping[Name, AcpConfig] = field(default_factory=lambda: MappingProxyType({}))
     codex: CodexConfig = field(default_factory=CodexConfig)
     scripted: ScriptedConfig = field(default_factory=ScriptedConfig)
     others: Annotated[Foreign, Plugged("clew.runtimes")] = field(default_factory=lambda: MappingProxyType({}))
@@ -404,14 +422,22 @@ def _leave_out(data: dict[str, Any], key: tuple[str, ...]) -> None:
     del data[key[-1]]
 
 
+def _secrets_in(named: Mapping[str, Any], kind: Any) -> Iterator[str]:
+    """Of variables only those whose name says so: a redacted `1` would make every log unreadable."""
+    for name, each in named.items():
+        if is_dataclass(each):
+            yield from _secrets(each)
+        elif any(isinstance(rule, Hidden) for rule in split(kind)[1]) and SECRETIVE.search(name):
+            yield each
+
+
 def _secrets(table: Any) -> Iterator[str]:
     for name, hint in get_type_hints(type(table), include_extras=True).items():
         value = getattr(table, name)
         if is_dataclass(value):
             yield from _secrets(value)
         elif isinstance(value, Mapping):
-            for each in value.values():
-                yield from _secrets(each)
+            yield from _secrets_in(value, get_args(hint)[1])
         elif value is not None and any(isinstance(rule, Hidden) for rule in split(present(hint))[1]):
             yield value
         elif value is not None and any(isinstance(rule, Named) for rule in split(present(hint))[1]):

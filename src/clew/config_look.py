@@ -86,7 +86,10 @@ def _walk(table: Any, at: Key) -> Iterator[tuple[Key, Any]]:
             yield from _walk(value, (*at, name))
         elif isinstance(value, Mapping):
             for each, inner in value.items():
-                yield from _walk(inner, (*at, name, each))
+                if is_dataclass(inner):
+                    yield from _walk(inner, (*at, name, each))
+                else:
+                    yield (*at, name, each), SECRET if _is_hidden(get_args(hint)[1]) else inner
         else:
             yield (*at, name), SECRET if value is not None and _is_hidden(hint) else value
 

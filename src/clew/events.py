@@ -89,9 +89,10 @@ class GateOpened:
 
 @dataclass(frozen=True, slots=True)
 class GateClosed:
-    """The runtime's request is settled: it took an answer, or does not want one any more."""
+    """The runtime's request is settled: it took an answer, or does not want one any more (and perhaps says why)."""
 
     ref: str
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)

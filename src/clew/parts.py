@@ -67,6 +67,9 @@ def _make(
             part = _call(_OWN.get((group, name), factory), {**given, "config": _settings(sections, name, factory)})
             if part is None:
                 continue  # by these settings it is not wanted
+            if isinstance(part, Mapping):  # one plugin, several parts
+                made.update({own: each for own, each in part.items() if own not in factories})
+                continue
             if (called := getattr(part, "name", None)) != name:
                 raise ValueError(f"it calls itself {called!r}, and its entry point {name!r}: they must be the same")
             made[name] = part

@@ -20,6 +20,7 @@ SURFACES = "clew.surfaces"
 
 BUILT_IN: Mapping[str, Mapping[str, str]] = {
     RUNTIMES: {
+        "acp": "clew.runtimes.acp:make",
         "codex": "clew.runtimes.codex:CodexRuntime",
         "scripted": "clew.runtimes.scripted:ScriptedRuntime",
     },

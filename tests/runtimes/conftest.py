@@ -36,6 +36,13 @@ async def model() -> AsyncIterator[ScriptedModel]:
         yield model
 
 
+@pytest.fixture
+async def own_model() -> AsyncIterator[ScriptedModel]:
+    """One for each check, since a hold that was released stays so."""
+    async with ScriptedModel() as model:
+        yield model
+
+
 @pytest.fixture(scope="module")
 def home(model: ScriptedModel, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_codex_home(tmp_path_factory.mktemp("codex"), model.url)

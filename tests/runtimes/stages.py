@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from clew.clock import Clock
-from clew.config import CodexConfig
+from clew.config import AcpConfig, CodexConfig
 from clew.processes import Marks, Process
+from clew.runtimes import acp
 from clew.runtimes.base import Runtime
 from clew.runtimes.codex import CodexRuntime
 from clew.runtimes.scripted import FileLedger, ScriptedRuntime
 from clew.runtimes.stage import Oddity, kill_all
-from clew.scripted_model import ScriptedModel
+from clew.scripted_model import ScriptedModel, write_hermes_home
 from tests.crash.mischief import between
 
 
@@ -136,3 +139,49 @@ class CodexStage(ModelStage):
             command, str(self._home), start_timeout=60, request_timeout=self.deadline, interrupt_timeout=self.deadline
         )
         return CodexRuntime(config, clock, marks)
+
+
+ROOT = Path(__file__).parents[2]
+ODDLY = {Oddity.JUNK: "junk", Oddity.UNKNOWN: "unknown", Oddity.FLOOD: "flood"}
+
+
+def acp_config(folder: Path, *what: str, **settings: Any) -> AcpConfig:
+    """An entry that starts our own agent."""
+    program = str(Path(__file__).with_name("acp_agent.py"))
+    command = (sys.executable, "-S", program, str(folder / "holds"), *what)
+    return AcpConfig(command=command, env={"PYTHONPATH": str(ROOT)}, **settings)
+
+
+class AcpStage(PipeStage):
+    """Our own agent, by `acp_agent.py`."""
+
+    def __init__(self, folder: Path, *what: str) -> None:
+        super().__init__(folder)
+        self._what = what
+
+    def runtime(self, clock: Clock, marks: Marks, odd: Oddity | None = None) -> Runtime | None:
+        odd_too = (*self._what, ODDLY[odd]) if odd else self._what
+        config = acp_config(self.workspace, *odd_too, request_timeout=self.deadline, interrupt_timeout=self.deadline)
+        return acp.make({"player": config}, clock, marks)["player"]
+
+
+class HermesStage(ModelStage):
+    """The real Hermes. It asks only before what it takes for dangerous."""
+
+    deadline = 30.0
+
+    def __init__(self, folder: Path, program: str, model: ScriptedModel) -> None:
+        super().__init__(folder / "work", model)
+        self.workspace.mkdir(exist_ok=True)
+        self._program = program
+        self._home = write_hermes_home(folder / "hermes", model.url)
+
+    def runtime(self, clock: Clock, marks: Marks, odd: Oddity | None = None) -> Runtime | None:
+        env = {"HERMES_HOME": str(self._home), "HOME": str(self._home)}
+        config = AcpConfig(
+            (self._program, "acp"), env, start_timeout=240, request_timeout=240, interrupt_timeout=self.deadline
+        )
+        return None if odd else acp.make({"hermes": config}, clock, marks)["hermes"]
+
+    def command(self, name: str) -> str:
+        return f"rm -rf {self.workspace}/gone-{name}; echo ran >> {self.workspace / name}"

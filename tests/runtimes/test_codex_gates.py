@@ -31,6 +31,7 @@ from clew.runtimes.codex import CodexRuntime
 from clew.runtimes.codex.connection import Connection
 from clew.runtimes.codex.session import CodexSession
 from clew.scripted_model import Request, ScriptedModel, write_codex_home
+from clew.scripted_model.chat import ChatRequest
 from clew.scripted_model.script import Patch, Say, Step
 from tests.runtimes.raw import GUARD, collect, ended, next_of, only, release_when_followed, request
 
@@ -78,7 +79,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return methods
 
 
-def requests_of(model: ScriptedModel, marker: str) -> list[Request]:
+def requests_of(model: ScriptedModel, marker: str) -> list[Request | ChatRequest]:
     return [each for each in model.requests if any(marker in prompt for prompt in each.prompts)]
 
 

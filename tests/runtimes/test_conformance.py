@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from clew.runtimes import conformance
 from clew.runtimes.conformance import Check
 from clew.scripted_model import ScriptedModel, write_codex_home
-from tests.runtimes.stages import CodexStage, ScriptedStage
+from tests.runtimes.stages import AcpStage, CodexStage, ScriptedStage
 
 LONG = (conformance.frozen_it_is_given_up_in_time,)
 
@@ -20,13 +19,6 @@ def checks() -> list[object]:
         pytest.param(check, id=conformance.named(check), marks=[pytest.mark.heavy] if check in LONG else [])
         for check in conformance.CHECKS
     ]
-
-
-@pytest.fixture
-async def own_model() -> AsyncIterator[ScriptedModel]:
-    """One for each check, since a hold that was released stays so."""
-    async with ScriptedModel() as model:
-        yield model
 
 
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.named)
@@ -40,3 +32,12 @@ async def test_codex_conforms(
 ) -> None:
     home = write_codex_home(tmp_path_factory.mktemp("codex"), own_model.url, stream_retries=1)
     await check(CodexStage(tmp_path, home, own_model))
+
+
+@pytest.mark.parametrize("check", checks())
+@pytest.mark.parametrize(
+    "what", ["", pytest.param("load", marks=pytest.mark.heavy), pytest.param("wedges", marks=pytest.mark.heavy)]
+)
+async def test_an_acp_agent_conforms(check: Check, what: str, tmp_path: Path) -> None:
+    """One that forgets all, one that comes back to its sessions, and one that a stop leaves in pieces."""
+    await check(AcpStage(tmp_path, *filter(None, [what])))

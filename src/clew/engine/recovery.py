@@ -170,7 +170,7 @@ class Recovery:
 
     async def _go_on(self, thread: Thread, turn: Turn, session: Session, record: TurnRecord | None) -> str | None:
         """Returns why it was lost again, if it was."""
-        if record is None and await self._acted(turn):
+        if record is None and await self._acted(thread, turn):
             await self._cut(thread, turn, TurnRecord(RecordState.CUT, turn.runtime_turn or ""))
         elif record is None:
             await self.absent(turn)
@@ -182,9 +182,12 @@ class Recovery:
             await self._runner.end(turn, of_record(record))
         return None
 
-    async def _acted(self, turn: Turn) -> bool:
-        """A record may be lost; what we saw of the turn with our own eyes counts too."""
-        return await self._core.store.read(lambda tx: _has_acted(tx, turn))
+    async def _acted(self, thread: Thread, turn: Turn) -> bool:
+        """A record may be lost; what we saw of the turn with our own eyes counts too. And it is all that counts where
+        a runtime keeps none: a turn that was begun may have been heard."""
+        runtime = self._core.runtimes.get(thread.runtime)
+        keeps_none = runtime is not None and not runtime.can.record
+        return await self._core.store.read(lambda tx: _has_acted(tx, turn) or (keeps_none and _was_begun(tx, turn)))
 
     async def absent(self, turn: Turn) -> None:
         """It never ran. Whoever wanted it stopped has got that; else it is sent again, and nobody is bothered."""
@@ -231,6 +234,11 @@ def _remains(tx: Tx, thread: Thread, turn: Turn, record: TurnRecord) -> Remains:
 def _has_acted(tx: Tx, turn: Turn) -> bool:
     held = held_back(gates.of_turn(tx, turn.id))
     return may_have_acted([item for item in items.of_turn(tx, turn.id) if item.item not in held])
+
+
+def _was_begun(tx: Tx, turn: Turn) -> bool:
+    found = turns.get(tx, turn.id)
+    return found is not None and found.runtime_turn is not None
 
 
 def _last_text(remains: Remains) -> str:

@@ -36,7 +36,7 @@ from clew.events import (
 )
 from clew.model import Problem, Steer, SteerState, Thread, Turn, TurnState
 from clew.runtimes.base import RecordState, Session, TurnRecord, TurnRequest
-from clew.store import Tx, inbox, items, threads, turns
+from clew.store import Tx, bindings, inbox, items, threads, turns
 from clew.store.items import Item
 from clew.text import clean
 
@@ -83,9 +83,9 @@ class Runner:
             await self.unsent(turn)
             return
         except RuntimeTrouble as trouble:
-            await self.end(turn, End(TurnState.FAILED, problem=_problem(trouble)))
+            await self._core.write_down(partial(self._could_not, turn=turn, thread=thread, trouble=trouble))
             return
-        work = _Work(self._core, turn, thread, session)
+        work = _Work(self._core, turn, thread, session, self._sessions.came(thread.id, is_known=True))
         reason = await self._follow(work, session.run(TurnRequest(turn.id, turn.request)))
         if reason is not None:
             await self.doubt(turn, reason)
@@ -109,6 +109,10 @@ class Runner:
             return NOTHING_MADE
         folder = files / f"made-{turn.id}"
         return await asyncio.to_thread(gather, end.text, end.images, Path(thread.workspace), folder, largest)
+
+    def _could_not(self, tx: Tx, turn: Turn, thread: Thread, trouble: RuntimeTrouble) -> None:
+        bindings.failed(tx, thread.id, thread.runtime, trouble.message, self._core.clock.now())
+        end_turn(tx, self._core, turn, End(TurnState.FAILED, problem=_problem(trouble)))
 
     async def _thread(self, turn: Turn) -> Thread:
         thread = await self._core.store.read(lambda tx: threads.get(tx, turn.thread))
@@ -252,8 +256,9 @@ class Nudges:
 class _Work:
     """One turn while it runs: folds its events, stores what matters, shows the rest."""
 
-    def __init__(self, core: Core, turn: Turn, thread: Thread, session: Session) -> None:
+    def __init__(self, core: Core, turn: Turn, thread: Thread, session: Session, came: str = "warm") -> None:
         self._core = core
+        self._came = came
         self.turn = turn
         self.thread = thread
         self.session = session
@@ -341,9 +346,9 @@ class _Work:
                 await self._log("notice", notice=kind, text=clean(text))
             case GateOpened():
                 await self._asked(event)
-            case GateClosed(ref):
+            case GateClosed(ref, why):
                 crash.point("gate.taken-not-recorded")
-                await self._core.write_down(partial(close_gate, core=self._core, ref=ref))
+                await self._core.write_down(partial(close_gate, core=self._core, ref=ref, why=why))
             case _:
                 pass
 
@@ -383,8 +388,10 @@ class _Work:
 
     async def _begun(self, runtime_turn: str) -> None:
         def body(tx: Tx) -> None:
+            now = self._core.clock.now()
             turns.begun(tx, self.turn, self.thread.runtime, runtime_turn)
-            tx.log(self.thread.id, self.turn.id, "turn.started", self._core.clock.now())
+            bindings.used(tx, self.thread.id, self.thread.runtime, self._came, now)
+            tx.log(self.thread.id, self.turn.id, "turn.started", now)
 
         crash.point("turn.sent-not-recorded")
         await self._core.write_down(body)

@@ -10,9 +10,10 @@ from typing import Protocol
 
 from clew import crash
 from clew.engine.core import Core
+from clew.engine.past import past
 from clew.errors import RuntimeTrouble
 from clew.model import Thread
-from clew.runtimes.base import Continuity, Runtime, Seat, Session
+from clew.runtimes.base import Continuity, Past, Runtime, Seat, Session
 from clew.store import Tx, bindings
 
 KEPT = 64
@@ -114,10 +115,13 @@ class Sessions:
             known = ", ".join(sorted(self._core.runtimes)) or "none"
             raise RuntimeTrouble(f"there is no runtime named {thread.runtime!r}; known here: {known}")
 
+        async def history() -> tuple[Past, ...]:
+            return await self._core.store.read(lambda tx: past(tx, thread.id))
+
         def read(tx: Tx) -> Seat:
             continuity, fork = bindings.continuity(tx, thread.id, thread.runtime)
             chosen = thread.model, thread.effort, thread.policy
-            return Seat(thread.id, thread.workspace, continuity, fork, *chosen, lent=lent)
+            return Seat(thread.id, thread.workspace, continuity, fork, *chosen, history=history, lent=lent)
 
         lent = self.lent is not None and self.lent.has(thread.id)
         seat = await self._core.store.read(read)

@@ -91,7 +91,7 @@ class Peer:
     def is_lost(self) -> bool:
         return self._lost is not None
 
-    async def request(self, method: str, params: object = None, *, within: float) -> msgspec.Raw:
+    async def request(self, method: str, params: object = None, *, within: float | None) -> msgspec.Raw:
         """Raises RpcError, RpcTimeout, or RuntimeLost. An overloaded server is asked again, later and later."""
         for attempt in range(RETRIES):
             try:
@@ -153,7 +153,7 @@ class Peer:
         else:
             future.set_result(message.result)
 
-    async def _request_once(self, method: str, params: object, within: float) -> msgspec.Raw:
+    async def _request_once(self, method: str, params: object, within: float | None) -> msgspec.Raw:
         self._last_id += 1
         id = self._last_id
         future: asyncio.Future[msgspec.Raw] = asyncio.get_running_loop().create_future()

@@ -1,4 +1,4 @@
-"""A Codex home that points at a scripted model, and at nothing else."""
+"""Homes of agents that point at a scripted model, and at nothing else."""
 
 from __future__ import annotations
 
@@ -29,6 +29,22 @@ enabled = true
 default_mode_request_user_input = true
 request_permissions_tool = true
 """
+
+
+_HERMES = """\
+model:
+  default: scripted
+  provider: custom
+  base_url: {base_url}
+  api_key: none
+  context_length: 100000
+"""
+
+
+def write_hermes_home(folder: Path, base_url: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.yaml").write_text(_HERMES.format(base_url=base_url), encoding="utf-8")
+    return folder
 
 
 def write_codex_home(folder: Path, base_url: str, *, request_retries: int = 0, stream_retries: int = 0) -> Path:

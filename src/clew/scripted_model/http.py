@@ -43,9 +43,15 @@ class Reply:
         await self._writer.drain()
 
     async def event(self, kind: str, value: dict[str, object]) -> None:
+        await self.raw(f"event: {kind}\ndata: ".encode() + msgspec.json.encode({"type": kind, **value}) + b"\n\n")
+
+    async def data(self, value: dict[str, object]) -> None:
+        """An event without a name."""
+        await self.raw(b"data: " + msgspec.json.encode(value) + b"\n\n")
+
+    async def raw(self, text: bytes) -> None:
         if not self.is_begun:
             self._head(200, "text/event-stream", None)
-        text = f"event: {kind}\ndata: ".encode() + msgspec.json.encode({"type": kind, **value}) + b"\n\n"
         self._writer.write(b"%x\r\n%b\r\n" % (len(text), text))
         await self._writer.drain()
 

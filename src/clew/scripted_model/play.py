@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from clew.clock import Clock
 from clew.scripted_model.http import Reply
@@ -28,6 +28,7 @@ from clew.scripted_model.script import (
     Tool,
 )
 
+LONGEST = 2000  # characters of a message that are recalled
 CODE_MODE = "exec"  # newer models have this one tool and write JavaScript that calls the others
 SHELLS = ("exec_command", "shell_command", "shell")
 
@@ -161,11 +162,15 @@ class Player:
         }
 
 
-def recollection(request: Request) -> str:
+class Remembering(Protocol):
+    @property
+    def prompts(self) -> list[str]: ...
+
+
+def recollection(request: Remembering) -> str:
     said = request.prompts
-    return (
-        f"I remember {len(said)} messages. The first was: {said[0].splitlines()[0]}" if said else "I remember nothing."
-    )
+    first = " ".join(said[0].split())[:LONGEST] if said else ""
+    return f"I remember {len(said)} messages. The first was: {first}" if said else "I remember nothing."
 
 
 def call(request: Request, step: SingleAct) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""A small Responses-API server on loopback that plays scripts, counts what it was asked, and can be held.
+"""A small model server on loopback that plays scripts, counts what it was asked, and can be held.
 
-`POST /v1/responses` is for Codex; `/control/…` is for a test in another process: `POST release/NAME`, `GET held/NAME`
-(answers when somebody is held there), `GET requests`.
+`POST /v1/responses` is for Codex, `POST /v1/chat/completions` for most others; `/control/…` is for a test in another
+process: `POST release/NAME`, `GET held/NAME` (answers when somebody is held there), `GET requests`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
+from typing import Any
 
 import msgspec
 
 from clew.clock import Clock, SystemClock
+from clew.scripted_model.chat import ChatPlayer, ChatRequest
 from clew.scripted_model.http import Call, Reply, read_call
 from clew.scripted_model.play import Player, Trouble
 from clew.scripted_model.request import Request, from_here
@@ -23,12 +26,13 @@ from clew.scripted_model.script import BadScript, Say, Step, parse
 
 log = logging.getLogger(__name__)
 
-Handler = Callable[[Request], Sequence[Step]]
+Handler = Callable[[Any], Sequence[Step]]  # a Request or a ChatRequest
 
 
 class ScriptedModel:
     def __init__(self, clock: Clock | None = None, *, host: str = "127.0.0.1", port: int = 0) -> None:
-        self.requests: list[Request] = []
+        self.requests: list[Request | ChatRequest] = []
+        self.asides: list[ChatRequest] = []  # what an agent has asked for itself, such as a title
         self._clock = clock or SystemClock()
         self._address = host, port
         self._handlers: list[tuple[str, Handler]] = []
@@ -107,6 +111,10 @@ class ScriptedModel:
         match call.method, *call.path.strip("/").split("/"):
             case "POST", "v1", "responses":
                 await self._respond(Request(msgspec.json.decode(call.body)), reply)
+            case "POST", "v1", "chat", "completions":
+                await self._chat(ChatRequest(msgspec.json.decode(call.body)), reply)
+            case "GET", "v1", "models":
+                await reply.whole(200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
             case "POST", "control", "release", name:
                 self.release(name)
                 await reply.whole(200, {})
@@ -120,14 +128,23 @@ class ScriptedModel:
 
     async def _respond(self, request: Request, reply: Reply) -> None:
         self.requests.append(request)
+        player = Player(request, reply, self._clock, self._hold, partial(self._happens, request.prompt))
+        await player.play(self._script(request))
 
-        def happens(trouble: Trouble) -> bool:
-            self._troubles[request.prompt, trouble] += 1
-            return trouble.times is None or self._troubles[request.prompt, trouble] <= trouble.times
+    async def _chat(self, request: ChatRequest, reply: Reply) -> None:
+        player = ChatPlayer(request, reply, self._clock, self._hold, partial(self._happens, request.prompt))
+        if request.is_aside:
+            self.asides.append(request)
+            await player.aside()
+        else:
+            self.requests.append(request)
+            await player.play(self._script(request))
 
-        await Player(request, reply, self._clock, self._hold, happens).play(self._script(request))
+    def _happens(self, prompt: str, trouble: Trouble) -> bool:
+        self._troubles[prompt, trouble] += 1
+        return trouble.times is None or self._troubles[prompt, trouble] <= trouble.times
 
-    def _script(self, request: Request) -> Sequence[Step]:
+    def _script(self, request: Request | ChatRequest) -> Sequence[Step]:
         for marker, handler in self._handlers:
             if marker in request.prompt:
                 return handler(request)
@@ -152,7 +169,7 @@ class ScriptedModel:
         self._news = asyncio.Event()
 
 
-def summary(request: Request) -> dict[str, object]:
+def summary(request: Request | ChatRequest) -> dict[str, object]:
     return {
         "prompt": request.prompt,
         "prompts": request.prompts,

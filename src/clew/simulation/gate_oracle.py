@@ -105,8 +105,16 @@ def _shown(seen: Seen) -> Iterator[str]:
             continue
         card = deliveries.get(seen.tx, gate.card or "")
         post = seen.posts.get(card.message_id or "") if card else None
+        if card is not None and card.state is DeliveryState.SUPERSEDED:  # answered before its card could leave
+            post = _asked_again(seen, gate)
         if post is None or f"({gate.code})" not in post.text:
             yield f"{gate.code} is open and nobody can read it ({card.state if card else 'no card'})"
+
+
+def _asked_again(seen: Seen, gate: Gate) -> Post | None:
+    """The newest that says so."""
+    posts = [post for post in seen.world.platform.posts if post.key.startswith(f"{gate.id}:{cards.AGAIN}")]
+    return posts[-1] if posts else None
 
 
 def _redrawn(seen: Seen) -> Iterator[str]:

@@ -8,9 +8,8 @@ from functools import cache
 
 from clew.simulation.clock import VirtualClock
 from clew.store.migrate import migrate
-from clew.store.sqlite import SqliteConnection
+from clew.store.sqlite import SqliteConnection, wipe
 
-_KEPT = ("meta", "schema_version")  # what opening a store writes
 _free: list[SqliteConnection] = []
 
 
@@ -26,12 +25,7 @@ def take() -> tuple[str, SqliteConnection]:
 
 def give_back(connection: SqliteConnection) -> None:
     """Of a story that nobody reads any more."""
-    raw = connection.raw
-    raw.execute("BEGIN")
-    for row in connection.all("SELECT name FROM sqlite_master WHERE type = 'table'", ()):
-        if row["name"] not in _KEPT:
-            raw.execute(f"DELETE FROM {row['name']}")
-    raw.execute("COMMIT")
+    wipe(connection)
     _free.append(connection)
 
 

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from clew.model import Conversation
 from clew.runtimes.base import Continuity, ForkPoint
 from clew.store.base import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """How a runtime stands to a thread."""
+
+    runtime: str
+    reference: str | None  # what it comes back by; only the runtime reads it
+    status: str | None  # `warm`, `resumed` or `cold`: how it came to its newest turn; `error`: it did not. None: never
+    used_at: int | None
+    restarts: int  # how often it had to come back
+    trouble: str | None
 
 
 def bind(tx: Tx, where: Conversation, thread: str, at: int, *, drives: bool = True) -> None:
@@ -77,8 +91,47 @@ def keep_fork_point(tx: Tx, thread: str, runtime: str, point: ForkPoint) -> None
 
 def continuity(tx: Tx, thread: str, runtime: str) -> tuple[Continuity | None, ForkPoint | None]:
     row = tx.one("SELECT data, fork_data, fork_turn FROM continuity WHERE thread = ? AND runtime = ?", thread, runtime)
-    if row is None:
+    if row is None or (row["data"], row["fork_data"]) == (None, None):
         return None, None
     if row["data"] is not None:
         return Continuity(row["data"]), None
     return None, ForkPoint(Continuity(row["fork_data"]), row["fork_turn"])
+
+
+def used(tx: Tx, thread: str, runtime: str, status: str, at: int) -> None:
+    """A turn began on it."""
+    again = int(status == "resumed")
+    tx.run(
+        "INSERT INTO continuity (thread, runtime, status, used_at, restarts) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (thread, runtime) DO UPDATE SET status = excluded.status, used_at = excluded.used_at,"
+        " restarts = continuity.restarts + excluded.restarts, trouble = NULL",
+        thread,
+        runtime,
+        status,
+        at,
+        again,
+    )
+
+
+def failed(tx: Tx, thread: str, runtime: str, trouble: str, at: int) -> None:
+    """It could not take a turn."""
+    tx.run(
+        "INSERT INTO continuity (thread, runtime, status, used_at, trouble) VALUES (?, ?, 'error', ?, ?)"
+        " ON CONFLICT (thread, runtime) DO UPDATE SET status = 'error', used_at = excluded.used_at,"
+        " trouble = excluded.trouble",
+        thread,
+        runtime,
+        at,
+        trouble,
+    )
+
+
+def bonds(tx: Tx, thread: str) -> list[Bond]:
+    rows = tx.all(
+        "SELECT runtime, data, status, used_at, restarts, trouble FROM continuity WHERE thread = ? ORDER BY runtime",
+        thread,
+    )
+    return [
+        Bond(row["runtime"], row["data"], row["status"], row["used_at"], row["restarts"], row["trouble"])
+        for row in rows
+    ]

@@ -11,11 +11,12 @@ from clew.config import CodexConfig
 from clew.errors import RuntimeTrouble
 from clew.processes import Marks
 from clew.runtimes.base import Continuity, Health, RuntimeCan, Seat
-from clew.runtimes.codex import outside
-from clew.runtimes.codex.server import Server
+from clew.runtimes.codex import binary, outside
+from clew.runtimes.codex.connection import Connection, connect
 from clew.runtimes.codex.session import CodexSession
 from clew.runtimes.codex.threads import Position
 from clew.runtimes.lender import Outside, PastTurn
+from clew.runtimes.server import Server
 
 __all__ = ["CodexRuntime"]
 
@@ -29,7 +30,7 @@ class CodexRuntime:
         self._clock = clock
         self._marks = marks
         self._server = self._new_server()
-        self._lent: set[Server] = set()
+        self._lent: set[Server[Connection]] = set()
 
     async def open(self, seat: Seat) -> CodexSession:
         if seat.lent:
@@ -79,8 +80,12 @@ class CodexRuntime:
             raise
         return session
 
-    def _new_server(self) -> Server:
-        return Server(self._config, self._clock, self._marks)
+    def _new_server(self) -> Server[Connection]:
+        return Server("Codex", self._connect, self._clock, self._config.idle_stop)
+
+    async def _connect(self) -> Connection:
+        found = await binary.find(self._config, self._clock, self._marks)
+        return await connect(self._config, self._clock, self._marks, found)
 
 
 def _name(continuity: Continuity) -> str:

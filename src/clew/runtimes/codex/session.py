@@ -22,8 +22,8 @@ from clew.runtimes.codex import answers, record, threads, trouble, wire
 from clew.runtimes.codex.connection import Connection
 from clew.runtimes.codex.gates import Pending
 from clew.runtimes.codex.live import Live
-from clew.runtimes.codex.server import Server
 from clew.runtimes.jsonrpc import RpcError, RpcTimeout
+from clew.runtimes.server import Server
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,11 @@ class CodexSession:
     """Made by `CodexRuntime.open`, which lets it `enter`."""
 
     def __init__(
-        self, server: Server, config: CodexConfig, seat: Seat, let_go: Callable[[], Awaitable[None]] | None = None
+        self,
+        server: Server[Connection],
+        config: CodexConfig,
+        seat: Seat,
+        let_go: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """`let_go` ends the app-server with the session, where it serves no other."""
         self._server = server

@@ -1,4 +1,5 @@
-"""The one app-server that all threads share: started on first need, again with back-off, stopped when long idle.
+"""The one agent program that all threads of a runtime share: started on first need, again with back-off, stopped when
+long idle.
 
 It decides when there is a connection; what is said on it is the sessions' affair.
 """
@@ -7,26 +8,48 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
+from typing import Generic, Protocol, TypeVar
 
 from clew.clock import Clock
-from clew.config import CodexConfig
 from clew.errors import RuntimeTrouble
-from clew.processes import Marks
 from clew.runtimes.base import Health, HealthState
-from clew.runtimes.codex import binary
-from clew.runtimes.codex.connection import Connection, connect
 
 log = logging.getLogger(__name__)
 
 LONGEST_WAIT = 10.0  # seconds between two starts
 
 
-class Server:
-    def __init__(self, config: CodexConfig, clock: Clock, marks: Marks) -> None:
-        self._config = config
+class Connection(Protocol):
+    """To one life of the program."""
+
+    on_lost: Callable[[str], None] | None
+
+    @property
+    def is_alive(self) -> bool: ...
+
+    @property
+    def is_closing(self) -> bool: ...
+
+    @property
+    def pid(self) -> int | None: ...
+
+    async def close(self) -> None: ...
+
+
+C = TypeVar("C", bound=Connection)
+
+
+class Server(Generic[C]):
+    """`start` makes a connection, or raises RuntimeTrouble."""
+
+    def __init__(self, name: str, start: Callable[[], Awaitable[C]], clock: Clock, idle_stop: float) -> None:
+        self._name = name
+        self._make = start
         self._clock = clock
-        self._marks = marks
-        self._connection: Connection | None = None
+        self._idle_stop = idle_stop
+        self._connection: C | None = None
+        self.starts = 0
         self._lock = asyncio.Lock()
         self._trouble: str | None = None
         self._failures = 0
@@ -43,11 +66,11 @@ class Server:
             return Health(HealthState.DEGRADED, self._trouble)
         return Health(HealthState.STOPPED, "not needed now; it starts by itself")
 
-    async def connect(self) -> Connection:
+    async def connect(self) -> C:
         """The living connection; a new one where there is none. What an old one left is gone before that."""
         async with self._lock:
             if self._is_closed:
-                raise RuntimeTrouble("The Codex runtime is closed.")
+                raise RuntimeTrouble(f"The runtime {self._name} is closed.")
             if self._connection is None or not self._connection.is_alive:
                 self._connection = await self._start()
             connection = self._connection
@@ -73,20 +96,20 @@ class Server:
             await self._stop()
             await asyncio.gather(*self._burials)
 
-    async def _start(self) -> Connection:
+    async def _start(self) -> C:
         await asyncio.gather(*self._burials)
         if (wait := self._not_before - self._clock.monotonic()) > 0:
-            log.info("Codex is started again in %.1f s", wait)
+            log.info("%s is started again in %.1f s", self._name, wait)
             await self._clock.sleep(wait)
         try:
-            found = await binary.find(self._config, self._clock, self._marks)
-            connection = await connect(self._config, self._clock, self._marks, found)
+            connection = await self._make()
         except RuntimeTrouble as trouble:
             self._failed(trouble.message)
             raise
         connection.on_lost = lambda reason: self._lost(connection, reason)
         self._trouble = None
-        log.info("Codex %s runs: pid %s", found.version, connection.pid)
+        self.starts += 1
+        log.info("%s runs: pid %s", self._name, connection.pid)
         return connection
 
     async def _stop(self) -> None:
@@ -94,7 +117,7 @@ class Server:
             connection, self._connection = self._connection, None
             await connection.close()
 
-    def _lost(self, connection: Connection, reason: str) -> None:
+    def _lost(self, connection: C, reason: str) -> None:
         if connection.is_closing:
             return
         log.warning("%s", reason)
@@ -112,16 +135,16 @@ class Server:
 
     def _rest(self) -> None:
         """Count the idle time anew. None set: it is never stopped for idleness."""
-        if self._connection is None or not self._config.idle_stop:
+        if self._connection is None or not self._idle_stop:
             return
         if self._resting is not None:
             self._resting.cancel()
         self._resting = asyncio.get_running_loop().create_task(self._stop_when_idle())
 
     async def _stop_when_idle(self) -> None:
-        await self._clock.sleep(self._config.idle_stop)
+        await self._clock.sleep(self._idle_stop)
         async with self._lock:
             if not self._busy and not self._is_closed:
-                log.info("Codex is stopped: nobody needed it for %g s", self._config.idle_stop)
+                log.info("%s is stopped: nobody needed it for %g s", self._name, self._idle_stop)
                 self._resting = None  # from here on it is not cancelled by a new need: that waits for the lock
                 await self._stop()

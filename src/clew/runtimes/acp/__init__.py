@@ -1,0 +1,75 @@
+"""Any agent that speaks the Agent Client Protocol over stdio, as a runtime: one program for all threads of an entry."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from clew.clock import Clock
+from clew.config import AcpConfig
+from clew.errors import ConfigError
+from clew.processes import Marks
+from clew.runtimes.acp import trouble
+from clew.runtimes.acp.connection import Connection, connect
+from clew.runtimes.acp.entries import READY, Entry
+from clew.runtimes.acp.session import AcpSession
+from clew.runtimes.base import Health, RuntimeCan, Seat
+from clew.runtimes.server import Server
+
+__all__ = ["AcpRuntime", "make"]
+
+
+class AcpRuntime:
+    can = RuntimeCan(interrupt=True, images=True)
+
+    def __init__(self, entry: Entry, config: AcpConfig, clock: Clock, marks: Marks) -> None:
+        self.name = entry.name
+        self._entry = entry
+        self._config = config
+        self._clock = clock
+        self._marks = marks
+        self._server: Server[Connection] = Server(entry.title, self._connect, clock, config.idle_stop)
+
+    async def open(self, seat: Seat) -> AcpSession:
+        session = AcpSession(self._server, self._config, self._clock, seat)
+        await session.enter()
+        return session
+
+    async def health(self) -> Health:
+        return self._server.health()
+
+    async def close(self) -> None:
+        await self._server.close()
+
+    async def _connect(self) -> Connection:
+        program = locate(self._entry)
+        entry = replace(self._entry, command=(program, *self._entry.command[1:]))
+        return await connect(entry, self._config, self._clock, self._marks)
+
+
+def locate(entry: Entry) -> str:
+    """Where the program is. Raises AgentMissing."""
+    wanted = str(Path(entry.command[0]).expanduser())
+    if found := shutil.which(wanted):
+        return found
+    if Path(wanted).exists():
+        raise trouble.missing(entry, f"{wanted} cannot be run")
+    raise trouble.missing(entry, f"there is no {wanted}" if "/" in wanted else f"no {wanted} on the PATH")
+
+
+def entries(config: Mapping[str, AcpConfig]) -> dict[str, tuple[Entry, AcpConfig]]:
+    """The ready ones and those of the config. Raises ConfigError where one has no command."""
+    found = {name: (entry, AcpConfig()) for name, entry in READY.items()}
+    for name, settings in config.items():
+        if name not in READY and not settings.command:
+            known = ", ".join(READY)
+            raise ConfigError(f'runtimes.acp.{name} needs `command`, such as ["{name}", "acp"]; ready are {known}')
+        entry = READY.get(name) or Entry(name, name, settings.command)
+        found[name] = replace(entry, command=settings.command or entry.command), settings
+    return found
+
+
+def make(config: Mapping[str, AcpConfig], clock: Clock, marks: Marks) -> dict[str, AcpRuntime]:
+    return {name: AcpRuntime(entry, own, clock, marks) for name, (entry, own) in entries(config).items()}

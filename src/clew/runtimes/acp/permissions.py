@@ -1,0 +1,104 @@
+"""What an agent asks, as a person is asked it, and which of its options an answer is. Pure, but for the sending.
+
+Options go by their id. A yes is the one option that allows once; what would allow for longer is never chosen for
+anybody, because rules are clew's own. Where there is no such option, or there are several, the person is shown them all
+and picks one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from clew.asking import Answer, Asked, Decision, GateKind, Question
+from clew.errors import BadInput
+from clew.events import ActivityKind
+from clew.runtimes.acp import tools
+from clew.runtimes.acp.wire import Option, PermissionRequest, ToolCall
+
+QUESTION = "option"
+_GATES = {ActivityKind.COMMAND: GateKind.COMMAND, ActivityKind.CHANGE: GateKind.CHANGE}
+
+
+@dataclass(slots=True)
+class Pending:
+    """A request that waits for a person. Answered once, whoever tries how often."""
+
+    ref: str
+    asked: Asked
+    send: Callable[[Answer], None]  # raises BadInput where the answer does not fit
+    tool: str = ""
+    is_answered: bool = field(default=False)
+
+    def answer(self, answer: Answer) -> bool:
+        if self.is_answered:
+            return False
+        self.send(answer)
+        self.is_answered = True
+        return True
+
+
+def asked(request: PermissionRequest, call: ToolCall, folder: str) -> Asked:
+    """`call` is what is known of the tool call by now."""
+    title, detail = tools.title(call), tools.detail(call)
+    if not is_plain(request.options):
+        question = Question(QUESTION, title, tuple(names(request.options)), free=False)
+        return Asked(GateKind.QUESTION, title, detail, questions=(question,), item=call.tool_call_id or None)
+    kind = _GATES.get(tools.kind(call), GateKind.PERMISSION)
+    return Asked(
+        kind,
+        title,
+        detail,
+        folder=folder if kind is GateKind.COMMAND else None,
+        reason=(call.title or "") if call.title != title else "",
+        paths=tools.paths(call) if kind is GateKind.CHANGE else (),
+        item=call.tool_call_id or None,
+    )
+
+
+def outcome(options: tuple[Option, ...], answer: Answer) -> dict[str, object]:
+    """The answer on the wire. Raises BadInput."""
+    if answer.decision is Decision.CANCEL:
+        return CANCELLED
+    option = _chosen(options, answer)
+    return {"outcome": {"outcome": "selected", "optionId": option}} if option is not None else CANCELLED
+
+
+CANCELLED: dict[str, object] = {"outcome": {"outcome": "cancelled"}}
+
+
+def is_plain(options: tuple[Option, ...]) -> bool:
+    """There is one way to say yes to just this, and a way to say no."""
+    kinds = [option.kind for option in options]
+    return kinds.count("allow_once") == 1 and any(kind.startswith("reject") for kind in kinds)
+
+
+def names(options: tuple[Option, ...]) -> Mapping[str, str]:
+    """What a person reads, and the option's id: each is another, whatever the agent calls them."""
+    found: dict[str, str] = {}
+    for option in options:
+        label = option.name or option.option_id
+        found[label if label not in found else f"{label} ({option.option_id})"] = option.option_id
+    return found
+
+
+def _chosen(options: tuple[Option, ...], answer: Answer) -> str | None:
+    """None: there is no such option, so the request is cancelled."""
+    match answer.decision:
+        case Decision.ACCEPT if is_plain(options):
+            return next(option.option_id for option in options if option.kind == "allow_once")
+        case Decision.REPLY:
+            said = [word for name, words in answer.replies if name == QUESTION for word in words]
+            known = names(options)
+            if len(said) != 1 or said[0] not in known:
+                raise BadInput(f"Choose one of: {', '.join(known)}.")
+            return known[said[0]]
+        case Decision.ACCEPT:
+            raise BadInput(f"A yes is not enough here. Choose one of: {', '.join(names(options))}.")
+        case _:
+            no = [
+                option.option_id
+                for kind in ("reject_once", "reject_always")
+                for option in options
+                if option.kind == kind
+            ]
+            return no[0] if no else None

@@ -1,0 +1,114 @@
+"""How a tool call of an agent is shown. Pure."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import shlex
+from typing import Any
+
+from clew.events import Activity, ActivityKind, Outcome, Phase
+from clew.runtimes.acp.wire import Part, ToolCall
+
+_KINDS = {
+    "execute": ActivityKind.COMMAND,
+    "edit": ActivityKind.CHANGE,
+    "delete": ActivityKind.CHANGE,
+    "move": ActivityKind.CHANGE,
+    "think": ActivityKind.THOUGHT,
+}
+
+
+def merge(known: ToolCall | None, news: ToolCall) -> ToolCall:
+    """News of a call tell only what has changed."""
+    if known is None:
+        return news
+    return ToolCall(
+        known.tool_call_id,
+        news.title if news.title is not None else known.title,
+        news.kind or known.kind,
+        news.status or known.status,
+        news.content if news.content is not None else known.content,
+        news.locations or known.locations,
+        news.raw_input if news.raw_input is not None else known.raw_input,
+        news.raw_output if news.raw_output is not None else known.raw_output,
+    )
+
+
+def activity(call: ToolCall, phase: Phase) -> Activity:
+    return Activity(
+        call.tool_call_id,
+        kind(call),
+        phase,
+        title(call),
+        detail(call),
+        _outcome(call) if phase is Phase.DONE else None,
+        _exit_code(call),
+    )
+
+
+def kind(call: ToolCall) -> ActivityKind:
+    return _KINDS.get(call.kind or "", ActivityKind.TOOL)
+
+
+def title(call: ToolCall) -> str:
+    """The exact command, the paths, or what the agent calls it."""
+    if kind(call) is ActivityKind.COMMAND and (said := command(call)):
+        return said
+    if kind(call) is ActivityKind.CHANGE and (touched := paths(call)):
+        return ", ".join(touched)
+    return call.title or call.kind or "tool"
+
+
+def command(call: ToolCall) -> str:
+    given = call.raw_input.get("command", call.raw_input.get("cmd")) if isinstance(call.raw_input, dict) else None
+    if isinstance(given, list):
+        return shlex.join(map(str, given))
+    return given if isinstance(given, str) else ""
+
+
+def paths(call: ToolCall) -> tuple[str, ...]:
+    diffs = [part.path for part in call.content or () if part.type == "diff"]
+    places = [place.path for place in call.locations or ()]
+    return tuple(dict.fromkeys(path for path in (*diffs, *places) if path))
+
+
+def detail(call: ToolCall) -> str:
+    shown = [_shown(part) for part in call.content or ()]
+    if any(shown):
+        return "\n".join(filter(None, shown))
+    return _flat(call.raw_output)
+
+
+def diff(path: str, old: str | None, new: str) -> str:
+    lines = difflib.unified_diff(
+        (old or "").splitlines(), new.splitlines(), path if old is not None else "/dev/null", path
+    )
+    return "\n".join(line.rstrip("\n") for line in lines)
+
+
+def _shown(part: Part) -> str:
+    if part.type == "diff":
+        return diff(part.path, part.old_text, part.new_text)
+    if part.content is not None:
+        return part.content.text or part.content.uri
+    return ""
+
+
+def _flat(value: Any) -> str:
+    if value is None or value == {}:
+        return ""
+    if isinstance(value, dict) and isinstance(value.get("output"), str):
+        return str(value["output"])
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _outcome(call: ToolCall) -> Outcome | None:
+    return {"completed": Outcome.OK, "failed": Outcome.FAILED}.get(call.status or "")
+
+
+def _exit_code(call: ToolCall) -> int | None:
+    for key in ("exitCode", "exit_code"):
+        if isinstance(call.raw_output, dict) and isinstance(code := call.raw_output.get(key), int):
+            return code
+    return None

@@ -1,0 +1,179 @@
+"""Folds the updates of one turn into events. Pure: no I/O, no clock.
+
+The protocol has no end of a message: a text ends where a tool call or another message begins, and with the turn. The
+newest text is the answer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import ClassVar
+
+import msgspec
+
+from clew.events import Activity, ActivityKind, Event, Outcome, Phase, TextDelta, TextDone
+from clew.runtimes.acp import wire
+from clew.runtimes.acp.tools import activity, merge
+from clew.runtimes.acp.wire import ToolCall
+
+log = logging.getLogger(__name__)
+
+TAIL = 4000  # characters of a thought that an update carries; its end carries all
+QUIET = frozenset(
+    {
+        "user_message_chunk",
+        "available_commands_update",
+        "current_mode_update",
+        "config_option_update",
+        "session_info_update",
+        "usage_update",
+    }
+)
+
+
+class Translation:
+    def __init__(self, turn: str) -> None:
+        self._turn = turn
+        self._count = 0
+        self._open: tuple[str, str, str | None] | None = None  # the open text: item, text so far, the agent's id of it
+        self._thought: tuple[str, str] | None = None
+        self._plan: Activity | None = None
+        self._tools: dict[str, ToolCall] = {}
+        self._done: dict[str, Activity] = {}
+        self._texts: list[str] = []
+
+    @property
+    def text(self) -> str:
+        """The answer so far."""
+        said = [*self._texts, *([self._open[1]] if self._open else [])]
+        return next((text for text in reversed(said) if text.strip()), "")
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self._texts or self._open or self._tools or self._thought or self._plan)
+
+    @property
+    def has_acted(self) -> bool:
+        return bool(self._tools)
+
+    @property
+    def activities(self) -> tuple[Activity, ...]:
+        """What was begun; what has an end, with it."""
+        begun = {id: self._done.get(id) or activity(call, Phase.STARTED) for id, call in self._tools.items()}
+        return tuple(begun.values())
+
+    def feed(self, update: msgspec.Raw) -> list[Event]:
+        kind = (wire.read(update, wire.Kind) or wire.Kind()).session_update
+        if (handler := self._handlers.get(kind)) is not None:
+            return handler(self, update)
+        if kind not in QUIET:
+            log.info("passed over an update of the unknown kind %r", kind)
+        return []
+
+    def tool(self, id: str) -> ToolCall | None:
+        return self._tools.get(id)
+
+    def decline(self, id: str) -> list[Event]:
+        """A person said no: whatever the agent says of it later, it did nothing."""
+        if id not in self._tools or id in self._done:
+            return []
+        self._done[id] = replace(activity(self._tools[id], Phase.DONE), outcome=Outcome.DECLINED)
+        return [self._done[id]]
+
+    def give_up(self) -> list[Event]:
+        """What was said counts for nothing."""
+        events = [*self._end_thought(), *self._end_text(cut=True)]
+        self._texts = []
+        return events
+
+    def end(self) -> list[Event]:
+        """Everything that is open has its end."""
+        events = [*self._end_thought(), *self._end_text()]
+        if self._plan is not None:
+            events.append(replace(self._plan, phase=Phase.DONE))
+        for id, call in self._tools.items():
+            if id not in self._done:
+                self._done[id] = activity(call, Phase.DONE)
+                events.append(self._done[id])
+        return events
+
+    def _message(self, update: msgspec.Raw) -> list[Event]:
+        chunk = wire.read(update, wire.Chunk) or wire.Chunk()
+        if not (piece := _said(chunk.content)):
+            return []
+        events = self._end_thought()
+        if self._open is not None and chunk.message_id is not None and chunk.message_id != self._open[2]:
+            events += self._end_text()
+        item, text, _ = self._open or (self._next("text"), "", None)
+        self._open = item, text + piece, chunk.message_id
+        return [*events, TextDelta(item, len(text), piece)]
+
+    def _think(self, update: msgspec.Raw) -> list[Event]:
+        chunk = wire.read(update, wire.Chunk) or wire.Chunk()
+        if not (piece := _said(chunk.content)):
+            return []
+        is_new = self._thought is None
+        item, text = self._thought or (self._next("thought"), "")
+        self._thought = item, text + piece
+        phase = Phase.STARTED if is_new else Phase.UPDATED
+        return [Activity(item, ActivityKind.THOUGHT, phase, "", (text + piece)[-TAIL:])]
+
+    def _planned(self, update: msgspec.Raw) -> list[Event]:
+        entries = (wire.read(update, wire.Plan) or wire.Plan()).entries
+        lines = "\n".join(f"[{entry.status or 'pending'}] {entry.content}" for entry in entries)
+        phase = Phase.UPDATED if self._plan else Phase.STARTED
+        item = self._plan.item if self._plan else self._next("plan")
+        self._plan = Activity(item, ActivityKind.PLAN, phase, "plan", lines)
+        return [self._plan]
+
+    def _called(self, update: msgspec.Raw) -> list[Event]:
+        """A tool call, or news of one. What has ended stays so."""
+        call = wire.read(update, ToolCall)
+        if call is None or not call.tool_call_id or call.tool_call_id in self._done:
+            return []
+        known = self._tools.get(call.tool_call_id)
+        merged = self._tools[call.tool_call_id] = merge(known, call)
+        events = [] if known else [*self._end_thought(), *self._end_text(), activity(merged, Phase.STARTED)]
+        if merged.status in ("completed", "failed"):
+            done = self._done[call.tool_call_id] = activity(merged, Phase.DONE)
+            return [*events, done]
+        return events if not known else [activity(merged, Phase.UPDATED)]
+
+    def _end_text(self, cut: bool = False) -> list[Event]:
+        if self._open is None:
+            return []
+        item, text, _ = self._open
+        self._open = None
+        if not cut:
+            self._texts.append(text)
+        return [TextDone(item, text, cut=cut)]
+
+    def _end_thought(self) -> list[Event]:
+        if self._thought is None:
+            return []
+        item, text = self._thought
+        self._thought = None
+        return [Activity(item, ActivityKind.THOUGHT, Phase.DONE, "", text)]
+
+    def _next(self, what: str) -> str:
+        self._count += 1
+        return f"{self._turn}-{what}-{self._count}"
+
+    _handlers: ClassVar[dict[str, Callable[[Translation, msgspec.Raw], list[Event]]]] = {
+        "agent_message_chunk": _message,
+        "agent_thought_chunk": _think,
+        "tool_call": _called,
+        "tool_call_update": _called,
+        "plan": _planned,
+    }
+
+
+def _said(content: wire.Content) -> str:
+    match content.type:
+        case "text":
+            return content.text
+        case "resource_link" | "resource":
+            return content.uri
+        case other:
+            return f"[{other}]" if other else ""

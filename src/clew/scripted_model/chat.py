@@ -1,0 +1,191 @@
+"""The same scripts by the chat-completions API, which most other agents speak.
+
+A request without tools is none of a person's: agents have titles written that way, and commands judged. It gets a word
+that means nothing to them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from clew.clock import Clock
+from clew.scripted_model.http import Reply
+from clew.scripted_model.play import Over, Trouble, recollection
+from clew.scripted_model.script import (
+    Approve,
+    Cut,
+    Error,
+    Hold,
+    Patch,
+    Recall,
+    Say,
+    Shell,
+    Status,
+    Step,
+    Think,
+    Tool,
+)
+
+SHELLS = ("terminal", "bash", "shell", "run_shell_command")
+WRITERS = {"write_file": ("path", "content"), "write": ("filePath", "content")}
+ASIDE = "noted"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    body: dict[str, Any]
+
+    @property
+    def is_aside(self) -> bool:
+        return not self.body.get("tools")
+
+    @property
+    def prompts(self) -> list[str]:
+        return [_flat(message.get("content")) for message in self._messages if message.get("role") == "user"]
+
+    @property
+    def prompt(self) -> str:
+        """The newest one. Some agents put what was never answered before it, with a blank line between."""
+        return self.prompts[-1].rpartition("\n\n")[2] if self.prompts else ""
+
+    @property
+    def acts_done(self) -> int:
+        """How many of the newest prompt's tool calls have come back."""
+        roles = [message.get("role") for message in self._messages]
+        newest = len(roles) - 1 - roles[::-1].index("user") if "user" in roles else -1
+        return roles[newest + 1 :].count("tool")
+
+    @property
+    def outputs(self) -> list[str]:
+        return [_flat(message.get("content")) for message in self._messages if message.get("role") == "tool"]
+
+    def tool(self, *names: str) -> dict[str, Any] | None:
+        """The first of these tools that is on offer."""
+        offered = {each["function"]["name"]: each["function"] for each in self.body.get("tools", ())}
+        return next((offered[name] for name in names if name in offered), None)
+
+    @property
+    def _messages(self) -> list[dict[str, Any]]:
+        return list(self.body.get("messages", ()))
+
+
+class ChatPlayer:
+    def __init__(
+        self,
+        request: ChatRequest,
+        reply: Reply,
+        clock: Clock,
+        hold: Callable[[str, Reply], Awaitable[bool]],
+        happens: Callable[[Trouble], bool],
+    ) -> None:
+        self._request = request
+        self._reply = reply
+        self._clock = clock
+        self._hold = hold
+        self._happens = happens
+        self._id = f"chatcmpl-{clock.token()[:12]}"
+        self._is_first = True
+        self._calls = 0
+
+    async def aside(self) -> None:
+        if self._request.body.get("stream"):
+            await self.play([Say(ASIDE)])
+            return
+        message = {"role": "assistant", "content": ASIDE}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        await self._reply.whole(
+            200, {**self._frame(), "object": "chat.completion", "choices": [choice], "usage": _USAGE}
+        )
+
+    async def play(self, steps: Iterable[Step]) -> None:
+        try:
+            for step in steps:
+                await self._step(step)
+        except Over:
+            return
+        await self._delta({}, "tool_calls" if self._calls else "stop")
+        await self._reply.data({**self._frame(), "choices": [], "usage": _USAGE})
+        await self._reply.raw(b"data: [DONE]\n\n")
+        await self._reply.end()
+
+    async def _step(self, step: Step) -> None:
+        match step:
+            case Say():
+                await self._say(step)
+            case Recall():
+                await self._say(Say(recollection(self._request)))
+            case Hold(name):
+                await self._delta({"content": ""})  # so that it is known to have begun
+                if not await self._hold(name, self._reply):
+                    raise Over
+            case Think(text):
+                await self._delta({"reasoning_content": text})
+            case Approve(commands):
+                for command in commands:
+                    await self._act(Shell(command))
+            case Shell() | Patch() | Tool():
+                await self._act(step)
+            case Status() | Cut() | Error():
+                if self._happens(step):
+                    await self._fail(step)
+            case _:
+                await self._say(Say(f"(this agent has nothing for {type(step).__name__.lower()})"))
+
+    async def _say(self, step: Say) -> None:
+        for index, piece in enumerate(step.words):
+            begins = "" if self._is_first or index else "\n"
+            await self._delta({"content": begins + piece})
+            self._is_first = False
+            if step.interval_ms:
+                await self._clock.sleep(step.interval_ms / 1000)
+
+    async def _act(self, step: Shell | Patch | Tool) -> None:
+        name, arguments = call(self._request, step)
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        made = {"index": self._calls, "id": f"call_{self._id}_{self._calls}", "type": "function", "function": function}
+        self._calls += 1
+        await self._delta({"tool_calls": [made]})
+
+    async def _fail(self, step: Trouble) -> None:
+        if isinstance(step, Cut) or self._reply.is_begun:
+            self._reply.cut()
+        else:
+            code = step.code if isinstance(step, Status) else 500
+            error = {"message": f"the script says {step.code}", "type": "scripted", "code": str(step.code)}
+            await self._reply.whole(code, {"error": error})
+        raise Over
+
+    async def _delta(self, delta: dict[str, Any], finish: str | None = None) -> None:
+        choice = {"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": finish}
+        await self._reply.data({**self._frame(), "choices": [choice]})
+
+    def _frame(self) -> dict[str, Any]:
+        model = self._request.body.get("model", "scripted")
+        return {"id": self._id, "object": "chat.completion.chunk", "created": 0, "model": model}
+
+
+_USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+
+
+def call(request: ChatRequest, step: Shell | Patch | Tool) -> tuple[str, dict[str, Any]]:
+    """The tool of this agent that does it, and its arguments."""
+    match step:
+        case Shell(command):
+            tool = request.tool(*SHELLS) or {"name": SHELLS[0]}
+            fields = tool.get("parameters", {}).get("properties", {})
+            more = {"description": "the script says so"} if "description" in fields else {}
+            return str(tool["name"]), {"command": command, **more}
+        case Patch(path, text):
+            name = str((request.tool(*WRITERS) or {"name": "write_file"})["name"])
+            where, what = WRITERS[name]
+            return name, {where: path, what: text}
+        case Tool(name=name, arguments=arguments):
+            return name, json.loads(arguments)
+
+
+def _flat(content: object) -> str:
+    if isinstance(content, list):
+        return "\n".join(str(part["text"]) for part in content if isinstance(part, dict) and "text" in part)
+    return str(content or "")

@@ -1,0 +1,265 @@
+"""A small agent that speaks the Agent Client Protocol and plays scripts; nothing but the standard library.
+
+`acp_agent.py HOLDS [WHAT…]`: what it can do or gets wrong. `load`, `resume`: it comes back to sessions, kept beside the
+holds. `forgets`: says so and does not. `junk`, `unknown`, `flood`: talks strangely. `version=N`, `silent`,
+`silent=METHOD`, `dies=METHOD`, `no-auth`, `deaf` (to a cancel), `wedges` (by a cancel): what they say."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.runtimes.player import Player, run, stdin
+
+ODD = {
+    "junk": (1, b"no json\n\xff\xfe\x00\n{}\n[1, 2\n\n"),
+    "unknown": (
+        1,
+        b'{"jsonrpc": "2.0", "method": "mind/read", "params": {"sessionId": "?"}}\n'
+        b'{"jsonrpc": "2.0", "id": "odd", "method": "mind/ask", "params": {}}\n',
+    ),
+    "flood": (2, b"nobody wants to know this\n" * 20_000),
+}
+
+
+class Session:
+    """Its prompts are a file, so that another process can come back to it."""
+
+    def __init__(self, agent: Agent, id: str, cwd: str) -> None:
+        self.id = id
+        self.cwd = cwd
+        self.playing: asyncio.Task[str] | None = None
+        self.is_wedged = False
+        self.is_acting = False
+        self._agent = agent
+        self._calls = 0
+        self._player = Player(agent.holds, self)
+        self._file = agent.holds.parent / f"{id}.session"
+
+    @property
+    def past(self) -> list[str]:
+        return json.loads(self._file.read_text()) if self._file.exists() else []
+
+    def keep(self, said: str) -> None:
+        self._file.write_text(json.dumps([*self.past, said]))
+
+    async def prompt(self, text: str) -> str:
+        if self.is_wedged:
+            await self.say("Queued for the next turn. (1 queued)")
+            return "end_turn"
+        self.keep(text)
+        try:
+            await self._player.play(text)
+        except asyncio.CancelledError:
+            if self.is_acting and "wedges" in self._agent.what:
+                self.is_wedged = True
+                raise RuntimeError("'NoneType' object has no attribute 'startswith'") from None
+            return "cancelled"
+        return "end_turn"
+
+    def update(self, **update: Any) -> None:
+        if "unknown" in self._agent.what:
+            self._agent.tell(method="session/update", params={"sessionId": self.id, "update": {"sessionUpdate": "odd"}})
+        self._agent.tell(method="session/update", params={"sessionId": self.id, "update": update})
+
+    async def say(self, text: str) -> None:
+        self.update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": text})
+
+    async def ask(self, command: str) -> bool:
+        """It runs here, and not in the player, so that its tool call has an end."""
+        call = self._call("execute", command, rawInput={"command": command})
+        options = [
+            {"optionId": "allow_always", "kind": "allow_always", "name": "Always"},
+            {"optionId": "allow_session", "kind": "allow_always", "name": "This session"},
+            {"optionId": "yes-1", "kind": "allow_once", "name": "Once"},
+            {"optionId": "no-1", "kind": "reject_once", "name": "No"},
+        ]
+        asked = {"sessionId": self.id, "toolCall": {"toolCallId": call}, "options": options}
+        answer = await self._agent.ask("session/request_permission", asked)
+        allowed = answer["outcome"].get("optionId") == "yes-1"
+        if allowed:
+            self.is_acting = True
+            await run(command)
+            self.is_acting = False
+        self._done(call, "completed" if allowed else "failed", "done" if allowed else "denied")
+        return False
+
+    async def other(self, name: str, rest: str) -> None:
+        match name:
+            case "recall":
+                await self.say(" / ".join(self.past))
+            case "think":
+                self.update(sessionUpdate="agent_thought_chunk", content={"type": "text", "text": rest})
+            case "plan":
+                entries = [{"content": each, "status": "pending", "priority": "low"} for each in rest.split(" | ")]
+                self.update(sessionUpdate="plan", entries=entries)
+            case "tool":
+                self._done(self._call("other", rest), "completed", "a result")
+            case "stop":
+                raise Stopped(rest)
+            case "fail":
+                raise RuntimeError(rest)
+            case "pick":
+                await self._pick(rest.split(" | "))
+            case "read" | "write" | "terminal":
+                await self._use(name, rest)
+            case "die":
+                os._exit(7)
+
+    async def _pick(self, names: list[str]) -> None:
+        call = self._call("other", "a choice")
+        options = [{"optionId": f"o{n}", "kind": "allow_always", "name": name} for n, name in enumerate(names)]
+        asked = {"sessionId": self.id, "toolCall": {"toolCallId": call}, "options": options}
+        answer = await self._agent.ask("session/request_permission", asked)
+        await self.say(answer["outcome"].get("optionId", "nothing"))
+
+    async def _use(self, name: str, rest: str) -> None:
+        try:
+            await self.say(await self._used(name, rest))
+        except RuntimeError as error:
+            await self.say(f"refused: {error}")
+
+    async def _used(self, name: str, rest: str) -> str:
+        path, _, text = rest.partition(" ")
+        here = {"sessionId": self.id}
+        if name == "read":
+            return str((await self._agent.ask("fs/read_text_file", {**here, "path": path}))["content"])
+        if name == "write":
+            await self._agent.ask("fs/write_text_file", {**here, "path": path, "content": text})
+            return "written"
+        made = await self._agent.ask("terminal/create", {**here, "command": rest})
+        mine = {**here, "terminalId": made["terminalId"]}
+        status = await self._agent.ask("terminal/wait_for_exit", mine)
+        output = (await self._agent.ask("terminal/output", mine))["output"]
+        await self._agent.ask("terminal/release", mine)
+        return f"{status['exitCode']}: {output.strip()}"
+
+    def _call(self, kind: str, title: str, **more: Any) -> str:
+        self._calls += 1
+        call = f"call-{self._calls}"
+        self.update(sessionUpdate="tool_call", toolCallId=call, title=title, kind=kind, status="pending", **more)
+        return call
+
+    def _done(self, call: str, status: str, text: str) -> None:
+        content = [{"type": "content", "content": {"type": "text", "text": text}}]
+        self.update(sessionUpdate="tool_call_update", toolCallId=call, status=status, content=content)
+
+
+class Stopped(Exception):
+    """With a reason of its own."""
+
+
+class Agent:
+    def __init__(self, holds: Path, what: list[str]) -> None:
+        self.holds = holds
+        self.what = what
+        self._sessions: dict[str, Session] = {}
+        self._asked: dict[str, asyncio.Future[Any]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._odd = next((ODD[each] for each in what if each in ODD), None)
+
+    async def live(self) -> None:
+        reader = await stdin()
+        while line := await reader.readline():
+            message = json.loads(line)
+            if "method" not in message:
+                self._settle(message)
+            elif message["method"] == "session/cancel":
+                self._cancel(message["params"]["sessionId"])
+            elif "id" in message and "silent" not in self.what:
+                task = asyncio.create_task(self._answer(message["id"], message["method"], message.get("params", {})))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+    def tell(self, **message: Any) -> None:
+        if self._odd:
+            os.write(*self._odd)
+        os.write(1, json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+    async def ask(self, method: str, params: dict[str, Any]) -> Any:
+        id = f"ask-{len(self._asked)}"
+        self._asked[id] = asyncio.get_running_loop().create_future()
+        self.tell(id=id, method=method, params=params)
+        return await self._asked[id]
+
+    def _settle(self, message: dict[str, Any]) -> None:
+        future = self._asked.get(message["id"])
+        if future is None or future.done():
+            return
+        if "error" in message:
+            future.set_exception(RuntimeError(message["error"]["message"]))
+        else:
+            future.set_result(message["result"])
+
+    def _cancel(self, session: str) -> None:
+        playing = self._sessions[session].playing
+        if playing is not None and "deaf" not in self.what:
+            playing.cancel()
+
+    async def _answer(self, id: Any, method: str, params: dict[str, Any]) -> None:
+        if f"dies={method}" in self.what:
+            print("no licence", file=sys.stderr, flush=True)
+            os._exit(3)
+        if f"silent={method}" in self.what:
+            return
+        try:
+            self.tell(id=id, result=await self._do(method, params))
+        except Exception as error:
+            code = -32000 if "log in" in str(error) else -32603
+            self.tell(id=id, error={"code": code, "message": str(error)})
+
+    async def _do(self, method: str, params: dict[str, Any]) -> Any:
+        match method:
+            case "initialize":
+                version = next((int(each[8:]) for each in self.what if each.startswith("version=")), 1)
+                can = {"loadSession": "load" in self.what, "promptCapabilities": {"image": True}}
+                more: dict[str, Any] = {"sessionCapabilities": {"resume": {}}} if "resume" in self.what else {}
+                info = {"name": "player", "version": "1.2.3"}
+                return {"protocolVersion": version, "agentCapabilities": {**can, **more}, "agentInfo": info}
+            case "session/new":
+                return self._new(params)
+            case "session/load" | "session/resume":
+                return self._come_back(params, replays=method == "session/load")
+            case "session/prompt":
+                return await self._prompt(params)
+            case "session/set_mode" | "session/set_model":
+                await self._sessions[params["sessionId"]].other("think", json.dumps(params))
+                return {}
+        raise RuntimeError(f"no such method: {method}")
+
+    def _new(self, params: dict[str, Any]) -> dict[str, Any]:
+        if "no-auth" in self.what:
+            raise RuntimeError("please log in first")
+        id = f"session-{os.getpid()}-{len(self._sessions)}"
+        self._sessions[id] = Session(self, id, params["cwd"])
+        modes = {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "go", "name": "Go"}]}
+        models = {"currentModelId": "small", "availableModels": [{"modelId": "small"}, {"modelId": "large"}]}
+        return {"sessionId": id, "modes": modes, "models": models}
+
+    def _come_back(self, params: dict[str, Any], *, replays: bool) -> dict[str, Any]:
+        id = params["sessionId"]
+        session = self._sessions.setdefault(id, Session(self, id, params["cwd"]))
+        if "forgets" not in self.what:
+            if not session.past:
+                raise RuntimeError(f"session {id} not found")
+            for said in session.past if replays else []:
+                session.update(sessionUpdate="user_message_chunk", content={"type": "text", "text": said})
+        return {}
+
+    async def _prompt(self, params: dict[str, Any]) -> dict[str, Any]:
+        session = self._sessions[params["sessionId"]]
+        text = "\n".join(block["text"] for block in params["prompt"] if block["type"] == "text")
+        session.playing = asyncio.create_task(session.prompt(text))
+        spent = {"inputTokens": 10, "outputTokens": 5, "totalTokens": 15}
+        try:
+            return {"stopReason": await session.playing, "usage": spent}
+        except Stopped as stopped:
+            return {"stopReason": str(stopped)}
+
+
+if __name__ == "__main__":
+    asyncio.run(Agent(Path(sys.argv[1]), sys.argv[2:]).live())
