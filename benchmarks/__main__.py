@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import commits, daemon, growth, turns, watchers
+from benchmarks import commits, daemon, growth, handoffs, turns, watchers
 from benchmarks.report import Line
 from benchmarks.soak import soak
 from clew.simulation.many import try_many
@@ -49,6 +49,7 @@ def _parts(many: int) -> list[tuple[str, Measure]]:
         ("turns, against a bare driver", lambda: asyncio.run(turns.measure())),
         (f"growth to {many} threads", lambda: growth.lines(asyncio.run(growth.measure(20, many)))),
         ("watchers", lambda: asyncio.run(watchers.measure())),
+        ("handoffs", handoffs.measure),
         ("commits", lambda: asyncio.run(commits.measure())),
         ("the daemon and its commands", daemon.measure),
     ]

@@ -229,9 +229,9 @@ async def test_release_lets_it_go_at_once_and_names_the_command(desk: Desk, mode
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        ("/opt/bin/codex\0resume", "codex, pid 7"),
+        ("/x/bin/codex\0resume", "codex, pid 7"),
         (
-            "/home/x/codex\0app-server\0--managed-daemon",
+            "/x/codex\0app-server\0--managed-daemon",
             "Codex's background server, pid 7; `codex app-server daemon stop`",
         ),
         ("", "a program, pid 7"),

@@ -12,8 +12,11 @@ its word. What a surface says that it cannot do (`SurfaceCan`) is not asked of i
 from __future__ import annotations
 
 import asyncio
+import re
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
@@ -23,6 +26,7 @@ from clew.config import Config, ThreadsConfig
 from clew.engine import Engine, words
 from clew.model import Accepted, Conversation, DeliveryKind, Fate, Inbound, Person, Role
 from clew.runtimes.scripted import FileLedger, ScriptedRuntime
+from clew.scripted_model import script
 from clew.store import people
 from clew.store.migrate import open_store
 from clew.surfaces.base import Backlog, Inbox, Known, Outgoing, Receipt, Surface, SurfaceCan, Units
@@ -110,6 +114,8 @@ class Overheard:
         self.came: list[Inbound] = []
         self.accepted: list[Accepted] = []
         self.taken: list[str] = []  # the ids of what was accepted
+        self.given: list[Outgoing] = []  # to send
+        self.edits: list[tuple[str, float]] = []  # what was rewritten while a turn ran, and when
 
     @property
     def name(self) -> str:
@@ -155,9 +161,13 @@ class Overheard:
             await self._changed.wait_for(so)
 
     async def send(self, outgoing: Outgoing) -> Receipt:
+        self.given.append(outgoing)
         return await self._surface.send(outgoing)
 
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
+        if outgoing.kind is DeliveryKind.PLACEHOLDER:
+            self.edits.append((receipt.message_id, time.monotonic()))
+            await self._tell()
         await self._surface.edit(receipt, outgoing)
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
@@ -403,6 +413,34 @@ async def long_answers_come_in_parts(stage: Stage, folder: Path) -> None:
         assert limit is None or len(parts) > 1
 
 
+async def code_that_is_cut_is_whole_in_each_part(stage: Stage, folder: Path) -> None:
+    """A fence is closed where a part ends and opened again in the next; no line is missing, and all are in order."""
+    async with Daemon(stage, folder) as clew:
+        lines = [f"line_{number}" for number in range(40 + (clew.surface.can.max_length or 0) // 8)]
+        answer = "\n".join(["```python", *lines, "```", "", "omega"])
+        clew.agent.play = lambda request: (script.Say(answer),)
+        await stage.say("alpha")
+        shown = await stage.seen(lambda shown: _with(shown, "omega"))
+        assert re.findall(r"line_\d+", "\n".join(message.text for message in shown)) == lines
+        parts = [outgoing.text for outgoing in clew.surface.given if outgoing.kind is DeliveryKind.FINAL]
+        assert len(parts) > 1 or clew.surface.can.max_length is None
+        assert all(part.count("```") % 2 == 0 for part in parts)
+
+
+async def what_the_agent_does_is_shown_no_faster_than_the_platform_bears(stage: Stage, folder: Path) -> None:
+    async with Daemon(stage, folder) as clew:
+        if not clew.surface.can.edit:
+            return
+        await stage.say("!hold one\n!shell a\n!hold two\n!shell b\n!hold three\n!text alpha")
+        for seen, name in enumerate(("one", "two", "three")):
+            await clew.held(name)
+            await clew.surface.until(lambda seen=seen: len(clew.surface.edits) >= seen)  # type: ignore[misc]
+            clew.agent.holds.release(name)
+        await answered(stage, "alpha")
+        times = [at for _, at in clew.surface.edits]
+        assert all(later - at > 0.9 * clew.surface.can.edit_every for at, later in pairwise(times))
+
+
 async def any_text_arrives(stage: Stage, folder: Path) -> None:
     surface = stage.surface(SystemClock(), folder / "files")
     can = surface.can
@@ -560,6 +598,8 @@ CHECKS: tuple[Check, ...] = (
     a_quote_goes_to_the_thread_that_it_quotes,
     a_placeholder_then_the_answer_as_a_message_of_its_own,
     long_answers_come_in_parts,
+    code_that_is_cut_is_whole_in_each_part,
+    what_the_agent_does_is_shown_no_faster_than_the_platform_bears,
     any_text_arrives,
     what_the_agent_made_comes_behind_its_answer,
     a_platform_that_is_busy_is_given_its_time,
