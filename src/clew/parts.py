@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clew import config, plugins
-from clew.clock import Clock
+from clew.clock import Clock, SystemClock
 from clew.config import Config, RuntimesConfig, ScriptedConfig, SurfacesConfig
 from clew.errors import ConfigError
 from clew.home import Home
@@ -46,6 +46,14 @@ def assemble(settings: Config, clock: Clock, home: Home, marks: Marks, announce:
     for trouble in (*first, *second):
         log.error("%s", trouble)
     return Parts(runtimes, surfaces, (*first, *second))
+
+
+def own_runtimes(purpose: str) -> tuple[dict[str, Runtime], list[PluginTrouble]]:
+    """Without a daemon, by the settings of this home. What they start carries a mark of its own."""
+    home, clock = Home.find(), SystemClock()
+    marks = Marks(f"{purpose}-{clock.token()[:12]}", purpose)
+    given: dict[str, Any] = {"clock": clock, "home": home, "marks": marks}
+    return _make(plugins.RUNTIMES, config.load(home.config).runtimes, given)
 
 
 async def close_all(parts: Parts) -> None:

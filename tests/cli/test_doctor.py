@@ -45,7 +45,7 @@ def test_a_setting_that_cannot_work_is_found(tmp_path: Path) -> None:
     home.config.write_text('[threads]\nruntime = "codx"\n')
     finding = found(home, "config")
     assert not finding.ok
-    assert "it must be one of codex, scripted" in finding.detail
+    assert "it must be one of claude-acp, codex, codex-acp, gemini, hermes, opencode, scripted" in finding.detail
 
 
 def test_a_home_that_cannot_be_is_found(tmp_path: Path) -> None:

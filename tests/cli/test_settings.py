@@ -211,7 +211,7 @@ def test_check_also_names_what_loads_but_cannot_work_or_should_not_stay_so(idle:
     idle.configure('[threads]\nruntime = "codx"\n[surfaces.webhook.ci]\nsecret = "hush"\n')
     idle.home.config.chmod(0o644)
     runtime, mode = idle.json("config", "check", code=1)["mistakes"]
-    assert runtime == "threads.runtime is 'codx': it must be one of codex, scripted"
+    assert runtime.startswith("threads.runtime is 'codx': it must be one of claude-acp, codex, codex-acp, gemini")
     assert mode.endswith(f"chmod 600 {idle.home.config}")
     with idle.home.config.open("a") as file:
         file.write("[http]\nprot = 1\n")

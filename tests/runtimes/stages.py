@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import sys
@@ -185,3 +186,43 @@ class HermesStage(ModelStage):
 
     def command(self, name: str) -> str:
         return f"rm -rf {self.workspace}/gone-{name}; echo ran >> {self.workspace / name}"
+
+
+class OpenCodeStage(ModelStage):
+    """The real OpenCode."""
+
+    deadline = 30.0
+
+    def __init__(self, folder: Path, program: str, model: ScriptedModel) -> None:
+        super().__init__(folder / "work", model)
+        self.workspace.mkdir(exist_ok=True)
+        self._program = program
+        self._home = folder / "opencode"
+        self._home.mkdir(exist_ok=True)
+        options = {"baseURL": model.url, "apiKey": "none"}
+        provider = {"npm": "@ai-sdk/openai-compatible", "name": "scripted", "options": options, "models": {"one": {}}}
+        asks = {"bash": "ask", "edit": "ask", "external_directory": "allow"}
+        settings = {
+            "provider": {"scripted": provider},
+            "model": "scripted/one",
+            "permission": asks,
+            "autoupdate": False,
+        }
+        (self._home / "opencode.json").write_text(json.dumps(settings))
+
+    def runtime(self, clock: Clock, marks: Marks, odd: Oddity | None = None) -> Runtime | None:
+        home = str(self._home)
+        own = {
+            name: f"{home}/{name.lower()}"
+            for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
+        }
+        quiet = {
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        }
+        env = {"HOME": home, "OPENCODE_CONFIG": f"{home}/opencode.json", **own, **quiet}
+        config = AcpConfig(
+            (self._program, "acp"), env, start_timeout=240, request_timeout=240, interrupt_timeout=self.deadline
+        )
+        return None if odd else acp.make({"opencode": config}, clock, marks)["opencode"]

@@ -383,3 +383,5 @@ async def test_a_workspace_that_vanished_is_named(make: Make, seat: Seat, tmp_pa
 def test_an_entry_without_a_command_is_named() -> None:
     with pytest.raises(ConfigError, match=r"runtimes.acp.mine needs `command`.* ready are hermes, opencode"):
         acp.entries({"mine": AcpConfig()})
+    with pytest.raises(ConfigError, match="codex is a runtime of its own"):
+        acp.entries({"codex": AcpConfig(("x",))})

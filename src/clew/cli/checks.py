@@ -44,6 +44,10 @@ def all_checks(home: Home) -> Iterator[Finding]:
         yield _config(home)
     except ClewError as error:
         yield Finding("config", False, error.message, f"mend {home.config}; the checks below go by the defaults")
+    try:
+        yield from _agents(settings)
+    except Exception as error:  # a check that breaks is a finding too
+        yield Finding("agents", False, f"could not be checked: {type(error).__name__}: {error}")
     for check in _CHECKS:
         try:
             yield check(home, settings)
@@ -234,6 +238,27 @@ async def _try_codex(settings: config.CodexConfig) -> str:
     connection = await start(settings, clock, marks, found)
     await connection.close()
     return f"{found.version}, {found.path}, starts and is logged in"
+
+
+def _agents(settings: config.Config) -> Iterator[Finding]:
+    """Those by ACP. What is not installed and was not asked for is no fault; it is told how to get it."""
+    from clew.runtimes import acp
+
+    clock = SystemClock()
+    marks = processes.Marks(f"doctor-{clock.token()[:12]}", "doctor")
+    for name, runtime in acp.make(settings.runtimes.acp, clock, marks).items():
+        wanted = name in settings.runtimes.acp or name == settings.threads.runtime
+        try:
+            found = asyncio.run(runtime.look())
+            yield Finding(name, True, f"{found.version}, {found.path}, starts and is logged in")
+        except ClewError as error:
+            is_missing = error.code.endswith("_missing")
+            yield Finding(
+                name,
+                not wanted,
+                "not installed" if is_missing and not wanted else error.message,
+                error.message.partition(". ")[2] if is_missing and not wanted else None,
+            )
 
 
 def _children(home: Home, settings: config.Config) -> Finding:

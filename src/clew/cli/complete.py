@@ -93,9 +93,9 @@ def threads() -> list[tuple[str, str]]:
 
 
 def runtimes(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from clew import plugins
+    from clew.runtimes import acp
 
-    return [name for name in plugins.names(plugins.RUNTIMES) if name.startswith(incomplete)]
+    return [name for name in acp.names(_settings().runtimes.acp) if name.startswith(incomplete)]
 
 
 def targets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

@@ -154,13 +154,15 @@ def check_command(out: Out) -> None:
 
 def mistakes(path: Path) -> list[str]:
     """All that can be named; also what loads but cannot work, or should not stay so."""
-    from clew import config, plugins
+    from clew import config
+    from clew.runtimes import acp
 
     try:
         found, settings = config.judged(_text(path), str(path))
+        acp.entries(settings.runtimes.acp)
     except ConfigError as error:
         return [error.message]
-    known = plugins.names(plugins.RUNTIMES)
+    known = acp.names(settings.runtimes.acp)
     if settings.threads.runtime not in known:
         found.append(f"threads.runtime is {settings.threads.runtime!r}: it must be one of {', '.join(known)}")
     if settings.secrets() and path.stat().st_mode & 0o077:

@@ -173,3 +173,15 @@ def _log_line(line: str) -> str:
         return f"{entry['at']}  {entry['level']:<8} {entry['logger']}: {entry['message']}{trace}"
     except (ValueError, KeyError, TypeError):
         return line
+
+
+def healths() -> dict[str, str]:
+    """How the runtimes of the daemon are, where one runs."""
+    from clew.client import Client
+    from clew.errors import ClewError
+
+    try:
+        status = Client(Home.find(), start=False).get("status")
+    except ClewError:
+        return {}
+    return {each["name"]: each["health"] for each in status["runtimes"]}

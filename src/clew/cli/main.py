@@ -71,6 +71,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "init": ("init", "Write a config.toml to begin with."),
         "config": ("config", "Look at settings, change them, check them."),
         "doctor": ("doctor", "Check everything, and say what to do."),
+        "runtimes": ("runtimes", "The agents there are, and how they are."),
         "ping": ("upkeep", "Try a runtime: one tiny turn, with the time of each step."),
         "token": ("token", "What a program needs to use the HTTP API."),
         "codex": ("codex", "The Codex that clew uses, with your arguments."),

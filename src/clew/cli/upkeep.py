@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import click
@@ -104,34 +105,48 @@ def ping_command(out: Out, runtime: str) -> None:
     """Try a runtime: start it, make one tiny turn, stop it, with the time of each step. Needs no daemon."""
     import asyncio
 
-    from clew import plugins
-
     if runtime == "scripted":
         out.result([{"step": "find", "seconds": 0.0, "detail": _NO_PROGRAM}], _NO_PROGRAM)
     elif runtime == "codex":
-        asyncio.run(_ping_codex(out))
+        asyncio.run(_tell_steps(out, runtime, _ping_codex()))
     else:
-        known = ", ".join(plugins.names(plugins.RUNTIMES))
-        raise click.UsageError(f"there is no runtime {runtime!r} that can be tried; known: {known}")
+        asyncio.run(_tell_steps(out, runtime, _ping_other(runtime)))
 
 
 _NO_PROGRAM = "scripted needs no program and is fine"
 
 
-async def _ping_codex(out: Out) -> None:
+async def _tell_steps(out: Out, runtime: str, tried: AsyncIterator[Any]) -> None:
+    steps = []
+    out.say(f"trying {runtime}; this makes one tiny turn…")
+    async for step in tried:
+        steps.append({"step": step.name, "seconds": round(step.seconds, 3), "detail": step.detail})
+        if not out.as_json:
+            out.line(f"{step.name:<6} {step.seconds:7.3f} s  {step.detail}")
+    if out.as_json:
+        out.json(steps)
+    out.hint(f"it works; clew run 'say hello' --runtime {runtime}")
+
+
+def _ping_codex() -> AsyncIterator[Any]:
     from clew import config
     from clew.clock import SystemClock
     from clew.processes import Marks
     from clew.runtimes.codex.ping import ping
 
     clock = SystemClock()
-    steps = []
     settings = config.load(Home.find().config)
-    out.say("trying codex; this makes one tiny turn…")
-    async for step in ping(settings.runtimes.codex, clock, Marks(f"ping-{clock.token()[:12]}", "ping")):
-        steps.append({"step": step.name, "seconds": round(step.seconds, 3), "detail": step.detail})
-        if not out.as_json:
-            out.line(f"{step.name:<6} {step.seconds:7.3f} s  {step.detail}")
-    if out.as_json:
-        out.json(steps)
-    out.hint("it works; clew run 'say hello' --runtime codex")
+    return ping(settings.runtimes.codex, clock, Marks(f"ping-{clock.token()[:12]}", "ping"))
+
+
+def _ping_other(name: str) -> AsyncIterator[Any]:
+    from clew.clock import SystemClock
+    from clew.parts import own_runtimes
+    from clew.runtimes.looking import ping
+
+    made, troubles = own_runtimes("ping")
+    if name not in made:
+        wrong = next((trouble.error for trouble in troubles if trouble.name == name), None)
+        known = ", ".join(sorted(made))
+        raise click.UsageError(wrong or f"there is no runtime {name!r} that can be tried; known: {known}")
+    return ping(made[name], SystemClock())

@@ -308,7 +308,8 @@ class Engine:
 
     async def runtimes(self) -> list[RuntimeView]:
         healths = [(name, await runtime.health()) for name, runtime in sorted(self._core.runtimes.items())]
-        return [RuntimeView(name, health.state, health.reason, health.pid) for name, health in healths]
+        there = [(name, health) for name, health in healths if health.is_there]
+        return [RuntimeView(name, health.state, health.reason, health.pid) for name, health in there]
 
     @property
     def latency(self) -> Spread:

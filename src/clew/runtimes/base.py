@@ -27,6 +27,16 @@ class Health:
     state: HealthState
     reason: str = ""  # why it is not healthy, and what to do
     pid: int | None = None
+    is_there: bool = True  # its program is installed
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a runtime's program says of itself. A runtime may have `look() -> Look`, which raises RuntimeTrouble."""
+
+    version: str
+    path: str
+    logged_in: bool | None  # None: it needs no login
 
 
 @dataclass(frozen=True, slots=True)

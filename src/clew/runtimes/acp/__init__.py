@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from clew import plugins
 from clew.clock import Clock
 from clew.config import AcpConfig
 from clew.errors import ConfigError
 from clew.processes import Marks
 from clew.runtimes.acp import trouble
 from clew.runtimes.acp.connection import Connection, connect
+from clew.runtimes.acp.entering import begin
 from clew.runtimes.acp.entries import READY, Entry
 from clew.runtimes.acp.session import AcpSession
-from clew.runtimes.base import Health, RuntimeCan, Seat
+from clew.runtimes.base import Health, HealthState, Look, RuntimeCan, Seat
+from clew.runtimes.jsonrpc import RpcTimeout
 from clew.runtimes.server import Server
 
 __all__ = ["AcpRuntime", "make"]
@@ -38,7 +42,24 @@ class AcpRuntime:
         return session
 
     async def health(self) -> Health:
+        try:
+            locate(self._entry)
+        except trouble.AgentMissing as missing:
+            return Health(HealthState.STOPPED, missing.message, is_there=False)
         return self._server.health()
+
+    async def look(self) -> Look:
+        """Whether it is logged in shows only when it is to begin a session."""
+        connection = await self._connect()
+        try:
+            with tempfile.TemporaryDirectory(prefix="clew-look-") as folder:
+                await begin(connection, Seat("look", folder))
+        except RpcTimeout:
+            raise trouble.silent(self._entry, self._config.request_timeout) from None
+        finally:
+            await connection.close()
+        about = connection.agent.agent_info
+        return Look(about.version if about else "", locate(self._entry), True)
 
     async def close(self) -> None:
         await self._server.close()
@@ -63,12 +84,19 @@ def entries(config: Mapping[str, AcpConfig]) -> dict[str, tuple[Entry, AcpConfig
     """The ready ones and those of the config. Raises ConfigError where one has no command."""
     found = {name: (entry, AcpConfig()) for name, entry in READY.items()}
     for name, settings in config.items():
+        if name in plugins.BUILT_IN[plugins.RUNTIMES]:
+            raise ConfigError(f"runtimes.acp.{name}: {name} is a runtime of its own; call this one otherwise")
         if name not in READY and not settings.command:
             known = ", ".join(READY)
             raise ConfigError(f'runtimes.acp.{name} needs `command`, such as ["{name}", "acp"]; ready are {known}')
         entry = READY.get(name) or Entry(name, name, settings.command)
         found[name] = replace(entry, command=settings.command or entry.command), settings
     return found
+
+
+def names(config: Mapping[str, AcpConfig]) -> list[str]:
+    """Of every runtime that there is by these settings."""
+    return sorted({*plugins.names(plugins.RUNTIMES), *READY, *config} - {"acp"})
 
 
 def make(config: Mapping[str, AcpConfig], clock: Clock, marks: Marks) -> dict[str, AcpRuntime]:

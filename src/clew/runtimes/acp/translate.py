@@ -100,7 +100,10 @@ class Translation:
 
     def _message(self, update: msgspec.Raw) -> list[Event]:
         chunk = wire.read(update, wire.Chunk) or wire.Chunk()
-        if not (piece := _said(chunk.content)):
+        piece = _said(chunk.content)
+        if self._open is None:
+            piece = piece.lstrip("\n")  # some begin each message with what would part it from the last one
+        if not piece:
             return []
         events = self._end_thought()
         if self._open is not None and chunk.message_id is not None and chunk.message_id != self._open[2]:

@@ -10,7 +10,7 @@ from clew.clock import Clock
 from clew.config import CodexConfig
 from clew.errors import RuntimeTrouble
 from clew.processes import Marks
-from clew.runtimes.base import Continuity, Health, RuntimeCan, Seat
+from clew.runtimes.base import Continuity, Health, Look, RuntimeCan, Seat
 from clew.runtimes.codex import binary, outside
 from clew.runtimes.codex.connection import Connection, connect
 from clew.runtimes.codex.session import CodexSession
@@ -41,6 +41,12 @@ class CodexRuntime:
 
     async def health(self) -> Health:
         return self._server.health()
+
+    async def look(self) -> Look:
+        found = await binary.find(self._config, self._clock, self._marks)
+        connection = await connect(self._config, self._clock, self._marks, found)
+        await connection.close()
+        return Look(found.version, found.path, True)
 
     async def close(self) -> None:
         await asyncio.gather(self._server.close(), *(server.close() for server in self._lent))

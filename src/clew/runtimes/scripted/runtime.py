@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from clew import __version__
 from clew.clock import Clock
 from clew.errors import RuntimeTrouble
-from clew.runtimes.base import Health, HealthState, RuntimeCan, Seat, Session
+from clew.runtimes.base import Health, HealthState, Look, RuntimeCan, Seat, Session
 from clew.runtimes.scripted.gates import Bell
 from clew.runtimes.scripted.holds import Holds
 from clew.runtimes.scripted.ledger import Ledger
@@ -51,6 +52,9 @@ class ScriptedRuntime:
 
     async def health(self) -> Health:
         return Health(HealthState.STOPPED, "closed") if self._closed else Health(HealthState.HEALTHY)
+
+    async def look(self) -> Look:
+        return Look(__version__, "", None)
 
     async def close(self) -> None:
         self._closed = True

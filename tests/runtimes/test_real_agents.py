@@ -1,0 +1,82 @@
+"""Real agents by ACP, with our scripted model behind them: they pass the kit, and what is known of Hermes is met."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clew.model import TurnState
+from clew.runtimes import conformance
+from clew.runtimes.conformance import Check
+from clew.runtimes.stage import YES, Play
+from clew.scripted_model import ScriptedModel
+from tests.runtimes import installed
+from tests.runtimes.stages import HermesStage, OpenCodeStage
+
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(1200)]
+
+
+@pytest.fixture(scope="session")
+def cache(pytestconfig: pytest.Config) -> Path:
+    assert pytestconfig.cache is not None
+    return pytestconfig.cache.mkdir("agents")
+
+
+@pytest.fixture(scope="session")
+def hermes(cache: Path) -> str:
+    return installed.hermes(cache)
+
+
+@pytest.fixture(scope="session")
+def opencode(cache: Path) -> str:
+    return installed.opencode(cache)
+
+
+@pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.named)
+async def test_hermes_conforms(check: Check, hermes: str, tmp_path: Path, own_model: ScriptedModel) -> None:
+    await check(HermesStage(tmp_path, hermes, own_model))
+
+
+@pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.named)
+async def test_opencode_conforms(check: Check, opencode: str, tmp_path: Path, own_model: ScriptedModel) -> None:
+    await check(OpenCodeStage(tmp_path, opencode, own_model))
+
+
+async def test_an_error_of_hermes_model_is_a_failure(hermes: str, tmp_path: Path, own_model: ScriptedModel) -> None:
+    async with Play(HermesStage(tmp_path, hermes, own_model)) as play:
+        session = await play.open()
+        ended = await play.run(session, "!status 401")
+        assert ended.state is TurnState.FAILED and ended.problem is not None and "401" in ended.problem.message
+        assert ended.problem.code == "not_logged_in"
+        await play.still_works(session)
+
+
+async def test_hermes_titles_and_judgements_are_not_shown(
+    hermes: str, tmp_path: Path, own_model: ScriptedModel
+) -> None:
+    stage = HermesStage(tmp_path, hermes, own_model)
+    async with Play(stage) as play:
+        session = await play.open()
+        turn = play.begin(session, f"!approve {stage.command('one')}\n!text done")
+        await session.answer((await turn.gate()).ref, YES)
+        assert (await turn.end()).text == "done"
+        assert own_model.count("!approve") == 2, "it asked its model more often than once before and once after"
+
+
+async def test_a_hermes_that_forgot_a_session_is_told_what_was_said(
+    hermes: str, tmp_path: Path, own_model: ScriptedModel
+) -> None:
+    """It says that it loaded it."""
+    stage = HermesStage(tmp_path, hermes, own_model)
+    async with Play(stage) as play:
+        session = await play.open()
+        await play.run(session, "!text alpha")
+        kept, past = session.continuity(), play.past
+    for file in (tmp_path / "hermes").glob("state.db*"):
+        file.unlink()
+    async with Play(stage) as play:
+        play.past = past
+        again = await play.open(kept)
+        assert again.continuity() != kept
+        assert "alpha" in (await play.run(again, "!recall")).text
