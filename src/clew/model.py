@@ -285,6 +285,7 @@ class Handoff:
     opening_at: int | None = None  # a fresh thread of the platform was asked for, so there may be one
     opened: Conversation | None = None  # where it went, as the surface names it
     displaced: str | None = None  # the thread that was bound there before
+    displaced_drove: bool = False  # and was driven from there
     former: Conversation | None = None  # the place that drove it before; None: the desk
     ended_at: int | None = None
     error: str | None = None

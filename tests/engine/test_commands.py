@@ -22,7 +22,7 @@ from tests.rig import Rig, Room
 async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
     config = Config(threads=ThreadsConfig(runtime="scripted"))
     async with Rig(tmp_path, room=Room(can=SurfaceCan(chat=True)), config=config) as rig:
-        person = Person("room", "7", "ann", Role.DRIVER, 0, "test")
+        person = Person("room", "7", "ann", Role.OWNER, 0, "test")
         await rig.store.write(lambda tx: people.add(tx, person))
         yield rig
 

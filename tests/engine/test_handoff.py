@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 
 from clew.config import Config, ThreadsConfig
+from clew.engine.ending import queue_turn, requeue_steer
+from clew.engine.suspended import hold_backlog
 from clew.engine.wishes import Wish
 from clew.errors import BadInput, ClewError, Refused
-from clew.model import Conversation, Fate, Inbound, Person, Role, ThreadKind
-from clew.store import bindings, deliveries, handoffs, people
+from clew.model import Conversation, Fate, Inbound, Origin, Person, Role, Said, ThreadKind
+from clew.store import bindings, deliveries, handoffs, inbox, people
 from clew.store.base import Tx
 from clew.surfaces.base import InDoubt, Never, NotSent, SurfaceCan, TryAgain
 from clew.views import HandoffView
@@ -278,7 +280,7 @@ def _in_doubt(tx: Tx, name: str) -> bool:
 async def test_a_slow_place_is_tried_again_and_an_empty_topic_is_named(rig: Rig) -> None:
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     await rig.ended(begun.turn)
-    phone_of(rig).openings = [TryAgain("busy", 0.0)]
+    phone_of(rig).openings = [TryAgain("busy", 0.0), InDoubt("the answer was lost", 0.0)]
     assert (await hand(rig, begun.thread)).state == "completed"
     assert "an empty topic of the same name may stand" in phone_of(rig).texts[0]
 
@@ -404,3 +406,72 @@ async def test_away_and_back_by_command(rig: Rig) -> None:
     assert (await rig.engine.where_away()).conversation == "room:a"
     assert "Welcome back" in (await rig.say("/back", sender_id="7")).words
     assert "not away" in (await rig.say("/back", sender_id="7")).words
+
+
+async def test_only_an_owner_says_where_all_goes(rig: Rig) -> None:
+    bob = Person("room", "8", "bob", Role.DRIVER, 0, "test")
+    await rig.store.write(lambda tx: people.add(tx, bob))
+    for command in ("/away", "/back", "/home", "/away phone"):
+        refused = await rig.say(command, sender_id="8")
+        assert refused.fate is Fate.REFUSED and "Only an owner" in refused.words
+
+
+async def test_what_moved_to_the_desk_does_not_say_that_it_works(rig: Rig) -> None:
+    begun = await rig.say("!hold door\n!shell make\n!hold gate\n!text one", sender_id="7")
+    await rig.delivered(f"{begun.turn}:placeholder")
+    await rig.held("door")
+    await rig.engine.take_wheel(begun.thread or "")
+    await rig.delivered(f"{begun.turn}:placeholder:over")
+    rig.scripted.holds.release("door")
+    await rig.held("gate")
+    rig.scripted.holds.release("gate")
+    await rig.ended(begun.turn)
+    assert rig.room.edits[-1][1].text == "→ moved to the desk"
+
+
+async def test_a_steer_that_came_too_late_is_answered_where_its_thread_is_now(rig: Rig) -> None:
+    begun = await rig.say("!hold door\n!text one", sender_id="7")
+    await rig.held("door")
+    late = await rig.say("!text two", sender_id="7")
+    assert late.fate is Fate.STEER
+    await hand(rig, begun.thread)
+    [steer] = await rig.store.read(lambda tx: inbox.open_steers(tx, begun.turn or ""))
+    await rig.store.write(lambda tx: requeue_steer(tx, rig.engine._core, steer))
+    queued = await rig.saw("steer.queued")
+    rig.scripted.holds.release("door")
+    await rig.delivered(f"{queued.turn}:final")
+    assert "two" in phone_of(rig).texts
+
+
+async def test_two_into_one_home_and_both_taken_back_leave_it_as_it_was(tmp_path: Path) -> None:
+    phone = Phone(can=SurfaceCan(chat=True))
+    async with desk_and_phone(tmp_path, phone) as rig:
+        _, other, turn = await said_there(rig, "!text other", "home")
+        await rig.ended(turn)
+        await rig.delivered(f"{turn}:final")
+        hold = phone.hold = asyncio.Event()
+        asked = []
+        for _ in range(2):
+            begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+            await rig.ended(begun.turn)
+            asked.append(await rig.engine.handoffs.request(Wish(begun.thread or "", "phone", "ann", quiet=True)))
+            await rig.saw("delivery.owed", begun.thread)
+        for each in asked:
+            await rig.engine.handoffs.take_back(each.id, "ann")
+        hold.set()
+        assert (await said_there(rig, "!text again", "home"))[1] == other
+        assert await driver(rig, other) == "phone:home"
+
+
+async def test_a_greeting_that_waited_is_no_message_of_anybody(rig: Rig) -> None:
+    begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+    await rig.ended(begun.turn)
+    thread, greeting = begun.thread or "", (Said("g", "clew", "say hello"),)
+
+    def absence(tx: Tx) -> None:
+        queue_turn(tx, rig.clock, thread, Origin.GREETING, greeting, Conversation("phone", "home"))
+        hold_backlog(tx, rig.engine._core, thread)
+
+    await rig.store.write(absence)
+    assert (await rig.engine.thread(thread)).status == "idle"
+    assert phone_of(rig).texts == []

@@ -114,7 +114,7 @@ class Follower(threading.Thread):
         if text := self._said(event):
             pieces += [] if self._is_own(text) else [Aside(f"· from another place: {fit(one_line(text), SHORT)}")]
         if event.kind == "thread.wheel" and event.data["data"]["where"] != DESK:
-            pieces.append(Aside(f"· {event.data['data']['by']} goes on with this in {event.data['data']['where']}"))
+            pieces.append(Aside(f"· this goes on in {event.data['data']['where']}"))
         pieces += self._teller.tell(event)
         if event.kind == "thread.status" and event.data["data"]["status"] == "suspended":
             pieces += self._question()

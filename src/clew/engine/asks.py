@@ -6,7 +6,7 @@ from __future__ import annotations
 from clew.engine import words
 from clew.engine.buttons import ASKS
 from clew.engine.core import Core
-from clew.engine.owing import owe, owed_to, unused
+from clew.engine.owing import owe, owed_to, unused, used
 from clew.model import Conversation, Delivery, DeliveryKind, DeliveryState, SuspendedBy, Thread, Turn
 from clew.store import Tx, deliveries, turns
 
@@ -14,14 +14,16 @@ from clew.store import Tx, deliveries, turns
 def ask(tx: Tx, core: Core, thread: Thread, turn: Turn, by: SuspendedBy, question: str) -> None:
     """Owed in the transaction that suspends the thread. A backlog is asked about where its newest message was said."""
     newest = turns.queued(tx, thread.id)[-1:] if by is SuspendedBy.BACKLOG else []
-    where, id = owed_to(tx, core, thread, *(newest or [turn])), f"{turn.id}:{_NAMES[by]}"
+    where, id = owed_to(tx, core, thread, *(newest or [turn])), unused(tx, f"{turn.id}:{_NAMES[by]}")
     owe(tx, core, turn, DeliveryKind.ASK, where, question, id=id, buttons=ASKS[by])
 
 
 def move(tx: Tx, core: Core, thread: Thread, to: Conversation) -> None:
     """It is asked where the thread is now; where it was, it says so."""
     asked, turn = _newest(tx, thread.id)
-    if asked is None or turn is None or thread.suspended_by not in _NAMES or asked.conversation == to:
+    if asked is None or turn is None or thread.suspended_by not in _NAMES:
+        return
+    if asked.conversation == to and not list(used(tx, f"{asked.id}:over")):
         return
     _rewrite(tx, core, asked, turn, words.moved(to.surface, core.desk))
     if core.reaches(to):
@@ -45,7 +47,16 @@ def _rewrite(tx: Tx, core: Core, asked: Delivery, turn: Turn, text: str) -> None
     if asked.state is DeliveryState.PENDING and asked.first_sent_at is None:
         deliveries.supersede(tx, asked.id)
     elif _can_edit(core, asked):
-        owe(tx, core, turn, DeliveryKind.REDRAW, asked.conversation, text, id=f"{asked.id}:over", edits=asked.id)
+        owe(
+            tx,
+            core,
+            turn,
+            DeliveryKind.REDRAW,
+            asked.conversation,
+            text,
+            id=unused(tx, f"{asked.id}:over"),
+            edits=asked.id,
+        )
 
 
 def _can_edit(core: Core, asked: Delivery) -> bool:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from clew.engine import cards
+from clew.engine import asks, cards
 from clew.engine.core import Core
 from clew.engine.owing import owed_to
-from clew.model import Conversation
-from clew.store import Tx, gates, places, threads, turns
+from clew.model import Conversation, Thread, ThreadStatus
+from clew.store import Tx, bindings, gates, places, threads, turns
+from clew.store.threads import Filter
+
+MOST = 100  # suspended threads that are asked about
 
 
 def go(tx: Tx, core: Core, where: Conversation) -> None:
     """From now on; and what waits for an answer is asked there at once."""
-    now = core.clock.now()
+    now, before = core.clock.now(), places.away(tx)
     places.set_away(tx, where, now)
     tx.log("", None, "person.away", now, where=str(where))
     for gate in gates.all_open(tx):
         thread, turn = threads.get(tx, gate.thread), turns.get(tx, gate.turn)
-        if gate.card is None and thread is not None and turn is not None and owed_to(tx, core, thread, turn) == where:
-            cards.show(tx, core, thread, turn, gate)
+        if thread is None or turn is None or gate.where not in (None, before):
+            continue
+        if owed_to(tx, core, thread, turn) == where:
+            cards.move(tx, core, thread, where)
+    for seen in threads.page(tx, Filter(status=ThreadStatus.SUSPENDED, limit=MOST)):
+        if isinstance(seen.thread, Thread) and bindings.driver(tx, seen.thread.id) is None:
+            asks.move(tx, core, seen.thread, where)
 
 
 def back(tx: Tx, core: Core) -> bool:

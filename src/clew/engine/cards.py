@@ -104,14 +104,15 @@ def _say_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None:
         return
     text = words.joined("\n", head, both(lambda say: drawn([gate], thread.workspace, say)))
     pressed = buttons.of_card([gate], thread.workspace)
-    owe(tx, core, turn, DeliveryKind.NOTICE, gate.where, text, id=unused(tx, f"{gate.id}:{name}"), buttons=pressed)
+    owe(tx, core, turn, DeliveryKind.ASK, gate.where, text, id=unused(tx, f"{gate.id}:{name}"), buttons=pressed)
 
 
 def _copies(tx: Tx, gate: Gate) -> list[Delivery]:
     """All that was ever said about it where it still stands as open."""
     card = deliveries.get(tx, gate.card) if gate.card else None
     said = [copy for kind in (REMIND, AGAIN) for copy in used(tx, f"{gate.id}:{kind}")]
-    return [*([card] if card is not None else []), *said]
+    here = [copy for copy in said if copy.conversation == gate.where]  # those elsewhere have said that it moved
+    return [*([card] if card is not None else []), *here]
 
 
 def in_english(text: str, chinese: str) -> str:

@@ -219,7 +219,8 @@ def _handoff(order: Order) -> str:
 
 def _away(order: Order) -> str:
     """Things come here, or to the place that is named."""
-    named = there(order.tx, order.core, order.rest, may_choose=_may_choose(order)) if order.rest else order.where
+    _owners_only(order)
+    named = there(order.tx, order.core, order.rest, may_choose=True) if order.rest else order.where
     away.go(order.tx, order.core, named)
     return order.tell("away", surface=named.surface)
 
@@ -229,11 +230,19 @@ def _may_choose(order: Order) -> bool:
     return role_of(order.tx, order.core, order.inbound) is Role.OWNER
 
 
+def _owners_only(order: Order) -> None:
+    """What is not said in this thread, but about all that clew has to say."""
+    if not _may_choose(order):
+        raise Refused(order.tell("owners_only"))
+
+
 def _back(order: Order) -> str:
+    _owners_only(order)
     return order.tell("back" if away.back(order.tx, order.core) else "not_away")
 
 
 def _home(order: Order) -> str:
+    _owners_only(order)
     places.set_home(order.tx, order.where)
     return order.tell("home", surface=order.where.surface)
 

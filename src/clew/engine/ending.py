@@ -33,7 +33,7 @@ from clew.model import (
     TurnState,
     Usage,
 )
-from clew.store import Tx, inbox, items, nodes, threads, turns
+from clew.store import Tx, bindings, inbox, items, nodes, threads, turns
 from clew.store.items import TEXT, Item
 
 UNENDED = "unended"
@@ -65,9 +65,19 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     body = words.joined("\n\n", words.final(end.state, end.text, end.problem), *end.made.untold)
     where, note = owed_to(tx, core, thread, turn), words.note(turn.origin is Origin.CONTINUATION, declined)
     owe_final(tx, core, turn, where, body, _with_footer(core, turn, end, where, note))
-    owe_files(tx, core, turn, where, end.made.files)
+    owe_files(tx, core, turn, where, end.made.files if core.takes_files(where) else ())
     owe_end(tx, core, turn, end.state, done)
-    _move_thread(tx, core, thread, end)
+    if turn.origin is not Origin.GREETING or thread.status is ThreadStatus.CANCELLED:
+        _move_thread(tx, core, thread, end)
+    return True
+
+
+def end_in_silence(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
+    """Nobody asked for it, and nobody misses it."""
+    if _close(tx, core, turn, end, settle_cut) is None:
+        return False
+    owe_nothing(tx, core, turn)
+    owe_end(tx, core, turn, end.state, ())
     return True
 
 
@@ -198,10 +208,20 @@ def requeue_steer(tx: Tx, core: Core, steer: Steer, told: str = words.STEER_QUEU
     """It was not taken: it runs as a turn of its own, and its sender is told."""
     if not inbox.move_steer(tx, steer, SteerState.QUEUED):
         return
-    turn = queue_turn(tx, core.clock, steer.thread, Origin.MESSAGE, (steer.message,), steer.conversation)
+    where = _driven_from(tx, core, steer)
+    turn = queue_turn(tx, core.clock, steer.thread, Origin.MESSAGE, (steer.message,), where)
     inbox.change_fate(tx, steer, turn.id)
     tx.log(steer.thread, turn.id, "steer.queued", core.clock.now(), message=steer.message.id)
     owe(tx, core, turn, DeliveryKind.NOTICE, steer.conversation, told)
+
+
+def _driven_from(tx: Tx, core: Core, steer: Steer) -> Conversation | None:
+    """Where it was said, or where its thread has moved to since."""
+    said, driver = steer.conversation, bindings.driver(tx, steer.thread)
+    if said is None or driver is None:
+        return said
+    is_of_the_thread = said.surface == core.desk or bindings.bound(tx, said) == steer.thread
+    return driver if is_of_the_thread else said
 
 
 def queue_turn(

@@ -33,7 +33,7 @@ from clew.model import (
     ThreadStatus,
 )
 from clew.store import Entry, Tx, bindings, deliveries, handoffs, threads, turns
-from clew.surfaces.base import Never, NotSent, Surface
+from clew.surfaces.base import InDoubt, Never, NotSent, Surface
 from clew.views import HandoffView
 
 SWEEP = 2.0  # seconds; a net below the wake-ups, while one is under way
@@ -130,8 +130,10 @@ class Handoffs:
                 await ended.wait()
         except TimeoutError:
             await self._give_up(handoff, f"it was not done within {LASTS:.0f} s.")
-        except Never as refusal:
-            await self._give_up(handoff, refusal.reason, is_refused=True)
+        except NotSent as refusal:
+            await self._give_up(handoff, refusal.reason, is_refused=isinstance(refusal, Never))
+        except Refused as refusal:
+            await self._give_up(handoff, refusal.message, is_refused=True)
         except Exception:  # one must not take the others down
             _log.exception("handoff %s broke clew", handoff.id)
             await self._give_up(handoff, "clew itself failed; `clew logs` has the details.")
@@ -168,13 +170,16 @@ class Handoffs:
                 raise
             except NotSent as failure:
                 _log.warning("no place for handoff %s yet: %s", handoff.id, failure.reason)
-                again = True
+                if again and isinstance(failure, InDoubt):
+                    raise  # not a third one that nobody knows of
+                again = again or isinstance(failure, InDoubt)
                 await self._core.clock.sleep(failure.retry_after or wait)
                 wait = min(wait * 2, 8.0)
 
     def _bind(self, tx: Tx, handoff: Handoff, where: Conversation, again: bool) -> None:
         before = bindings.bound(tx, where)
-        if not handoffs.opened(tx, handoff, where, before):
+        drove = before is not None and bindings.driver(tx, before) == where
+        if not handoffs.opened(tx, handoff, where, before, drove):
             self._left_empty(tx, handoff, where)
             return
         thread = known(tx, handoff.thread)
@@ -196,7 +201,7 @@ class Handoffs:
         if handoff.state is not HandoffState.RUNNING:
             self._take_words_back(tx, handoff, where)
             return
-        if where != handoff.opened:
+        if bindings.bound(tx, where) != thread.id:
             bindings.bind(tx, where, thread.id, now, drives=False)
         former = wheel.move(tx, self._core, thread, where, handoff.asked_by, handoff.id)
         if not handoffs.complete(tx, handoff, now, former):
@@ -233,14 +238,16 @@ class Handoffs:
         return True
 
     def _unbind(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
-        """Unless somebody has bound it elsewhere since, or has spoken there already."""
+        """Unless somebody has bound it elsewhere since, or has spoken there already. Whatever was handed to the same
+        place after it would bring back what was there before both."""
+        handoffs.displaced_again(tx, where, handoff)
         taken = bindings.bound(tx, where) != handoff.thread or bindings.driver(tx, handoff.thread) == where
         if taken or handoff.displaced == handoff.thread:
             return
         bindings.unbind(tx, where)
         if handoff.displaced is not None:
-            free = bindings.driver(tx, handoff.displaced) is None
-            bindings.bind(tx, where, handoff.displaced, self._core.clock.now(), drives=free)
+            drives = handoff.displaced_drove and bindings.driver(tx, handoff.displaced) is None
+            bindings.bind(tx, where, handoff.displaced, self._core.clock.now(), drives=drives)
 
     def _withdraw(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
         """Its first words need not be said any more. Where they may stand already, or will, they are taken back."""

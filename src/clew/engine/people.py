@@ -33,7 +33,10 @@ def role_of(tx: Tx, core: Core, inbound: Inbound) -> Role | None:
     person = rows.get(tx, surface.name, inbound.sender_id)
     if person is not None:
         return person.role
-    return Role.DRIVER if inbound.sender_id in core.allowed(surface.name) else None
+    allowed = core.allowed(surface.name)
+    if inbound.sender_id not in allowed:
+        return None
+    return Role.OWNER if len(allowed) == 1 else Role.DRIVER  # who is allowed alone is whose clew it is
 
 
 def refused(tx: Tx, core: Core, inbound: Inbound) -> Arrival | None:

@@ -15,7 +15,7 @@ from clew import crash
 from clew.asking import GateState
 from clew.engine import words
 from clew.engine.core import Core
-from clew.engine.ending import End, end_and_ask, end_and_continue, end_turn
+from clew.engine.ending import End, end_and_ask, end_and_continue, end_in_silence, end_turn
 from clew.engine.gates import held_back, settle_cut
 from clew.engine.progress import GATE, may_have_acted
 from clew.engine.runner import Runner, of_record
@@ -209,6 +209,9 @@ class Recovery:
         remains = await self._core.store.read(lambda tx: _remains(tx, thread, turn, record))
         end = End(TurnState.INTERRUPTED, record.text or _last_text(remains), None, record.usage, record.messages)
         begun = begun_without_end(remains, record)
+        if turn.origin is Origin.GREETING:
+            await self._core.write_down(lambda tx: end_in_silence(tx, self._core, turn, end))
+            return
         if continues_by_itself(remains, record):
             request = again(self._core.clock.ulid(), remains, begun)
             await self._core.write_down(lambda tx: end_and_continue(tx, self._core, turn, end, request))

@@ -85,8 +85,8 @@ async def show(
         try:
             await surface.edit(receipt, now)
             last = receipt, text, live
-        except Never:  # it is not there any more
-            return
+        except Never:  # it is not there any more; another may be, in another place
+            last = receipt, text, live
         except NotSent as failure:
             pause = max(failure.retry_after or 0.0, 2 * surface.can.edit_every)
             changed.set()
@@ -104,9 +104,14 @@ async def _placeholder(core: Core, turn: Turn) -> Receipt | None:
 
 
 def placeholder(tx: Tx, turn: str) -> Delivery | None:
-    """The one in the place where the turn is now."""
+    """The one in the place where the turn is now; none that has had its last words."""
     shown = list(used(tx, f"{turn}:{DeliveryKind.PLACEHOLDER}"))
-    return shown[-1] if shown else None
+    is_over = not shown or deliveries.get(tx, _over(shown[-1])) is not None
+    return None if is_over else shown[-1]
+
+
+def _over(shown: Delivery) -> str:
+    return f"{shown.id}:over"
 
 
 def owe_placeholder(tx: Tx, core: Core, turn: Turn, where: Conversation | None) -> None:
@@ -143,4 +148,4 @@ def _last_words(tx: Tx, core: Core, turn: Turn, shown: Delivery, text: str) -> N
     is_found = surface.can.idempotency_window > 0 or surface.can.read_back  # also where it is not known to have arrived
     if not (shown.first_sent_at is not None and is_found) and deliveries.supersede(tx, shown.id):
         return
-    owe(tx, core, turn, DeliveryKind.REDRAW, shown.conversation, text, id=f"{shown.id}:over", edits=shown.id)
+    owe(tx, core, turn, DeliveryKind.REDRAW, shown.conversation, text, id=_over(shown), edits=shown.id)

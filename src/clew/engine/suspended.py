@@ -19,7 +19,7 @@ from clew.model import (
     Turn,
     TurnState,
 )
-from clew.store import Tx, threads, turns
+from clew.store import Tx, bindings, threads, turns
 from clew.store.inbox import Arrival
 
 CLEW = "clew"
@@ -28,6 +28,9 @@ CLEW = "clew"
 
 def hold_backlog(tx: Tx, core: Core, name: str) -> None:
     """Suspend a thread whose messages waited too long, and ask once what to do with them."""
+    for turn in turns.queued(tx, name):
+        if turn.origin is Origin.GREETING:
+            drop(tx, core, turn)  # nobody waits for it
     thread, waiting = threads.get(tx, name), turns.queued(tx, name)
     question = words.backlog(len(waiting))
     if thread is None or not waiting or not threads.suspend(tx, name, SuspendedBy.BACKLOG, question):
@@ -63,7 +66,7 @@ def _answer_cut(tx: Tx, core: Core, thread: Thread, message: Said, where: Conver
         turn = queue_turn(tx, core.clock, thread.id, Origin.RESUME, (message,), where)
         return Arrival(Fate.TURN, thread.id, turn.id, "")
     request = _go_on(core, cut, None if word in words.CONTINUE else message)
-    there = where if core.reaches(where) else None  # whoever says how it goes on gets the answer
+    there = where if core.reaches(where) else bindings.driver(tx, thread.id)  # whoever decides gets the answer
     return Arrival(Fate.TURN, thread.id, queue_continuation(tx, core.clock, cut, request, Origin.RESUME, there), "")
 
 

@@ -51,6 +51,10 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
         "While you are away, what the desk would show comes to {surface}. /back ends it.",
         "你离开期间，桌面上的内容会发到 {surface}。/回来 结束。",
     ),
+    "owners_only": (
+        "Only an owner may say that; `clew pair CODE --role owner` makes one.",
+        "只有所有者可以这样做；`clew pair 配对码 --role owner` 可设为所有者。",
+    ),
     "back": ("Welcome back: the desk shows it again.", "欢迎回来：内容重新显示在桌面上。"),
     "not_away": ("You were not away.", "你并没有离开。"),
     "stopping": ("Stopping it.", "正在停止。"),

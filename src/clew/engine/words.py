@@ -201,9 +201,8 @@ GREET = (
 
 
 def not_handed(surface: str, reason: str) -> Both:
-    return Both(
-        f"It was not handed to {surface}: {reason} It stays here.", f"未能移交到 {surface}：{reason} 会话仍在这里。"
-    )
+    why = reason if reason.endswith((".", "。")) else f"{reason}."
+    return Both(f"It was not handed to {surface}: {why} It stays here.", f"未能移交到 {surface}：{why} 会话仍在这里。")
 
 
 def note(continued: bool, declined: int) -> Both:

@@ -54,11 +54,6 @@ def take_wheel(tx: Tx, where: Conversation, thread: str) -> bool:
     return tx.run(sql, where.surface, where.address, thread) == 1
 
 
-def places(tx: Tx, thread: str) -> list[Conversation]:
-    rows = tx.all("SELECT surface, address FROM bindings WHERE thread = ? ORDER BY surface, address", thread)
-    return [Conversation(row["surface"], row["address"]) for row in rows]
-
-
 def bound(tx: Tx, where: Conversation) -> str | None:
     row = tx.one("SELECT thread FROM bindings WHERE surface = ? AND address = ?", where.surface, where.address)
     return row["thread"] if row else None

@@ -9,7 +9,7 @@ from clew.store.base import Row, Tx
 
 _COLUMNS = (
     "id, thread, surface, address, state, owner, generation, asked_by, asked_in, say, quiet, requested_at, expires_at,"
-    " opening_at, opened, displaced, former, ended_at, error"
+    " opening_at, opened, displaced, displaced_drove, former, ended_at, error"
 )
 _OPEN = "state IN ('pending', 'running')"
 
@@ -47,12 +47,6 @@ def newest(tx: Tx, limit: int) -> list[Handoff]:
     return [_handoff(row) for row in tx.all(f"SELECT {_COLUMNS} FROM handoffs ORDER BY id DESC LIMIT ?", limit)]
 
 
-def of_thread(tx: Tx, thread: str) -> Handoff | None:
-    """The one that is under way."""
-    row = tx.one(f"SELECT {_COLUMNS} FROM handoffs WHERE thread = ? AND {_OPEN}", thread)
-    return _handoff(row) if row else None
-
-
 def claim(tx: Tx, handoff: Handoff, owner: str) -> Handoff | None:
     """To carry it out; also from an owner that is dead."""
     row = tx.one(
@@ -70,8 +64,24 @@ def opening(tx: Tx, handoff: Handoff, at: int) -> bool:
     return _fenced(tx, handoff, "opening_at = coalesce(opening_at, ?)", at)
 
 
-def opened(tx: Tx, handoff: Handoff, where: Conversation, displaced: str | None) -> bool:
-    return _fenced(tx, handoff, "opened = ?, displaced = ?", where.address, displaced)
+def opened(tx: Tx, handoff: Handoff, where: Conversation, displaced: str | None, drove: bool) -> bool:
+    """`displaced` was bound there, and perhaps driven from there."""
+    told = "opened = ?, displaced = ?, displaced_drove = ?"
+    return _fenced(tx, handoff, told, where.address, displaced, int(drove))
+
+
+def displaced_again(tx: Tx, where: Conversation, failed: Handoff) -> None:
+    """What a failed one had displaced is now displaced by whoever came to the same place after it."""
+    tx.run(
+        "UPDATE handoffs SET displaced = ?, displaced_drove = ? WHERE state = 'running' AND surface = ? AND opened = ?"
+        " AND displaced = ? AND id != ?",
+        failed.displaced,
+        int(failed.displaced_drove),
+        where.surface,
+        where.address,
+        failed.thread,
+        failed.id,
+    )
 
 
 def complete(tx: Tx, handoff: Handoff, at: int, former: Conversation | None) -> bool:
@@ -121,6 +131,7 @@ def _handoff(row: Row) -> Handoff:
         opening_at=row["opening_at"],
         opened=Conversation(surface, row["opened"]) if row["opened"] is not None else None,
         displaced=row["displaced"],
+        displaced_drove=bool(row["displaced_drove"]),
         former=Conversation.parse(row["former"]) if row["former"] else None,
         ended_at=row["ended_at"],
         error=row["error"],

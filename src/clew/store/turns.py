@@ -207,12 +207,9 @@ def ask_stop(tx: Tx, turn: str) -> bool:
 
 def move(tx: Tx, thread: str, to: Conversation) -> None:
     """The answers of what runs and of what waits go there."""
-    tx.run(
-        "UPDATE turns SET surface = ?, address = ? WHERE thread = ? AND state IN ('running', 'waiting', 'queued')",
-        to.surface,
-        to.address,
-        thread,
-    )
+    for these in ("state IN ('running', 'waiting')", "state = 'queued'"):  # as the partial indexes have them
+        sql = f"UPDATE turns SET surface = ?, address = ? WHERE thread = ? AND {these}"
+        tx.run(sql, to.surface, to.address, thread)
 
 
 def is_stopping(tx: Tx, turn: str) -> bool:

@@ -26,6 +26,7 @@ CREATE TABLE handoffs (
     opening_at BIGINT,               -- a fresh thread of the platform was asked for, so there may be one
     opened TEXT,                     -- the conversation that it got, as the surface names it
     displaced TEXT,                  -- the thread that was bound there before
+    displaced_drove INTEGER NOT NULL DEFAULT 0,
     former TEXT,                     -- the place that drove it before
     ended_at BIGINT,
     error TEXT

@@ -42,7 +42,7 @@ LARGEST_PHOTO = 10 << 20  # bytes; what is larger goes as a document
 NOTHING = "(no text)"  # Telegram takes no empty message
 
 _PHOTOS = frozenset({"image/jpeg", "image/png", "image/webp"})
-_LOUD = frozenset({DeliveryKind.FINAL, DeliveryKind.ASK})  # what a phone makes a sound for
+_LOUD = frozenset({DeliveryKind.FINAL, DeliveryKind.ASK, DeliveryKind.HANDOFF})  # what a phone makes a sound for
 
 
 class TelegramSurface:
