@@ -5,15 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.daemons import SCRIPTED, Clew
-from tests.runtimes.stages import acp_config
+from tests.runtimes.stages import acp_toml
 
 
 def settings(folder: Path, *what: str) -> str:
-    agent = acp_config(folder, *what)
-    command = ", ".join(f'"{word}"' for word in agent.command)
-    env = ", ".join(f'{name} = "{value}"' for name, value in agent.env.items())
-    nothing = '[runtimes.codex]\ncommand = "/no/such/codex"\n'
-    return f"{SCRIPTED}{nothing}[runtimes.acp.player]\ncommand = [{command}]\nenv = {{ {env} }}\n"
+    return f'{SCRIPTED}[runtimes.codex]\ncommand = "/no/such/codex"\n{acp_toml(folder, *what)}'
 
 
 def test_the_runtimes_are_listed_with_how_they_are(tmp_path: Path) -> None:
