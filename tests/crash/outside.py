@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from clew.store import Tx, audit, gates
+from clew.store import Tx, audit, gates, handoffs
 from clew.store.sqlite import SqliteConnection
 from tests.crash.conftest import Desk
 from tests.crash.flows import Flow, ask, threads
@@ -50,7 +50,9 @@ def unfinished(database: Path) -> list[str]:
     """Rows that are not over, though nobody is there any more who could bring them to an end."""
     with reading(database) as tx:
         asked = tx.all("SELECT code, state FROM gates WHERE state IN ('open', 'answered')")
-        return [*audit.unfinished(tx), *audit.ended_without_owing(tx), *(f"gate {dict(row)}" for row in asked)]
+        moving = [f"handoff {row.id} is {row.state}" for row in handoffs.all_open(tx)]
+        waiting = [f"gate {dict(row)}" for row in asked]
+        return [*audit.unfinished(tx), *audit.ended_without_owing(tx), *waiting, *moving]
 
 
 def wait_sent(database: Path, gate: str) -> None:

@@ -4,18 +4,16 @@ answered, and what may be a repeat says so. She presses the first button of what
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from clew.engine.words import POSSIBLE_REPEAT, RECOVERED
-from tests.crash.outside import UNASKED, unfinished
-from tests.daemons import PATIENCE, SCRIPTED, Clew
+from tests.crash.outside import UNASKED
+from tests.crash.phone import daemon, open_bot, rest, until_shown
+from tests.daemons import Clew
 from tests.surfaces.bots import Bot
-from tests.surfaces.fakes.process import Fake
 
 STORY = (("!text hello", "hello"), ("!approve make it\n!text all done", "all done"))
 PASSED = {
@@ -46,13 +44,8 @@ REST = sorted({*(FIRST.get(point, point) for point in PASSED), *LATER} - {*SOME}
 
 @pytest.fixture
 def bot() -> Iterator[Bot]:
-    with Fake("telegram") as fake:
-        yield asyncio.run(Bot(fake).open())
-
-
-def daemon(folder: Path, bot: Bot) -> Clew:
-    telegram = f'[surfaces.telegram]\ntoken = "{bot.token}"\nbase_url = "{bot.base_url}"\nallow = ["42"]\n'
-    return Clew(folder / "clew", SCRIPTED + telegram)
+    with open_bot() as bot:
+        yield bot
 
 
 async def live(bot: Bot) -> None:
@@ -60,31 +53,7 @@ async def live(bot: Bot) -> None:
     pressed: set[tuple[int, str]] = set()
     for words, answer in STORY:
         await bot.say(words)
-        async with asyncio.timeout(2 * PATIENCE):
-            await until_answered(bot, answer, pressed)
-
-
-async def until_answered(bot: Bot, answer: str, pressed: set[tuple[int, str]]) -> None:
-    revision = -1
-    shown: list[dict[str, Any]] = []
-    while not any(answer in message["text"] for message in shown):
-        state = await bot.state(revision)
-        revision, shown = state["revision"], [message for message in state["messages"] if "edits" in message]
-        for message in shown:
-            await press(bot, message, pressed)
-
-
-async def press(bot: Bot, message: dict[str, Any], pressed: set[tuple[int, str]]) -> None:
-    if message["buttons"] and (key := (message["message_id"], message["buttons"][0]["text"])) not in pressed:
-        pressed.add(key)
-        await bot.do("press", chat=42, message_id=key[0], label=key[1], user=message["chat"] | {"first_name": "Ann"})
-
-
-def rest(clew: Clew) -> None:
-    """Until everything is over. Not each end is an event: it is looked for until it is written down."""
-    deadline = time.monotonic() + PATIENCE
-    while left := unfinished(clew.home.database):
-        assert time.monotonic() < deadline, left
+        await until_shown(bot, answer, pressed)
 
 
 def play(clew: Clew, bot: Bot, armed: str) -> list[str]:

@@ -14,11 +14,16 @@ from clew.config import Config, ThreadsConfig
 from clew.engine.wishes import Wish
 from clew.errors import BadInput, ClewError, Refused
 from clew.model import Conversation, Fate, Inbound, Person, Role, ThreadKind
-from clew.store import bindings, handoffs, people
+from clew.store import bindings, deliveries, handoffs, people
 from clew.store.base import Tx
-from clew.surfaces.base import Never, NotSent, SurfaceCan, TryAgain
+from clew.surfaces.base import InDoubt, Never, NotSent, SurfaceCan, TryAgain
 from clew.views import HandoffView
 from tests.rig import Rig, Room
+
+
+def _set(event: asyncio.Event) -> asyncio.Event:
+    event.set()
+    return event
 
 
 @dataclass
@@ -30,6 +35,8 @@ class Phone(Room):
     opened: list[str] = field(default_factory=list)
     openings: list[NotSent] = field(default_factory=list)
     homeless: bool = False
+    asked: asyncio.Event = field(default_factory=asyncio.Event)  # for a thread
+    opens: asyncio.Event = field(default_factory=lambda: _set(asyncio.Event()))
 
     def resolve(self, address: str) -> Conversation:
         if not address and self.homeless:
@@ -37,6 +44,8 @@ class Phone(Room):
         return Conversation(self.name, address or "home")
 
     async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
+        self.asked.set()
+        await self.opens.wait()
         if self.openings:
             raise self.openings.pop(0)
         self.opened.append(title)
@@ -227,6 +236,41 @@ async def test_taken_back_in_time_and_never_a_success_after_that(rig: Rig) -> No
     if phone.sent:
         await rig.delivered(f"{asked.id}:handoff:back")
     assert (await rig.engine.handoffs.look(asked.id)).state == "failed"
+
+
+async def test_a_place_that_is_made_too_late_says_so(rig: Rig) -> None:
+    begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+    await rig.ended(begun.turn)
+    phone = phone_of(rig)
+    phone.opens = asyncio.Event()
+    asked = await rig.engine.handoffs.request(Wish(begun.thread or "", "phone", "ann", quiet=True))
+    await phone.asked.wait()
+    back = await rig.engine.handoffs.take_back(asked.id, "ann")
+    assert back.error == "ann took it back. An empty topic may stand there."
+    phone.opens.set()
+    await rig.delivered(f"{asked.id}:handoff:back")
+    assert phone.texts == ["→ taken back: this thread is not here"]
+    assert (await said_there(rig, "!text two", "home/1"))[1] != begun.thread
+
+
+async def test_first_words_that_may_have_arrived_are_taken_back(rig: Rig) -> None:
+    begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+    await rig.ended(begun.turn)
+    phone_of(rig).after = [InDoubt("the answer was lost", 50.0)]
+    asked = await rig.engine.handoffs.request(Wish(begun.thread or "", "phone", "ann", quiet=True))
+    while not await rig.store.read(lambda tx: _in_doubt(tx, f"{asked.id}:handoff")):
+        pass
+    await rig.engine.handoffs.take_back(asked.id, "ann")
+    await rig.delivered(f"{asked.id}:handoff:back")
+    assert [text.split("\n")[0] for text in phone_of(rig).texts] == [
+        "You can go on here: !text one",
+        "→ taken back: this thread is not here",
+    ]
+
+
+def _in_doubt(tx: Tx, name: str) -> bool:
+    row = deliveries.get(tx, name)
+    return row is not None and row.in_doubt
 
 
 async def test_a_slow_place_is_tried_again_and_an_empty_topic_is_named(rig: Rig) -> None:

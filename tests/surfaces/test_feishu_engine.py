@@ -11,7 +11,8 @@ import pytest
 
 from clew.config import Config, FeishuConfig, SurfacesConfig, ThreadsConfig
 from clew.engine import words as said
-from clew.model import Role
+from clew.engine.wishes import Wish
+from clew.model import Role, ThreadKind
 from clew.store import deliveries, turns
 from clew.views import ThreadView
 from tests.rig import Rig
@@ -25,9 +26,9 @@ TO_CLEW = [mention("@_user_1", BOT, "clew")]
 
 
 @asynccontextmanager
-async def clew(app: App, folder: Path) -> AsyncIterator[Rig]:
+async def clew(app: App, folder: Path, **more: Any) -> AsyncIterator[Rig]:
     """One daemon's life. The next one, on the same folder, knows what this one did."""
-    surface = app.surface(folder / "files")
+    surface = app.surface(folder / "files", **more)
     try:
         async with Rig(folder, config=SETTINGS, surfaces={"feishu": surface}) as rig:
             await app.connected()
@@ -227,6 +228,23 @@ async def test_a_long_answer_comes_in_parts(app: App, tmp_path: Path) -> None:
         parts = [part for part in every if "词" in part and not part.startswith(said.WORKING)]
         shown = " ".join(part.split("\n")[0].strip() for part in parts)
         assert len(parts) >= 3 and shown == text
+
+
+@pytest.mark.parametrize("chat", [ALONE, GROUP])
+async def test_a_thread_of_the_desk_goes_on_in_a_thread_there(app: App, tmp_path: Path, chat: str) -> None:
+    async with clew(app, tmp_path, home=chat) as rig:
+        begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+        await rig.ended(begun.turn)
+        asked = await rig.engine.handoffs.request(Wish(begun.thread or "", "feishu", "ann", quiet=True))
+        done = await rig.engine.handoffs.look(asked.id, 60)
+        notice = await app.until_shown(lambda shown: "You can go on here: !text one" in shown, chat)
+        assert (done.state, done.conversation) == ("completed", f"feishu:{chat}/{notice['thread_id']}")
+        inside = {"root_id": notice["root_id"], "parent_id": notice["message_id"], "thread_id": notice["thread_id"]}
+        await app.say("!text two", chat=chat, **inside)
+        assert (await answer(app, "two", chat))["thread_id"] == notice["thread_id"]
+        assert [thread.id for thread in await threads(rig)] == [begun.thread]
+        said_so_far = await rig.engine.transcript(begun.thread or "", 10)
+        assert [passage.text for passage in said_so_far] == ["!text one", "one", "!text two", "two"]
 
 
 async def test_commands_are_understood_in_chinese(app: App, tmp_path: Path) -> None:

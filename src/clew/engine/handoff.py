@@ -131,7 +131,7 @@ class Handoffs:
         except TimeoutError:
             await self._give_up(handoff, f"it was not done within {LASTS:.0f} s.")
         except Never as refusal:
-            await self._give_up(handoff, refusal.reason)
+            await self._give_up(handoff, refusal.reason, is_refused=True)
         except Exception:  # one must not take the others down
             _log.exception("handoff %s broke clew", handoff.id)
             await self._give_up(handoff, "clew itself failed; `clew logs` has the details.")
@@ -175,7 +175,8 @@ class Handoffs:
     def _bind(self, tx: Tx, handoff: Handoff, where: Conversation, again: bool) -> None:
         before = bindings.bound(tx, where)
         if not handoffs.opened(tx, handoff, where, before):
-            return  # it was taken back meanwhile
+            self._left_empty(tx, handoff, where)
+            return
         thread = known(tx, handoff.thread)
         if before != thread.id:
             bindings.bind(tx, where, thread.id, self._core.clock.now(), drives=False)
@@ -193,7 +194,7 @@ class Handoffs:
             return
         thread, now = known(tx, handoff.thread), self._core.clock.now()
         if handoff.state is not HandoffState.RUNNING:
-            self._redraw(tx, handoff, delivery, where)
+            self._take_words_back(tx, handoff, where)
             return
         if where != handoff.opened:
             bindings.bind(tx, where, thread.id, now, drives=False)
@@ -213,17 +214,19 @@ class Handoffs:
         if handoff is not None:
             self._fail(tx, handoff, reason)
 
-    async def _give_up(self, handoff: Handoff, reason: str) -> None:
-        await self._core.write_down(lambda tx: self._fail(tx, handoff, reason))
+    async def _give_up(self, handoff: Handoff, reason: str, *, is_refused: bool = False) -> None:
+        await self._core.write_down(lambda tx: self._fail(tx, handoff, reason, is_refused=is_refused))
 
-    def _fail(self, tx: Tx, handoff: Handoff, reason: str) -> bool:
+    def _fail(self, tx: Tx, handoff: Handoff, reason: str, *, is_refused: bool = False) -> bool:
         """All as it was before, in one transaction; whatever arrives later changes nothing."""
         row, now = handoffs.get(tx, handoff.id), self._core.clock.now()
+        if row is not None and row.opening_at is not None and row.opened is None and not is_refused:
+            reason = f"{reason} {words.MAYBE_EMPTY}"
         if row is None or not handoffs.fail(tx, row, now, reason):
             return False
         if row.opened is not None:
             self._unbind(tx, row, row.opened)
-            deliveries.supersede(tx, _notice(row))
+            self._withdraw(tx, row, row.opened)
         told = words.not_handed(row.surface, reason)
         owe_line(tx, self._core, row.asked_in, told, f"{row.id}:failed", row.thread)
         tx.log(row.thread, None, "handoff.failed", now, handoff=row.id, error=reason)
@@ -239,9 +242,19 @@ class Handoffs:
             free = bindings.driver(tx, handoff.displaced) is None
             bindings.bind(tx, where, handoff.displaced, self._core.clock.now(), drives=free)
 
-    def _redraw(self, tx: Tx, handoff: Handoff, delivery: Delivery, where: Conversation) -> None:
-        """Its first words were on their way when it was taken back."""
-        owe_line(tx, self._core, where, words.HANDED_BACK, unused(tx, f"{delivery.id}:back"), handoff.thread)
+    def _withdraw(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
+        """Its first words need not be said any more. Where they may stand already, or will, they are taken back."""
+        notice = deliveries.get(tx, _notice(handoff))
+        if deliveries.supersede(tx, _notice(handoff)) and notice is not None and notice.in_doubt:
+            self._take_words_back(tx, handoff, where)
+
+    def _left_empty(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
+        """It was taken back while the platform made a place for it, which would stand there without a word."""
+        if where not in (handoff.target, home_of(tx, self._core.surfaces[where.surface])):
+            self._take_words_back(tx, handoff, where)
+
+    def _take_words_back(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
+        owe_line(tx, self._core, where, words.HANDED_BACK, unused(tx, f"{_notice(handoff)}:back"), handoff.thread)
 
     def _say(self, tx: Tx, handoff: Handoff, where: Conversation, thread: Thread) -> None:
         inbound = Inbound(where, f"{handoff.id}:say", handoff.asked_by, handoff.say, thread=thread.id)

@@ -196,6 +196,7 @@ def handed(title: str, running: bool, displaced: str | None, again: bool) -> Bot
     )
 
 
+MAYBE_EMPTY = "An empty topic may stand there."  # behind the reason of a failure
 HANDED_BACK = Both("→ taken back: this thread is not here", "→ 已收回：该会话不在这里")
 GREET = (
     "(From clew: this conversation was just moved to another place, where the person reads on, probably on a phone."

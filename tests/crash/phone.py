@@ -1,0 +1,61 @@
+"""Ann on the fake Telegram, beside a daemon that may die at any moment: she presses the first button of whatever asks,
+and waits for what she is owed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.crash.outside import unfinished
+from tests.daemons import PATIENCE, SCRIPTED, Clew
+from tests.surfaces.bots import ANN, Bot
+from tests.surfaces.fakes.process import Fake
+
+
+@contextmanager
+def open_bot() -> Iterator[Bot]:
+    with Fake("telegram") as fake:
+        yield asyncio.run(Bot(fake).open())
+
+
+def settings(bot: Bot, more: str = "") -> str:
+    return f'[surfaces.telegram]\ntoken = "{bot.token}"\nbase_url = "{bot.base_url}"\nallow = ["42"]\n{more}'
+
+
+def daemon(folder: Path, bot: Bot, more: str = "") -> Clew:
+    return Clew(folder / "clew", SCRIPTED + settings(bot, more))
+
+
+def shown(state: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the bot has said, as it stands now."""
+    return [message for message in state["messages"] if "edits" in message]
+
+
+async def until_shown(bot: Bot, text: str, pressed: set[tuple[int, str]], topic: int | None = None) -> dict[str, Any]:
+    """The first message with this text in it, there."""
+    async with asyncio.timeout(2 * PATIENCE):
+        revision = -1
+        while True:
+            state = await bot.state(revision)
+            revision, said = state["revision"], shown(state)
+            if found := [each for each in said if text in each["text"] and each.get("message_thread_id") == topic]:
+                return found[0]
+            for message in said:
+                await press(bot, message, pressed)
+
+
+async def press(bot: Bot, message: dict[str, Any], pressed: set[tuple[int, str]]) -> None:
+    if message["buttons"] and (key := (message["message_id"], message["buttons"][0]["text"])) not in pressed:
+        pressed.add(key)
+        await bot.do("press", chat=message["chat"]["id"], message_id=key[0], label=key[1], user=ANN)
+
+
+def rest(clew: Clew) -> None:
+    """Until everything is over. Not each end is an event: it is looked for until it is written down."""
+    deadline = time.monotonic() + PATIENCE
+    while left := unfinished(clew.home.database):
+        assert time.monotonic() < deadline, left

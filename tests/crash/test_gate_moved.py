@@ -1,0 +1,36 @@
+"""A command that the real Codex asks about at the desk, allowed on the phone: it is handed over while it waits, runs
+once, and its answer comes there."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from tests.crash.conftest import open_desk
+from tests.crash.phone import open_bot, rest, settings, shown
+
+
+def test_a_turn_that_waits_is_handed_over_allowed_there_and_runs_once(tmp_path: Path) -> None:
+    with open_bot() as bot:
+        asyncio.run(bot.do("chat", id=42, is_forum=True))
+        with open_desk(tmp_path, more=settings(bot, 'home = "42"\n')) as desk:
+            prompt = f"!shell echo ran >> {tmp_path}/runs\n!text all done"
+            started = desk.clew.json("start", prompt, "--workspace", str(tmp_path), "--title", "a deed")
+            desk.clew.wait_for(started["thread"], "gate.opened")
+            done = desk.clew.json("handoff", started["thread"], "telegram")
+            topic = int(done["conversation"].removeprefix("telegram:42/"))
+
+            def there(state: dict[str, Any], text: str) -> list[dict[str, Any]]:
+                return [m for m in shown(state) if text in m["text"] and m.get("message_thread_id") == topic]
+
+            asked = asyncio.run(bot.until(lambda state: there(state, f"{tmp_path}/runs")))
+            [card] = there(asked, f"{tmp_path}/runs")
+            assert "Allow" in card["buttons"][0]["text"] and not (tmp_path / "runs").exists()
+            asyncio.run(bot.press(card["message_id"], card["buttons"][0]["text"]))
+            assert desk.clew.wait_ended(started)["state"] == "completed"
+            rest(desk.clew)
+            state = asyncio.run(bot.state())
+            assert (tmp_path / "runs").read_text() == "ran\n"
+            assert [m["text"].split("\n")[0] for m in there(state, "all done")] == ["all done"]
+            assert there(state, "allowed by Ann Lee") and not there(state, "Working on it")

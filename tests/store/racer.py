@@ -1,0 +1,48 @@
+"""One of two processes that want the same handoffs: `python -m tests.store.racer DATABASE NAME`. It opens the store as
+a daemon does and reads what is open; claims it; and carries it out: each step begins with a line of stdin. To what it
+did not get it still tries to write, as a daemon would that was asleep meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+from clew.clock import SystemClock
+from clew.model import Conversation, Handoff
+from clew.store import Store, handoffs
+from clew.store.migrate import open_store
+
+
+async def race(store: Store, name: str) -> list[str]:
+    seen = await store.read(handoffs.all_open)
+    await step(len(seen))
+    claimed = [await store.write(lambda tx, row=row: handoffs.claim(tx, row, name)) for row in seen]  # type: ignore[misc]
+    await step(len(seen))
+    for row, mine in zip(seen, claimed, strict=True):
+        await carry_out(store, mine or row, name, is_mine=mine is not None)
+    return [row.id for row in claimed if row is not None]
+
+
+async def step(count: int) -> None:
+    print(count, flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+
+
+async def carry_out(store: Store, row: Handoff, name: str, is_mine: bool) -> None:
+    opened = await store.write(lambda tx: handoffs.opened(tx, row, Conversation(row.surface, name), None))
+    completed = await store.write(lambda tx: handoffs.complete(tx, row, 1, None))
+    assert (opened, completed) == (is_mine, is_mine)
+
+
+def main(database: str, name: str) -> None:
+    store = open_store(Path(database), SystemClock())
+    try:
+        print(json.dumps(asyncio.run(race(store, name))))
+    finally:
+        store.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
