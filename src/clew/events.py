@@ -89,10 +89,10 @@ class GateOpened:
 
 @dataclass(frozen=True, slots=True)
 class GateClosed:
-    """The runtime's request is settled: it took an answer, or does not want one any more (and perhaps says why)."""
+    """The runtime's request is settled: it took an answer, or does not want one any more."""
 
     ref: str
-    why: str = ""
+    ran_out: bool = False  # nobody answered in the time that the runtime gives
 
 
 @dataclass(frozen=True, slots=True)

@@ -176,6 +176,19 @@ class WhereRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ContinuityView:
+    """How a runtime stands to a thread."""
+
+    runtime: str
+    status: str | None  # `warm`, `resumed` or `cold`: how it came to its newest turn; `error`: it did not; null: never
+    reference: str | None  # what it comes back by; only the runtime reads it
+    used_at: int | None
+    restarts: int  # how often it had to come back
+    health: str | None  # of the runtime now; null where there is none of that name any more
+    reason: str  # what was wrong, or is
+
+
+@dataclass(frozen=True, slots=True)
 class AdoptableView:
     """A session that was begun outside clew, in the runtime's own program."""
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from clew.client import Client
 from tests.daemons import SCRIPTED, Clew
-from tests.runtimes.stages import acp_config
+from tests.runtimes.stages import acp_toml
 
 
 def settings(folder: Path, *what: str) -> str:
-    agent = acp_config(folder, *what)
-    command = ", ".join(f'"{word}"' for word in agent.command)
-    env = ", ".join(f'{name} = "{value}"' for name, value in agent.env.items())
-    nothing = '[runtimes.codex]\ncommand = "/no/such/codex"\n'
-    return f"{SCRIPTED}{nothing}[runtimes.acp.player]\ncommand = [{command}]\nenv = {{ {env} }}\n"
+    return f'{SCRIPTED}[runtimes.codex]\ncommand = "/no/such/codex"\n{acp_toml(folder, *what)}'
 
 
 def test_the_runtimes_are_listed_with_how_they_are(tmp_path: Path) -> None:
@@ -40,5 +37,9 @@ def test_an_agent_is_tried_and_one_without_a_login_says_so(tmp_path: Path) -> No
 def test_a_turn_on_it_by_the_command_line(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", settings(tmp_path)) as clew:
         assert clew("run", "--runtime", "player", "!text well and good").strip() == "well and good"
+        [thread] = clew.json("threads")
+        [bond] = Client(clew.home, start=False).get("threads", thread["id"], "continuity")
+        assert (bond["runtime"], bond["status"], bond["restarts"], bond["health"]) == ("player", "cold", 0, "healthy")
+        assert "cold" in clew("show", thread["id"])
         [player] = [each for each in clew.json("status")["runtimes"] if each["name"] == "player"]
         assert player["health"] == "healthy"

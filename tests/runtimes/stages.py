@@ -153,6 +153,14 @@ def acp_config(folder: Path, *what: str, **settings: Any) -> AcpConfig:
     return AcpConfig(command=command, env={"PYTHONPATH": str(ROOT)}, **settings)
 
 
+def acp_toml(folder: Path, *what: str) -> str:
+    """The same as a table of config.toml."""
+    agent = acp_config(folder, *what)
+    command = ", ".join(f'"{word}"' for word in agent.command)
+    env = ", ".join(f'{name} = "{value}"' for name, value in agent.env.items())
+    return f"[runtimes.acp.player]\ncommand = [{command}]\nenv = {{ {env} }}\n"
+
+
 class AcpStage(PipeStage):
     """Our own agent, by `acp_agent.py`."""
 

@@ -62,12 +62,20 @@ def show_command(out: Out, thread: str) -> None:
     if out.as_json:
         out.json(view)
         return
-    for line in table([(name, value) for name, value in _described(view) if value]):
+    bonds = out.client().get("threads", view["id"], "continuity")
+    for line in table([(name, value) for name, value in (*_described(view), *map(_bond, bonds)) if value]):
         out.line(line)
     if view["status"] == "suspended" or view["gates"]:
         out.say(next_step(view))
     else:
         out.hint(next_step(view))
+
+
+def _bond(bond: Any) -> tuple[str, str]:
+    """How an agent came to the thread, and when."""
+    back = f", came back {bond['restarts']} times" if bond["restarts"] else ""
+    wrong = f": {bond['reason']}" if bond["status"] == "error" else ""
+    return bond["runtime"], f"{bond['status']} {moment(bond['used_at'])}{back}{wrong}" if bond["status"] else ""
 
 
 def _described(view: Any) -> list[tuple[str, str]]:

@@ -48,6 +48,7 @@ from clew.surfaces.base import Surface
 from clew.text import clean
 from clew.views import (
     AwayView,
+    ContinuityView,
     NewThread,
     Notified,
     Page,
@@ -296,6 +297,9 @@ class Engine:
     async def look(self, thread: str) -> None:
         """Before somebody looks: what other programs did in it meanwhile."""
         await self._lending.look(thread)
+
+    async def continuity(self, thread: str) -> list[ContinuityView]:
+        return await reading.continuity(self._core, thread)
 
     async def where(self, thread: str) -> list[WhereRow]:
         return await reading.where(self._core, thread)

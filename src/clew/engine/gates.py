@@ -97,7 +97,7 @@ def answer_of(core: Core, gate: Gate) -> Answer | None:
     return core.given.get(gate.id) if hidden else gate.answer
 
 
-def close_gate(tx: Tx, core: Core, ref: str, why: str = "") -> None:
+def close_gate(tx: Tx, core: Core, ref: str, ran_out: bool = False) -> None:
     """The runtime says that its request is settled."""
     gate = gates.by_ref(tx, ref)
     if gate is None:
@@ -105,7 +105,7 @@ def close_gate(tx: Tx, core: Core, ref: str, why: str = "") -> None:
     if gate.state is GateState.ANSWERED:
         take(tx, core, gate)
     elif gate.state is GateState.OPEN:
-        void(tx, core, gate, clean(why) or words.WITHDRAWN)
+        void(tx, core, gate, words.RAN_OUT if ran_out else words.WITHDRAWN)
     _go_on(tx, gate.turn)
 
 

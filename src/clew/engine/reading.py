@@ -10,9 +10,9 @@ from clew.chain import Node
 from clew.engine.core import Core
 from clew.errors import BadInput, NotFound, Refused
 from clew.model import Thread, Turn
-from clew.store import Tx, deliveries, gates, items, nodes, threads, turns
+from clew.store import Tx, bindings, deliveries, gates, items, nodes, threads, turns
 from clew.store.threads import Damaged, Filter, Seen
-from clew.views import ItemView, Page, Passage, ThreadView, TurnView, Verdict, WhereRow
+from clew.views import ContinuityView, ItemView, Page, Passage, ThreadView, TurnView, Verdict, WhereRow
 
 WALK = 500  # nodes per read
 
@@ -66,6 +66,19 @@ async def transcript(core: Core, name: str, limit: int) -> list[Passage]:
         return [passage for passage in (*told, *now) if passage is not None]
 
     return await core.store.read(read)
+
+
+async def continuity(core: Core, name: str) -> list[ContinuityView]:
+    """How each runtime that has met a thread stands to it."""
+    return [await _bond(core, bond) for bond in await core.store.read(lambda tx: bindings.bonds(tx, name))]
+
+
+async def _bond(core: Core, bond: bindings.Bond) -> ContinuityView:
+    runtime = core.runtimes.get(bond.runtime)
+    health = await runtime.health() if runtime is not None else None
+    reason = bond.trouble or (health.reason if health else "there is no such runtime any more")
+    state = health.state if health else None
+    return ContinuityView(bond.runtime, bond.status, bond.reference, bond.used_at, bond.restarts, state, reason)
 
 
 async def where(core: Core, name: str) -> list[WhereRow]:

@@ -346,9 +346,9 @@ class _Work:
                 await self._log("notice", notice=kind, text=clean(text))
             case GateOpened():
                 await self._asked(event)
-            case GateClosed(ref, why):
+            case GateClosed(ref, ran_out):
                 crash.point("gate.taken-not-recorded")
-                await self._core.write_down(partial(close_gate, core=self._core, ref=ref, why=why))
+                await self._core.write_down(partial(close_gate, core=self._core, ref=ref, ran_out=ran_out))
             case _:
                 pass
 

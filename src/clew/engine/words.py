@@ -69,6 +69,10 @@ CUT = Both("the work was cut off; it is asked again if it is still needed", "工
 CUT_SENT = Both(
     "the work was cut off while the answer was on its way; it may have counted", "答复送达途中工作中断了；可能已生效"
 )
+RAN_OUT = Both(
+    "the agent waits only so long for an answer, and that time ran out; it asks anew",
+    "代理等待回答的时间有限，已经超时；它会重新询问",
+)
 WITHDRAWN = Both("the agent does not need it any more", "代理不再需要")
 TURN_OVER = Both("the turn is over", "本轮已结束")
 OVER_SENT = Both(

@@ -16,7 +16,7 @@ from clew.http.door import Through, answer
 from clew.model import Accepted, Attachment, Inbound, ThreadKind, ThreadStatus
 from clew.store import inbox
 from clew.store.threads import Filter
-from clew.views import NewThread, Page, Passage, ThreadView, TurnView, WhereRow
+from clew.views import ContinuityView, NewThread, Page, Passage, ThreadView, TurnView, WhereRow
 
 router = APIRouter(prefix="/api", tags=["threads"])
 
@@ -142,6 +142,13 @@ async def transcript(door: Through, thread: str, limit: Annotated[int, Query(ge=
 @router.get("/threads/{thread}/deliveries", response_model=list[WhereRow], summary="The receipts of its answers")
 async def deliveries(door: Through, thread: str) -> Response:
     return answer(await door.engine.where(await door.engine.find(thread)))
+
+
+@router.get(
+    "/threads/{thread}/continuity", response_model=list[ContinuityView], summary="How runtimes stand to a thread"
+)
+async def continuity(door: Through, thread: str) -> Response:
+    return answer(await door.engine.continuity(await door.engine.find(thread)))
 
 
 @router.get("/turns/{turn}/steers", response_model=list[shapes.SteerView], summary="What is being said into a turn")

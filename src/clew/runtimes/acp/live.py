@@ -63,11 +63,11 @@ class Live:
             self.tell(self.translation.decline(pending.asked.item))
         return True
 
-    def cancel_gates(self, why: str = "") -> None:
+    def cancel_gates(self) -> None:
         waiting, self.gates = self.gates, {}
         for pending in waiting.values():
             if pending.answer(CANCELLED):
-                self.events.put_nowait(GateClosed(pending.ref, why))
+                self.events.put_nowait(GateClosed(pending.ref, self.ran_out))
                 self.tell(self.translation.decline(pending.asked.item or ""))
 
     def end(self, ended: TurnEnded) -> None:

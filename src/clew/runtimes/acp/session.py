@@ -257,11 +257,11 @@ class AcpSession:
             if isinstance(event, TurnEnded):
                 return
 
-    async def _stop(self, connection: Connection, live: Live, why: str = "") -> None:
+    async def _stop(self, connection: Connection, live: Live) -> None:
         """What is open is cancelled first: there are agents that obey a yes which comes after the cancel. One that does
         not end its turn is ended."""
         with suppress(RuntimeLost):
-            live.cancel_gates(why)
+            live.cancel_gates()
             connection.notify("session/cancel", {"sessionId": self._session})
         await self._terminals.end_all()
         if not await within(self._config.interrupt_timeout, live.over):
@@ -274,8 +274,7 @@ class AcpSession:
         await self._clock.sleep(patience)
         if ref in live.gates and not live.is_ending and (connection := self._connection) is not None:
             live.ran_out = True
-            title = connection.entry.title
-            await self._stop(connection, live, f"{title} waits no longer than a minute for an answer; it asks anew")
+            await self._stop(connection, live)
 
     def _later(self, work: object) -> None:
         task: asyncio.Future[None] = asyncio.ensure_future(work)  # type: ignore[call-overload]

@@ -1,0 +1,63 @@
+"""Two agents at work at once, and either is killed: the other one does not notice."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.scripted_model import write_hermes_home
+from tests.crash.conftest import Desk, open_desk
+from tests.daemons import Clew
+from tests.runtimes import installed
+
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(1200)]
+HELD = "!text {0} moment\n!hold {0}\n!text {0} end"
+
+
+@pytest.fixture(scope="session")
+def hermes(pytestconfig: pytest.Config) -> str:
+    assert pytestconfig.cache is not None
+    return installed.hermes(pytestconfig.cache.mkdir("agents"))
+
+
+def start(desk: Desk, folder: Path, runtime: str) -> Any:
+    prompt = HELD.format(runtime)
+    return desk.clew.json("start", prompt, "--runtime", runtime, "--notify", "webhook:x", "--workspace", str(folder))
+
+
+def agent(clew: Clew, name: str) -> int:
+    return next(int(each["pid"]) for each in clew.json("status")["runtimes"] if each["name"] == name)
+
+
+@pytest.mark.parametrize("killed", ["codex", "hermes"])
+def test_one_of_two_agents_is_killed(tmp_path: Path, hermes: str, killed: str) -> None:
+    other = {"codex": "hermes", "hermes": "codex"}[killed]
+    home = tmp_path / "hermes"
+    more = f"""
+            [runtimes.acp.hermes]
+            command = ["{hermes}", "acp"]
+            env = {{ HERMES_HOME = "{home}", HOME = "{home}" }}
+            start_timeout = 240
+            request_timeout = 240
+        """
+    with open_desk(tmp_path, more=more) as desk:
+        write_hermes_home(home, desk.model.url)
+        desk.clew.up()
+        begun = {name: start(desk, tmp_path, name) for name in ("codex", "hermes")}
+        for name in begun:
+            desk.model.wait_held(name)
+        os.kill(agent(desk.clew, killed), signal.SIGKILL)
+        desk.clew.wait_for(begun[killed]["thread"], "turn.ended", state="interrupted")
+        desk.model.release(other)
+        desk.clew.wait_for(begun[other]["thread"], "delivery.sent")
+        desk.model.release(killed)
+        desk.clew.wait_for(begun[killed]["thread"], "delivery.sent")
+        told = {delivery.json["thread"]: delivery.json for delivery in desk.hook.deliveries}
+        assert told[begun[other]["thread"]]["text"] == f"{other} moment\n{other} end"
+        assert not told[begun[other]["thread"]].get("note")
+        assert told[begun[killed]["thread"]]["text"] == f"{killed} moment\n{killed} end"
+        assert "continued" in told[begun[killed]["thread"]]["note"]
