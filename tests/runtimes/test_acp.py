@@ -22,7 +22,7 @@ from clew.processes import Marks
 from clew.runtimes import acp
 from clew.runtimes.acp import hermes, replay
 from clew.runtimes.acp.entries import READY, Entry, Quirks
-from clew.runtimes.base import Continuity, Past, Seat, Session, TurnRequest
+from clew.runtimes.base import Continuity, HealthState, Past, Seat, Session, TurnRequest
 from clew.runtimes.stage import NO, YES, Turn
 from tests.runtimes.raw import collect, ended, only
 from tests.runtimes.stages import acp_config
@@ -237,6 +237,18 @@ def test_a_continuity_of_another_version_can_be_read(data: str) -> None:
 
     position = Position.read(Continuity(data))
     assert position is not None and position.session == "s"
+
+
+async def test_one_that_is_idle_is_put_to_sleep_and_comes_back(make: Make, seat: Seat) -> None:
+    runtime = make("load", idle_stop=0.05)
+    session = await runtime.open(seat)
+    assert await said(session, "!text one") == "one"
+    kept, resting = session.continuity(), runtime._server._resting
+    assert resting is not None
+    await resting
+    assert (await runtime.health()).state is HealthState.STOPPED
+    assert "!text one" in await said(session, "!recall", "b")
+    assert session.continuity() != kept and runtime._server.starts == 2, "the same session, one turn later"
 
 
 # What is known of Hermes

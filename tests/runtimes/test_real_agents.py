@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from clew.events import GateClosed
 from clew.model import TurnState
 from clew.runtimes import conformance
 from clew.runtimes.conformance import Check
@@ -80,3 +81,19 @@ async def test_a_hermes_that_forgot_a_session_is_told_what_was_said(
         again = await play.open(kept)
         assert again.continuity() != kept
         assert "alpha" in (await play.run(again, "!recall")).text
+
+
+async def test_what_hermes_waits_for_no_longer_is_withdrawn(
+    hermes: str, tmp_path: Path, own_model: ScriptedModel
+) -> None:
+    """Before it denies by itself: the turn is cut, and so it can be asked anew."""
+    stage = HermesStage(tmp_path, hermes, own_model)
+    async with Play(stage) as play:
+        session = await play.open()
+        turn = play.begin(session, f"!approve {stage.command('one')}\n!text done")
+        gate = await turn.gate()
+        assert (await turn.end()).state is TurnState.INTERRUPTED
+        assert GateClosed(gate.ref, ran_out=True) in turn.events
+        assert not await session.answer(gate.ref, YES)
+        await play.still_works(session)
+        assert stage.runs("one") == 0
