@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,15 @@ from tests.runtimes.stages import AcpStage, CodexStage, ScriptedStage
 LONG = (conformance.frozen_it_is_given_up_in_time,)
 
 
-def checks() -> list[object]:
+ALWAYS = (  # with the real Codex; what it does in each of the others, test_codex*.py tries too
+    conformance.a_yes_lets_it_run_once,
+    conformance.killed_while_idle_it_comes_back_by_itself,
+)
+
+
+def checks(heavy: Callable[[Check], bool]) -> list[object]:
     return [
-        pytest.param(check, id=conformance.named(check), marks=[pytest.mark.heavy] if check in LONG else [])
+        pytest.param(check, id=conformance.named(check), marks=[pytest.mark.heavy] if heavy(check) else [])
         for check in conformance.CHECKS
     ]
 
@@ -26,7 +33,7 @@ async def test_scripted_conforms(check: Check, tmp_path: Path) -> None:
     await check(ScriptedStage(tmp_path))
 
 
-@pytest.mark.parametrize("check", checks())
+@pytest.mark.parametrize("check", checks(lambda check: check not in ALWAYS))
 async def test_codex_conforms(
     check: Check, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, own_model: ScriptedModel
 ) -> None:
@@ -34,7 +41,7 @@ async def test_codex_conforms(
     await check(CodexStage(tmp_path, home, own_model))
 
 
-@pytest.mark.parametrize("check", checks())
+@pytest.mark.parametrize("check", checks(lambda check: check in LONG))
 @pytest.mark.parametrize(
     "what", ["", pytest.param("load", marks=pytest.mark.heavy), pytest.param("wedges", marks=pytest.mark.heavy)]
 )

@@ -93,6 +93,11 @@ class Child:
     def is_alive(self) -> bool:
         return not self._lost and not self._exited.is_set()
 
+    @property
+    def hears(self) -> bool:
+        """One may be told of the broken way in before its end is known."""
+        return self.is_alive and (stdin := self._stdin()) is not None and not stdin.is_closing()
+
     def write(self, data: bytes) -> None:
         if not self.is_alive or (stdin := self._stdin()) is None or stdin.is_closing():
             raise RuntimeLost(f"{self.name} is gone ({self.fate()})")

@@ -60,7 +60,7 @@ class Connection:
 
     @property
     def is_alive(self) -> bool:
-        return self._child is not None and self._child.is_alive and not self.is_closing
+        return self._child is not None and self._child.hears and not self.is_closing
 
     @property
     def pid(self) -> int | None:
