@@ -28,6 +28,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["HOME"] = home.name
     sys.addaudithook(_only_loopback)
     _settle_hypothesis()
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for what a shell began in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _settle_hypothesis() -> None:
