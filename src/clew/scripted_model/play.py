@@ -169,7 +169,8 @@ class Remembering(Protocol):
 
 def recollection(request: Remembering) -> str:
     said = request.prompts
-    own = [line for line in said[0].splitlines() if not line.startswith("!")] if said else []  # not its script
+    lines = said[0].splitlines() if said else []
+    own = [line for line in lines if not line.startswith("!")] or lines  # not its script, if there is anything else
     first = " ".join(" ".join(own).split())[:LONGEST]
     return f"I remember {len(said)} messages. The first was: {first}" if said else "I remember nothing."
 
