@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from clew import __version__
 from clew.http import (
     openapi,
+    page,
     problems,
     routes_adopt,
     routes_chat,
@@ -20,11 +21,13 @@ from clew.http import (
     routes_files,
     routes_gates,
     routes_handoffs,
+    routes_logins,
     routes_people,
     routes_threads,
 )
 from clew.http.door import Door
 from clew.http.guard import Guard
+from clew.http.login import Logins
 from clew.http.once import Once
 from clew.kept import LARGEST
 from clew.token import Token
@@ -39,6 +42,7 @@ ROUTERS = (
     routes_handoffs.router,
     routes_files.router,
     routes_events.router,
+    routes_logins.router,
 )
 
 
@@ -47,6 +51,7 @@ def described_app() -> FastAPI:
     app = FastAPI(title="clew", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     for router in ROUTERS:
         app.include_router(router)
+    app.include_router(page.router)
     openapi.install(app)
     return app
 
@@ -60,10 +65,16 @@ def unix_app(door: Door) -> FastAPI:
     return app
 
 
-def tcp_app(door: Door, token: Token, hosts: Collection[str], routers: Sequence[APIRouter] = ()) -> ASGIApp:
-    """The same API behind a token; webhooks verify a signature themselves."""
+def tcp_app(
+    door: Door,
+    token: Token,
+    hosts: Collection[str],
+    routers: Sequence[APIRouter] = (),
+    logins: Logins | None = None,
+) -> ASGIApp:
+    """The same API behind a token, or the cookie of the page; webhooks verify a signature themselves."""
     app = unix_app(door)
     for router in routers:
         app.include_router(router)
     signed = [route.path for router in routers for route in router.routes if isinstance(route, APIRoute)]
-    return Guard(app, token.fits, hosts, [path.partition("{")[0] for path in signed], time.monotonic)
+    return Guard(app, token.fits, hosts, [path.partition("{")[0] for path in signed], time.monotonic, logins)
