@@ -21,7 +21,7 @@ from clew.http import (
     routes_files,
     routes_gates,
     routes_handoffs,
-    routes_logins,
+    routes_page,
     routes_people,
     routes_threads,
 )
@@ -42,7 +42,7 @@ ROUTERS = (
     routes_handoffs.router,
     routes_files.router,
     routes_events.router,
-    routes_logins.router,
+    routes_page.router,
 )
 
 
