@@ -16,7 +16,7 @@ from clew.http.door import Through, answer
 from clew.model import Accepted, Attachment, Inbound, ThreadKind, ThreadStatus
 from clew.store import inbox
 from clew.store.threads import Filter
-from clew.views import ContinuityView, NewThread, Page, Passage, ThreadView, TurnView, WhereRow
+from clew.views import ContinuityView, NewThread, Page, Passage, QueuedView, ThreadView, TurnView, WhereRow
 
 router = APIRouter(prefix="/api", tags=["threads"])
 
@@ -133,10 +133,21 @@ async def fork(door: Through, thread: str, body: shapes.Fork) -> Response:
 
 
 @router.get("/threads/{thread}/transcript", response_model=list[Passage], summary="What was said and done")
-async def transcript(door: Through, thread: str, limit: Annotated[int, Query(ge=1, le=10_000)] = 200) -> Response:
+async def transcript(
+    door: Through,
+    thread: str,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 200,
+    before: Annotated[str | None, Query(max_length=64, description="a `node`: what came before it")] = None,
+    brief: Annotated[bool, Query(description="only the beginning of what commands printed")] = False,
+) -> Response:
     found = await door.engine.find(thread)
     await door.engine.look(found)
-    return answer(await door.engine.transcript(found, limit))
+    return answer(await door.engine.transcript(found, limit, before, brief=brief))
+
+
+@router.get("/threads/{thread}/queue", response_model=list[QueuedView], summary="What was said and waits for its turn")
+async def queue(door: Through, thread: str) -> Response:
+    return answer(await door.engine.queue(await door.engine.find(thread)))
 
 
 @router.get("/threads/{thread}/deliveries", response_model=list[WhereRow], summary="The receipts of its answers")
@@ -160,3 +171,8 @@ async def steers(door: Through, turn: str) -> Response:
 @router.get("/turns/{turn}", response_model=TurnView, summary="One turn")
 async def turn(door: Through, turn: str) -> Response:
     return answer(await door.engine.turn(turn))
+
+
+@router.delete("/turns/{turn}", response_model=TurnView, summary="Take back what was said and has not begun to run")
+async def unqueue(door: Through, turn: str) -> Response:
+    return answer(await door.engine.unqueue(turn))
