@@ -35,6 +35,9 @@ export function span(ms) {
   return t("span.d", { n: Math.floor(ms / DAY) });
 }
 
+/** The same without parts of a second, for what still goes on. */
+export const spanSoFar = (ms) => (ms < 60_000 ? t("span.s", { s: Math.floor(ms / 1000) }) : span(ms));
+
 /** For what has been waiting: `just now`, `5 min`, `2 h`, `3 d`. */
 export function age(at, now = Date.now()) {
   const minutes = Math.floor((now - at) / 60_000);

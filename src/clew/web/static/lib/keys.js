@@ -13,12 +13,15 @@ export function lend(group, keys) {
   return () => lent.splice(lent.indexOf(entry), 1);
 }
 
-/** What can be pressed now, for the overlay: [group, [[key, words]]]. */
-export const lentNow = () =>
-  lent.map(({ group, keys }) => [
-    t(`keys.${group}`),
-    [...keys].filter(([, [words]]) => words).map(([key, [words]]) => [key, t(words)]),
-  ]);
+/** What can be pressed now, for the overlay: [group, [[key, words]]], the nearest group first. */
+export function lentNow() {
+  const taken = new Set();
+  return lent.toReversed().map(({ group, keys }) => {
+    const own = [...keys].filter(([key]) => !taken.has(key));
+    own.forEach(([key]) => taken.add(key));
+    return [t(`keys.${group}`), own.map(([key, [words]]) => [key, t(words)])];
+  });
+}
 
 export const areOn = () => localStorage.getItem("clew.keys") !== "off";
 export const turnOn = (on) => localStorage.setItem("clew.keys", on ? "on" : "off");
@@ -26,7 +29,12 @@ export const turnOn = (on) => localStorage.setItem("clew.keys", on ? "on" : "off
 const isTyping = (target) =>
   target.closest?.("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]");
 
+/** A digit means the key `1-9`, where there is no key of its own. */
 function found(name) {
+  return lentAs(name) ?? (/^[1-9]$/.test(name) ? lentAs("1-9") : null);
+}
+
+function lentAs(name) {
   for (const { keys } of lent.toReversed()) if (keys.has(name)) return keys.get(name)[1];
   return null;
 }

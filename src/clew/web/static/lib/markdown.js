@@ -5,7 +5,7 @@ import { post } from "/page/lib/api.js";
 
 const policy = globalThis.trustedTypes?.createPolicy("clew", { createHTML: (html) => html });
 const KEPT = 300;
-const AT_ONCE = 40; // texts in one request
+const AT_ONCE = 100_000; // characters in one request
 
 const kept = new Map(); // text → {html, stable, html_stable}
 let asked = new Map(); // text → [resolve, reject][]
@@ -31,7 +31,14 @@ export function render(text) {
 async function ask() {
   const waiting = [...asked];
   asked = new Map();
-  for (let at = 0; at < waiting.length; at += AT_ONCE) await answer(waiting.slice(at, at + AT_ONCE));
+  while (waiting.length) await answer(waiting.splice(0, fitting(waiting)));
+}
+
+/** How many of them go in one request: the daemon bounds it. */
+function fitting(waiting) {
+  let size = 0;
+  const count = waiting.findIndex(([text]) => (size += text.length) > AT_ONCE);
+  return count < 0 ? waiting.length : Math.max(1, count);
 }
 
 async function answer(some) {

@@ -36,7 +36,6 @@ class Composer extends HTMLElement {
       "form",
       {
         class: "composer",
-        "aria-label": t("composer.label"),
         onsubmit: (event) => (event.preventDefault(), this.#send(false)),
       },
       this.#attached.element,

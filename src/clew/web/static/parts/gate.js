@@ -165,10 +165,5 @@ export const gateKeys = (current) => ({
   r: ["key.rule", () => current()?.rule()],
   d: ["key.decline", () => current()?.decline()],
   x: ["key.decline_stop", () => current()?.stop()],
-  ...Object.fromEntries(
-    [..."123456789"].map((digit) => [
-      digit,
-      [digit === "1" ? "key.option" : null, () => current()?.querySelector?.(`[data-option="${digit}"]`)?.click()],
-    ]),
-  ),
+  "1-9": ["key.option", ({ key }) => current()?.querySelector(`[data-option="${key}"]`)?.click()],
 });

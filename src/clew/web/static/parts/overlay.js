@@ -6,20 +6,18 @@ import { language, t } from "/page/lib/words.js";
 import { dialog } from "/page/parts/dialog.js";
 
 export function overlay() {
-  const groups = lentNow()
-    .toReversed()
-    .map(([group, keys]) =>
+  const groups = lentNow().map(([group, keys]) =>
+    h(
+      "section",
+      {},
+      h("h3", {}, group),
       h(
-        "section",
+        "dl",
         {},
-        h("h3", {}, group),
-        h(
-          "dl",
-          {},
-          keys.map(([key, words]) => h("div", {}, h("dt", {}, caps(key)), h("dd", {}, words))),
-        ),
+        keys.map(([key, words]) => h("div", {}, h("dt", {}, caps(key)), h("dd", {}, words))),
       ),
-    );
+    ),
+  );
   const on = h("input", { type: "checkbox", checked: areOn(), onchange: () => turnOn(on.checked) });
   const tongue = h(
     "select",

@@ -3,7 +3,7 @@
 
 import { get } from "/page/lib/api.js";
 import { h } from "/page/lib/dom.js";
-import { span } from "/page/lib/format.js";
+import { spanSoFar } from "/page/lib/format.js";
 import { nextFrame, soon } from "/page/lib/hub.js";
 import { events } from "/page/lib/stream.js";
 import { textsOf, written } from "/page/lib/texts.js";
@@ -144,7 +144,7 @@ class Running extends HTMLElement {
   }
 
   #tick() {
-    this.#line.textContent = t("working", { time: span(Math.floor((Date.now() - this.#since) / 1000) * 1000) });
+    this.#line.textContent = t("working", { time: spanSoFar(Math.max(0, Date.now() - this.#since)) });
   }
 }
 

@@ -14,7 +14,8 @@ class Text extends HTMLElement {
   #closedTo = 0;
   #renderedTo = 0;
   #isWorking = false;
-  #parts = [this.#closed, this.#open, h("div", { class: "fresh" }, this.#fresh)];
+  #freshPlace = h("span", { class: "fresh" }, this.#fresh);
+  #parts = [this.#closed, this.#open, this.#freshPlace];
 
   connectedCallback() {
     if (!this.firstChild) this.append(...this.#parts);
@@ -78,8 +79,19 @@ class Text extends HTMLElement {
     }
     this.#open.replaceChildren(nodes(made.html.slice(closed.length)));
     this.#renderedTo = text.length;
+    lastPlace(this.#open).append(this.#freshPlace);
     this.#fresh.data = this.#text.slice(text.length);
   }
+}
+
+const HOLDING = new Set(["P", "UL", "OL", "LI", "BLOCKQUOTE", "PRE", "CODE", "H1", "H2", "H3", "H4"]);
+
+/** Where the next word would most likely stand: in the paragraph, the item or the code that is being written. */
+function lastPlace(element) {
+  const last = element.lastElementChild;
+  return last && HOLDING.has(last.tagName) && (last.tagName !== "CODE" || element.tagName === "PRE")
+    ? lastPlace(last)
+    : element;
 }
 
 customElements.define("clew-text", Text);

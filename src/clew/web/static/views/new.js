@@ -117,8 +117,8 @@ export function view(_, { entitle }) {
   fillChoices({ runtime, policy, workspaces: known_, workspace }).then(say);
   return h(
     "section",
-    { class: "room-start", "aria-labelledby": "start" },
-    h("h1", { id: "start", tabindex: "-1" }, t("new.heading")),
+    { class: "room-start" },
+    h("h1", { tabindex: "-1" }, t("new.heading")),
     h("p", { class: "lead" }, t("new.lead")),
     form,
     adoptButton(),
