@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Sequence
 
-from fastapi import APIRouter, FastAPI
-from fastapi.routing import APIRoute
+from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
-from clew import __version__
 from clew.http import (
     openapi,
     problems,
@@ -26,10 +24,11 @@ from clew.http import (
 from clew.http.door import Door
 from clew.http.guard import Guard
 from clew.http.once import Once
+from clew.http.routing import Router
 from clew.kept import LARGEST
 from clew.token import Token
 
-ROUTERS = (
+_ROUTERS = (
     routes_daemon.router,
     routes_chat.router,
     routes_threads.router,
@@ -40,30 +39,21 @@ ROUTERS = (
     routes_files.router,
     routes_events.router,
 )
+ROUTES = [route for router in _ROUTERS for route in router.routes]
 
 
-def described_app() -> FastAPI:
-    """All routes, with nothing behind them yet."""
-    app = FastAPI(title="clew", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
-    for router in ROUTERS:
-        app.include_router(router)
-    openapi.install(app)
-    return app
-
-
-def unix_app(door: Door) -> FastAPI:
+def unix_app(door: Door, routers: Sequence[Router] = ()) -> Starlette:
     """Without a token: who may open the socket is its owner."""
-    app = described_app()
+    routes = [*ROUTES, *(route for router in routers for route in router.routes)]
+    app = Starlette(routes=[*(route.served() for route in routes), *openapi.served(routes)])
+    app.router.redirect_slashes = False
     app.state.door = door
     app.add_middleware(Once, store=door.store, joined=(routes_chat.CHAT,))
     problems.install(app, {routes_files.PATH: LARGEST + 1})
     return app
 
 
-def tcp_app(door: Door, token: Token, hosts: Collection[str], routers: Sequence[APIRouter] = ()) -> ASGIApp:
+def tcp_app(door: Door, token: Token, hosts: Collection[str], routers: Sequence[Router] = ()) -> ASGIApp:
     """The same API behind a token; webhooks verify a signature themselves."""
-    app = unix_app(door)
-    for router in routers:
-        app.include_router(router)
-    signed = [route.path for router in routers for route in router.routes if isinstance(route, APIRoute)]
-    return Guard(app, token.fits, hosts, [path.partition("{")[0] for path in signed], time.monotonic)
+    signed = [route.path.partition("{")[0] for router in routers for route in router.routes]
+    return Guard(unix_app(door, routers), token.fits, hosts, signed, time.monotonic)

@@ -23,8 +23,9 @@ from clew.launch import remove_socket
 from clew.token import Token
 
 if TYPE_CHECKING:
-    from fastapi import APIRouter
     from starlette.types import ASGIApp
+
+    from clew.http.routing import Router
 
 LAST_ANSWERS = 2  # seconds that open requests get at the end
 
@@ -97,7 +98,7 @@ class Server(uvicorn.Server):
         await self._over.wait()
 
 
-def servers(door: Door, unix: socket.socket, tcp: socket.socket | None, routers: Sequence[APIRouter]) -> list[Server]:
+def servers(door: Door, unix: socket.socket, tcp: socket.socket | None, routers: Sequence[Router]) -> list[Server]:
     inside = [Server(unix_app(door), unix)]
     if tcp is None:
         return inside
