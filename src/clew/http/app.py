@@ -10,6 +10,7 @@ from starlette.types import ASGIApp
 
 from clew.http import (
     openapi,
+    page,
     problems,
     routes_adopt,
     routes_chat,
@@ -18,11 +19,13 @@ from clew.http import (
     routes_files,
     routes_gates,
     routes_handoffs,
+    routes_logins,
     routes_people,
     routes_threads,
 )
 from clew.http.door import Door
 from clew.http.guard import Guard
+from clew.http.login import Logins
 from clew.http.once import Once
 from clew.http.routing import Router
 from clew.kept import LARGEST
@@ -38,6 +41,7 @@ _ROUTERS = (
     routes_handoffs.router,
     routes_files.router,
     routes_events.router,
+    routes_logins.router,
 )
 ROUTES = [route for router in _ROUTERS for route in router.routes]
 
@@ -45,7 +49,8 @@ ROUTES = [route for router in _ROUTERS for route in router.routes]
 def unix_app(door: Door, routers: Sequence[Router] = ()) -> Starlette:
     """Without a token: who may open the socket is its owner."""
     routes = [*ROUTES, *(route for router in routers for route in router.routes)]
-    app = Starlette(routes=[*(route.served() for route in routes), *openapi.served(routes)])
+    served = [*(route.served() for route in (*routes, *page.router.routes)), *openapi.served(routes)]
+    app = Starlette(routes=served)
     app.router.redirect_slashes = False
     app.state.door = door
     app.add_middleware(Once, store=door.store, joined=(routes_chat.CHAT,))
@@ -53,7 +58,9 @@ def unix_app(door: Door, routers: Sequence[Router] = ()) -> Starlette:
     return app
 
 
-def tcp_app(door: Door, token: Token, hosts: Collection[str], routers: Sequence[Router] = ()) -> ASGIApp:
-    """The same API behind a token; webhooks verify a signature themselves."""
+def tcp_app(
+    door: Door, token: Token, hosts: Collection[str], routers: Sequence[Router] = (), logins: Logins | None = None
+) -> ASGIApp:
+    """The same API behind a token, or the cookie of the page; webhooks verify a signature themselves."""
     signed = [route.path.partition("{")[0] for router in routers for route in router.routes]
-    return Guard(unix_app(door, routers), token.fits, hosts, signed, time.monotonic)
+    return Guard(unix_app(door, routers), token.fits, hosts, signed, time.monotonic, logins)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,9 +10,10 @@ import msgspec
 from starlette.responses import Response
 
 from clew.clock import SystemClock
-from clew.config import Config
+from clew.config import Config, HttpConfig
 from clew.engine import Engine
 from clew.home import Home
+from clew.http.login import Logins
 from clew.http.shapes import DaemonView
 from clew.store import Store
 
@@ -28,6 +29,8 @@ class Door:
     stop: Callable[[float, str], None]  # how long running turns get, and the reason for those who watch
     settings: Config = field(default_factory=Config)
     new_id: Callable[[], str] = field(default_factory=lambda: SystemClock().ulid)
+    listen: Callable[[HttpConfig], Awaitable[None]] | None = None  # on TCP, also while it runs
+    logins: Logins | None = None  # browsers; None where there is no TCP listener
     why_not_yet: str | None = None  # the reason, until the daemon is ready
     why_over: str | None = field(default=None)  # the reason, once the daemon stops
 

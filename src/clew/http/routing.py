@@ -74,7 +74,7 @@ class Route:
     method: str
     path: str
     handler: Handler
-    summary: str
+    summary: str = ""
     gives: Any = None
     status: int = 200
     tag: str = ""
@@ -100,7 +100,9 @@ class Route:
         return await self.handler(**given)
 
     def served(self) -> StarletteRoute:
-        return StarletteRoute(self.path, self.__call__, methods=[self.method], name=self.name)
+        served = StarletteRoute(self.path, self.__call__, name=self.name)
+        served.methods = {self.method}  # no HEAD: a look must not use a link up
+        return served
 
 
 class Router:

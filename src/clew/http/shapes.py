@@ -179,6 +179,14 @@ class DaemonView:
 
 
 @dataclass(frozen=True, slots=True)
+class LoginView:
+    """A link for a browser: whoever opens it first is in."""
+
+    url: str
+    expires_at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Ready:
     ready: bool
     reasons: list[str]  # why it is not
