@@ -19,7 +19,7 @@ from clew.http import (
     routes_files,
     routes_gates,
     routes_handoffs,
-    routes_logins,
+    routes_page,
     routes_people,
     routes_threads,
 )
@@ -41,7 +41,7 @@ _ROUTERS = (
     routes_handoffs.router,
     routes_files.router,
     routes_events.router,
-    routes_logins.router,
+    routes_page.router,
 )
 ROUTES = [route for router in _ROUTERS for route in router.routes]
 

@@ -142,6 +142,10 @@ class RuleTest(Body):
     thread: Name | None = None
 
 
+class Markdown(Body):
+    texts: Annotated[tuple[Text, ...], Meta(max_length=200)]
+
+
 class Verify(Body):
     thread: Name | None = None
 
@@ -184,6 +188,18 @@ class LoginView:
 
     url: str
     expires_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedView:
+    html: str
+    stable: int  # UTF-16 code units of the text whose HTML stays, whatever is written behind it
+    html_stable: str  # theirs: the beginning of `html`
+
+
+@dataclass(frozen=True, slots=True)
+class MarkdownView:
+    rendered: list[RenderedView]
 
 
 @dataclass(frozen=True, slots=True)
