@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 from dataclasses import asdict
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from clew import config
 from clew.errors import BadInput, Refused
 from clew.http import shapes
-from clew.http.door import Through, answer
+from clew.http.door import Door, answer
+from clew.http.routing import Router
 
-router = APIRouter(prefix="/api", tags=["page"])
+router = Router("/api", "page")
 
 TEXTS = 200_000  # characters at once
 _one_at_a_time = asyncio.Lock()
 
 
-@router.post("/logins", response_model=shapes.LoginView, status_code=201, summary="A link that opens the page, once")
-async def login(door: Through) -> Response:
+@router.post("/logins", gives=shapes.LoginView, status=201, summary="A link that opens the page, once")
+async def login(door: Door) -> Response:
     """Where clew does not listen on TCP yet, but config.toml has a port by now, it does from here on."""
     if door.logins is None:
         settings = await asyncio.to_thread(config.load, door.home.config)
@@ -33,8 +33,8 @@ async def login(door: Through) -> Response:
     return answer(shapes.LoginView(url, int(until * 1000)), 201)
 
 
-@router.post("/markdown", response_model=shapes.MarkdownView, summary="Texts of agents as HTML that can do no harm")
-async def markdown(door: Through, body: shapes.Markdown) -> Response:
+@router.post("/markdown", gives=shapes.MarkdownView, summary="Texts of agents as HTML that can do no harm")
+async def markdown(door: Door, body: shapes.Markdown) -> Response:
     """Of a text that is being written, what begins at `stable` is all that has to be sent the next time."""
     if sum(map(len, body.texts)) > TEXTS:
         raise BadInput(
@@ -45,7 +45,7 @@ async def markdown(door: Through, body: shapes.Markdown) -> Response:
     return answer(shapes.MarkdownView(rendered))
 
 
-def _rendered(texts: list[str]) -> list[shapes.RenderedView]:
+def _rendered(texts: tuple[str, ...]) -> list[shapes.RenderedView]:
     from clew.web.markdown import render  # only who looks at the page needs it
 
     return [shapes.RenderedView(**asdict(render(text))) for text in texts]
