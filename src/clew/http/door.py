@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from fastapi import Depends
-from starlette.requests import Request
 from starlette.responses import Response
 
 from clew.clock import SystemClock
@@ -37,14 +35,5 @@ class Door:
     why_over: str | None = field(default=None)  # the reason, once the daemon stops
 
 
-def _door(request: Request) -> Door:
-    door: Door = request.app.state.door
-    return door
-
-
-Through = Annotated[Door, Depends(_door)]
-
-
 def answer(view: Any, status: int = 200) -> Response:
-    """Encoded here and not by FastAPI, which would take each view apart and put it together again."""
     return Response(_encode(view), status, media_type="application/json")

@@ -8,16 +8,16 @@ import hashlib
 import mimetypes
 from pathlib import Path
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from clew import web
 from clew.errors import NotFound
-from clew.http.door import Through
+from clew.http.door import Door
 from clew.http.login import COOKIE
+from clew.http.routing import Router
 
-router = APIRouter(include_in_schema=False)
+router = Router(tag="page")
 
 FILES = Path(web.__file__).with_name("static")
 POLICY = (
@@ -64,7 +64,7 @@ def _type(name: str) -> str:
 
 
 @router.get("/login")
-async def login(request: Request, door: Through, code: str = "") -> Response:
+async def login(request: Request, door: Door, code: str = "") -> Response:
     """The link of `clew web`. Who is in already may follow an old one."""
     logins = door.logins
     if logins is None:

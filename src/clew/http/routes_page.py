@@ -5,25 +5,25 @@ from __future__ import annotations
 import asyncio
 from dataclasses import asdict
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from clew import config
 from clew.errors import BadInput, Refused
 from clew.http import shapes
-from clew.http.door import Through, answer
+from clew.http.door import Door, answer
+from clew.http.routing import Router
 from clew.store.threads import Filter
 from clew.views import ChoicesView, FiguresView, OwedView
 
-router = APIRouter(prefix="/api", tags=["page"])
+router = Router("/api", "page")
 
 TEXTS = 200_000  # characters at once
 OWED = 100  # rows
 _one_at_a_time = asyncio.Lock()
 
 
-@router.post("/logins", response_model=shapes.LoginView, status_code=201, summary="A link that opens the page, once")
-async def login(door: Through) -> Response:
+@router.post("/logins", gives=shapes.LoginView, status=201, summary="A link that opens the page, once")
+async def login(door: Door) -> Response:
     """Where clew does not listen on TCP yet, but config.toml has a port by now, it does from here on."""
     if door.logins is None:
         settings = await asyncio.to_thread(config.load, door.home.config)
@@ -36,8 +36,8 @@ async def login(door: Through) -> Response:
     return answer(shapes.LoginView(url, int(until * 1000)), 201)
 
 
-@router.post("/markdown", response_model=shapes.MarkdownView, summary="Texts of agents as HTML that can do no harm")
-async def markdown(door: Through, body: shapes.Markdown) -> Response:
+@router.post("/markdown", gives=shapes.MarkdownView, summary="Texts of agents as HTML that can do no harm")
+async def markdown(door: Door, body: shapes.Markdown) -> Response:
     """Of a text that is being written, what begins at `stable` is all that has to be sent the next time."""
     if sum(map(len, body.texts)) > TEXTS:
         raise BadInput(
@@ -48,29 +48,29 @@ async def markdown(door: Through, body: shapes.Markdown) -> Response:
     return answer(shapes.MarkdownView(rendered))
 
 
-def _rendered(texts: list[str]) -> list[shapes.RenderedView]:
+def _rendered(texts: tuple[str, ...]) -> list[shapes.RenderedView]:
     from clew.web.markdown import render  # only who looks at the page needs it
 
     return [shapes.RenderedView(**asdict(render(text))) for text in texts]
 
 
-@router.get("/choices", response_model=ChoicesView, summary="What a thread can be begun with, and handed to")
-async def choices(door: Through) -> Response:
+@router.get("/choices", gives=ChoicesView, summary="What a thread can be begun with, and handed to")
+async def choices(door: Door) -> Response:
     return answer(await door.engine.choices())
 
 
-@router.get("/figures", response_model=FiguresView, summary="How the last day went")
-async def figures(door: Through) -> Response:
+@router.get("/figures", gives=FiguresView, summary="How the last day went")
+async def figures(door: Door) -> Response:
     return answer(await door.engine.figures.last_day())
 
 
-@router.get("/outbox", response_model=list[OwedView], summary="What has not arrived where it should")
-async def outbox(door: Through) -> Response:
+@router.get("/outbox", gives=list[OwedView], summary="What has not arrived where it should")
+async def outbox(door: Door) -> Response:
     return answer(await door.engine.owed(OWED))
 
 
-@router.get("/processes", response_model=list[shapes.ProcessView], summary="Every process of clew, as `clew ps` has it")
-async def processes(door: Through) -> Response:
+@router.get("/processes", gives=list[shapes.ProcessView], summary="Every process of clew, as `clew ps` has it")
+async def processes(door: Door) -> Response:
     from clew.cli.ps import list_processes
 
     running = (await door.engine.threads(Filter(running=True, limit=OWED))).threads

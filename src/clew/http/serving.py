@@ -9,18 +9,17 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from fastapi import APIRouter
-
 from clew.config import HttpConfig
 from clew.http import listen
 from clew.http.app import tcp_app, unix_app
 from clew.http.door import Door
 from clew.http.login import Logins
+from clew.http.routing import Router
 from clew.token import Token
 
 
 class Serving:
-    def __init__(self, door: Door, unix: socket.socket, routers: Callable[[], Sequence[APIRouter]]) -> None:
+    def __init__(self, door: Door, unix: socket.socket, routers: Callable[[], Sequence[Router]]) -> None:
         self._door = door
         self._routers = routers
         self._servers = [listen.Server(unix_app(door), unix)]
