@@ -44,8 +44,8 @@ export function suspended(view, { named = false } = {}) {
     h(
       "header",
       {},
-      h("span", { class: "gate-kind" }, t("status.suspended")),
       named && h("a", { href: `#/threads/${view.id}` }, view.title || t("untitled")),
+      h("span", { class: "gate-kind" }, t("status.suspended")),
     ),
     h("p", { class: "suspend-words" }, view.suspend_message),
     h("div", { class: "gate-answers" }, buttons, h("span", { class: "note" }, named ? "" : t("asks.or_write"))),
