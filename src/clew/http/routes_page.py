@@ -1,4 +1,4 @@
-"""What only the page needs: a link that lets a browser in, and texts as HTML."""
+"""What the page needs beside threads: a link that lets a browser in, texts as HTML, what can be chosen, how all is."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from clew.errors import BadInput, Refused
 from clew.http import shapes
 from clew.http.door import Door, answer
 from clew.http.routing import Router
+from clew.store.threads import Filter
+from clew.views import ChoicesView, FiguresView, OwedView
 
 router = Router("/api", "page")
 
 TEXTS = 200_000  # characters at once
+OWED = 100  # rows
 _one_at_a_time = asyncio.Lock()
 
 
@@ -49,3 +52,29 @@ def _rendered(texts: tuple[str, ...]) -> list[shapes.RenderedView]:
     from clew.web.markdown import render  # only who looks at the page needs it
 
     return [shapes.RenderedView(**asdict(render(text))) for text in texts]
+
+
+@router.get("/choices", gives=ChoicesView, summary="What a thread can be begun with, and handed to")
+async def choices(door: Door) -> Response:
+    return answer(await door.engine.choices())
+
+
+@router.get("/figures", gives=FiguresView, summary="How the last day went")
+async def figures(door: Door) -> Response:
+    return answer(await door.engine.figures.last_day())
+
+
+@router.get("/outbox", gives=list[OwedView], summary="What has not arrived where it should")
+async def outbox(door: Door) -> Response:
+    return answer(await door.engine.owed(OWED))
+
+
+@router.get("/processes", gives=list[shapes.ProcessView], summary="Every process of clew, as `clew ps` has it")
+async def processes(door: Door) -> Response:
+    from clew.cli.ps import list_processes
+
+    running = (await door.engine.threads(Filter(running=True, limit=OWED))).threads
+    names = [(each.pid, each.name) for each in await door.engine.runtimes() if each.pid]
+    work = {pid: tuple(thread.id for thread in running if thread.runtime == name) for pid, name in names}
+    rows = await asyncio.to_thread(list_processes, door.home, work)
+    return answer([shapes.ProcessView(**asdict(row)) for row in rows])

@@ -17,7 +17,7 @@ from clew.http.routing import Router
 from clew.model import Accepted, Attachment, Inbound, ThreadKind, ThreadStatus
 from clew.store import inbox
 from clew.store.threads import Filter
-from clew.views import ContinuityView, NewThread, Page, Passage, ThreadView, TurnView, WhereRow
+from clew.views import ContinuityView, NewThread, Page, Passage, QueuedView, ThreadView, TurnView, WhereRow
 
 router = Router("/api", "threads")
 
@@ -132,10 +132,21 @@ async def fork(door: Door, thread: str, body: shapes.Fork) -> Response:
 
 
 @router.get("/threads/{thread}/transcript", gives=list[Passage], summary="What was said and done")
-async def transcript(door: Door, thread: str, limit: Annotated[int, Meta(ge=1, le=10_000)] = 200) -> Response:
+async def transcript(
+    door: Door,
+    thread: str,
+    limit: Annotated[int, Meta(ge=1, le=10_000)] = 200,
+    before: Annotated[str, Meta(max_length=64, description="a `node`: what came before it")] | None = None,
+    brief: Annotated[bool, Meta(description="only the beginning of what commands printed")] = False,
+) -> Response:
     found = await door.engine.find(thread)
     await door.engine.look(found)
-    return answer(await door.engine.transcript(found, limit))
+    return answer(await door.engine.transcript(found, limit, before, brief=brief))
+
+
+@router.get("/threads/{thread}/queue", gives=list[QueuedView], summary="What was said and waits for its turn")
+async def queue(door: Door, thread: str) -> Response:
+    return answer(await door.engine.queue(await door.engine.find(thread)))
 
 
 @router.get("/threads/{thread}/deliveries", gives=list[WhereRow], summary="The receipts of its answers")
@@ -157,3 +168,8 @@ async def steers(door: Door, turn: str) -> Response:
 @router.get("/turns/{turn}", gives=TurnView, summary="One turn")
 async def turn(door: Door, turn: str) -> Response:
     return answer(await door.engine.turn(turn))
+
+
+@router.delete("/turns/{turn}", gives=TurnView, summary="Take back what was said and has not begun to run")
+async def unqueue(door: Door, turn: str) -> Response:
+    return answer(await door.engine.unqueue(turn))

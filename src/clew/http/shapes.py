@@ -191,6 +191,16 @@ class LoginView:
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessView:
+    pid: int
+    role: str  # supervisor, daemon, agent, command (what an agent has started) and others
+    rss: int  # bytes
+    age: float  # seconds
+    command: str
+    threads: list[str]  # that it works for
+
+
+@dataclass(frozen=True, slots=True)
 class RenderedView:
     html: str
     stable: int  # UTF-16 code units of the text whose HTML stays, whatever is written behind it
