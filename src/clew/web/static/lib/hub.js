@@ -25,8 +25,10 @@ export function soon(work, wait) {
   };
 }
 
-/** Call `work` once before the next frame, however often it was asked for. Also where nobody looks at the page. */
-export function nextFrame(work) {
+/** Call `work` once before a frame, however often it was asked for, and not again for `rest` milliseconds. Also where
+ * nobody looks at the page. */
+export function nextFrame(work, rest = 0) {
+  let last = 0;
   let isDue = false;
   return () => {
     if (isDue) return;
@@ -34,9 +36,11 @@ export function nextFrame(work) {
     const once = () => {
       if (!isDue) return;
       isDue = false;
+      last = performance.now();
       work();
     };
-    if (document.hidden) setTimeout(once, 100);
+    const wait = document.hidden ? 100 : last + rest - performance.now();
+    if (wait > 0) setTimeout(() => (document.hidden ? once() : requestAnimationFrame(once)), wait);
     else requestAnimationFrame(once);
   };
 }

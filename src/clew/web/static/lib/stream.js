@@ -7,7 +7,7 @@ import { Hub } from "/page/lib/hub.js";
 const SILENCE = 40_000; // the daemon sends a heartbeat every 15 s
 const UNSEEN = 60_000;
 const FIRST_WAIT = 250;
-const LONGEST_WAIT = 5_000;
+const LONGEST_WAIT = 2_500;
 
 export const events = new Hub(); // each kind of frame by its name
 export const link = new Hub(); // tells "state": connecting, live, away, closed, resting

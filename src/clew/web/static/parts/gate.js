@@ -38,8 +38,8 @@ class Gate extends HTMLElement {
     return h(
       "header",
       {},
-      h("span", { class: "gate-kind" }, known(`gate.${gate.kind}`, gate.kind)),
       !this.#inThread && h("a", { href: `#/threads/${gate.thread}` }, thread?.title ?? t("gate.thread")),
+      h("span", { class: "gate-kind" }, known(`gate.${gate.kind}`, gate.kind)),
       h("span", { class: "gate-code" }, gate.code),
       h("time", { datetime: new Date(gate.asked_at).toISOString() }, age(gate.asked_at)),
     );

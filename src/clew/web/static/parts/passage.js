@@ -62,10 +62,11 @@ function agent(told, onfork) {
       time(told.at),
       state(told),
       told.outside && h("span", { class: "tag" }, t("passage.outside")),
+      forkButton(told, onfork),
     ),
     items,
     told.text && !isSaid && h("div", { class: "answer" }, wholeText(told.text)),
-    foot(told, onfork),
+    foot(told),
   );
 }
 
@@ -74,7 +75,16 @@ const state = (told) =>
     ? h("span", { class: `tag is-${told.state}` }, known(`turn.${told.state}`, told.state))
     : null;
 
-function foot(told, onfork) {
+function forkButton(told, onfork) {
+  const words = t("fork.here");
+  const fork = () => onfork(told.turn);
+  return (
+    told.turn &&
+    h("button", { class: "quiet fork", type: "button", title: words, "aria-label": words, onclick: fork }, icon("fork"))
+  );
+}
+
+function foot(told) {
   return h(
     "footer",
     {},
@@ -85,19 +95,6 @@ function foot(told, onfork) {
         "span",
         { title: t("usage.whole", usage(told.usage)) },
         t("usage.brief", { tokens: brief(told.usage.total_tokens) }),
-      ),
-    told.turn &&
-      onfork &&
-      h(
-        "button",
-        {
-          class: "quiet fork",
-          type: "button",
-          title: t("fork.here"),
-          "aria-label": t("fork.here"),
-          onclick: () => onfork(told.turn),
-        },
-        icon("fork"),
       ),
   );
 }

@@ -9,8 +9,8 @@ const WIDTH = 480;
 const HEIGHT = 72;
 const GAP = 1.5;
 
-export function plots(place, { from, step, buckets }) {
-  const at = (number_) => when(from + number_ * step);
+export function plots(place, { begins, buckets }) {
+  const first = when(begins);
   const ended = buckets.reduce((sum, each) => sum + each.ended, 0);
   const failed = buckets.reduce((sum, each) => sum + each.failed, 0);
   const medians = buckets.map((each) => each.median).filter((each) => each !== null);
@@ -19,18 +19,23 @@ export function plots(place, { from, step, buckets }) {
   show(
     place,
     h("h2", {}, t("plot.title")),
-    plot(t("plot.turns"), t("plot.turns.words", { ended: number(ended), failed: number(failed) }), bars(buckets), at),
-    plot(t("plot.latency"), t("plot.latency.words", { median: middle }), line(buckets, "median", "p95"), at),
+    plot(
+      t("plot.turns"),
+      t("plot.turns.words", { ended: number(ended), failed: number(failed) }),
+      bars(buckets),
+      first,
+    ),
+    plot(t("plot.latency"), t("plot.latency.words", { median: middle }), line(buckets, "median", "p95"), first),
     plot(
       t("plot.gates"),
       oldest ? t("plot.gates.words", { oldest: span(oldest) }) : t("plot.gates.none"),
       line(buckets, "oldest_gate"),
-      at,
+      first,
     ),
   );
 }
 
-function plot(name, words, marks, at) {
+function plot(name, words, marks, first) {
   const picture = svg(
     "svg",
     {
@@ -48,7 +53,7 @@ function plot(name, words, marks, at) {
     {},
     h("figcaption", {}, h("strong", {}, name), h("span", {}, words)),
     picture,
-    h("div", { class: "plot-feet", "aria-hidden": "true" }, h("span", {}, at(0)), h("span", {}, t("plot.now"))),
+    h("div", { class: "plot-feet", "aria-hidden": "true" }, h("span", {}, first), h("span", {}, t("plot.now"))),
   );
 }
 

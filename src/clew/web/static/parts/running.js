@@ -11,6 +11,8 @@ import { t } from "/page/lib/words.js";
 import { deed } from "/page/parts/deed.js";
 import { growingText } from "/page/parts/text.js";
 
+const REST = 50; // milliseconds between two changes of the page: as fast as eyes follow
+
 class Running extends HTMLElement {
   #turn;
   #since = Date.now();
@@ -20,7 +22,7 @@ class Running extends HTMLElement {
   #body = h("div", {});
   #line = h("p", { class: "working" });
   #ends = [];
-  #paint = nextFrame(() => this.#grow());
+  #paint = nextFrame(() => this.#grow(), REST);
   #fetch = soon(() => this.#catchUp(), 250);
 
   /** `told` is the running passage of a transcript. */

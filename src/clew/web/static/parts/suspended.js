@@ -17,6 +17,13 @@ const ANSWERS = {
   failure: [["continue", "a"]],
 };
 
+/** In our own words where they say as much. */
+export function why(view) {
+  if (view.suspended_by === "cut") return t("asks.cut");
+  if (view.suspended_by === "backlog") return t("asks.backlog", { n: view.queued });
+  return view.suspend_message;
+}
+
 export function suspended(view, { named = false } = {}) {
   const buttons = (ANSWERS[view.suspended_by] ?? []).map(([says, key], number) =>
     h(
@@ -44,10 +51,10 @@ export function suspended(view, { named = false } = {}) {
     h(
       "header",
       {},
-      h("span", { class: "gate-kind" }, t("status.suspended")),
       named && h("a", { href: `#/threads/${view.id}` }, view.title || t("untitled")),
+      h("span", { class: "gate-kind" }, t("status.suspended")),
     ),
-    h("p", { class: "suspend-words" }, view.suspend_message),
+    h("p", { class: "suspend-words" }, why(view)),
     h("div", { class: "gate-answers" }, buttons, h("span", { class: "note" }, named ? "" : t("asks.or_write"))),
   );
   const press = (key) => element.querySelector(`[data-key="${key}"]`)?.click();

@@ -5,6 +5,7 @@ import { h } from "/page/lib/dom.js";
 import { nodes, render } from "/page/lib/markdown.js";
 
 const PACE = 100; // milliseconds between two renderings of a text that grows
+const PER_CHARACTER = 0.05; // and more where much of it is open
 
 class Text extends HTMLElement {
   #text = "";
@@ -66,7 +67,9 @@ class Text extends HTMLElement {
         break; // the next piece tries again
       }
       const took = performance.now() - began;
-      await new Promise((resolve) => setTimeout(resolve, Math.max(PACE - took, took)));
+      await new Promise((resolve) =>
+        setTimeout(resolve, Math.max(PACE + (text.length - from) * PER_CHARACTER - took, took)),
+      );
     }
     this.#isWorking = false;
   }

@@ -4,6 +4,7 @@ import { h } from "/page/lib/dom.js";
 import { folder, when } from "/page/lib/format.js";
 import { waiting } from "/page/lib/things.js";
 import { known, t } from "/page/lib/words.js";
+import { why } from "/page/parts/suspended.js";
 
 /** ULIDs begin with their time. */
 const LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -43,7 +44,7 @@ export function threadRow(view) {
 }
 
 function line(view) {
-  if (view.status === "suspended" && view.suspend_message) return view.suspend_message;
+  if (view.status === "suspended" && view.suspend_message) return why(view);
   const asked = view.gates.length ? waiting.gates.find((gate) => gate.thread === view.id)?.title : null;
   return asked ?? view.last_line ?? "";
 }

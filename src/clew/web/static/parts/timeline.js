@@ -36,7 +36,8 @@ class Timeline extends HTMLElement {
   #isAtEnd = true;
   #isLoading = false;
   #ends = [];
-  #again = soon(() => this.#catchUp(), 80);
+  #inTurn = Promise.resolve();
+  #again = soon(() => this.#after(() => this.#catchUp()), 80);
   #watch = new ResizeObserver(() => this.#isAtEnd && this.toEnd());
 
   /** `below` is shown under the history: what is asked, queued or not sent yet. */
@@ -63,11 +64,17 @@ class Timeline extends HTMLElement {
       things.on("fresh", () => this.#again()),
       () => this.#watch.disconnect(),
     ];
-    this.ready = this.#open();
+    this.ready = this.#after(() => this.#open());
   }
 
   disconnectedCallback() {
     this.#ends.forEach((end) => end());
+  }
+
+  /** One after the other, so that no passage is told twice. */
+  #after(work) {
+    this.#inTurn = this.#inTurn.then(work).catch(() => {}); // away: looked at again when the stream is back
+    return this.#inTurn;
   }
 
   get #scroll() {
@@ -142,21 +149,16 @@ class Timeline extends HTMLElement {
 
   /** What has come since; where that is more than a little, all anew. */
   async #catchUp() {
-    await this.ready?.catch(() => {});
-    try {
-      const told = await this.#get(TAIL);
-      const ended = told.filter((each) => !isRunning(each));
-      const isJoined = ended.length === 0 || this.#keys.size === 0 || ended.some((each) => this.#keys.has(keyOf(each)));
-      if (!isJoined && ended.length >= TAIL - 1) return await this.#open();
-      const fresh = await this.#made(ended.filter((each) => !this.#keys.has(keyOf(each))));
-      ended.forEach((each) => this.#keys.add(keyOf(each)));
-      this.#list.append(...fresh);
-      this.#run(told.find(isRunning));
-      if (fresh.length) giveReceipts(this.#thread, this);
-      this.dispatchEvent(new CustomEvent("told"));
-    } catch {
-      // Away: looked at again when the stream is back.
-    }
+    const told = await this.#get(TAIL);
+    const ended = told.filter((each) => !isRunning(each));
+    const isJoined = ended.length < TAIL - 1 || ended.some((each) => this.#keys.has(keyOf(each)));
+    if (this.#keys.size === 0 || !isJoined) return this.#open();
+    const fresh = await this.#made(ended.filter((each) => !this.#keys.has(keyOf(each))));
+    ended.forEach((each) => this.#keys.add(keyOf(each)));
+    this.#list.append(...fresh);
+    this.#run(told.find(isRunning));
+    if (fresh.length) giveReceipts(this.#thread, this);
+    this.dispatchEvent(new CustomEvent("told"));
   }
 
   /** The running turn is replaced by its passage in one step, so that nothing jumps. */

@@ -6,7 +6,7 @@ import { age, bytes, clock, number } from "/page/lib/format.js";
 import { soon } from "/page/lib/hub.js";
 import { during, say } from "/page/lib/say.js";
 import { events } from "/page/lib/stream.js";
-import { things } from "/page/lib/things.js";
+import { things, threads } from "/page/lib/things.js";
 import { known, t } from "/page/lib/words.js";
 import { away } from "/page/parts/away.js";
 import { plots } from "/page/parts/plot.js";
@@ -39,7 +39,7 @@ class Health extends HTMLElement {
 
   async #look() {
     const [status, outbox, children, figures] = await Promise.all(
-      ["status", "outbox", "children", "figures"].map((each) => get(`/api/${each}`).catch(() => null)),
+      ["status", "outbox", "processes", "figures"].map((each) => get(`/api/${each}`).catch(() => null)),
     );
     if (!status) return show(this.#word, t("away.words"));
     show(this.#word, summary(status, outbox));
@@ -182,11 +182,13 @@ function running(list) {
     h(
       "li",
       {},
-      h("code", { title: each.command }, each.name ?? each.command),
+      h("code", { title: each.command }, each.role),
       h("small", {}, `pid ${each.pid}`),
       each.rss > 0 && h("small", {}, bytes(each.rss)),
-      each.since && h("small", {}, age(each.since)),
-      each.thread && h("a", { href: `#/threads/${each.thread}` }, t("gate.thread")),
+      h("small", {}, age(Date.now() - each.age * 1000)),
+      each.threads.map((thread) =>
+        h("a", { href: `#/threads/${thread}` }, threads.get(thread)?.title ?? t("gate.thread")),
+      ),
     );
   return card(
     t("children"),

@@ -148,5 +148,5 @@ async function fillChoices({ runtime, policy, workspaces, workspace }) {
     workspaces,
     choices.workspaces.map((each) => h("option", { value: each })),
   );
-  if (!workspace.value && choices.workspaces.length) workspace.value = choices.workspaces[0];
+  workspace.value ||= choices.workspaces[0] ?? choices.default_workspace ?? "";
 }
