@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
 
 from tests.daemons import PATIENCE
+
+T = TypeVar("T")
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ON_A_MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
@@ -34,9 +37,27 @@ def find_chromium() -> str | None:
     return next((path for path in named if path and Path(path).exists()), None)
 
 
+class Seat:
+    """A thread of its own: where Playwright is used a loop runs, in which nothing else could begin one."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1)
+
+    def do(self, work: Callable[..., T], **given: Any) -> T:
+        return self._thread.submit(work, **given).result()
+
+    @contextmanager
+    def chromium(self, path: str) -> Iterator[Browser]:
+        stack = ExitStack()
+        yield self.do(lambda: stack.enter_context(a_chromium(path)))
+        self.do(stack.close)
+        self._thread.shutdown()
+
+
 @contextmanager
 def a_chromium(path: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
+        expect.set_options(timeout=PATIENCE * 1000)
         sandbox = [] if os.getuid() else ["--no-sandbox"]
         browser = playwright.chromium.launch(executable_path=path, args=[*QUIET, *sandbox])
         yield browser
@@ -78,6 +99,9 @@ class Person:
 
     def type(self, text: str) -> None:
         self.page.keyboard.insert_text(text)
+
+    def shows(self, words: str) -> bool:
+        return self.page.get_by_text(words, exact=True).count() > 0
 
     def answer_of(self, turn: str) -> Locator:
         """The rendered answer of a turn that has ended."""

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
+import json
+import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
+from clew.client import Client, new_message_id
 from clew.scripted_model import write_codex_home
 from tests.daemons import Clew
 from tests.models import Model
-from tests.web.browsers import Person, a_chromium, find_chromium
+from tests.web.browsers import Person, Seat, find_chromium
+
+Sit = Callable[..., Person]
 
 SIZE = {"width": 1280, "height": 800}
 
@@ -23,21 +29,53 @@ SIZE = {"width": 1280, "height": 800}
 class Desk:
     clew: Clew
     model: Model
+    folder: Path
 
-    def start(self, text: str, *options: str) -> Any:
-        """A thread on the real Codex, begun at a terminal."""
-        return self.clew.json("start", text, *options)
+    @property
+    def client(self) -> Client:
+        return Client(self.clew.home)
 
-    def say(self, thread: str, text: str) -> Any:
-        return self.clew.json("send", thread, text)
+    @property
+    def url(self) -> str:
+        return str(self.client.get("status")["daemon"]["http"])
+
+    def start(self, text: str, **more: Any) -> Any:
+        """A thread on the real Codex, begun elsewhere."""
+        body = {"message_id": new_message_id(), "text": text, "workspace": str(self.folder), **more}
+        return self.client.post("threads", body=body)
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """While the daemon is dead and nobody brings it back."""
+        self.clew.kill_supervisor()
+        self.clew.kill()
+        yield
+        self.clew.up()
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
+def seat() -> Seat:
+    return Seat()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A test with a browser runs where its browser does."""
+    seat = pyfuncitem.funcargs.get("seat")
+    if not isinstance(seat, Seat):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    seat.do(pyfuncitem.obj, **{name: pyfuncitem.funcargs[name] for name in names})
+    return True
+
+
+@pytest.fixture(scope="session")
+def chromium(seat: Seat) -> Iterator[Browser]:
+    """One per worker."""
     path = find_chromium()
     if path is None:
         pytest.skip("there is no Chromium: install one, or set CLEW_CHROMIUM to where it is")
-    with a_chromium(path) as browser:
+    with seat.chromium(path) as browser:
         yield browser
 
 
@@ -65,29 +103,45 @@ class open_desk:
     def __enter__(self) -> Desk:
         model = self._stack.enter_context(Model())
         home = write_codex_home(self._folder / "codex", model.url)
-        config = f'[runtimes.codex]\nhome = "{home}"\n[http]\nport = 0\n{self._more}'
-        return Desk(self._stack.enter_context(Clew(self._folder / "home", config)), model)
+        config = f'[runtimes.codex]\nhome = "{home}"\n[http]\nport = {_free_port()}\n{self._more}'
+        clew = self._stack.enter_context(Clew(self._folder / "home", config))
+        (folder := self._folder / "work").mkdir()
+        clew.up()
+        return Desk(clew, model, folder)
 
     def __exit__(self, *error: Any) -> None:
         self._stack.__exit__(*error)
 
 
+def write(text: str) -> str:
+    """A script that says a text of several lines."""
+    return f"!write 0 {json.dumps(text)}"
+
+
+def _free_port() -> int:
+    """The same for the next daemon, so that a page finds it again."""
+    with socket.socket() as trial:
+        trial.bind(("127.0.0.1", 0))
+        return int(trial.getsockname()[1])
+
+
 @pytest.fixture
-def sit_down(chromium: Browser) -> Iterator[Callable[..., Person]]:
-    """Somebody comes to a browser of their own and follows the link of `clew web`. At the end nothing may have gone wrong."""
+def sit_down(seat: Seat, chromium: Browser) -> Iterator[Sit]:
+    """Somebody comes to a browser of their own by the link of `clew web`. At the end nothing may have gone wrong."""
     people: list[Person] = []
 
-    def sit(desk: Desk, where: str = "", **settings: Any) -> Person:
+    def sit(desk: Desk, where: str = "", listen: Callable[[Page], object] = bool, **settings: Any) -> Person:
         context = chromium.new_context(**{"viewport": SIZE, "locale": "en-US", "color_scheme": "light", **settings})
         person = Person(context.new_page())
         people.append(person)
-        person.page.goto(desk.clew.json("web")["url"])
-        person.page.locator("main").wait_for()
+        listen(person.page)
+        person.page.goto(desk.client.post("logins")["url"])
+        person.page.locator("body[data-view]").wait_for()
         if where:
             person.go(where)
         return person
 
     yield sit
     for person in people:
-        person.page.context.close()
+        seat.do(person.page.context.close)
     assert [trouble for person in people for trouble in person.unexpected] == []
