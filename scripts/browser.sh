@@ -3,7 +3,7 @@
 
 ensure_browser() {
     has_browser && return
-    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+    if [ "$(id -u 2>/dev/null)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
         say 'installing Chromium for the tests of the page, by apt-get'
         install_browser >.venv/browser.log 2>&1 || { apt-get -qq update && install_browser; } >>.venv/browser.log 2>&1 || :
     fi
