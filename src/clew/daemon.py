@@ -29,6 +29,7 @@ from clew.errors import ClewError
 from clew.home import Home
 from clew.http import listen
 from clew.http.door import Door
+from clew.http.serving import Serving
 from clew.http.shapes import DaemonView
 from clew.parts import Parts, assemble, close_all, come_back
 from clew.store import Store, deliveries
@@ -117,21 +118,23 @@ async def _serve(
         stack.push_async_callback(_let_go, home, clock, store, parts, stop)
         come_back(parts)
         engine = build_engine(home, clock, settings, store, parts, incarnation, live)
-        tcp = stack.enter_context(listen.tcp(settings.http.host, settings.http.port, settings.http.token))
         unix = stack.enter_context(listen.unix(home.socket))
         about = DaemonView(
             pid=holder.pid,
             since=holder.since,
             version=__version__,
             home=str(home.root),
-            http=listen.address(tcp),
+            http=None,
             supervised=False,
             environment=surroundings.marks(settings.runtimes.codex),
             left_out=[str(trouble) for trouble in parts.troubles],
         )
         door = Door(engine, store, home, about, stop.ask, settings)
-        servers = listen.servers(door, unix, tcp, parts.routers() if tcp else ())
-        await _tree(engine, door, servers, stop, ready)
+        serving = Serving(door, unix, parts.routers)
+        stack.callback(serving.close)
+        serving.add(settings.http)
+        door.listen = serving.open
+        await _tree(engine, door, serving, stop, ready)
 
 
 async def _let_go(home: Home, clock: Clock, store: Store, parts: Parts, stop: Stop) -> None:
@@ -182,31 +185,25 @@ def _own_workspace(home: Home) -> str:
     return str(folder)
 
 
-async def _tree(
-    engine: Engine, door: Door, servers: list[listen.Server], stop: Stop, ready: Callable[[], None]
-) -> None:
+async def _tree(engine: Engine, door: Door, serving: Serving, stop: Stop, ready: Callable[[], None]) -> None:
     recovered = asyncio.Event()
     door.why_not_yet = "starting"
     async with asyncio.TaskGroup() as tree:
         working = tree.create_task(engine.run(recovered.set), name="engine")
-        for server in servers:
-            tree.create_task(server.run(), name="http")
+        serving.begin(tree)
         await _any(recovered.wait(), stop.asked.wait())
         door.why_not_yet = None
-        for server in servers:
-            await server.listening.wait()
+        await serving.listening()
         log.info("ready")
         ready()
         await stop.asked.wait()
         log.info("%s; running turns get %g s", stop.reason, stop.grace)
         door.why_not_yet = stop.reason
-        for server in servers:
-            server.refuse()
+        serving.refuse()
         await _any(engine.settle(stop.grace, restart=stop.restart), stop.hurry.wait())
         door.why_over = stop.reason
         engine.live.close()
-        for server in servers:
-            server.end()
+        serving.end()
         working.cancel()
 
 

@@ -20,7 +20,7 @@ from clew.runtimes.base import Outliving, Runtime
 from clew.surfaces.base import Outgoing, Surface
 
 if TYPE_CHECKING:
-    from fastapi import APIRouter
+    from clew.http.routing import Router
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ class Parts:
     surfaces: Mapping[str, Surface]
     troubles: tuple[PluginTrouble, ...]
 
-    def routers(self) -> list[APIRouter]:
+    def routers(self) -> list[Router]:
         """What surfaces want to be served on TCP."""
         from clew.surfaces.webhook import WebhookSurface, router
 

@@ -46,9 +46,9 @@ class Token:
 
     def fits(self, given: str) -> bool:
         """Compared in constant time."""
-        return hmac.compare_digest(given.encode(errors="replace"), self._now().encode())
+        return hmac.compare_digest(given.encode(errors="replace"), self.now().encode())
 
-    def _now(self) -> str:
+    def now(self) -> str:
         if self._fixed is not None:
             return self._fixed
         changed = self._path.stat().st_mtime_ns if self._path.exists() else 0

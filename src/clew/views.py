@@ -29,6 +29,15 @@ class NewThread:
 
 
 @dataclass(frozen=True, slots=True)
+class BoundView:
+    """A conversation that talks to a thread."""
+
+    surface: str
+    conversation: str
+    drives: bool  # what moves with the thread goes there
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadView:
     id: str
     status: str  # `running` while a turn holds a live lease, else as stored; `damaged` where the row cannot be read
@@ -54,6 +63,7 @@ class ThreadView:
     policy: str = Policy.CAREFUL
     gates: tuple[str, ...] = ()  # codes of what waits for a person
     adopted: str | None = None  # the runtime's id of the session that it was taken over from, and that others use too
+    bound: tuple[BoundView, ...] = ()  # the conversations that talk to it, beside the desk
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +83,19 @@ class ItemView:
     body: str
     outcome: str | None = None
     exit_code: int | None = None
+    cut: bool = False  # `body` is only its beginning; the turn has the whole
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedView:
+    """What was said and waits for its turn."""
+
+    turn: str
+    message: str
+    author: str
+    text: str
+    queued_at: int
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +129,12 @@ class Passage:
     items: tuple[ItemView, ...] = ()
     files: tuple[str, ...] = ()  # names of what was attached
     outside: bool = False  # said or done in the runtime's own program, without clew
+    node: str | None = None  # of history, to page by: give it as `before`; null while it is being said
+    message: str | None = None  # the id that its sender chose
+    steer: bool = False  # said into a turn that ran
+    started_at: int | None = None  # of an answer: when the work on it began
+    usage: Usage | None = None
+    error: str | None = None  # why the turn failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +296,7 @@ class GateView:
     questions: tuple[QuestionView, ...] = ()
     blocking: bool = True
     replies: tuple[tuple[str, ...], ...] = ()  # what was answered to each question; of a secret one only that
+    rule: str | None = None  # the pattern of the rule that is offered with a yes
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,6 +395,66 @@ class HandoffView:
     requested_at: int
     ended_at: int | None
     error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class OwedView:
+    """What is owed to a conversation and has not arrived."""
+
+    delivery: str
+    kind: str
+    thread: str
+    turn: str | None
+    conversation: str | None
+    state: str  # pending, sending or failed
+    attempts: int
+    error: str | None
+    created_at: int
+    next_at: int | None  # when it is tried again
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A part of the last day. Times in milliseconds; null where there was nothing."""
+
+    ended: int  # turns
+    failed: int  # of them
+    median: int | None  # from asked to answered
+    p95: int | None
+    oldest_gate: int | None  # how long the oldest one had waited by its end
+
+
+@dataclass(frozen=True, slots=True)
+class FiguresView:
+    """The last day, in equal parts."""
+
+    begins: int
+    step: int
+    buckets: tuple[Bucket, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetView:
+    """A place that a thread can be handed to, as `clew handoff` takes it."""
+
+    target: str
+    surface: str
+    name: str  # `home`, or the title of the thread that is talked about there
+    state: str  # `up` or `down`
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChoicesView:
+    """What a new thread can be begun with, and where one can be handed to."""
+
+    runtimes: tuple[RuntimeView, ...]
+    default_runtime: str
+    policies: tuple[str, ...]
+    default_policy: str
+    workspaces: tuple[str, ...]  # of the newest threads, newest first
+    default_workspace: str
+    targets: tuple[TargetView, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import pytest
 from clew.cli.main import COMMANDS, cli
 from tests.daemons import Clew
 
-HEAVY = ("asyncio", "fastapi", "pydantic", "uvicorn", "httpx", "msgspec", "sqlite3", "subprocess", "http.client")
+HEAVY = ("asyncio", "starlette", "uvicorn", "httpx", "msgspec", "sqlite3", "subprocess", "http.client")
 SHOWY = ("rich", "prompt_toolkit")
 
 

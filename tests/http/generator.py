@@ -162,5 +162,5 @@ def _objects(document: Schema, schema: Schema) -> Value:
 
 def _strings(schema: Schema) -> Value:
     if "pattern" in schema:
-        return st.from_regex(schema["pattern"].removesuffix("$") + r"\Z")
+        return st.from_regex(schema["pattern"].removesuffix(r"$(?!\n)") + r"\Z")
     return st.text(min_size=schema.get("minLength", 0), max_size=min(20, schema.get("maxLength", 20)))

@@ -12,12 +12,13 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from clew.http.app import described_app
+from clew.http.app import ROUTES
+from clew.http.openapi import describe
 from tests.daemons import SCRIPTED, Clew
 from tests.http.generator import Call, Operation, calls, operations
 from tests.http.outside import PORT, program
 
-DOCUMENT = described_app().openapi()
+DOCUMENT = describe(ROUTES)
 FATAL = "/api/shutdown"  # its bodies are tried, as long as they are wrong
 OPERATIONS = [each for each in operations(DOCUMENT) if each.path != FATAL]
 NO_CODEX = '[runtimes.codex]\ncommand = "/no/such/codex"\n'

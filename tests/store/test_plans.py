@@ -11,7 +11,7 @@ import pytest
 
 from clew.clock import SystemClock
 from clew.model import Conversation, ThreadStatus
-from clew.store import Row, Tx, bindings, deliveries, inbox, log, nodes, threads, turns
+from clew.store import Row, Tx, bindings, deliveries, inbox, log, measures, nodes, threads, turns
 from clew.store.migrate import open_store
 from clew.store.threads import Filter
 
@@ -42,6 +42,10 @@ HOT: dict[str, Callable[[Tx], object]] = {
     "the log of a thread": lambda tx: log.after(tx, 0, "x", 10),
     "what need not be kept of the log": lambda tx: log.too_old(tx, 1, 10, 10),
     "whether the log was pruned": lambda tx: log.is_lost(tx, -1, "x"),
+    "where threads are bound": lambda tx: bindings.of_threads(tx, ["x", "y"]),
+    "when turns began": lambda tx: turns.began(tx, ["x", "y"]),
+    "the day": lambda tx: (measures.turns_since(tx, 1), measures.gates_since(tx, 1)),
+    "what has not arrived anywhere": lambda tx: deliveries.outstanding(tx, 10),
     "open steers": lambda tx: inbox.open_steers(tx, "x"),
 }
 
@@ -49,7 +53,7 @@ HOT: dict[str, Callable[[Tx], object]] = {
 LISTS = [HOT[name] for name in HOT if name in ("list", "history") or name.startswith("all ")]
 
 
-PARTIAL = ("turns_live", "turns_queued", "threads_", "deliveries_")
+PARTIAL = ("turns_live", "turns_queued", "threads_", "deliveries_", "gates_open")
 
 
 def _partial(plan: str) -> bool:
@@ -92,7 +96,21 @@ async def test_it_is_found_by_an_index(tmp_path: Path, name: str) -> None:
 
     plans = await store.write(body)
     await asyncio.to_thread(store.close)
-    tables = ("threads", "turns", "nodes", "deliveries", "inbox", "log", "steers", "q", "l", "d", "e")
+    tables = (
+        "threads",
+        "turns",
+        "nodes",
+        "deliveries",
+        "inbox",
+        "log",
+        "steers",
+        "gates",
+        "bindings",
+        "q",
+        "l",
+        "d",
+        "e",
+    )
     walks = [plan for plan in plans if plan.startswith("SCAN ") and plan.split()[1] in tables and not _partial(plan)]
     sorts = [plan for plan in plans if "TEMP B-TREE FOR ORDER BY" in plan and HOT[name] in LISTS]
     assert walks == [], plans

@@ -137,7 +137,7 @@ def _status_lines(status: Any) -> list[str]:
     parts += [("surface", each["name"], each["state"], each["reason"]) for each in status["surfaces"]]
     return [
         f"clew {daemon['version']} is up: pid {daemon['pid']}, since {moment(daemon['since'])}, home {daemon['home']}",
-        f"http      {daemon['http'] or 'only the Unix socket; set `port` under [http] for webhooks'}",
+        f"http      {daemon['http'] or 'only the Unix socket; clew web opens the page and a port for it'}",
         f"crashes   {_SUPERVISED[daemon['supervised']]}",
         *(["settings  config.toml was changed since; clew restart makes it count"] if daemon["outdated"] else []),
         *table(parts),

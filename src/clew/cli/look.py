@@ -18,7 +18,7 @@ from clew.cli.threads import short_ids, thread_table
 @click.command("threads", short_help="List threads, newest first.")
 @click.option("--history", is_flag=True, help="Those that are completed or cancelled.")
 @click.option("--status", type=click.Choice(["idle", "running", "suspended", "completed", "cancelled"]))
-@click.option("--text", metavar="WORDS", help="In the title.")
+@click.option("--text", metavar="WORDS", help="In id, title, folder or newest answer.")
 @click.option("--workspace", metavar="FOLDER", type=click.Path(resolve_path=False))
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
 @click.option("--before", metavar="THREAD", help="Older than this one: the next page.")

@@ -23,6 +23,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "demo": ("demo", "The whole story in a minute, without an account."),
     },
     "Work": {
+        "web": ("web", "Open the page in your browser."),
         "chat": ("chat", "Talk in a thread, or in a new one."),
         "run": ("work", "One turn in the foreground: stream it, print the answer."),
         "start": ("work", "A task in the background; prints its id."),

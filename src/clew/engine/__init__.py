@@ -15,11 +15,12 @@ from pathlib import Path
 
 from clew.clock import Clock
 from clew.config import Config
-from clew.engine import away, life, reading, wheel
+from clew.engine import away, life, offering, reading, wheel
 from clew.engine.adopting import Adopting
 from clew.engine.conversing import Conversing
 from clew.engine.core import Core
 from clew.engine.ending import queue_turn
+from clew.engine.figures import Figures
 from clew.engine.handoff import Handoffs
 from clew.engine.inbox import Admission, repeated, resume_completed, said, write_fate
 from clew.engine.lending import Lending
@@ -34,6 +35,7 @@ from clew.engine.runner import Runner
 from clew.engine.sessions import Sessions
 from clew.engine.spread import Spread
 from clew.engine.suspended import answer_suspended
+from clew.engine.transcript import transcript
 from clew.engine.turns import Turns
 from clew.engine.waiting import Waiting
 from clew.engine.wishes import there
@@ -48,11 +50,14 @@ from clew.surfaces.base import Surface
 from clew.text import clean
 from clew.views import (
     AwayView,
+    ChoicesView,
     ContinuityView,
     NewThread,
     Notified,
+    OwedView,
     Page,
     Passage,
+    QueuedView,
     RuntimeView,
     Snapshot,
     SurfaceView,
@@ -100,6 +105,7 @@ class Engine:
         self._outbox.handed, self._outbox.not_handed = self.handoffs.handed, self.handoffs.not_handed
         self.waiting = Waiting(self._core, self.inbox)
         self.people = People(self._core)
+        self.figures = Figures(self._core)
         self.conversing = Conversing(self._core, self.inbox, sessions)
         self._patience = Patience(self._core)
         self._pruning = Pruning(self._core)
@@ -210,6 +216,11 @@ class Engine:
         turn = await self._core.store.write(lambda tx: life.ask_stop(tx, self._core, reading.known(tx, thread), by))
         return await self.turn(turn.id)
 
+    async def unqueue(self, turn: str) -> TurnView:
+        """Take back what was said and has not begun to run."""
+        await self._core.store.write(lambda tx: life.unqueue(tx, self._core, turn))
+        return await self.turn(turn)
+
     async def done(self, thread: str) -> ThreadView:
         await self._core.store.write(lambda tx: life.finish(tx, self._core, reading.known(tx, thread)))
         return await self.thread(thread)
@@ -291,8 +302,19 @@ class Engine:
     async def turn(self, turn: str) -> TurnView:
         return await reading.turn(self._core, turn)
 
-    async def transcript(self, thread: str, limit: int) -> list[Passage]:
-        return await reading.transcript(self._core, thread, limit)
+    async def transcript(
+        self, thread: str, limit: int, before: str | None = None, *, brief: bool = False
+    ) -> list[Passage]:
+        return await transcript(self._core, thread, limit, before, brief=brief)
+
+    async def queue(self, thread: str) -> list[QueuedView]:
+        return await reading.queue(self._core, thread)
+
+    async def owed(self, limit: int) -> list[OwedView]:
+        return await reading.owed(self._core, limit)
+
+    async def choices(self) -> ChoicesView:
+        return await offering.offered(self._core, await self.runtimes())
 
     async def look(self, thread: str) -> None:
         """Before somebody looks: what other programs did in it meanwhile."""

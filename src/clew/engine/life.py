@@ -13,7 +13,7 @@ from clew.engine.core import Core
 from clew.engine.ending import drop, drop_all
 from clew.engine.gates import stop_turn
 from clew.errors import BadInput, NotFound, Refused
-from clew.model import ENDED, Conversation, Inbound, Thread, ThreadKind, ThreadStatus, Turn
+from clew.model import ENDED, Conversation, Inbound, Thread, ThreadKind, ThreadStatus, Turn, TurnState
 from clew.runtimes.base import ForkPoint
 from clew.store import Tx, bindings, nodes, threads, turns
 from clew.store.places import Place
@@ -102,6 +102,16 @@ def ask_stop(tx: Tx, core: Core, thread: Thread, by: str) -> Turn:
         raise Refused(words.nothing_runs(thread.id))
     stop_turn(tx, core, thread.id, running.id, by)
     return running
+
+
+def unqueue(tx: Tx, core: Core, name: str) -> None:
+    """What waits for its turn is taken back. Raises Refused where it has begun."""
+    turn = turns.get(tx, name)
+    if turn is None:
+        raise NotFound(f"There is no turn {name}.")
+    if turn.state is not TurnState.QUEUED:
+        raise Refused(words.not_queued(turn.id))
+    drop(tx, core, turn)
 
 
 def finish(tx: Tx, core: Core, thread: Thread) -> None:

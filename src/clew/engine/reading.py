@@ -1,18 +1,30 @@
-"""Looking: threads, turns, transcripts and receipts as the outside sees them. It changes nothing, ever."""
+"""Looking: threads, turns and receipts as the outside sees them. It changes nothing, ever."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 
 from clew import chain
 from clew.chain import Node
 from clew.engine.core import Core
 from clew.errors import BadInput, NotFound, Refused
-from clew.model import Thread, Turn
+from clew.model import DeliveryState, Thread, Turn
 from clew.store import Tx, bindings, deliveries, gates, items, nodes, threads, turns
 from clew.store.threads import Damaged, Filter, Seen
-from clew.views import ContinuityView, ItemView, Page, Passage, ThreadView, TurnView, Verdict, WhereRow
+from clew.views import (
+    BoundView,
+    ContinuityView,
+    ItemView,
+    OwedView,
+    Page,
+    QueuedView,
+    ThreadView,
+    TurnView,
+    Verdict,
+    WhereRow,
+)
 
 WALK = 500  # nodes per read
 
@@ -32,17 +44,21 @@ async def find(core: Core, prefix: str) -> str:
 
 async def page(core: Core, wanted: Filter) -> Page:
     def read(tx: Tx) -> Page:
-        rows, codes = threads.page(tx, wanted), gates.open_codes(tx)
-        return Page(tuple(_view(row, codes) for row in rows), rows[-1].thread.id if len(rows) == wanted.limit else None)
+        rows = threads.page(tx, wanted)
+        views = _views(tx, core, rows)
+        return Page(views, rows[-1].thread.id if len(rows) == wanted.limit else None)
 
     return await core.store.read(read)
 
 
 async def thread(core: Core, name: str) -> ThreadView:
-    row, codes = await core.store.read(lambda tx: (threads.see(tx, name), gates.open_codes(tx)))
-    if row is None:
-        raise _no_thread(name)
-    return _view(row, codes)
+    def read(tx: Tx) -> ThreadView:
+        row = threads.see(tx, name)
+        if row is None:
+            raise _no_thread(name)
+        return _views(tx, core, [row])[0]
+
+    return await core.store.read(read)
 
 
 async def turn(core: Core, name: str) -> TurnView:
@@ -55,17 +71,16 @@ async def turn(core: Core, name: str) -> TurnView:
     return await core.store.read(read)
 
 
-async def transcript(core: Core, name: str, limit: int) -> list[Passage]:
-    """The newest part of a thread's history, in order, and what is being said right now."""
-
-    def read(tx: Tx) -> list[Passage]:
-        row = known(tx, name)
-        told = [_passage(node) for node in reversed(nodes.back_from(tx, row.head, limit))]
-        running = turns.live(tx, row.id)
-        now = [_running(tx, running)] if running else []
-        return [passage for passage in (*told, *now) if passage is not None]
-
-    return await core.store.read(read)
+async def queue(core: Core, name: str) -> list[QueuedView]:
+    """What was said in a thread and waits for its turn, in order."""
+    rows = await core.store.read(lambda tx: turns.queued(tx, name))
+    return [
+        QueuedView(
+            row.id, said.id, said.author, said.text, row.queued_at, tuple(file.name for file in said.attachments)
+        )
+        for row in rows
+        for said in row.request
+    ]
 
 
 async def continuity(core: Core, name: str) -> list[ContinuityView]:
@@ -94,6 +109,26 @@ async def where(core: Core, name: str) -> list[WhereRow]:
             row.message_id,
             row.sent_at,
             row.error,
+        )
+        for row in rows
+    ]
+
+
+async def owed(core: Core, limit: int) -> list[OwedView]:
+    """What has not arrived where it should, the newest first."""
+    rows = await core.store.read(lambda tx: deliveries.outstanding(tx, limit))
+    return [
+        OwedView(
+            row.id,
+            row.kind,
+            row.thread,
+            row.turn,
+            str(row.conversation) if row.conversation else None,
+            row.state,
+            row.attempts,
+            row.error,
+            row.created_at,
+            row.due_at if row.state is DeliveryState.PENDING else None,
         )
         for row in rows
     ]
@@ -148,7 +183,16 @@ def _no_thread(name: str) -> NotFound:
     return NotFound(f"There is no thread {name}; `clew threads` lists them.")
 
 
-def _view(seen: Seen, codes: Mapping[str, tuple[str, ...]]) -> ThreadView:
+def _views(tx: Tx, core: Core, rows: Sequence[Seen]) -> tuple[ThreadView, ...]:
+    codes = gates.open_codes(tx)
+    bound: dict[str, list[BoundView]] = defaultdict(list)
+    for where, name, drives in bindings.of_threads(tx, [row.thread.id for row in rows]):
+        if where.surface != core.desk:
+            bound[name].append(BoundView(where.surface, str(where), drives))
+    return tuple(_view(row, codes, tuple(bound[row.thread.id])) for row in rows)
+
+
+def _view(seen: Seen, codes: Mapping[str, tuple[str, ...]], bound: tuple[BoundView, ...]) -> ThreadView:
     row = seen.thread
     if isinstance(row, Damaged):
         return _damaged(row)
@@ -177,6 +221,7 @@ def _view(seen: Seen, codes: Mapping[str, tuple[str, ...]]) -> ThreadView:
         policy=row.policy,
         gates=codes.get(row.id, ()),
         adopted=seen.adopted,
+        bound=bound,
     )
 
 
@@ -229,56 +274,19 @@ def _turn_view(tx: Tx, row: Turn) -> TurnView:
         ended_at=row.ended_at,
         continues=row.continues,
         continued_by=turns.continuation_of(tx, row),
-        items=_deeds(outcome) if outcome else _open_items(tx, row.id),
+        items=deeds(outcome) if outcome else open_items(tx, row.id),
     )
 
 
-def _open_items(tx: Tx, name: str) -> tuple[ItemView, ...]:
+def open_items(tx: Tx, name: str) -> tuple[ItemView, ...]:
     return tuple(
         ItemView(item.item, item.kind, item.phase, item.title, item.body, item.outcome, item.exit_code)
         for item in items.of_turn(tx, name)
     )
 
 
-def _deeds(outcome: chain.Outcome) -> tuple[ItemView, ...]:
+def deeds(outcome: chain.Outcome) -> tuple[ItemView, ...]:
     return tuple(
         ItemView(str(number), deed.kind, "done", deed.title, deed.body, deed.outcome, deed.exit_code)
         for number, deed in enumerate(outcome.deeds)
     )
-
-
-def _passage(node: Node) -> Passage | None:
-    try:
-        content = chain.read(node)
-    except ValueError:
-        return Passage("clew", "clew", f"(node {node.hash[:12]} is damaged; `clew verify` tells more)", 0, None)
-    match content:
-        case chain.Spoken():
-            role = "clew" if content.author == "clew" else "person"
-            files = tuple(file.name for file in content.attachments)
-            outside = bool(content.outside)
-            return Passage(role, content.author, content.text, content.at, content.turn, files=files, outside=outside)
-        case chain.Outcome():
-            text = content.text or (content.problem.message if content.problem else "")
-            return Passage(
-                "agent",
-                content.runtime,
-                text,
-                content.at,
-                content.turn,
-                content.state,
-                _deeds(content),
-                outside=bool(content.outside),
-            )
-        case chain.Forked():
-            return Passage("clew", "clew", f"(forked from {content.source})", content.at, None)
-        case chain.Started(adopted=None):
-            return None
-        case chain.Started():
-            told = f"(taken over from the {content.runtime} session {content.adopted})"
-            return Passage("clew", "clew", told, content.at, None)
-
-
-def _running(tx: Tx, row: Turn) -> Passage:
-    so_far = _open_items(tx, row.id)
-    return Passage("agent", row.runtime or "", "", row.started_at or row.queued_at, row.id, row.state, so_far)

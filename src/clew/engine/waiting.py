@@ -166,6 +166,7 @@ def _view(tx: Tx, gate: Gate) -> GateView:
         questions=tuple(_question_view(question) for question in asked.questions),
         blocking=asked.blocking,
         replies=tuple(said for _, said in gate.answer.replies) if gate.answer else (),
+        rule=next((choice.rule.pattern for choice in offered if choice.word is Word.RULE and choice.rule), None),
     )
 
 

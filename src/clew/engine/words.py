@@ -351,6 +351,13 @@ def cannot_resume(thread: str, status: str) -> str:
     return f"Thread {thread} cannot be resumed: {hint}."
 
 
+def not_queued(turn: str) -> Both:
+    return Both(
+        f"Turn {turn} does not wait any more, so it cannot be taken back; stop it instead.",
+        "这一轮已经开始，无法撤回；可以停止它。",
+    )
+
+
 def nothing_runs(thread: str) -> Both:
     return Both(
         f"Nothing runs in thread {thread}; `clew show {thread}` tells how it stands.",

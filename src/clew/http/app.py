@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Sequence
 
-from fastapi import APIRouter, FastAPI
-from fastapi.routing import APIRoute
+from starlette.applications import Starlette
 from starlette.types import ASGIApp
 
-from clew import __version__
 from clew.http import (
     openapi,
+    page,
     problems,
     routes_adopt,
     routes_chat,
@@ -20,16 +19,19 @@ from clew.http import (
     routes_files,
     routes_gates,
     routes_handoffs,
+    routes_page,
     routes_people,
     routes_threads,
 )
 from clew.http.door import Door
 from clew.http.guard import Guard
+from clew.http.login import Logins
 from clew.http.once import Once
+from clew.http.routing import Router
 from clew.kept import LARGEST
 from clew.token import Token
 
-ROUTERS = (
+_ROUTERS = (
     routes_daemon.router,
     routes_chat.router,
     routes_threads.router,
@@ -39,31 +41,26 @@ ROUTERS = (
     routes_handoffs.router,
     routes_files.router,
     routes_events.router,
+    routes_page.router,
 )
+ROUTES = [route for router in _ROUTERS for route in router.routes]
 
 
-def described_app() -> FastAPI:
-    """All routes, with nothing behind them yet."""
-    app = FastAPI(title="clew", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
-    for router in ROUTERS:
-        app.include_router(router)
-    openapi.install(app)
-    return app
-
-
-def unix_app(door: Door) -> FastAPI:
+def unix_app(door: Door, routers: Sequence[Router] = ()) -> Starlette:
     """Without a token: who may open the socket is its owner."""
-    app = described_app()
+    routes = [*ROUTES, *(route for router in routers for route in router.routes)]
+    served = [*(route.served() for route in (*routes, *page.router.routes)), *openapi.served(routes)]
+    app = Starlette(routes=served)
+    app.router.redirect_slashes = False
     app.state.door = door
     app.add_middleware(Once, store=door.store, joined=(routes_chat.CHAT,))
     problems.install(app, {routes_files.PATH: LARGEST + 1})
     return app
 
 
-def tcp_app(door: Door, token: Token, hosts: Collection[str], routers: Sequence[APIRouter] = ()) -> ASGIApp:
-    """The same API behind a token; webhooks verify a signature themselves."""
-    app = unix_app(door)
-    for router in routers:
-        app.include_router(router)
-    signed = [route.path for router in routers for route in router.routes if isinstance(route, APIRoute)]
-    return Guard(app, token.fits, hosts, [path.partition("{")[0] for path in signed], time.monotonic)
+def tcp_app(
+    door: Door, token: Token, hosts: Collection[str], routers: Sequence[Router] = (), logins: Logins | None = None
+) -> ASGIApp:
+    """The same API behind a token, or the cookie of the page; webhooks verify a signature themselves."""
+    signed = [route.path.partition("{")[0] for router in routers for route in router.routes]
+    return Guard(unix_app(door, routers), token.fits, hosts, signed, time.monotonic, logins)

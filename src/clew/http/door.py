@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-from fastapi import Depends
-from starlette.requests import Request
 from starlette.responses import Response
 
 from clew.clock import SystemClock
-from clew.config import Config
+from clew.config import Config, HttpConfig
 from clew.engine import Engine
 from clew.home import Home
+from clew.http.login import Logins
 from clew.http.shapes import DaemonView
 from clew.store import Store
 
@@ -30,18 +29,11 @@ class Door:
     stop: Callable[[float, bool], None]  # how long running turns get, and whether another daemon follows
     settings: Config = field(default_factory=Config)
     new_id: Callable[[], str] = field(default_factory=lambda: SystemClock().ulid)
+    listen: Callable[[HttpConfig], Awaitable[None]] | None = None  # on TCP, also while it runs
+    logins: Logins | None = None  # browsers; None where there is no TCP listener
     why_not_yet: str | None = None  # the reason, until the daemon is ready
     why_over: str | None = field(default=None)  # the reason, once the daemon stops
 
 
-def _door(request: Request) -> Door:
-    door: Door = request.app.state.door
-    return door
-
-
-Through = Annotated[Door, Depends(_door)]
-
-
 def answer(view: Any, status: int = 200) -> Response:
-    """Encoded here and not by FastAPI, which would take each view apart and put it together again."""
     return Response(_encode(view), status, media_type="application/json")

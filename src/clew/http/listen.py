@@ -8,7 +8,7 @@ import logging
 import os
 import socket
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from ipaddress import ip_address
 from pathlib import Path
@@ -17,13 +17,9 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from clew.errors import ClewError, ConfigError, StoreError
-from clew.http.app import tcp_app, unix_app
-from clew.http.door import Door
 from clew.launch import remove_socket
-from clew.token import Token
 
 if TYPE_CHECKING:
-    from fastapi import APIRouter
     from starlette.types import ASGIApp
 
 LAST_ANSWERS = 2  # seconds that open requests get at the end
@@ -95,14 +91,6 @@ class Server(uvicorn.Server):
     async def main_loop(self) -> None:
         """Uvicorn would wake up ten times a second, for a date header that nobody reads."""
         await self._over.wait()
-
-
-def servers(door: Door, unix: socket.socket, tcp: socket.socket | None, routers: Sequence[APIRouter]) -> list[Server]:
-    inside = [Server(unix_app(door), unix)]
-    if tcp is None:
-        return inside
-    token = Token(door.home.token, door.settings.http.token)
-    return [*inside, Server(tcp_app(door, token, names(tcp, door.settings.http.host), routers), tcp)]
 
 
 def names(listener: socket.socket, host: str) -> set[str]:
@@ -186,6 +174,7 @@ def _bind(host: str, port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(where)
+        listener.listen()  # at once: two may bind, and only one may listen
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:

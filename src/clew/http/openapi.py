@@ -6,14 +6,19 @@
 from __future__ import annotations
 
 import html
+import inspect
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI
+import msgspec
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route as StarletteRoute
+
+from clew import __version__
+from clew.http.routing import Route, Value
 
 EXAMPLES = Path(__file__).with_name("examples.json")
 KEY = {
@@ -34,43 +39,90 @@ PROBLEM = {
         "code": {"type": "string", "examples": ["refused", "not_found", "bad_input"]},
     },
 }
+A_PROBLEM = {
+    "description": "a problem, in words",
+    "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
 
 
-def install(app: FastAPI) -> None:
-    made = app.openapi
+def served(routes: Sequence[Route]) -> list[StarletteRoute]:
+    """The description of these, for programs and for people."""
 
-    def described() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            app.openapi_schema = _completed(made())
-        return app.openapi_schema
+    async def program(request: Request) -> Response:
+        return JSONResponse(describe(routes))
 
-    app.openapi = described  # type: ignore[method-assign]
-    app.add_route("/docs", _page, include_in_schema=False)
+    async def person(request: Request) -> Response:
+        return HTMLResponse(page(describe(routes)), headers={"Content-Security-Policy": "default-src 'none'"})
+
+    return [StarletteRoute("/openapi.json", program), StarletteRoute("/docs", person)]
 
 
-def _completed(schema: dict[str, Any]) -> dict[str, Any]:
+def describe(routes: Sequence[Route]) -> dict[str, Any]:
     """What holds for all routes is said once here: how errors look, the token, the key of a POST."""
-    parts = schema.setdefault("components", {})
-    parts.setdefault("schemas", {})["Problem"] = PROBLEM
-    parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-    schema["security"] = [{"token": []}]
+    shapes = _Shapes(routes)
+    paths: dict[str, dict[str, Any]] = {}
     examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
-    for method, path, operation in _operations(schema):
-        operation["responses"].pop("422", None)
-        _show(operation, examples.get(f"{method.upper()} {path}"))
-        content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-        operation["responses"]["default"] = {"description": "a problem, in words", "content": content}
-        if method == "post":
-            operation.setdefault("parameters", []).append(KEY)
-    for unused in ("HTTPValidationError", "ValidationError"):
-        parts["schemas"].pop(unused, None)
-    return schema
+    for route in routes:
+        operation = _operation(route, shapes)
+        _show(operation, examples.get(f"{route.method} {route.path}"))
+        paths.setdefault(route.path, {})[route.method.lower()] = operation
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "clew", "version": __version__},
+        "paths": paths,
+        "components": {
+            "schemas": {**shapes.named, "Problem": PROBLEM},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    }
 
 
-def _operations(schema: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for path, item in schema["paths"].items():
-        for method, operation in item.items():
-            yield method, path, operation
+class _Shapes:
+    """The schemas of all that routes take and give: made at once, so that each has a name of its own."""
+
+    def __init__(self, routes: Sequence[Route]) -> None:
+        kinds = [kind for route in routes for kind in _kinds(route)]
+        made, self.named = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
+        self._made = dict(zip(map(str, kinds), made, strict=True))
+
+    def of(self, kind: Any) -> dict[str, Any]:
+        return self._made[str(kind)]
+
+
+def _kinds(route: Route) -> Iterator[Any]:
+    yield from (value.kind for value in route.takes.values if value.shown)
+    yield from (kind for kind in (route.takes.body, route.gives) if kind is not None)
+
+
+def _operation(route: Route, shapes: _Shapes) -> dict[str, Any]:
+    answer: dict[str, Any] = {"description": "done"}
+    if route.gives is not None:
+        answer["content"] = {"application/json": {"schema": shapes.of(route.gives)}}
+    operation: dict[str, Any] = {
+        "tags": [route.tag],
+        "summary": route.summary,
+        "operationId": route.name,
+        "parameters": [_parameter(value, shapes) for value in route.takes.values if value.shown],
+        "responses": {str(route.status): answer, "default": A_PROBLEM},
+        **route.extra,
+    }
+    if words := inspect.getdoc(route.handler):
+        operation.setdefault("description", " ".join(words.split()))
+    if route.takes.body is not None:
+        content = {"application/json": {"schema": shapes.of(route.takes.body)}}
+        operation["requestBody"] = {"required": True, "content": content}
+    if route.method == "POST":
+        operation["parameters"].append(KEY)
+    return operation
+
+
+def _parameter(value: Value, shapes: _Shapes) -> dict[str, Any]:
+    schema = dict(shapes.of(value.kind))
+    words = {"description": schema.pop("description")} if "description" in schema else {}
+    if not value.required:
+        schema["default"] = value.default
+    return {"name": value.key, "in": value.place, "required": value.required, "schema": schema, **words}
 
 
 def _show(operation: dict[str, Any], example: dict[str, Any] | None) -> None:
@@ -79,13 +131,9 @@ def _show(operation: dict[str, Any], example: dict[str, Any] | None) -> None:
         return
     for content in operation.get("requestBody", {}).get("content", {}).values():
         content["example"] = example["request"]
-    answer = operation["responses"].setdefault(str(example["status"]), {"description": "Successful Response"})
+    answer = operation["responses"].setdefault(str(example["status"]), {"description": "done"})
     described = answer.get("content", {}).get("application/json", {})
     answer["content"] = {example["type"]: {**described, "example": example["response"]}}
-
-
-async def _page(request: Request) -> Response:
-    return HTMLResponse(page(request.app.openapi()), headers={"Content-Security-Policy": "default-src 'none'"})
 
 
 def page(schema: dict[str, Any]) -> str:
@@ -104,9 +152,9 @@ def _row(path: str, method: str, operation: dict[str, Any]) -> str:
 
 
 def document() -> str:
-    from clew.http.app import described_app
+    from clew.http.app import ROUTES
 
-    return json.dumps(described_app().openapi(), indent=2, sort_keys=True) + "\n"
+    return json.dumps(describe(ROUTES), indent=2, sort_keys=True) + "\n"
 
 
 if __name__ == "__main__":

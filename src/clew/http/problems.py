@@ -5,17 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
 
 import msgspec
-from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from clew.errors import BadInput, ClewError, NotFound
+from clew.errors import ClewError, NotFound
 
 log = logging.getLogger(__name__)
 
@@ -31,11 +29,10 @@ def refusal(status: int, code: str, detail: str) -> Response:
     return _problem(status, code, detail)
 
 
-def install(app: FastAPI, larger: Mapping[str, int] | None = None) -> None:
+def install(app: Starlette, larger: Mapping[str, int] | None = None) -> None:
     """Make every error of an app a problem. `larger` are paths that take a larger body than others."""
     app.add_middleware(Bounded, larger=larger or {})
     app.add_exception_handler(ClewError, _clew_error)
-    app.add_exception_handler(RequestValidationError, _bad_request)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(Exception, _unforeseen)
 
@@ -77,11 +74,6 @@ async def _clew_error(request: Request, error: Exception) -> Response:
     return problem(error)
 
 
-async def _bad_request(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    return _problem(BadInput.status, BadInput.code, "; ".join(_words(each) for each in error.errors()))
-
-
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == NotFound.status:
@@ -95,34 +87,3 @@ async def _unforeseen(request: Request, error: Exception) -> Response:
     """The traceback is logged by the server."""
     detail = f"something went wrong inside clew ({type(error).__name__}); `clew logs` tells more"
     return _problem(ClewError.status, ClewError.code, detail)
-
-
-def _words(error: dict[str, Any]) -> str:
-    """`title: must not be empty`: the field, without where in the request it stood, and what would be right."""
-    if error["type"] == "json_invalid":
-        return "the body is not JSON"
-    field = ".".join(str(part) for part in error["loc"][1:])
-    known = _RULES.get(error["type"])
-    words = known.format(**error.get("ctx", {})) if known else str(error["msg"])
-    return f"{field}: {words}" if field else words
-
-
-_RULES = {
-    "missing": "must be given",
-    "extra_forbidden": "is not known here",
-    "string_too_short": "must not be empty",
-    "string_too_long": "must not be longer than {max_length} characters",
-    "string_pattern_mismatch": "must be letters, digits and _ . : - only, at most 128 of them",
-    "string_type": "must be text",
-    "string_unicode": "must be text in Unicode",
-    "too_long": "must not be more than {max_length}",
-    "list_type": "must be a list",
-    "bool_type": "must be true or false",
-    "bool_parsing": "must be true or false",
-    "int_type": "must be a whole number",
-    "int_parsing": "must be a whole number",
-    "float_type": "must be a number",
-    "literal_error": "must be {expected}",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than_equal": "must be at most {le}",
-}

@@ -6,24 +6,25 @@ import hashlib
 from contextlib import AbstractAsyncContextManager
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Path, Query
+from msgspec import Meta
 from starlette.responses import Response, StreamingResponse
 
 from clew.http import shapes, sse, uploads
 from clew.http.chat.follow import stream
-from clew.http.door import Through, answer
+from clew.http.door import Door, answer
+from clew.http.routing import Header, Router
 from clew.model import Attachment, Inbound
 from clew.views import ConversationView
 
-router = APIRouter(prefix="/api/conversations", tags=["conversations"])
+router = Router("/api/conversations", "conversations")
 
 CHAT = "/api/conversations/chat/stream"
-Key = Annotated[str | None, Header(alias="Idempotency-Key", include_in_schema=False)]
-ConversationId = Annotated[str, Path(pattern=shapes.ID)]
+Key = Annotated[str | None, Header("Idempotency-Key", shown=False)]
+PageId = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 
 
 @router.post("/chat/stream", summary="Say something and follow it to its answer")
-async def chat(door: Through, body: shapes.Chat, idempotency_key: Key = None) -> Response:
+async def chat(door: Door, body: shapes.Chat, idempotency_key: Key = None) -> Response:
     """Server-sent events: `metadata` first and once, then `progress` and `chunk`, exactly one of `done` and `error`
     last. The same `message_id` again joins the same turn."""
     message_id = body.message_id or _by_key(idempotency_key) or door.new_id()
@@ -44,12 +45,12 @@ async def chat(door: Through, body: shapes.Chat, idempotency_key: Key = None) ->
     return StreamingResponse(frames, media_type=sse.MEDIA_TYPE, headers=sse.HEADERS)
 
 
-@router.get("/{conversation_id}", response_model=ConversationView, summary="What was said in a conversation")
+@router.get("/{conversation_id}", gives=ConversationView, summary="What was said in a conversation")
 async def conversation(
-    door: Through,
-    conversation_id: ConversationId,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
-    before: Annotated[str | None, Query(pattern="^[0-9a-f]{64}$", description="`next` of the page before")] = None,
+    door: Door,
+    conversation_id: shapes.MessageId,
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 200,
+    before: Annotated[PageId | None, Meta(description="`next` of the page before")] = None,
 ) -> Response:
     return answer(await door.engine.conversing.look(conversation_id, limit, before))
 

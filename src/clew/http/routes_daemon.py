@@ -8,26 +8,26 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import msgspec
-from fastapi import APIRouter
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from clew import config, processes
 from clew.errors import ClewError
 from clew.http import shapes
-from clew.http.door import Door, Through, answer
+from clew.http.door import Door, answer
 from clew.http.metrics import MEDIA_TYPE, Measured, render
 from clew.http.metrics import metrics as figures
+from clew.http.routing import Router
 from clew.launch import is_supervised
 from clew.store import audit, log, measures
 from clew.views import Notified, SurfaceView, Verdict
 
-router = APIRouter(tags=["daemon"])
+router = Router(tag="daemon")
 
 LINES = "application/x-ndjson"
 
 
-@router.get("/healthz", response_model=shapes.Ready, summary="Whether it is ready, or why not")
-async def healthz(door: Through) -> Response:
+@router.get("/healthz", gives=shapes.Ready, summary="Whether it is ready, or why not")
+async def healthz(door: Door) -> Response:
     """Status 200, or 503 with the reasons. It needs no token, so it says nothing about threads, files or people."""
     reasons = [reason async for reason in _reasons(door)]
     return answer(shapes.Ready(not reasons, reasons), 503 if reasons else 200)
@@ -44,8 +44,8 @@ async def _reasons(door: Door) -> AsyncIterator[str]:
         yield "the database does not take what is written; `clew doctor` tells more"
 
 
-@router.get("/api/status", response_model=shapes.StatusView, summary="How the daemon and all around it are")
-async def status(door: Through) -> Response:
+@router.get("/api/status", gives=shapes.StatusView, summary="How the daemon and all around it are")
+async def status(door: Door) -> Response:
     troubles = await door.store.read(audit.troubles)
     outdated = await asyncio.to_thread(_outdated, door)
     view = shapes.StatusView(
@@ -78,8 +78,8 @@ def _outdated(door: Door) -> bool:
         return True
 
 
-@router.get("/metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
-async def metrics(door: Through) -> Response:
+@router.get("/metrics", summary="Figures for Prometheus")
+async def metrics(door: Door) -> Response:
     return PlainTextResponse(render(figures(await _measured(door))), media_type=MEDIA_TYPE)
 
 
@@ -105,20 +105,20 @@ async def _measured(door: Door) -> Measured:
     )
 
 
-@router.post("/api/shutdown", status_code=202, summary="Stop the daemon")
-async def shutdown(door: Through, body: shapes.Shutdown) -> Response:
+@router.post("/api/shutdown", status=202, summary="Stop the daemon")
+async def shutdown(door: Door, body: shapes.Shutdown) -> Response:
     door.stop(body.grace, body.restart)
     return answer(door.about, 202)
 
 
-@router.post("/api/verify", response_model=Verdict, summary="Check history: one line of JSON per thread")
-async def verify(door: Through, body: shapes.Verify) -> Response:
+@router.post("/api/verify", gives=Verdict, summary="Check history: one line of JSON per thread")
+async def verify(door: Door, body: shapes.Verify) -> Response:
     thread = await door.engine.find(body.thread) if body.thread else None
     return StreamingResponse(_verdicts(door, thread), media_type=LINES)
 
 
-@router.post("/api/notify", response_model=list[Notified], summary="One pass over answers that are still owed")
-async def notify(door: Through, body: shapes.Notify) -> Response:
+@router.post("/api/notify", gives=list[Notified], summary="One pass over answers that are still owed")
+async def notify(door: Door, body: shapes.Notify) -> Response:
     return answer(await door.engine.notify(dry_run=body.dry_run, retry_failed=body.retry_failed))
 
 

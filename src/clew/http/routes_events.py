@@ -4,25 +4,29 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
+from msgspec import Meta
 from starlette.responses import Response, StreamingResponse
 
 from clew.http import sse
-from clew.http.door import Door, Through
+from clew.http.door import Door
+from clew.http.routing import Header, Router
 
-router = APIRouter(prefix="/api", tags=["events"])
+router = Router("/api", "events")
 
-After = Annotated[int | None, Query(ge=0, description="the last number that was seen; 0: from the beginning")]
-LastEventId = Annotated[int | None, Header(ge=0, description="the same, as browsers say it when they come back")]
+Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+After = Annotated[Number | None, Meta(description="the last number that was seen; 0: from the beginning")]
+LastEventId = Annotated[
+    Number | None, Header("Last-Event-ID"), Meta(description="the same, as browsers say it when they come back")
+]
 
 
 @router.get("/events", summary="What happens, in all threads")
-async def everything(door: Through, after: After = None, last_event_id: LastEventId = None) -> Response:
+async def everything(door: Door, after: After = None, last_event_id: LastEventId = None) -> Response:
     return _stream(door, None, after, last_event_id)
 
 
 @router.get("/threads/{thread}/events", summary="What happens in a thread")
-async def of_thread(door: Through, thread: str, after: After = None, last_event_id: LastEventId = None) -> Response:
+async def of_thread(door: Door, thread: str, after: After = None, last_event_id: LastEventId = None) -> Response:
     return _stream(door, await door.engine.find(thread), after, last_event_id)
 
 

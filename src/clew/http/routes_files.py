@@ -5,26 +5,27 @@ from __future__ import annotations
 import time
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
+from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import Response
 
 from clew.http import uploads
-from clew.http.door import Through, answer
+from clew.http.door import Door, answer
+from clew.http.routing import Header, Router
 from clew.views import UploadView
 
 PATH = "/api/files"
-router = APIRouter(tags=["files"])
+router = Router(tag="files")
 
 _BODY = {"requestBody": {"required": True, "content": {"text/plain": {"schema": {"type": "string", "minLength": 1}}}}}
 
 
-@router.post(PATH, response_model=UploadView, status_code=201, summary="Send a file", openapi_extra=_BODY)
+@router.post(PATH, gives=UploadView, status=201, summary="Send a file", extra=_BODY)
 async def upload(
-    door: Through,
+    door: Door,
     request: Request,
-    name: Annotated[str, Query(min_length=1, max_length=200)],
-    content_type: Annotated[str, Header(include_in_schema=False)] = "",
+    name: Annotated[str, Meta(min_length=1, max_length=200)],
+    content_type: Annotated[str, Header("Content-Type", shown=False)] = "",
 ) -> Response:
     """The body is the file, its type is `Content-Type`. Name its id in `files` of a message within a day."""
     kind = uploads.checked_type(content_type)

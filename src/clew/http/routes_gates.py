@@ -3,32 +3,32 @@ an id."""
 
 from __future__ import annotations
 
-from fastapi import APIRouter
 from starlette.responses import Response
 
 from clew.asking import Asked, Decision, Effect, GateKind, RuleKind, Scope
 from clew.http import shapes
-from clew.http.door import Through, answer
+from clew.http.door import Door, answer
+from clew.http.routing import Router
 from clew.views import AnswerGate, GateView, NewRuleView, RuleTest, RuleView
 
-router = APIRouter(prefix="/api", tags=["gates"])
+router = Router("/api", "gates")
 
 
-@router.get("/gates", response_model=list[GateView], summary="Everything that waits for a person, oldest first")
-async def gates(door: Through, thread: str | None = None) -> Response:
+@router.get("/gates", gives=list[GateView], summary="Everything that waits for a person, oldest first")
+async def gates(door: Door, thread: str | None = None) -> Response:
     """With `thread`: all of that thread, newest first, whatever became of them."""
     if thread is not None:
         return answer(await door.engine.waiting.of_thread(await door.engine.find(thread)))
     return answer(await door.engine.waiting.all())
 
 
-@router.get("/gates/{gate}", response_model=GateView, summary="One gate, whole")
-async def gate(door: Through, gate: str) -> Response:
+@router.get("/gates/{gate}", gives=GateView, summary="One gate, whole")
+async def gate(door: Door, gate: str) -> Response:
     return answer(await door.engine.waiting.one(gate))
 
 
-@router.post("/gates/{gate}/answer", response_model=GateView, summary="Answer a gate; the first answer counts")
-async def answer_gate(door: Through, gate: str, body: shapes.Answer) -> Response:
+@router.post("/gates/{gate}/answer", gives=GateView, summary="Answer a gate; the first answer counts")
+async def answer_gate(door: Door, gate: str, body: shapes.Answer) -> Response:
     given = AnswerGate(
         decision=Decision(body.decision),
         extent=body.extent,
@@ -36,24 +36,24 @@ async def answer_gate(door: Through, gate: str, body: shapes.Answer) -> Response
         scope=Scope(body.scope),
         lasts=int(body.lasts * 1000) if body.lasts is not None else None,
         reason=body.reason,
-        replies=tuple(tuple(each) for each in body.replies),
+        replies=body.replies,
         sender=body.sender,
     )
     return answer(await door.engine.waiting.answer(gate, given))
 
 
-@router.post("/threads/{thread}/gates/accept", response_model=list[GateView], summary="Say yes to all that is open")
-async def accept_all(door: Through, thread: str, body: shapes.AcceptAll) -> Response:
+@router.post("/threads/{thread}/gates/accept", gives=list[GateView], summary="Say yes to all that is open")
+async def accept_all(door: Door, thread: str, body: shapes.AcceptAll) -> Response:
     return answer(await door.engine.waiting.accept_all(await door.engine.find(thread), body.sender))
 
 
-@router.get("/rules", response_model=list[RuleView], summary="The rules")
-async def rules(door: Through) -> Response:
+@router.get("/rules", gives=list[RuleView], summary="The rules")
+async def rules(door: Door) -> Response:
     return answer(await door.engine.waiting.rules())
 
 
-@router.post("/rules", response_model=RuleView, status_code=201, summary="Make a rule")
-async def add_rule(door: Through, body: shapes.NewRule) -> Response:
+@router.post("/rules", gives=RuleView, status=201, summary="Make a rule")
+async def add_rule(door: Door, body: shapes.NewRule) -> Response:
     place = await door.engine.find(body.place) if body.scope == "thread" else body.place
     new = NewRuleView(
         effect=Effect(body.effect),
@@ -67,13 +67,13 @@ async def add_rule(door: Through, body: shapes.NewRule) -> Response:
     return answer(await door.engine.waiting.add_rule(new), 201)
 
 
-@router.delete("/rules/{rule}", response_model=RuleView, summary="Remove a rule")
-async def remove_rule(door: Through, rule: str) -> Response:
+@router.delete("/rules/{rule}", gives=RuleView, summary="Remove a rule")
+async def remove_rule(door: Door, rule: str) -> Response:
     return answer(await door.engine.waiting.remove_rule(rule))
 
 
-@router.post("/rules/test", response_model=RuleTest, summary="What would become of a command, a change or a tool")
-async def test_rule(door: Through, body: shapes.RuleTest) -> Response:
+@router.post("/rules/test", gives=RuleTest, summary="What would become of a command, a change or a tool")
+async def test_rule(door: Door, body: shapes.RuleTest) -> Response:
     kinds = {"command": GateKind.COMMAND, "change": GateKind.CHANGE, "tool": GateKind.PERMISSION}
     paths = (body.subject,) if body.kind == "change" else ()
     asked = Asked(kinds[body.kind], body.subject, paths=paths)

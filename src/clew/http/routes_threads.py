@@ -6,25 +6,26 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from msgspec import Meta
 from starlette.responses import Response
 
 from clew.asking import Policy
 from clew.engine import DESK
 from clew.http import files, shapes, uploads
-from clew.http.door import Through, answer
+from clew.http.door import Door, answer
+from clew.http.routing import Router
 from clew.model import Accepted, Attachment, Inbound, ThreadKind, ThreadStatus
 from clew.store import inbox
 from clew.store.threads import Filter
-from clew.views import ContinuityView, NewThread, Page, Passage, ThreadView, TurnView, WhereRow
+from clew.views import ContinuityView, NewThread, Page, Passage, QueuedView, ThreadView, TurnView, WhereRow
 
-router = APIRouter(prefix="/api", tags=["threads"])
+router = Router("/api", "threads")
 
 Status = Literal["idle", "running", "suspended", "completed", "cancelled"]
 
 
-@router.post("/threads", response_model=Accepted, status_code=201, summary="Start a thread with its first message")
-async def start(door: Through, body: shapes.Start) -> Response:
+@router.post("/threads", gives=Accepted, status=201, summary="Start a thread with its first message")
+async def start(door: Door, body: shapes.Start) -> Response:
     begins = door.new_id()
     async with _attached(door, body, begins) as attachments:
         accepted = await door.engine.start(
@@ -50,9 +51,7 @@ async def start(door: Through, body: shapes.Start) -> Response:
 
 
 @asynccontextmanager
-async def _attached(
-    door: Through, body: shapes.Start | shapes.Say, thread: str
-) -> AsyncIterator[tuple[Attachment, ...]]:
+async def _attached(door: Door, body: shapes.Start | shapes.Say, thread: str) -> AsyncIterator[tuple[Attachment, ...]]:
     """Files of this machine that the message names, and those that were sent for it."""
     async with (
         files.taken(body.attachments, door.home.files / body.message_id) as named,
@@ -61,15 +60,15 @@ async def _attached(
         yield (*named, *sent)
 
 
-@router.get("/threads", response_model=Page, summary="A page of threads, newest first")
+@router.get("/threads", gives=Page, summary="A page of threads, newest first")
 async def threads(
-    door: Through,
+    door: Door,
     history: bool = False,
     status: Status | None = None,
-    text: Annotated[str | None, Query(max_length=200)] = None,
-    workspace: Annotated[str | None, Query(max_length=4096)] = None,
-    before: Annotated[str | None, Query(max_length=64)] = None,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+    text: Annotated[str, Meta(max_length=200)] | None = None,
+    workspace: Annotated[str, Meta(max_length=4096)] | None = None,
+    before: Annotated[str, Meta(max_length=64)] | None = None,
+    limit: Annotated[int, Meta(ge=1, le=1000)] = 50,
 ) -> Response:
     running = status == "running"
     stored = ThreadStatus(status) if status and not running else None
@@ -77,20 +76,20 @@ async def threads(
     return answer(await door.engine.threads(Filter(history, stored, text, workspace, after, limit, running)))
 
 
-@router.get("/threads/{thread}", response_model=ThreadView, summary="One thread")
-async def thread(door: Through, thread: str) -> Response:
+@router.get("/threads/{thread}", gives=ThreadView, summary="One thread")
+async def thread(door: Door, thread: str) -> Response:
     found = await door.engine.find(thread)
     await door.engine.look(found)
     return answer(await door.engine.thread(found))
 
 
-@router.patch("/threads/{thread}", response_model=ThreadView, summary="Give a thread another title")
-async def retitle(door: Through, thread: str, body: shapes.Retitle) -> Response:
+@router.patch("/threads/{thread}", gives=ThreadView, summary="Give a thread another title")
+async def retitle(door: Door, thread: str, body: shapes.Retitle) -> Response:
     return answer(await door.engine.retitle(await door.engine.find(thread), body.title))
 
 
-@router.post("/threads/{thread}/messages", response_model=Accepted, summary="Say something in a thread")
-async def say(door: Through, thread: str, body: shapes.Say) -> Response:
+@router.post("/threads/{thread}/messages", gives=Accepted, summary="Say something in a thread")
+async def say(door: Door, thread: str, body: shapes.Say) -> Response:
     found = await door.engine.find(thread)
     async with _attached(door, body, found) as attachments:
         inbound = Inbound(
@@ -101,62 +100,76 @@ async def say(door: Through, thread: str, body: shapes.Say) -> Response:
             attachments=attachments,
             thread=found,
             queue=body.queue,
-            sees=tuple(body.sees) if body.sees is not None else None,
+            sees=body.sees,
         )
         return answer(await door.engine.say(inbound))
 
 
-@router.post("/threads/{thread}/resume", response_model=Accepted, summary="Pick a finished thread up again")
-async def resume(door: Through, thread: str, body: shapes.Resume) -> Response:
+@router.post("/threads/{thread}/resume", gives=Accepted, summary="Pick a finished thread up again")
+async def resume(door: Door, thread: str, body: shapes.Resume) -> Response:
     found = await door.engine.find(thread)
     return answer(await door.engine.resume(found, body.supplement, body.message_id, body.sender))
 
 
-@router.post("/threads/{thread}/stop", response_model=TurnView, summary="Stop the running turn")
-async def stop(door: Through, thread: str) -> Response:
+@router.post("/threads/{thread}/stop", gives=TurnView, summary="Stop the running turn")
+async def stop(door: Door, thread: str) -> Response:
     return answer(await door.engine.stop(await door.engine.find(thread)))
 
 
-@router.post("/threads/{thread}/done", response_model=ThreadView, summary="Mark a thread as completed")
-async def done(door: Through, thread: str) -> Response:
+@router.post("/threads/{thread}/done", gives=ThreadView, summary="Mark a thread as completed")
+async def done(door: Door, thread: str) -> Response:
     return answer(await door.engine.done(await door.engine.find(thread)))
 
 
-@router.post("/threads/{thread}/cancel", response_model=ThreadView, summary="Cancel a thread for good")
-async def cancel(door: Through, thread: str) -> Response:
+@router.post("/threads/{thread}/cancel", gives=ThreadView, summary="Cancel a thread for good")
+async def cancel(door: Door, thread: str) -> Response:
     return answer(await door.engine.cancel(await door.engine.find(thread)))
 
 
-@router.post("/threads/{thread}/fork", response_model=ThreadView, status_code=201, summary="Begin a new one from it")
-async def fork(door: Through, thread: str, body: shapes.Fork) -> Response:
+@router.post("/threads/{thread}/fork", gives=ThreadView, status=201, summary="Begin a new one from it")
+async def fork(door: Door, thread: str, body: shapes.Fork) -> Response:
     return answer(await door.engine.fork(await door.engine.find(thread), body.turn, body.title), 201)
 
 
-@router.get("/threads/{thread}/transcript", response_model=list[Passage], summary="What was said and done")
-async def transcript(door: Through, thread: str, limit: Annotated[int, Query(ge=1, le=10_000)] = 200) -> Response:
+@router.get("/threads/{thread}/transcript", gives=list[Passage], summary="What was said and done")
+async def transcript(
+    door: Door,
+    thread: str,
+    limit: Annotated[int, Meta(ge=1, le=10_000)] = 200,
+    before: Annotated[str, Meta(max_length=64, description="a `node`: what came before it")] | None = None,
+    brief: Annotated[bool, Meta(description="only the beginning of what commands printed")] = False,
+) -> Response:
     found = await door.engine.find(thread)
     await door.engine.look(found)
-    return answer(await door.engine.transcript(found, limit))
+    return answer(await door.engine.transcript(found, limit, before, brief=brief))
 
 
-@router.get("/threads/{thread}/deliveries", response_model=list[WhereRow], summary="The receipts of its answers")
-async def deliveries(door: Through, thread: str) -> Response:
+@router.get("/threads/{thread}/queue", gives=list[QueuedView], summary="What was said and waits for its turn")
+async def queue(door: Door, thread: str) -> Response:
+    return answer(await door.engine.queue(await door.engine.find(thread)))
+
+
+@router.get("/threads/{thread}/deliveries", gives=list[WhereRow], summary="The receipts of its answers")
+async def deliveries(door: Door, thread: str) -> Response:
     return answer(await door.engine.where(await door.engine.find(thread)))
 
 
-@router.get(
-    "/threads/{thread}/continuity", response_model=list[ContinuityView], summary="How runtimes stand to a thread"
-)
-async def continuity(door: Through, thread: str) -> Response:
+@router.get("/threads/{thread}/continuity", gives=list[ContinuityView], summary="How runtimes stand to a thread")
+async def continuity(door: Door, thread: str) -> Response:
     return answer(await door.engine.continuity(await door.engine.find(thread)))
 
 
-@router.get("/turns/{turn}/steers", response_model=list[shapes.SteerView], summary="What is being said into a turn")
-async def steers(door: Through, turn: str) -> Response:
+@router.get("/turns/{turn}/steers", gives=list[shapes.SteerView], summary="What is being said into a turn")
+async def steers(door: Door, turn: str) -> Response:
     rows = await door.store.read(lambda tx: inbox.open_steers(tx, turn))
     return answer([shapes.SteerView(row.message.id, row.message.author, row.message.text) for row in rows])
 
 
-@router.get("/turns/{turn}", response_model=TurnView, summary="One turn")
-async def turn(door: Through, turn: str) -> Response:
+@router.get("/turns/{turn}", gives=TurnView, summary="One turn")
+async def turn(door: Door, turn: str) -> Response:
     return answer(await door.engine.turn(turn))
+
+
+@router.delete("/turns/{turn}", gives=TurnView, summary="Take back what was said and has not begun to run")
+async def unqueue(door: Door, turn: str) -> Response:
+    return answer(await door.engine.unqueue(turn))

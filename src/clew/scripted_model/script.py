@@ -3,6 +3,7 @@
     !text WORDS…            say exactly that
     !say N                  say N words
     !slow N MS              say N words, one every MS milliseconds
+    !write MS "TEXT"        say a text of several lines, as JSON writes it, a word every MS milliseconds
     !hold NAME              stop here until NAME is released
     !shell CMD              run a command
     !approve CMD            the same, where a person has to say yes first
@@ -27,6 +28,7 @@ runtime both play it.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -176,6 +178,11 @@ def _slow(rest: str) -> Say:
     return Say(filler(int(count)), int(interval))
 
 
+def _write(rest: str) -> Say:
+    interval, _, text = rest.partition(" ")
+    return Say(str(json.loads(text)), int(interval))
+
+
 def _patch(rest: str) -> Patch:
     path, _, text = rest.partition(" ")
     return Patch(path, text)
@@ -224,6 +231,7 @@ _PARSERS: dict[str, Callable[[str], Step]] = {
     "text": Say,
     "say": _say,
     "slow": _slow,
+    "write": _write,
     "hold": Hold,
     "shell": Shell,
     "approve": lambda rest: Approve((rest,)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clew.model import Conversation
@@ -57,6 +58,26 @@ def take_wheel(tx: Tx, where: Conversation, thread: str) -> bool:
 def bound(tx: Tx, where: Conversation) -> str | None:
     row = tx.one("SELECT thread FROM bindings WHERE surface = ? AND address = ?", where.surface, where.address)
     return row["thread"] if row else None
+
+
+def of_threads(tx: Tx, threads: Sequence[str]) -> list[tuple[Conversation, str, bool]]:
+    """Where each of these is talked to, and whether it is driven from there; the oldest first."""
+    rows = tx.all(
+        "SELECT surface, address, thread, drives FROM bindings"
+        f" WHERE thread IN ({', '.join('?' * len(threads))}) ORDER BY bound_at",
+        *threads,
+    )
+    return [(Conversation(row["surface"], row["address"]), row["thread"], bool(row["drives"])) for row in rows]
+
+
+def newest(tx: Tx, limit: int) -> list[tuple[Conversation, str]]:
+    """The conversations that were bound last, each with the title of its thread."""
+    rows = tx.all(
+        "SELECT b.surface, b.address, t.title FROM bindings b JOIN threads t ON t.id = b.thread"
+        " ORDER BY b.bound_at DESC LIMIT ?",
+        limit,
+    )
+    return [(Conversation(row["surface"], row["address"]), row["title"]) for row in rows]
 
 
 def unbind(tx: Tx, where: Conversation) -> None:

@@ -62,6 +62,15 @@ def get(tx: Tx, delivery: str) -> Delivery | None:
     return _delivery(row) if row else None
 
 
+def outstanding(tx: Tx, limit: int) -> list[Delivery]:
+    """What has not arrived, the newest first: waiting, on its way, or an answer that was given up."""
+    given_up = "state IN ('pending', 'failed') AND kind = 'final' AND state = 'failed'"  # in the words of the index
+    each = ("state = 'pending'", "state = 'sending'", given_up)
+    parts = " UNION ALL ".join(f"SELECT {_COLUMNS} FROM deliveries WHERE {these}" for these in each)
+    rows = tx.all(f"{parts} ORDER BY created_at DESC, id DESC LIMIT ?", limit)
+    return [_delivery(row) for row in rows]
+
+
 def of_thread(tx: Tx, thread: str, limit: int = 200) -> list[Delivery]:
     sql = f"SELECT {_COLUMNS} FROM deliveries WHERE thread = ? ORDER BY created_at DESC, id DESC LIMIT ?"
     return [_delivery(row) for row in reversed(tx.all(sql, thread, limit))]

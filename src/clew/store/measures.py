@@ -37,6 +37,36 @@ _LIVE = "SELECT state, count(*) AS n FROM turns WHERE state IN ('running', 'wait
 _UNSENT = "state IN ('pending', 'failed') AND kind = 'final'"
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From when to when: of a turn from asked to ended, of a gate from asked to answered; None: it still waits."""
+
+    begin: int
+    end: int | None
+    failed: bool = False
+
+
+def turns_since(tx: Tx, since: int) -> list[Span]:
+    """Turns that ran and have ended since; by an index that has all that is read."""
+    rows = tx.all(
+        "SELECT queued_at, ended_at, state FROM turns WHERE ended_at IS NOT NULL AND ended_at >= ?"
+        " AND started_at IS NOT NULL",
+        since,
+    )
+    return [Span(row["queued_at"], row["ended_at"], row["state"] == "failed") for row in rows]
+
+
+def gates_since(tx: Tx, since: int) -> list[Span]:
+    """Gates that were closed since, or still wait."""
+    rows = tx.all(
+        "SELECT asked_at, coalesce(answered_at, closed_at) AS over FROM gates"
+        " WHERE closed_at IS NOT NULL AND closed_at >= ?"
+        " UNION ALL SELECT asked_at, NULL FROM gates WHERE state = 'open'",
+        since,
+    )
+    return [Span(row["asked_at"], row["over"]) for row in rows]
+
+
 def _number(tx: Tx, sql: str) -> int | None:
     row = tx.one(sql)
     return int(row["n"]) if row and row["n"] is not None else None

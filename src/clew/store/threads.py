@@ -120,6 +120,11 @@ def ids(tx: Tx, after: str, limit: int) -> list[str]:
 _LIVE = "SELECT l.thread FROM turns l WHERE l.state IN ('running', 'waiting')"
 _ACTIVE = "status IN ('idle', 'suspended')"
 _HISTORY = "status IN ('completed', 'cancelled')"
+_FOUND = (  # by its id, its title, its folder, or its newest answer
+    "lower(id) LIKE ? ESCAPE '!' OR lower(title) LIKE ? ESCAPE '!' OR lower(workspace) LIKE ? ESCAPE '!'"
+    " OR EXISTS (SELECT 1 FROM deliveries f WHERE f.id = threads.last_turn || ':final'"
+    " AND lower(f.body) LIKE ? ESCAPE '!')"
+)
 _VIEWS = {  # in the words of the partial indices, so that one of them is used
     ThreadStatus.IDLE: f"{_ACTIVE} AND status = 'idle' AND NOT EXISTS ({_LIVE} AND l.thread = threads.id)",
     ThreadStatus.SUSPENDED: "status = 'suspended'",
@@ -136,8 +141,9 @@ def _conditions(wanted: Filter) -> tuple[list[str], list[str]]:
             where.append(column)
             params.append(value)
     if wanted.text:
-        where.append("lower(title) LIKE ? ESCAPE '!'")
-        params.append(f"%{_literal(wanted.text.lower())}%")
+        where.append(f"({_FOUND})")
+        sought = _literal(wanted.text.lower())
+        params += [f"{sought}%", *[f"%{sought}%"] * 3]
     return where, params
 
 
@@ -145,6 +151,16 @@ def _view(wanted: Filter) -> str:
     if wanted.running:
         return f"id IN ({_LIVE})"
     return _VIEWS[wanted.status] if wanted.status else _HISTORY if wanted.history else _ACTIVE
+
+
+def workspaces(tx: Tx, among: int) -> list[str]:
+    """The folders of the newest threads, newest first."""
+    rows = tx.all(
+        "SELECT workspace, max(id) AS newest FROM (SELECT workspace, id FROM threads ORDER BY id DESC LIMIT ?) t"
+        " GROUP BY workspace ORDER BY newest DESC",
+        among,
+    )
+    return [row["workspace"] for row in rows]
 
 
 def next_seq(tx: Tx, thread: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -62,6 +63,12 @@ def known(tx: Tx, thread: str) -> frozenset[str]:
 
 def get(tx: Tx, turn: str) -> Turn | None:
     return _maybe(tx.one(f"SELECT {_COLUMNS} FROM turns WHERE id = ?", turn))
+
+
+def began(tx: Tx, names: Sequence[str]) -> dict[str, int | None]:
+    """When the work on each of these turns began."""
+    sql = f"SELECT id, started_at FROM turns WHERE id IN ({', '.join('?' * len(names))})"
+    return {row["id"]: row["started_at"] for row in tx.all(sql, *names)}
 
 
 def live(tx: Tx, thread: str) -> Turn | None:

@@ -4,8 +4,7 @@ It answers a sender only after the inbox has committed. Outbound, a delivery's b
 id is the `Idempotency-Key`, so that a receiver takes it once however often it is sent.
 """
 
-# No `from __future__ import annotations` here: FastAPI reads the annotations of the endpoint, whose types are imported
-# late, as httpx is, because both are slow to import and most processes need neither.
+from __future__ import annotations
 
 import asyncio
 import json
@@ -32,7 +31,10 @@ from clew.surfaces.signing import sign, verify
 
 if TYPE_CHECKING:
     import httpx
-    from fastapi import APIRouter
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from clew.http.routing import Router
 
 MAX_BODY = 1 << 20  # bytes that a sender may send
 MAX_ANSWER = 1 << 16  # bytes of a receiver's answer that are read; beyond its `id` it is only for people
@@ -207,7 +209,7 @@ class WebhookSurface:
         except (httpx.HTTPError, TimeoutError) as error:
             raise InDoubt(f"{target} gave no answer to what was sent: {_words(error)}") from error
 
-    def _open(self) -> "httpx.AsyncClient":
+    def _open(self) -> httpx.AsyncClient:
         if self._client is None:
             import httpx
 
@@ -217,20 +219,22 @@ class WebhookSurface:
         return self._client
 
 
-def router(surface: WebhookSurface, inbox: Inbox | None = None) -> "APIRouter":
+def router(surface: WebhookSurface, inbox: Inbox | None = None) -> Router:
     """The HTTP side of receiving. Without an inbox it uses the one that `run` was given, and says 503 until then."""
-    from fastapi import APIRouter, Request, Response
     from starlette.requests import ClientDisconnect
+    from starlette.responses import Response
 
-    routes = APIRouter(tags=["surfaces"])
+    from clew.http.routing import Router
+
+    routes = Router(tag="surfaces")
 
     @routes.post(
         "/surfaces/webhook/{name}",
         summary="Say something, as a machine",
-        description="Signed: `X-Clew-Timestamp` and `X-Clew-Signature: sha256=` + hex HMAC-SHA256 of `timestamp.body`.",
-        openapi_extra={"requestBody": {"required": True, "content": {"application/json": {"schema": _schema()}}}},
+        extra={"requestBody": {"required": True, "content": {"application/json": {"schema": _schema()}}}},
     )
     async def webhook(name: str, request: Request) -> Response:
+        """Signed: `X-Clew-Timestamp` and `X-Clew-Signature: sha256=` + hex HMAC-SHA256 of `timestamp.body`."""
         try:
             body = await _bounded(request.stream())
         except ClientDisconnect:
@@ -365,7 +369,7 @@ async def _bounded(chunks: AsyncIterator[bytes]) -> bytes:
     return bytes(body)
 
 
-async def _read(response: "httpx.Response") -> bytes:
+async def _read(response: httpx.Response) -> bytes:
     """As much of an answer as is of use. Its status has decided already, so what goes wrong here changes nothing."""
     import httpx
 

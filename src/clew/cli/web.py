@@ -1,0 +1,79 @@
+"""`clew web`: the page, in a browser. One command is enough: where clew has no port yet, it gets one."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+
+import click
+
+from clew.cli.out import Out, json_option
+from clew.errors import Refused
+from clew.home import Home
+
+PORTS = range(7621, 7641)  # the first free one of these
+
+
+@click.command("web", short_help="Open the page in your browser.")
+@click.option("--no-open", is_flag=True, help="Only print the link.")
+@json_option
+@click.pass_obj
+def web_command(out: Out, no_open: bool) -> None:
+    """Open the page in your browser, by a link that lets in whoever opens it first, within five minutes.
+
+    The browser then stays in for 30 days; clew token rotate ends that for all. Where clew listens on no port yet it
+    gets one of this machine alone (http.port), and what runs goes on. With --json nothing is opened.
+    """
+    home = Home.find()
+    _give_port(home, out)
+    login = out.client().post("logins")
+    opened = not (no_open or out.as_json) and _open(login["url"])
+    out.result({**login, "opened": opened}, login["url"])
+    out.hint("it is open in your browser" if opened else _elsewhere())
+
+
+def _give_port(home: Home, out: Out) -> None:
+    from clew import config, config_edit
+
+    http = config.load(home.config).http
+    if http.port is not None:
+        return
+    port = _free(http.host)
+    text = home.config.read_text(encoding="utf-8") if home.config.exists() else ""
+    changed = config_edit.assign(text, ("http", "port"), port)
+    config.parse(changed, str(home.config))
+    home.prepare()
+    config_edit.write(home.config, changed)
+    out.say(f"clew listens at {http.host}:{port} from now on (http.port in {home.config})")
+
+
+def _free(host: str) -> int:
+    for port in PORTS:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                trial.bind((host, port))
+                trial.listen()
+                return port
+            except OSError:
+                continue
+    raise Refused(
+        f"the ports {PORTS[0]} to {PORTS[-1]} are all taken: `clew config set http.port PORT` chooses another"
+    )
+
+
+def _open(url: str) -> bool:
+    """Only where there is a screen: a browser of the terminal would take it over."""
+    import webbrowser
+
+    has_screen = sys.platform == "darwin" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")))
+    return has_screen and webbrowser.open(url)
+
+
+def _elsewhere() -> str:
+    if os.environ.get("SSH_CONNECTION"):
+        return (
+            "open it in a browser on this machine; from yours by ssh -L PORT:127.0.0.1:PORT, with the port of the link"
+        )
+    return "open it in a browser on this machine"

@@ -1,0 +1,71 @@
+"""The servers of a daemon: on its Unix socket, and on TCP where there is a port. The second one can also be opened
+later, for the page: nothing is restarted for that, and no turn is cut."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+
+from clew.config import HttpConfig
+from clew.http import listen
+from clew.http.app import tcp_app, unix_app
+from clew.http.door import Door
+from clew.http.login import Logins
+from clew.http.routing import Router
+from clew.token import Token
+
+
+class Serving:
+    def __init__(self, door: Door, unix: socket.socket, routers: Callable[[], Sequence[Router]]) -> None:
+        self._door = door
+        self._routers = routers
+        self._servers = [listen.Server(unix_app(door), unix)]
+        self._group: asyncio.TaskGroup | None = None
+        self._opened = ExitStack()
+
+    async def open(self, http: HttpConfig) -> None:
+        """Listen on TCP, as `add` says; from the end of this call on."""
+        self.add(http)
+        await self.listening()
+
+    def add(self, http: HttpConfig) -> None:
+        """A listener as the settings say, where they have a port. Raises why that cannot be."""
+        listener = self._opened.enter_context(listen.tcp(http.host, http.port, http.token))
+        address = listen.address(listener)
+        if listener is None or address is None:
+            return
+        door, token = self._door, Token(self._door.home.token, http.token)
+        door.about = replace(door.about, http=address)
+        door.settings = replace(door.settings, http=http)
+        door.logins = Logins(token, address)
+        app = tcp_app(door, token, listen.names(listener, http.host), self._routers(), door.logins)
+        self._serve(listen.Server(app, listener))
+
+    def _serve(self, server: listen.Server) -> None:
+        self._servers.append(server)
+        if self._group is not None:
+            self._group.create_task(server.run(), name="http")
+
+    def begin(self, group: asyncio.TaskGroup) -> None:
+        self._group = group
+        for server in self._servers:
+            group.create_task(server.run(), name="http")
+
+    async def listening(self) -> None:
+        for server in self._servers:
+            await server.listening.wait()
+
+    def refuse(self) -> None:
+        """No new connections; those that are open go on."""
+        for server in self._servers:
+            server.refuse()
+
+    def end(self) -> None:
+        for server in self._servers:
+            server.end()
+
+    def close(self) -> None:
+        self._opened.close()

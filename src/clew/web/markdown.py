@@ -1,0 +1,166 @@
+"""What an agent writes, as HTML for the page: Markdown without raw HTML, then only what is known to be harmless.
+
+A text that is being written is rendered again and again, so it is said how much of it can be kept: a block is closed by
+the next one, whatever comes behind. That holds because there are no link definitions here, which would reach back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from urllib.parse import unquote
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
+
+# What is more than this is shown as it was written: nobody writes it for a reader, and it takes seconds.
+LARGEST = 60_000  # characters
+CELLS = 20_000  # of tables; rows are filled up, so a few characters can mean many
+DEEPEST = 24  # in each other
+LONGEST = 4_000  # characters of a paragraph that is looked at for emphasis and links: that can take their square
+
+_ALLOWED = re.compile(r"(?:https?://|mailto:)", re.IGNORECASE)
+_BARE = re.compile(r"""https?://[^\s<>"'`\]）】」]*[^\s<>"'`\].,;:!?)，。；：！？、）】」]""")
+_NEWLINE = re.compile(r"\r\n?|\n")
+_CLASS = re.compile(r"path|language-[A-Za-z0-9_+#-]{1,30}")
+_DELIMITER = re.compile(r"^[ \t>|:-]*\|[ \t|:-]*$|^[ \t>]*:?-+:?[ \t]*$", re.MULTILINE)
+_COLUMN = re.compile(r"-+")
+_SIDE = re.compile(r"left|center|right")
+_BLOCK_TAGS = {"blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "ul"}
+_TABLE_TAGS = {"table", "tbody", "td", "th", "thead", "tr"}
+_TAGS = {*_BLOCK_TAGS, *_TABLE_TAGS, "a", "br", "code", "em", "s", "span", "strong"}
+_ATTRIBUTES = {
+    "a": {"href"},
+    "code": {"class"},
+    "ol": {"start"},
+    "span": {"class", "title"},
+    "td": {"align"},
+    "th": {"align"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    html: str
+    stable: int  # UTF-16 code units of the text whose HTML stays, whatever is written behind it
+    html_stable: str  # theirs: the beginning of `html`
+
+
+def render(text: str) -> Rendered:
+    tokens = _MARKDOWN.parse(text) if len(text) <= LARGEST and _cells(text) <= CELLS else None
+    if tokens is None or any(token.level >= DEEPEST for token in tokens):
+        return Rendered(f"<pre>{escape(text)}</pre>", 0, "")
+    line, offset = _open_from(text)
+    cut = next((at for at, token in enumerate(tokens) if _begins(token) >= line), 0) if line else 0
+    stable = _html(tokens[:cut])
+    return Rendered(stable + _html(tokens[cut:]), len(text[:offset].encode("utf-16-le")) // 2, stable)
+
+
+def _cells(text: str) -> int:
+    """At most as many as this."""
+    columns = max((len(_COLUMN.findall(found[0])) for found in _DELIMITER.finditer(text)), default=0)
+    return columns * (text.count("\n") + text.count("\r"))
+
+
+def _html(tokens: Sequence[Token]) -> str:
+    return nh3.clean(
+        _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}),
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        attribute_filter=_kept,
+        link_rel="noopener noreferrer nofollow",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+        url_schemes={"http", "https", "mailto"},
+        url_relative="deny",
+    )
+
+
+def _kept(tag: str, name: str, value: str) -> str | None:
+    rule = {"class": _CLASS, "align": _SIDE}.get(name)
+    return value if rule is None or rule.fullmatch(value) else None
+
+
+def _open_from(text: str) -> tuple[int, int]:
+    """The line and the place where the last block begins that may still change. A line that is still being written
+    could become anything, so it closes nothing."""
+    ends = [found.end() for found in _NEWLINE.finditer(text.removesuffix("\r"))]
+    if not ends:
+        return 0, 0
+    line = max(map(_begins, _BLOCKS.parse(text[: ends[-1]])), default=0)
+    return (line, ends[line - 1]) if line > 0 else (0, 0)
+
+
+def _begins(token: Token) -> int:
+    """The line on which a block begins that is in no other; else -1."""
+    return token.map[0] if token.map and token.level == 0 else -1
+
+
+def _inline(state: StateCore) -> None:
+    """Takes the place of the rule of that name: links are where it is said that they are, and a very long paragraph is
+    plain text."""
+    for token in state.tokens:
+        if style := token.attrGet("style"):
+            token.attrs = {"align": str(style).rpartition(":")[2]}
+        if token.type == "inline" and len(token.content) > LONGEST:
+            token.children = [_text(token.content)]
+        elif token.type == "inline":
+            token.children = []
+            state.md.inline.parse(token.content, state.md, state.env, token.children)
+            token.children = list(_linked(token.children))
+
+
+def _linked(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Only what leads out of this machine is a link: a path is shown as one, a picture as the link to it."""
+    within: list[str] = []
+    for token in tokens:
+        if token.type == "link_open":
+            yield (opened := _opened(str(token.attrGet("href"))))
+            within.append(opened.tag)
+        elif token.type == "link_close":
+            yield Token("link_close", within.pop(), -1)
+        elif token.type == "image":
+            shown = _text(token.content or "image")
+            yield from [shown] if within else _link(str(token.attrGet("src")), shown)
+        elif token.type == "text" and not within:
+            yield from _with_bare_links(token.content)
+        else:
+            yield token
+
+
+def _with_bare_links(text: str) -> Iterator[Token]:
+    done = 0
+    for found in _BARE.finditer(text):
+        yield _text(text[done : found.start()])
+        yield from _link(found[0], _text(found[0]))
+        done = found.end()
+    yield _text(text[done:])
+
+
+def _link(href: str, shown: Token) -> list[Token]:
+    opened = _opened(href)
+    return [opened, shown, Token("link_close", opened.tag, -1)]
+
+
+def _opened(href: str) -> Token:
+    if _ALLOWED.match(href):
+        return Token("link_open", "a", 1, attrs={"href": href})
+    return Token("link_open", "span", 1, attrs={"class": "path", "title": unquote(href)})
+
+
+def _text(content: str) -> Token:
+    return Token("text", "", 0, content=content)
+
+
+def _markdown() -> MarkdownIt:
+    options = {"html": False, "maxNesting": DEEPEST + 1}
+    return MarkdownIt("commonmark", options).enable(["table", "strikethrough"]).disable("reference")
+
+
+_MARKDOWN = _markdown()
+_MARKDOWN.core.ruler.at("inline", _inline)
+_BLOCKS = _markdown()
+_BLOCKS.core.ruler.enableOnly(["normalize", "block"])

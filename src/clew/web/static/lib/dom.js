@@ -1,0 +1,65 @@
+/** Elements from words and values. Whatever is given as a child is text, never markup. */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** `h("p", {class: "note"}, "Hello ", h("b", {}, name))`. `onclick` and the like listen; `true` is a bare attribute;
+ * `null`, `undefined` and `false` leave a prop or a child out. */
+export function h(tag, props = {}, ...children) {
+  return fill(document.createElement(tag), props, children);
+}
+
+export function svg(tag, props = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), props, children);
+}
+
+function fill(element, props, children) {
+  for (const [name, value] of Object.entries(props)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "value" || name === "checked" || name === "hidden") element[name] = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** Replace what an element holds; where the same element stays, so does its focus. */
+export function show(element, ...children) {
+  element.replaceChildren(
+    ...children.flat().filter((child) => child !== null && child !== undefined && child !== false),
+  );
+  return element;
+}
+
+/** Words of ours in which `such` is code. */
+export const worded = (words) => words.split("`").map((part, at) => (at % 2 ? h("code", {}, part) : part));
+
+/** A small drawing from the one set that the page has. */
+export function icon(name) {
+  return svg(
+    "svg",
+    { class: "icon", viewBox: "0 0 20 20", "aria-hidden": "true", focusable: "false" },
+    svg("path", { d: ICONS[name] }),
+  );
+}
+
+const ICONS = {
+  plus: "M10 4v12M4 10h12",
+  back: "M12 4l-6 6 6 6",
+  send: "M10 16V4M5 9l5-5 5 5",
+  stop: "M5.500 5.500h9v9h-9z",
+  clip: "M14 8.500l-5 5a2.500 2.500 0 0 1-3.500-3.500l6-6a3.500 3.500 0 0 1 5 5l-6 6",
+  close: "M5 5l10 10M15 5L5 15",
+  more: "M4.500 10h.01M10 10h.01M15.500 10h.01",
+  sun: "M10 6.500a3.500 3.500 0 1 0 0 7 3.500 3.500 0 0 0 0-7M10 2v1.500M10 16.500V18M2 10h1.500M16.500 10H18M4.300 4.300l1.100 1.100M14.600 14.600l1.100 1.100M4.300 15.700l1.100-1.100M14.600 5.400l1.100-1.100",
+  moon: "M16 12.200A6.800 6.800 0 0 1 7.800 4a6.800 6.800 0 1 0 8.200 8.200z",
+  keys: "M3 6h14v8H3zM6 9h.01M9 9h.01M12 9h.01M14.500 9h.01M7 11.500h6",
+  folder: "M3 6a1 1 0 0 1 1-1h4l1.500 2H16a1 1 0 0 1 1 1v6a1 1 0 0 1-1 1H4a1 1 0 0 1-1-1z",
+  search: "M9 4a5 5 0 1 0 0 10A5 5 0 0 0 9 4zM13 13l4 4",
+  threads: "M4 5.500h12M4 10h12M4 14.500h7",
+  inbox: "M3 11l2.500-6.500h9L17 11v4.500H3zM3 11h4l1 2h4l1-2h4",
+  health: "M2.500 10.500H6l2-5.500 3.500 10 2-4.500h4",
+  fork: "M6 4v12M6 10c5 0 8-1 8-5M11.500 7L14 4.500 16.500 7",
+  phone: "M7 3h6a1 1 0 0 1 1 1v12a1 1 0 0 1-1 1H7a1 1 0 0 1-1-1V4a1 1 0 0 1 1-1zM9.500 14.500h1",
+  check: "M4.500 10.500l3.500 3.500 7.500-8",
+};

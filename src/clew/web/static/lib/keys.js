@@ -1,0 +1,69 @@
+/** Keys. A view lends its own while it is shown; the last one that was lent wins. Never while somebody types. */
+
+import { t } from "/page/lib/words.js";
+
+const lent = []; // {keys: Map of "g i" → {words, act}, group}
+let begun = "";
+let forget = null;
+
+/** `lend("inbox", {"a": ["key.allow", () => …]})`. Returns what takes them back. */
+export function lend(group, keys) {
+  const entry = { group, keys: new Map(Object.entries(keys)) };
+  lent.push(entry);
+  return () => lent.splice(lent.indexOf(entry), 1);
+}
+
+/** What can be pressed now, for the overlay: [group, [[key, words]]], the nearest group first. */
+export function lentNow() {
+  const taken = new Set();
+  return lent.toReversed().map(({ group, keys }) => {
+    const own = [...keys].filter(([key]) => !taken.has(key));
+    own.forEach(([key]) => taken.add(key));
+    return [t(`keys.${group}`), own.map(([key, [words]]) => [key, t(words)])];
+  });
+}
+
+export const areOn = () => localStorage.getItem("clew.keys") !== "off";
+export const turnOn = (on) => localStorage.setItem("clew.keys", on ? "on" : "off");
+
+const isTyping = (target) =>
+  target.closest?.("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]");
+
+/** A digit means the key `1-9`, where there is no key of its own. */
+function found(name) {
+  return lentAs(name) ?? (/^[1-9]$/.test(name) ? lentAs("1-9") : null);
+}
+
+function lentAs(name) {
+  for (const { keys } of lent.toReversed()) if (keys.has(name)) return keys.get(name)[1];
+  return null;
+}
+
+const begins = (name) => lent.some(({ keys }) => [...keys.keys()].some((key) => key.startsWith(`${name} `)));
+
+function press(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
+  if (document.querySelector("dialog[open]")) return;
+  if (event.key !== "Escape" && (isTyping(event.target) || !areOn())) return;
+  const name = begun ? `${begun} ${event.key}` : event.key;
+  const act = found(name) ?? (begun ? found(event.key) : null);
+  begun = "";
+  clearTimeout(forget);
+  if (act) {
+    if (act(event) !== false) event.preventDefault();
+  } else if (begins(event.key)) {
+    begun = event.key;
+    forget = setTimeout(() => (begun = ""), 1500);
+  }
+}
+
+addEventListener("keydown", press);
+
+/** Move the focus among `items`; at an end it stays there. */
+export function step(items, by) {
+  const list = [...items];
+  const at = list.findIndex((item) => item === document.activeElement || item.contains(document.activeElement));
+  const next = list[Math.max(0, Math.min(list.length - 1, at < 0 ? (by > 0 ? 0 : list.length - 1) : at + by))];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+}

@@ -1,0 +1,52 @@
+/** Where the person is: away from the desk, what it would show goes to a chat meanwhile. */
+
+import { get, put, remove } from "/page/lib/api.js";
+import { h, show, worded } from "/page/lib/dom.js";
+import { during, say } from "/page/lib/say.js";
+import { known, t } from "/page/lib/words.js";
+
+export function away() {
+  const content = h("div", {});
+  const element = h("section", { class: "card" }, h("h2", {}, t("person")), content);
+  const draw = async () => {
+    try {
+      const [{ conversation }, { targets }] = await Promise.all([get("/api/away"), get("/api/choices")]);
+      show(content, conversation ? gone(conversation) : here(targets.filter((each) => each.state === "up")));
+    } catch {
+      show(content, h("p", { class: "note" }, t("person.unknown")));
+    }
+  };
+  const gone = (conversation) => [
+    h("p", {}, t("person.away", { surface: name(conversation) })),
+    h("button", { class: "plain", type: "button", onclick: back }, t("person.come_back")),
+  ];
+  const here = (targets) =>
+    targets.length
+      ? [
+          h("p", {}, t("person.here")),
+          h(
+            "div",
+            { class: "targets" },
+            targets.map((each) =>
+              h(
+                "button",
+                { class: "plain", type: "button", onclick: () => leave(each.target) },
+                t("person.leave", { surface: name(each.target) }),
+              ),
+            ),
+          ),
+        ]
+      : h("p", { class: "note" }, worded(t("person.nowhere")));
+  const leave = async (target) => {
+    if (await during(t("saving"), put("/api/away", { target }))) say(t("person.left", { surface: name(target) }), back);
+    draw();
+  };
+  const back = async () => {
+    if (await during(t("saving"), remove("/api/away"))) say(t("person.returned"));
+    draw();
+  };
+  draw();
+  return element;
+}
+
+const name = (target) => known(`surface.${target.split(":")[0]}`, target.split(":")[0]);

@@ -1,0 +1,169 @@
+/** `<clew-gate>`: a question that an agent cannot pass without a person. Everything in it can be done by keys. */
+
+import { get, post } from "/page/lib/api.js";
+import { h, show } from "/page/lib/dom.js";
+import { age } from "/page/lib/format.js";
+import { during, say } from "/page/lib/say.js";
+import { lookForWaiting, threads } from "/page/lib/things.js";
+import { known, t } from "/page/lib/words.js";
+import { diff, isDiff } from "/page/parts/diff.js";
+import { questions } from "/page/parts/questions.js";
+import { ruleForm } from "/page/parts/rule_form.js";
+
+class Gate extends HTMLElement {
+  #gate;
+  #inThread;
+  #extra = h("div", { class: "gate-extra" });
+
+  /** `inThread`: it stands in its own thread, so that does not have to be named. */
+  begin(gate, { inThread = false } = {}) {
+    this.#gate = gate;
+    this.#inThread = inThread;
+    this.className = `gate gate-${gate.kind}`;
+    this.setAttribute("role", "group");
+    this.setAttribute("tabindex", "-1");
+    this.setAttribute("data-gate", gate.id);
+    this.setAttribute("aria-label", `${known(`gate.${gate.kind}`, gate.kind)}: ${gate.title}`);
+    this.replaceChildren(this.#head(), ...this.#asked(), this.#answers(), this.#extra);
+    return this;
+  }
+
+  get gate() {
+    return this.#gate;
+  }
+
+  #head() {
+    const { gate } = this;
+    const thread = threads.get(gate.thread);
+    return h(
+      "header",
+      {},
+      !this.#inThread && h("a", { href: `#/threads/${gate.thread}` }, thread?.title ?? t("gate.thread")),
+      h("span", { class: "gate-kind" }, known(`gate.${gate.kind}`, gate.kind)),
+      h("span", { class: "gate-code" }, gate.code),
+      h("time", { datetime: new Date(gate.asked_at).toISOString() }, age(gate.asked_at)),
+    );
+  }
+
+  #asked() {
+    const { gate } = this;
+    return [
+      gate.kind === "question" ? null : h("pre", { class: "gate-title", tabindex: "0" }, h("code", {}, gate.title)),
+      gate.warning && h("p", { class: "warning" }, gate.warning),
+      gate.reason && h("p", { class: "note" }, gate.reason),
+      gate.folder && h("p", { class: "note" }, t("gate.in", { folder: gate.folder })),
+      gate.detail && this.#detail(),
+    ].filter(Boolean);
+  }
+
+  #detail() {
+    const body = h("div", {});
+    const fold = h("details", { open: this.#gate.detail.length < 3000 }, h("summary", {}, t("gate.detail")), body);
+    const draw = (text) =>
+      show(body, isDiff(text) ? diff(text) : h("pre", { class: "output", tabindex: "0" }, h("code", {}, text)));
+    draw(this.#gate.detail);
+    if (this.#gate.detail.endsWith("…"))
+      get(`/api/gates/${this.#gate.id}`).then(
+        (whole) => draw(whole.detail),
+        () => {},
+      );
+    return fold;
+  }
+
+  #answers() {
+    const { gate } = this;
+    if (gate.kind === "question")
+      return questions(
+        gate,
+        (replies) => this.#answer({ decision: "reply", replies }, t("gate.answered")),
+        () => this.stop(),
+      );
+    const button = (name, key, act, kind = "plain") =>
+      h(
+        "button",
+        { class: kind, type: "button", "data-act": name, onclick: act },
+        t(`gate.do.${name}`),
+        h("kbd", {}, key),
+      );
+    return h(
+      "div",
+      { class: "gate-answers", role: "group", "aria-label": t("gate.answers") },
+      button("allow", "a", () => this.allow(), "main"),
+      button("thread", "t", () => this.allowInThread()),
+      button("rule", "r", () => this.rule()),
+      button("decline", "d", () => this.decline()),
+      button("stop", "x", () => this.stop()),
+    );
+  }
+
+  allow() {
+    if (this.#gate.kind === "question") return this.querySelector("input, textarea")?.focus();
+    return this.#answer({ decision: "accept" }, t("gate.allowed", { what: this.#gate.title }));
+  }
+
+  allowInThread() {
+    if (this.#gate.kind === "question") return;
+    this.#answer({ decision: "accept", extent: "thread" }, t("gate.allowed_thread", { what: this.#gate.title }));
+  }
+
+  stop() {
+    this.#answer({ decision: "cancel" }, t("gate.stopped"));
+  }
+
+  /** With a reason, if one likes: it reaches the agent. */
+  decline() {
+    if (this.#gate.kind === "question") return this.#answer({ decision: "decline" }, t("gate.declined"));
+    const field = h("textarea", { rows: "2", placeholder: t("gate.reason.hint"), "aria-label": t("gate.reason") });
+    const give = () => this.#answer({ decision: "decline", reason: field.value.trim() }, t("gate.declined"));
+    field.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && !event.shiftKey && !event.isComposing) (event.preventDefault(), give());
+      if (event.key === "Escape") this.#fold(event);
+    });
+    show(
+      this.#extra,
+      h(
+        "div",
+        { class: "reason" },
+        field,
+        h("button", { class: "main", type: "button", onclick: give }, t("gate.do.decline"), h("kbd", {}, "↵")),
+      ),
+    );
+    field.focus();
+  }
+
+  rule() {
+    if (this.#gate.kind === "question") return;
+    const give = (rule) =>
+      this.#answer({ decision: "accept", extent: "rule", ...rule }, t("gate.ruled", { pattern: rule.pattern }));
+    const form = ruleForm(this.#gate, threads.get(this.#gate.thread), give, (event) => this.#fold(event));
+    show(this.#extra, form);
+    form.querySelector("input").focus();
+  }
+
+  #fold(event) {
+    event.stopPropagation();
+    show(this.#extra);
+    this.focus();
+  }
+
+  async #answer(body, words) {
+    const done = await during(t("gate.sending"), post(`/api/gates/${this.#gate.id}/answer`, body));
+    if (done) say(words);
+    if (done) this.dispatchEvent(new CustomEvent("answered", { bubbles: true }));
+    await lookForWaiting().catch(() => {});
+  }
+}
+
+customElements.define("clew-gate", Gate);
+
+export const gate = (view, options) => document.createElement("clew-gate").begin(view, options);
+
+/** What the keys of a view do at the gate that has the focus, or at the first. */
+export const gateKeys = (current) => ({
+  a: ["key.allow", () => current()?.allow()],
+  t: ["key.allow_thread", () => current()?.allowInThread()],
+  r: ["key.rule", () => current()?.rule()],
+  d: ["key.decline", () => current()?.decline()],
+  x: ["key.decline_stop", () => current()?.stop()],
+  "1-9": ["key.option", ({ key }) => current()?.querySelector(`[data-option="${key}"]`)?.click()],
+});

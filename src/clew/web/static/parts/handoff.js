@@ -1,0 +1,79 @@
+/** Hand a thread to another surface, with a line while it goes, and a way to take it back until it has gone. */
+
+import { get, post, remove } from "/page/lib/api.js";
+import { h, show, worded } from "/page/lib/dom.js";
+import { complain, say } from "/page/lib/say.js";
+import { look } from "/page/lib/things.js";
+import { known, t } from "/page/lib/words.js";
+import { dialog } from "/page/parts/dialog.js";
+
+const WAIT = 20; // seconds of one look
+const PATIENCE = 60_000;
+
+export async function handOff(view, takeBack) {
+  if (!view) return;
+  const where = h("div", { class: "targets" }, h("p", { class: "waits" }, t("handoff.looking")));
+  const words = h("textarea", { rows: "2", placeholder: t("handoff.say.hint"), "aria-label": t("handoff.say") });
+  const line = h("p", { role: "status", class: "waits", hidden: true });
+  const element = dialog(
+    t("handoff.title"),
+    "handoff",
+    h("p", { class: "note" }, t("handoff.words")),
+    where,
+    h("label", { class: "field" }, h("span", {}, t("handoff.say")), words),
+    line,
+  );
+  const go = (target) => move(view, target, words.value.trim(), { element, line, takeBack });
+  const targets = await possible();
+  show(
+    where,
+    targets.length ? targets.map((each) => button(each, go)) : h("p", { class: "note" }, worded(t("handoff.none"))),
+  );
+  where.querySelector("button:not([disabled])")?.focus();
+}
+
+/** Without `/api/choices` the surfaces themselves. */
+async function possible() {
+  try {
+    return (await get("/api/choices")).targets;
+  } catch {
+    return [];
+  }
+}
+
+function button(each, go) {
+  const surface = known(`surface.${each.surface}`, each.surface);
+  const isUp = each.state === "up";
+  return h(
+    "button",
+    { class: "plain target", type: "button", disabled: !isUp, title: each.reason, onclick: () => go(each.target) },
+    h("strong", {}, surface),
+    h("small", {}, isUp ? (each.name ?? "") : each.reason || t("handoff.down")),
+  );
+}
+
+async function move(view, target, words, { element, line, takeBack }) {
+  const surface = known(`surface.${target.split(":")[0]}`, target.split(":")[0]);
+  line.hidden = false;
+  element.querySelectorAll("button.target, textarea").forEach((each) => (each.disabled = true));
+  try {
+    let handoff = await post("/api/handoffs", { thread: view.id, target, say: words });
+    const back = h(
+      "button",
+      { class: "link", type: "button", onclick: () => remove(`/api/handoffs/${handoff.id}`).catch(complain) },
+      t("handoff.take_back"),
+    );
+    show(line, t("handoff.waits", { surface }), " ", back);
+    back.focus();
+    const until = Date.now() + PATIENCE;
+    while (!handoff.ended_at && Date.now() < until) handoff = await get(`/api/handoffs/${handoff.id}?wait=${WAIT}`);
+    if (!handoff.ended_at) handoff = await remove(`/api/handoffs/${handoff.id}`);
+    element.close();
+    look(view.id).catch(() => {});
+    if (handoff.state === "completed") say(t("handoff.done", { surface }), takeBack);
+    else complain(new Error(t("handoff.failed", { reason: handoff.error ?? "" })));
+  } catch (error) {
+    element.close();
+    complain(error);
+  }
+}

@@ -1,0 +1,24 @@
+/** Where the answers of a thread have gone, at each of them. */
+
+import { get } from "/page/lib/api.js";
+import { show } from "/page/lib/dom.js";
+import { receipt } from "/page/parts/passage.js";
+
+const ANSWER = /^(.+):final(?::\d+)?$/;
+
+export async function giveReceipts(thread, within) {
+  let rows;
+  try {
+    rows = await get(`/api/threads/${thread}/deliveries`);
+  } catch {
+    return; // the next event asks again
+  }
+  const byTurn = Map.groupBy(
+    rows.filter((row) => ANSWER.test(row.delivery)),
+    (row) => row.delivery.match(ANSWER)[1],
+  );
+  for (const place of within.querySelectorAll(".receipts")) {
+    const found = byTurn.get(place.dataset.turn) ?? [];
+    show(place, found.slice(-1).map(receipt));
+  }
+}

@@ -1,0 +1,70 @@
+/** The rules that answer for a person: look at them, remove one, and put it back. */
+
+import { get, post, remove } from "/page/lib/api.js";
+import { h, show } from "/page/lib/dom.js";
+import { folder, when } from "/page/lib/format.js";
+import { soon } from "/page/lib/hub.js";
+import { during, say } from "/page/lib/say.js";
+import { things, threads } from "/page/lib/things.js";
+import { known, t } from "/page/lib/words.js";
+
+export function rules() {
+  const list = h("ul", { class: "rules" });
+  const fold = h(
+    "details",
+    { class: "fold" },
+    h("summary", {}, t("rules")),
+    h("p", { class: "note" }, t("rules.words")),
+    list,
+  );
+  const draw = async () => {
+    if (!fold.open) return;
+    try {
+      const found = await get("/api/rules");
+      show(list, found.length ? found.map((rule) => row(rule, draw)) : h("li", { class: "note" }, t("rules.none")));
+    } catch (error) {
+      show(list, h("li", { class: "note" }, error.message));
+    }
+  };
+  const off = things.on(
+    "waiting",
+    soon(() => (fold.isConnected ? draw() : off()), 300),
+  );
+  fold.addEventListener("toggle", draw);
+  return fold;
+}
+
+function row(rule, draw) {
+  const take = async () => {
+    if (!(await during(t("saving"), remove(`/api/rules/${rule.id}`)))) return;
+    say(t("rules.removed", { pattern: rule.pattern }), rule.kind === "exact" ? null : () => putBack(rule).then(draw));
+    draw();
+  };
+  return h(
+    "li",
+    {},
+    h("span", { class: `effect is-${rule.effect}` }, known(`effect.${rule.effect}`, rule.effect)),
+    h("code", {}, rule.pattern),
+    h(
+      "span",
+      { class: "note" },
+      [place(rule), rule.until ? t("rule.until", { when: when(rule.until) }) : t("rule.ever")].join(" · "),
+    ),
+    h(
+      "button",
+      { class: "link", type: "button", "aria-label": t("rules.remove_this", { pattern: rule.pattern }), onclick: take },
+      t("rules.remove"),
+    ),
+  );
+}
+
+function place(rule) {
+  if (rule.scope === "workspace") return t("rule.workspace", { folder: folder(rule.place) });
+  if (rule.scope === "thread") return threads.get(rule.place)?.title ?? t("rule.thread");
+  return t("rule.everywhere");
+}
+
+function putBack({ effect, pattern, kind, scope, place: where, until }) {
+  const lasts = until ? { lasts: Math.max(1, (until - Date.now()) / 1000) } : {};
+  return during(t("saving"), post("/api/rules", { effect, pattern, kind, scope, place: where, ...lasts }));
+}

@@ -1,0 +1,71 @@
+/** Everything that waits for a person, over all threads, oldest first; and the rules that answer for one. */
+
+import { h, show } from "/page/lib/dom.js";
+import { lend, step } from "/page/lib/keys.js";
+import { look, lookForWaiting, things, threads, waiting } from "/page/lib/things.js";
+import { t } from "/page/lib/words.js";
+import { gate, gateKeys } from "/page/parts/gate.js";
+import { rules } from "/page/parts/rules.js";
+import { suspended } from "/page/parts/suspended.js";
+
+class Inbox extends HTMLElement {
+  #list = h("div", { class: "waiting-list" });
+  #word = h("p", { class: "empty-word", role: "status" });
+  #ends = [];
+
+  connectedCallback() {
+    this.className = "room-inbox";
+    this.replaceChildren(h("h1", { tabindex: "-1" }, t("nav.inbox")), this.#word, this.#list, rules());
+    const current = () => document.activeElement?.closest?.(".gate") ?? this.#list.firstElementChild;
+    this.#ends = [
+      things.on("waiting", () => this.#draw()),
+      lend("inbox", {
+        j: ["key.next", () => step(this.#list.children, 1)],
+        k: ["key.previous", () => step(this.#list.children, -1)],
+        ...gateKeys(current),
+        m: ["key.merge", () => current()?.merge?.()],
+        o: ["key.open_thread", () => current()?.querySelector("header a")?.click()],
+      }),
+    ];
+    this.#draw();
+    lookForWaiting().catch(() => {});
+  }
+
+  disconnectedCallback() {
+    this.#ends.forEach((end) => end());
+  }
+
+  /** What is shown already stays, with what was typed into it; the focus goes to what takes the place of what went. */
+  #draw() {
+    const shown = new Map([...this.#list.children].map((element) => [nameOf(element), element]));
+    const at = [...shown.values()].findIndex((element) => element.contains(document.activeElement));
+    const gates = waiting.gates.map((view) => shown.get(view.id) ?? this.#gate(view));
+    const others = waiting.suspended.map(
+      (view) => shown.get(`${view.id} ${view.suspend_message}`) ?? suspended(view, { named: true }),
+    );
+    const elements = [...gates, ...others];
+    if (elements.length !== shown.size || elements.some((element) => !element.isConnected)) show(this.#list, elements);
+    show(this.#word, waiting.known ? elements.length === 0 && t("inbox.empty") : t("inbox.waiting"));
+    if (at >= 0 && !this.#list.contains(document.activeElement))
+      (elements[Math.min(at, elements.length - 1)] ?? this.querySelector("h1")).focus();
+  }
+
+  #gate(view) {
+    const element = gate(view);
+    if (!threads.has(view.thread))
+      look(view.thread).then(
+        (thread) => show(element.querySelector("header a"), thread.title || t("untitled")),
+        () => {},
+      );
+    return element;
+  }
+}
+
+const nameOf = (element) => element.dataset.gate ?? `${element.dataset.thread} ${element.dataset.asks}`;
+
+customElements.define("clew-inbox", Inbox);
+
+export function view(_, { entitle }) {
+  entitle(t("nav.inbox"));
+  return document.createElement("clew-inbox");
+}
