@@ -96,7 +96,8 @@ async def test_thoughts_commands_and_changes_are_activities_with_their_output(
     assert command.kind is ActivityKind.COMMAND and "echo out" in command.title
     assert (command.detail, command.exit_code, command.outcome) == ("out\n", 3, Outcome.FAILED)
     assert command.folder == str(tmp_path)
-    assert (change.kind, change.detail, change.outcome) == (ActivityKind.CHANGE, "hello\n", Outcome.OK)
+    assert (change.kind, change.outcome) == (ActivityKind.CHANGE, Outcome.OK)
+    assert change.detail.startswith("--- /dev/null\n+++ ") and change.detail.endswith("/new.txt\n+hello\n")
     assert change.title.endswith("new.txt")
     assert {act.item for act in only(events, Activity) if act.phase is Phase.STARTED} == {act.item for act in done}
     assert (tmp_path / "new.txt").read_text() == "hello\n"
