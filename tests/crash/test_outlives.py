@@ -81,6 +81,7 @@ def _log(desk: Desk, thread: str) -> list[str]:
     raise AssertionError("it never ends")
 
 
+@pytest.mark.heavy
 def test_what_was_said_while_no_daemon_was_there_is_in_the_answer(desk: Desk, tmp_path: Path) -> None:
     desk.clew.up()
     started = start(desk, tmp_path, HELD)
@@ -119,7 +120,9 @@ def test_the_daemon_killed_at_an_open_gate_it_stays_that_gate(desk: Desk, tmp_pa
     assert runs(tmp_path / "runs") == 1
 
 
-@pytest.mark.parametrize("point", ["gate.answered-not-sent", "gate.sent-not-taken"])
+@pytest.mark.parametrize(
+    "point", ["gate.answered-not-sent", pytest.param("gate.sent-not-taken", marks=pytest.mark.heavy)]
+)
 def test_a_yes_is_sent_once_though_the_daemon_died_over_it(desk: Desk, tmp_path: Path, point: str) -> None:
     pid = desk.clew.up(env={"CLEW_CRASH": point})
     started = start(desk, tmp_path, f"!shell echo ran >> {tmp_path}/runs\n!text the end")
@@ -132,6 +135,7 @@ def test_a_yes_is_sent_once_though_the_daemon_died_over_it(desk: Desk, tmp_path:
     check(desk, started, "the end", requests=2)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("both", [False, True], ids=["codex", "both"])
 def test_codex_killed_it_is_as_on_stdio(desk: Desk, tmp_path: Path, both: bool) -> None:
     desk.clew.up()
@@ -152,7 +156,13 @@ def test_codex_killed_it_is_as_on_stdio(desk: Desk, tmp_path: Path, both: bool) 
     assert (desk.clew.children(), desk.clew.alive()) == ([], [])
 
 
-@pytest.mark.parametrize("prompt", [HELD, "!shell touch never\n!text the end"], ids=["text", "gate"])
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        pytest.param(HELD, id="text"),
+        pytest.param("!shell touch never\n!text the end", id="gate", marks=pytest.mark.heavy),
+    ],
+)
 def test_down_leaves_no_process_in_mid_turn_and_the_next_start_goes_on(desk: Desk, tmp_path: Path, prompt: str) -> None:
     desk.clew.up()
     started = start(desk, tmp_path, prompt)
@@ -174,6 +184,7 @@ def test_down_leaves_no_process_in_mid_turn_and_the_next_start_goes_on(desk: Des
         assert states == ["void", "open"]
 
 
+@pytest.mark.heavy
 def test_down_where_only_the_agent_is_left_lets_it_finish_and_leaves_no_process(desk: Desk, tmp_path: Path) -> None:
     desk.clew.up()
     started = start(desk, tmp_path, HELD)

@@ -203,9 +203,16 @@ def another_codex(folder: Path, config: CodexConfig) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("transport", ["socket", "stdio"])
+@pytest.mark.parametrize("transport", ["socket", pytest.param("stdio", marks=pytest.mark.heavy)])
 async def test_another_codex_takes_new_threads_and_the_former_ends_with_its_turns(
-    make: Make, root: Home, seat: Seat, model: ScriptedModel, config: CodexConfig, tmp_path: Path, transport: str
+    make: Make,
+    root: Home,
+    seat: Seat,
+    model: ScriptedModel,
+    config: CodexConfig,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    transport: str,
 ) -> None:
     before = make()
     session = await before.open(seat)
@@ -222,9 +229,8 @@ async def test_another_codex_takes_new_threads_and_the_former_ends_with_its_turn
     pids = {kept.program.pid for kept in keepers.living(root)}
     assert former.program.pid in pids and (await after.health()).pid != former.program.pid
     assert len(pids) == (2 if transport == "socket" else 1)
-    following = joined.attach("turn")
-    model.release(f"former-{transport}")
-    assert ended(await collect(following)).text == "one\ntwo"
+    release_when_followed(monkeypatch, model, f"former-{transport}")
+    assert ended(await collect(joined.attach("turn"))).text == "one\ntwo"
     process = former.find()
     if process is not None:
         assert await processes.gone(process, SystemClock(), GUARD)
