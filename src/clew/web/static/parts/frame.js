@@ -41,6 +41,14 @@ export function frame() {
   });
   watchLink(word);
 
+  /** On a phone the list is a view of its own. */
+  const isNarrow = matchMedia("(max-width: 59.99rem)");
+  const lead = (isMain) => {
+    aside.setAttribute("role", isMain ? "main" : "complementary");
+    list.querySelector("[role=heading]")?.setAttribute("aria-level", isMain ? "1" : "2");
+  };
+  isNarrow.addEventListener("change", () => lead(document.body.dataset.view === "threads" && isNarrow.matches));
+
   return {
     elements: [header, word, h("div", { class: "frame" }, aside, main)],
     main,
@@ -52,6 +60,7 @@ export function frame() {
         else element.removeAttribute("aria-current");
       }
       list.mark(id ?? null);
+      lead(name === "threads" && isNarrow.matches);
     },
     search() {
       if (getComputedStyle(aside).display === "none") location.hash = "#/threads";
