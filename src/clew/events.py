@@ -43,6 +43,9 @@ class NoticeKind(StrEnum):
     WARNING = "warning"
 
 
+MISSED = -1  # the offset of text whose place is not known, because its beginning was told to somebody else
+
+
 @dataclass(frozen=True, slots=True)
 class TurnStarted:
     """The runtime has begun the turn, under this id of its own."""
@@ -53,7 +56,7 @@ class TurnStarted:
 @dataclass(frozen=True, slots=True)
 class TextDelta:
     item: str
-    offset: int  # in characters, from the beginning of the item
+    offset: int  # in characters, from the beginning of the item; MISSED: nobody here heard that
     text: str
 
 

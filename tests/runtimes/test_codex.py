@@ -45,6 +45,7 @@ from clew.runtimes.base import (
 )
 from clew.runtimes.codex import CodexRuntime
 from clew.runtimes.codex.session import CodexSession
+from clew.runtimes.process import Child
 from clew.scripted_model import ScriptedModel, write_codex_home
 from tests.runtimes.raw import GUARD, collect, ended, next_of, only, release_when_followed, request, said
 
@@ -395,17 +396,17 @@ async def test_a_long_idle_server_is_stopped_and_started_again_on_need(
     clock = IdleClock(1234.5)
     runtime = CodexRuntime(replace(config, idle_stop=clock.idle), clock, marks)
     session = await runtime.open(seat)
-    connection = await runtime._server.connect()
+    connection = await runtime._servers.main.connect()
     events = session.run(request("!hold idle\n!text a", turn="a"))
     await next_of(events, TurnStarted)
     clock.passed.set()
     model.release("idle")
     assert ended(await collect(events)).text == "a"
     async with asyncio.timeout(GUARD):
-        assert connection._child is not None
-        await connection._child._closed.wait()
-        await runtime._server._lock.acquire()
-        runtime._server._lock.release()
+        assert isinstance(connection._transport, Child)
+        await connection._transport._closed.wait()
+        await runtime._servers.main._lock.acquire()
+        runtime._servers.main._lock.release()
     clock.passed.clear()
     assert (await runtime.health()).state is HealthState.STOPPED
     assert ended(await collect(session.run(request("!recall", turn="b")))).text.startswith("I remember 2 messages")
