@@ -81,7 +81,7 @@ def _talked(tx: Tx, clock: SystemClock, title: str, times: int) -> str:
 def _come_in(clew: Clew, browser: Browser) -> Page:
     page = browser.new_page(viewport={"width": 1280, "height": 800}, locale="en-US")
     page.goto(Client(clew.home).post("logins")["url"])
-    page.locator("aside [data-thread]").first.wait_for()
+    page.locator("clew-thread-list [data-thread]").first.wait_for()
     return page
 
 
