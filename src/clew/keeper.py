@@ -226,7 +226,7 @@ def _fate(status: int) -> str:
 def _quoted(text: str) -> str:
     """As JSON, without what JSON would have to escape."""
     plain = "".join(letter if letter >= " " and letter not in '"\\' else " " for letter in text)
-    return f'"{plain}"'
+    return f'"{plain.strip()}"'
 
 
 def _say(words: str) -> None:

@@ -1,6 +1,6 @@
 """Promise 6 with the real Codex: SIGKILL of the daemon, and of Codex alone, wherever a gate can stand. It always ends
-in one visible state that can be acted on, and a command that appends to a file counts: at most one line per yes. What is
-different where Codex is kept is in test_outlives."""
+in one visible state that can be acted on, and a command that appends to a file counts: at most one line per yes. Only
+what is different where Codex is kept is in test_outlives."""
 
 from __future__ import annotations
 
