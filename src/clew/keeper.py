@@ -251,6 +251,7 @@ def _detach() -> None:
 
 def main(record: str, daemon: str, log: str, ready: str, keep_alive: str, socket: str, about: str, *rest: str) -> None:
     _detach()
+    os.set_inheritable(int(ready), False)
     middle = rest.index("--")
     keeper = Keeper(record, daemon, log, float(keep_alive), socket, about)
     if not keeper.take():
