@@ -15,8 +15,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from clew.clock import Clock
 
@@ -25,8 +26,7 @@ log = logging.getLogger(__name__)
 VARIABLE = "CLEW_CHILD"
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """What a child and all its descendants carry in their environment."""
 
     store: str
@@ -58,8 +58,7 @@ class Marks:
         return Mark(self.store, self.incarnation, self._count)
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(Struct, frozen=True):
     pid: int
     started: str  # opaque; together with the pid it names a process for good
     parent: int

@@ -8,10 +8,10 @@ import itertools
 import logging
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from clew.runtimes.scripted.session import ScriptedSession
 from clew.simulation import judge, play
