@@ -34,6 +34,7 @@ from clew.config_rules import (
     Secret,
     TelegramChat,
     Timeout,
+    Transport,
     Variable,
 )
 from clew.errors import ConfigError
@@ -107,6 +108,8 @@ class CodexConfig:
     request_timeout: Timeout = 60.0
     interrupt_timeout: Timeout = 10.0
     idle_stop: Seconds = 1800.0  # seconds without a turn after which the app-server is stopped
+    transport: Transport = "stdio"  # "socket": it goes on working while no daemon is there
+    keep_alive: Seconds = 1800.0  # seconds without work and without a daemon after which it ends then
 
 
 @dataclass(frozen=True, slots=True)

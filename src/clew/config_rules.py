@@ -94,6 +94,7 @@ Seconds = Annotated[float, Between(0)]
 Timeout = Annotated[float, Between(0.1)]
 Name = Annotated[str, Shape(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _")]
 Level = Annotated[str, OneOf(("debug", "info", "warning", "error"))]
+Transport = Annotated[str, OneOf(("stdio", "socket"))]
 Language = Annotated[str, OneOf(("en", "zh"))]
 DefaultPolicy = Annotated[str, OneOf(("careful", "trusted", "read-only"))]
 TelegramChat = Annotated[

@@ -8,6 +8,7 @@ function in `hook`.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from pathlib import Path
 
 RECORD = "record:"
 hook: Callable[[str], None] | None = None
+others: set[int] = set()  # what this process has started and left to itself
 
 
 def point(name: str) -> None:
@@ -39,7 +41,8 @@ def arm(spec: str) -> None:
         left -= 1
         if left == 0:
             for pid in _children() if whom else [os.getpid()]:
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     hook = die
 
@@ -56,7 +59,7 @@ def _recorder(file: str) -> Callable[[str], None]:
 def _children() -> list[int]:
     """What this process has started itself."""
     tasks = Path("/proc/self/task").iterdir()
-    return [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
+    return [*others, *(int(pid) for task in tasks for pid in (task / "children").read_text().split())]
 
 
 if spec := os.environ.get("CLEW_CRASH"):

@@ -21,7 +21,7 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from clew import __version__, config, holding, lock, logs, processes, surroundings
+from clew import __version__, config, holding, keepers, lock, logs, processes, surroundings
 from clew.clock import Clock, SystemClock
 from clew.engine import Engine
 from clew.engine.live import Live
@@ -31,7 +31,7 @@ from clew.http import listen
 from clew.http.door import Door
 from clew.http.serving import Serving
 from clew.http.shapes import DaemonView
-from clew.parts import Parts, assemble, close_all
+from clew.parts import Parts, assemble, close_all, come_back
 from clew.store import Store, deliveries
 from clew.views import Notified
 
@@ -49,15 +49,21 @@ class Stop:
     hurry: asyncio.Event = field(default_factory=asyncio.Event)
     grace: float = GRACE
     reason: str = "stopping"
+    restart: bool = False
     note: Callable[[], None] = lambda: None  # so that who looks after it knows that it ends on purpose
 
-    def ask(self, grace: float = GRACE, reason: str = "stopping") -> None:
+    def ask(self, grace: float = GRACE, restart: bool = False) -> None:
         if self.asked.is_set():
             self.hurry.set()
             return
         self.note()
-        self.grace, self.reason = grace, reason
+        self.grace, self.restart, self.reason = grace, restart, "restarting" if restart else "stopping"
         self.asked.set()
+
+    @property
+    def for_good(self) -> bool:
+        """Else another daemon is about to come: after a restart, or a crash."""
+        return self.asked.is_set() and not self.restart
 
 
 @dataclass(slots=True)
@@ -105,12 +111,12 @@ async def _serve(
     ready: Callable[[], None],
 ) -> None:
     incarnation = f"{socket.gethostname()}.{holder.pid}.{holder.started}.{clock.token()[:8]}"
-    await processes.sweep(store.id, clock, keep=incarnation)
+    await processes.sweep(store.id, clock, keep=incarnation, spared=keepers.marks(home))
     async with AsyncExitStack() as stack:
         live = Live()
-        parts = assemble(settings, clock, home, processes.Marks(store.id, incarnation), live.announce)
-        stack.push_async_callback(processes.sweep, store.id, clock)
-        stack.push_async_callback(close_all, parts)
+        parts = assemble(settings, clock, home, processes.Marks(store.id, incarnation), live.announce, keeps=home)
+        stack.push_async_callback(_let_go, home, clock, store, parts, stop)
+        come_back(parts)
         engine = build_engine(home, clock, settings, store, parts, incarnation, live)
         unix = stack.enter_context(listen.unix(home.socket))
         about = DaemonView(
@@ -129,6 +135,13 @@ async def _serve(
         serving.add(settings.http)
         door.listen = serving.open
         await _tree(engine, door, serving, stop, ready)
+
+
+async def _let_go(home: Home, clock: Clock, store: Store, parts: Parts, stop: Stop) -> None:
+    """What it has begun ends with it; where another daemon is about to come, what can wait for that is left to it."""
+    await close_all(parts, for_good=stop.for_good)
+    spared = frozenset() if stop.for_good else keepers.marks(home)
+    await processes.sweep(store.id, clock, spared=spared)
 
 
 def build_engine(
@@ -187,7 +200,7 @@ async def _tree(engine: Engine, door: Door, serving: Serving, stop: Stop, ready:
         log.info("%s; running turns get %g s", stop.reason, stop.grace)
         door.why_not_yet = stop.reason
         serving.refuse()
-        await _any(engine.settle(stop.grace), stop.hurry.wait())
+        await _any(engine.settle(stop.grace, restart=stop.restart), stop.hurry.wait())
         door.why_over = stop.reason
         engine.live.close()
         serving.end()

@@ -44,6 +44,9 @@ class NoticeKind(StrEnum):
     WARNING = "warning"
 
 
+MISSED = -1  # the offset of text whose place is not known, because its beginning was told to somebody else
+
+
 class TurnStarted(Struct, frozen=True):
     """The runtime has begun the turn, under this id of its own."""
 
@@ -52,7 +55,7 @@ class TurnStarted(Struct, frozen=True):
 
 class TextDelta(Struct, frozen=True):
     item: str
-    offset: int  # in characters, from the beginning of the item
+    offset: int  # in characters, from the beginning of the item; MISSED: nobody here heard that
     text: str
 
 

@@ -73,13 +73,24 @@ class Home(Struct, frozen=True):
 
     @property
     def socket(self) -> Path:
-        """Where the daemon listens. A path too long for a socket is replaced by a short one, in a folder of our own."""
-        path = self.run / "clew.sock"
+        """Where the daemon listens."""
+        return self.place("clew.sock")
+
+    def place(self, name: str) -> Path:
+        """For a socket. A path too long for one is replaced by a short one, in a folder of our own."""
+        path = self.run / name
         if len(os.fsencode(path)) <= LONGEST_SOCKET:
             return path
         folder = _short_folder(self.root)
         _refuse_foreign(folder)
         return folder / path.name
+
+    def make_place(self, name: str) -> Path:
+        """With its folder, for its owner alone."""
+        path = self.place(name)
+        _make(path.parent)
+        _make_private(path.parent)
+        return path
 
     def prepare(self) -> None:
         """Make the folders. Only what is made here gets its mode; `run` is always for its owner alone."""

@@ -27,14 +27,13 @@ from clew.errors import ClewError, OutOfReach, StoreHeld
 from clew.home import Home
 
 if TYPE_CHECKING:
-    from clew.processes import Process
+    from clew.processes import Named, Process
 
 START = 60.0  # seconds in which a daemon must get ready
 HANDOVER = 30.0  # seconds in which one that starts or stops must have done so
 CLOSING = 20.0  # seconds beyond its grace in which a daemon must have ended
 OUTPUT = "daemon.out"  # what a daemon says beside its log, and its supervisor
 KEPT_OUTPUT = 1 << 20  # bytes
-SAME = 2_000  # milliseconds by which two accounts of the beginning of one process may differ
 _POLL = 0.05
 
 Say = Callable[[str], None]
@@ -209,7 +208,7 @@ def stop_daemon(home: Home, grace: float, say: Say, *, restart: bool = False) ->
     forget(home)
     holder = lock.read(home.lock)
     if holder and holder.store:
-        _sweep(holder.store)
+        _sweep(home, holder.store, 0.0 if stopped else grace, restart)
     if lock.is_free(home.lock):
         remove_socket(home.socket)
     return was_supervised or stopped is not None
@@ -222,26 +221,6 @@ def remove_socket(path: Path) -> None:
         path.parent.rmdir()
 
 
-class Named(Struct, frozen=True):
-    """A process, as a supervisor writes it down."""
-
-    pid: int
-    started: str  # empty: this system has no such word, and the time has to do
-    since: int
-
-    def find(self) -> Process | None:
-        """It, if it still runs, and not a later one of that pid."""
-        from clew import processes
-
-        process = processes.look(self.pid)
-        return process if process and self._is(process) else None
-
-    def _is(self, process: Process) -> bool:
-        if self.started:
-            return process.started == self.started
-        return abs(time.time() * 1000 - process.age * 1000 - self.since) < SAME
-
-
 class Note(Struct, frozen=True):
     """What a supervisor writes down: itself, and the daemon that it has begun or adopted."""
 
@@ -250,6 +229,8 @@ class Note(Struct, frozen=True):
 
 
 def read_note(home: Home) -> Note | None:
+    from clew.processes import Named
+
     with suppress(OSError, ValueError, TypeError, KeyError):
         data: dict[str, Any] = json.loads((home.run / supervisor.LOCK).read_bytes())
         return Note(Named(**data["supervisor"]), Named(**data["daemon"]) if data["daemon"] else None)
@@ -350,10 +331,19 @@ def _gone(process: Process, patience: float) -> bool:
     return True
 
 
-def _sweep(store: str) -> None:
+def _sweep(home: Home, store: str, grace: float, restart: bool) -> None:
+    """What is kept for the next daemon stays where there is to be one; else it may finish what it works on, unless its
+    daemon has seen to that."""
     import asyncio
 
+    from clew import keepers
     from clew.clock import SystemClock
     from clew.processes import sweep
 
-    asyncio.run(sweep(store, SystemClock()))
+    async def end() -> None:
+        clock = SystemClock()
+        if not restart:
+            await keepers.end_all(home, clock, grace)
+        await sweep(store, clock, spared=keepers.marks(home))
+
+    asyncio.run(end())

@@ -18,7 +18,7 @@ from clew.errors import ConfigError
 from clew.home import Home
 from clew.plugins import PluginTrouble
 from clew.processes import Marks
-from clew.runtimes.base import Runtime
+from clew.runtimes.base import Outliving, Runtime
 from clew.surfaces.base import Outgoing, Surface
 
 if TYPE_CHECKING:
@@ -39,9 +39,17 @@ class Parts(Struct, frozen=True):
         return [router(surface) for surface in self.surfaces.values() if isinstance(surface, WebhookSurface)]
 
 
-def assemble(settings: Config, clock: Clock, home: Home, marks: Marks, announce: Callable[[Outgoing], bool]) -> Parts:
-    """A plugin that fails is left out, with the reason; the others work on."""
-    given: dict[str, Any] = {"clock": clock, "home": home, "marks": marks, "announce": announce}
+def assemble(
+    settings: Config,
+    clock: Clock,
+    home: Home,
+    marks: Marks,
+    announce: Callable[[Outgoing], bool],
+    keeps: Home | None = None,
+) -> Parts:
+    """A plugin that fails is left out, with the reason; the others work on. `keeps`: where what they start may outlive
+    this process."""
+    given: dict[str, Any] = {"clock": clock, "home": home, "marks": marks, "announce": announce, "keeps": keeps}
     runtimes, first = _make(plugins.RUNTIMES, settings.runtimes, given)
     surfaces, second = _make(plugins.SURFACES, settings.surfaces, given)
     for trouble in (*first, *second):
@@ -57,11 +65,22 @@ def own_runtimes(purpose: str) -> tuple[dict[str, Runtime], list[PluginTrouble]]
     return _make(plugins.RUNTIMES, config.load(home.config).runtimes, given)
 
 
-async def close_all(parts: Parts) -> None:
+def come_back(parts: Parts) -> None:
+    """A daemon begins: runtimes may have been left at work by an earlier one."""
+    for runtime in parts.runtimes.values():
+        if isinstance(runtime, Outliving):
+            runtime.come_back()
+
+
+async def close_all(parts: Parts, *, for_good: bool = True) -> None:
+    """Not for good: another daemon is about to come, and may find them at work."""
     every: list[Surface | Runtime] = [*parts.surfaces.values(), *parts.runtimes.values()]
     for part in every:
         try:
-            await part.close()
+            if isinstance(part, Outliving) and not for_good:
+                await part.leave()
+            else:
+                await part.close()
         except Exception:  # the others are closed all the same
             log.exception("cannot close %s", part.name)
 

@@ -14,7 +14,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 
 from msgspec import Struct
@@ -24,6 +25,7 @@ from clew.clock import Clock
 log = logging.getLogger(__name__)
 
 VARIABLE = "CLEW_CHILD"
+SAME = 2_000  # milliseconds by which two accounts of the beginning of one process may differ
 
 
 class Mark(Struct, frozen=True):
@@ -41,6 +43,9 @@ class Mark(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.store}:{self.incarnation}:{self.child}"
+
+
+NOTHING: frozenset[Mark] = frozenset()
 
 
 class Marks:
@@ -78,6 +83,24 @@ class Process(Struct, frozen=True):
         return self.mark is not None and f".{pid}.{started}." in f".{self.mark.incarnation}."
 
 
+class Named(Struct, frozen=True):
+    """A process, as a supervisor or a keeper writes it down."""
+
+    pid: int
+    started: str  # empty: this system has no such word, and the time has to do
+    since: int
+
+    def find(self) -> Process | None:
+        """It, if it still runs, and not a later one of that pid."""
+        process = look(self.pid)
+        return process if process and self._is(process) else None
+
+    def _is(self, process: Process) -> bool:
+        if self.started:
+            return process.started == self.started
+        return abs(time.time() * 1000 - process.age * 1000 - self.since) < SAME
+
+
 def scan() -> list[Process]:
     """Every live process that we may look at, without ourselves and our ancestors."""
     seen = _scan_linux() if sys.platform == "linux" else _scan_ps()
@@ -105,14 +128,21 @@ def family(root: int, seen: Iterable[Process]) -> list[Process]:
     return [process for process in seen if process.pid in members]
 
 
-def left_over(store: str, pid: int, started: str) -> list[Process]:
-    """What carries this store's mark, and was not begun by this daemon."""
-    return [process for process in children(store) if not process.is_begun_by(pid, started)]
+def left_over(store: str, pid: int, started: str, spared: Set[Mark] = NOTHING) -> list[Process]:
+    """What carries this store's mark, was not begun by this daemon, and is not kept."""
+    found = (process for process in children(store) if process.mark not in spared)
+    return [process for process in found if not process.is_begun_by(pid, started)]
 
 
-async def sweep(store: str, clock: Clock, keep: str | None = None, grace: float = 2.0) -> list[Process]:
-    """End every process that carries this store's mark but was not begun by the incarnation `keep`."""
-    ended = await end_all(lambda: [p for p in children(store) if p.mark and p.mark.incarnation != keep], clock, grace)
+async def sweep(
+    store: str, clock: Clock, keep: str | None = None, grace: float = 2.0, spared: Set[Mark] = NOTHING
+) -> list[Process]:
+    """End every process that carries this store's mark but was not begun by the incarnation `keep`, nor is `spared`."""
+
+    def found() -> list[Process]:
+        return [p for p in children(store) if p.mark and p.mark.incarnation != keep and p.mark not in spared]
+
+    ended = await end_all(found, clock, grace)
     for process in ended:
         log.warning("ended a process left by an earlier run: pid %d, %s", process.pid, process.command)
     return ended
@@ -158,6 +188,18 @@ async def _find(find: Callable[[], list[Process]], clock: Clock, *, sure: bool) 
         return found
     await clock.sleep(0.005)
     return await asyncio.to_thread(find)
+
+
+async def gone(process: Process, clock: Clock, patience: float) -> bool:
+    """Whether a process that is not our child has ended by then."""
+    deadline = clock.monotonic() + patience
+    pause = 0.005
+    while (now := look(process.pid)) and now.started == process.started:
+        if clock.monotonic() > deadline:
+            return False
+        await clock.sleep(pause)
+        pause = min(pause * 2, 0.1)
+    return True
 
 
 def tell(process: Process, number: signal.Signals) -> None:

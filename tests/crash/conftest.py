@@ -22,16 +22,20 @@ class Desk:
     clew: Clew
     model: Model
     hook: Receiver
+    transport: str = "stdio"  # by which Codex is reached
 
 
 @contextmanager
-def open_desk(folder: Path, *, codex: str = "", more: str = "", model_url: str = "") -> Iterator[Desk]:
+def open_desk(
+    folder: Path, *, codex: str = "", more: str = "", model_url: str = "", transport: str = "stdio"
+) -> Iterator[Desk]:
     """`codex` are further settings of that runtime, `more` of anything else."""
     with Model() as model, Receiver() as hook:
         codex_home = write_codex_home(folder / "codex", model_url or model.url)
         config = f"""
             [runtimes.codex]
             home = "{codex_home}"
+            transport = "{transport}"
             {codex}
             [surfaces.webhook.x]
             url = "{hook.url}"
@@ -41,7 +45,17 @@ def open_desk(folder: Path, *, codex: str = "", more: str = "", model_url: str =
             {more}
         """
         with Clew(folder / "home", config) as clew:
-            yield Desk(clew, model, hook)
+            yield Desk(clew, model, hook, transport)
+
+
+TRANSPORTS = ("stdio", pytest.param("socket", marks=pytest.mark.heavy))
+
+
+@pytest.fixture(params=TRANSPORTS)
+def either(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Desk]:
+    """With Codex as a child of the daemon, and kept beside it; the second by `./check --all`."""
+    with open_desk(tmp_path, transport=request.param) as made:
+        yield made
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ class Api:
     store: Store
     runtime: ScriptedRuntime
     home: Home
-    stopped: list[tuple[float, str]]
+    stopped: list[tuple[float, bool]]
     door: Door
     heard: dict[str, asyncio.Queue[dict[str, Any]]]  # the data of what happened, by kind
 
@@ -68,11 +68,11 @@ async def api(tmp_path: Path) -> AsyncIterator[Api]:
         surfaces={"local": LocalSurface(lambda outgoing: True)},
         workspace=str(tmp_path),
     )
-    stopped: list[tuple[float, str]] = []
+    stopped: list[tuple[float, bool]] = []
     heard: dict[str, asyncio.Queue[dict[str, Any]]] = defaultdict(asyncio.Queue)
     store.listen(lambda entries: _hear(heard, entries))
     about = DaemonView(1, 2, "3", str(home.root), None, False)
-    door = Door(engine, store, home, about, lambda grace, reason: stopped.append((grace, reason)))
+    door = Door(engine, store, home, about, lambda grace, restart: stopped.append((grace, restart)))
     transport = httpx.ASGITransport(unix_app(door), raise_app_exceptions=False)
     async with asyncio.TaskGroup() as group, httpx.AsyncClient(transport=transport, base_url="http://clew") as client:
         running = group.create_task(engine.run())

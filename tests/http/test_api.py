@@ -127,7 +127,7 @@ async def test_history_is_verified_line_by_line(api: Api) -> None:
 async def test_the_daemon_is_asked_to_stop(api: Api) -> None:
     assert (await api.client.post("/api/shutdown", json={"grace": 3.0})).status_code == 202
     await api.client.post("/api/shutdown", json={"restart": True})
-    assert api.stopped == [(3.0, "stopping"), (10.0, "restarting")]
+    assert api.stopped == [(3.0, False), (10.0, True)]
 
 
 async def test_status_shows_all_around(api: Api) -> None:

@@ -314,7 +314,7 @@ def test_changed_source_is_compiled_where_python_would_not_keep_it(checkout: Che
 
 
 def test_check_runs_each_step_and_ends_with_the_line_of_pytest(checkout: Checkout) -> None:
-    done = checkout.run("./check")
+    done = checkout.run("./check", CLEW_CHROMIUM="chromium")
     assert done.returncode == 0
     assert done.stdout.splitlines() == [
         "check: ruff check",
@@ -328,6 +328,12 @@ def test_check_runs_each_step_and_ends_with_the_line_of_pytest(checkout: Checkou
         f"<-m><not heavy><-n><{min((os.cpu_count() or 2) + 1, 8)}><--dist><worksteal>",
         "3 passed",
     ]
+
+
+def test_check_says_that_there_is_no_browser_and_goes_on(checkout: Checkout) -> None:
+    done = checkout.run("./check")
+    assert "there is no Chromium here, so the tests of the page are skipped" in done.stdout.splitlines()[0]
+    assert done.stdout.endswith("3 passed\n")
 
 
 @pytest.mark.parametrize(("tool", "last"), [("ruff", "ruff check ."), ("mypy", "mypy ")])

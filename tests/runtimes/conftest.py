@@ -56,7 +56,7 @@ def config(home: Path) -> CodexConfig:
 @pytest.fixture(scope="module")
 async def runtime(config: CodexConfig, clock: SystemClock, marks: Marks) -> AsyncIterator[CodexRuntime]:
     runtime = CodexRuntime(config, clock, marks)
-    await runtime._server.connect()  # now, so that no test counts as the one that left it running
+    await runtime._servers.main.connect()  # now, so that no test counts as the one that left it running
     yield runtime
     await runtime.close()
 

@@ -16,8 +16,8 @@ from clew.config import CodexConfig
 from clew.events import Event, TextDone, TurnEnded
 from clew.model import Said
 from clew.processes import Marks
-from clew.runtimes.base import TurnRecord, TurnRequest
-from clew.runtimes.codex import binary, record
+from clew.runtimes.base import TurnRequest
+from clew.runtimes.codex import binary, record, wire
 from clew.runtimes.codex.connection import Connection
 from clew.runtimes.jsonrpc import Peer, RequestId
 from clew.runtimes.process import Child, spawn
@@ -127,7 +127,7 @@ def release_when_followed(monkeypatch: pytest.MonkeyPatch, model: ScriptedModel,
     """A session that attaches looks twice whether the turn lives; from the second look on it misses nothing."""
     find, looks = record.find, 0
 
-    async def find_and_release(connection: Connection, thread: str, turn: str) -> TurnRecord | None:
+    async def find_and_release(connection: Connection, thread: str, turn: str) -> wire.Turn | None:
         nonlocal looks
         found = await find(connection, thread, turn)
         looks += 1

@@ -46,6 +46,7 @@ from clew.runtimes.base import (
 )
 from clew.runtimes.codex import CodexRuntime
 from clew.runtimes.codex.session import CodexSession
+from clew.runtimes.process import Child
 from clew.scripted_model import ScriptedModel, write_codex_home
 from tests.runtimes.raw import GUARD, collect, ended, next_of, only, release_when_followed, request, said
 
@@ -96,7 +97,8 @@ async def test_thoughts_commands_and_changes_are_activities_with_their_output(
     assert command.kind is ActivityKind.COMMAND and "echo out" in command.title
     assert (command.detail, command.exit_code, command.outcome) == ("out\n", 3, Outcome.FAILED)
     assert command.folder == str(tmp_path)
-    assert (change.kind, change.detail, change.outcome) == (ActivityKind.CHANGE, "hello\n", Outcome.OK)
+    assert (change.kind, change.outcome) == (ActivityKind.CHANGE, Outcome.OK)
+    assert change.detail.startswith("--- /dev/null\n+++ ") and change.detail.endswith("/new.txt\n+hello\n")
     assert change.title.endswith("new.txt")
     assert {act.item for act in only(events, Activity) if act.phase is Phase.STARTED} == {act.item for act in done}
     assert (tmp_path / "new.txt").read_text() == "hello\n"
@@ -395,17 +397,17 @@ async def test_a_long_idle_server_is_stopped_and_started_again_on_need(
     clock = IdleClock(1234.5)
     runtime = CodexRuntime(dataclasses.replace(config, idle_stop=clock.idle), clock, marks)
     session = await runtime.open(seat)
-    connection = await runtime._server.connect()
+    connection = await runtime._servers.main.connect()
     events = session.run(request("!hold idle\n!text a", turn="a"))
     await next_of(events, TurnStarted)
     clock.passed.set()
     model.release("idle")
     assert ended(await collect(events)).text == "a"
     async with asyncio.timeout(GUARD):
-        assert connection._child is not None
-        await connection._child._closed.wait()
-        await runtime._server._lock.acquire()
-        runtime._server._lock.release()
+        assert isinstance(connection._transport, Child)
+        await connection._transport._closed.wait()
+        await runtime._servers.main._lock.acquire()
+        runtime._servers.main._lock.release()
     clock.passed.clear()
     assert (await runtime.health()).state is HealthState.STOPPED
     assert ended(await collect(session.run(request("!recall", turn="b")))).text.startswith("I remember 2 messages")

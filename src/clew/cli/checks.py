@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import clew
-from clew import config, launch, lock, plugins, processes, surroundings
+from clew import config, keepers, launch, lock, plugins, processes, surroundings
 from clew.cli.daemon import is_coming
 from clew.cli.doctor import Finding
 from clew.cli.out import moment
@@ -262,14 +262,18 @@ def _agents(settings: config.Config) -> Iterator[Finding]:
 
 
 def _children(home: Home, settings: config.Config) -> Finding:
-    """What carries our mark while no daemon runs has lost its purpose."""
+    """What carries our mark while no daemon runs has lost its purpose, unless it is kept for the next one."""
     holder = lock.read(home.lock)
-    found = processes.children(holder.store) if holder and holder.store else []
-    pid = 0 if lock.is_free(home.lock) else holder.pid if holder else 0
-    left = [process for process in found if not process.is_begun_by(pid, holder.started if holder else "")]
-    if left:
+    if holder is None or holder.store is None:
+        return Finding("children", True, "none left behind")
+    pid = 0 if lock.is_free(home.lock) else holder.pid
+    if left := processes.left_over(holder.store, pid, holder.started, keepers.marks(home)):
         pids = ", ".join(f"{process.pid} {process.command}" for process in left)
         return Finding("children", False, f"left by a daemon that is gone: {pids}", "clew doctor --clean ends them")
+    kept = ", ".join(f"Codex {each.version}, pid {each.program.pid}" for each in keepers.living(home))
+    if kept and not pid:
+        return Finding("children", True, f"kept for the next daemon: {kept}; clew down ends it")
+    found = processes.children(holder.store)
     return Finding("children", True, f"{len(found)} at work" if found else "none left behind")
 
 

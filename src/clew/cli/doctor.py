@@ -48,19 +48,23 @@ def doctor_command(out: Out, clean: bool) -> None:
 
 
 def clean_up(home: Home) -> list[str]:
-    """Only what carries the mark of this store, and not that of the daemon that runs."""
+    """Only what carries the mark of this store, not that of the daemon that runs, nor of what is kept for the next."""
     import asyncio
 
-    from clew import lock, processes
+    from clew import keepers, lock, processes
     from clew.clock import SystemClock
 
     holder = lock.read(home.lock)
     if holder is None or holder.store is None:
         return ["nothing of clew was ever started here"]
     store, pid = holder.store, 0 if lock.is_free(home.lock) else holder.pid
-    found = lambda: processes.left_over(store, pid, holder.started)  # noqa: E731
+    kept = [] if pid else keepers.living(home)
+    found = lambda: processes.left_over(store, pid, holder.started, keepers.marks(home))  # noqa: E731
     ended = asyncio.run(processes.end_all(found, SystemClock()))
-    return [f"ended pid {process.pid}, {process.command}" for process in ended] or ["nothing was left behind"]
+    return [
+        *([f"ended pid {process.pid}, {process.command}" for process in ended] or ["nothing was left behind"]),
+        *(f"pid {each.program.pid} is kept for the next daemon; clew down ends it" for each in kept),
+    ]
 
 
 def _line(finding: Finding) -> str:

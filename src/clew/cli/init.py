@@ -124,6 +124,11 @@ runtime = "codex"
 # Else Codex decides.
 # model = "gpt-5-codex"
 # effort = "medium"
+# "stdio": Codex is a child of the daemon, and its turns are cut and continued when that dies. "socket": Codex is kept
+# in a process of its own and works on meanwhile; the next daemon joins it. Then it may work while nobody watches, and
+# ends `keep_alive` seconds after its last work.
+# transport = "stdio"
+# keep_alive = 1800
 
 [turns]
 # How many turns run at once, over all threads.

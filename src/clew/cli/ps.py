@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 class Row(Struct, frozen=True):
     pid: int
-    role: str  # supervisor, daemon, agent, command (what an agent has started), left (by a daemon that is gone)
+    role: str  # supervisor, daemon, agent, keeper (of an agent), command (of an agent), left (by a dead daemon)
     rss: int  # bytes
     age: float  # seconds
     command: str
@@ -41,8 +41,11 @@ def ps_command(out: Out) -> None:
         return
     for line in table([("PID", "ROLE", "MEMORY", "AGE", "COMMAND", "THREADS"), *map(_cells, rows)]):
         out.line(line)
-    if any(row.role == "left" for row in rows):
+    roles = {row.role for row in rows}
+    if "left" in roles:
         out.say("clew doctor --clean ends what a daemon that is gone has left")
+    if "keeper" in roles and "daemon" not in roles:
+        out.say("an agent is kept for the next daemon: clew up attaches to it, clew down ends it")
 
 
 def _work() -> Mapping[int, tuple[str, ...]]:
@@ -76,25 +79,31 @@ def list_processes(home: Home, work: Mapping[int, tuple[str, ...]]) -> list[Row]
         return found
     if not lock.is_free(home.lock) and (process := processes.look(holder.pid)):
         found.append(_row(process, holder.what))
-    return [*found, *_children(holder, work)]
+    return [*found, *_children(home, holder, work)]
 
 
-def _children(holder: Any, work: Mapping[int, tuple[str, ...]]) -> list[Row]:
-    from clew import processes
+def _children(home: Home, holder: Any, work: Mapping[int, tuple[str, ...]]) -> list[Row]:
+    from clew import keepers, processes
 
     alive = processes.look(holder.pid)
     is_there = alive is not None and alive.started == holder.started
-    marked = processes.children(holder.store) if holder.store else []
-    return [_child(process, holder, is_there, marked, work) for process in sorted(marked, key=lambda each: -each.age)]
+    marked = sorted(processes.children(holder.store) if holder.store else [], key=lambda each: -each.age)
+    kept = {each.mark: each for each in keepers.living(home)}
+    agents = {each.mark: each.pid for each in marked if each.parent == holder.pid}
+    agents |= {each.mark: each.program.pid for each in kept.values()}
+    rows = []
+    for process in marked:
+        if process.mark in kept and process.pid == kept[process.mark].keeper.pid:
+            rows.append(_row(process, "keeper"))
+        elif process.mark in kept or (is_there and process.is_begun_by(holder.pid, holder.started)):
+            rows.append(_child(process, agents.get(process.mark), work))
+        else:
+            rows.append(_row(process, "left"))
+    return rows
 
 
-def _child(
-    process: Process, holder: Any, is_there: bool, marked: list[Process], work: Mapping[int, tuple[str, ...]]
-) -> Row:
-    """An agent is what the daemon has started itself; the rest works for the agent whose mark it carries."""
-    if not is_there or not process.is_begun_by(holder.pid, holder.started):
-        return _row(process, "left")
-    agent = next((each.pid for each in marked if each.mark == process.mark and each.parent == holder.pid), None)
+def _child(process: Process, agent: int | None, work: Mapping[int, tuple[str, ...]]) -> Row:
+    """An agent is what the daemon has started, or is kept for it; the rest works for the one whose mark it carries."""
     role = "agent" if process.pid == agent else "command"
     return _row(process, role, work.get(agent, ()) if agent else ())
 

@@ -139,9 +139,9 @@ class Engine:
             ready()
             await recovered
 
-    async def settle(self, grace: float) -> None:
+    async def settle(self, grace: float, *, restart: bool = False) -> None:
         """Start nothing more, and give what runs some time to end."""
-        await self._turns.settle(grace)
+        await self._turns.settle(grace, restart=restart)
         await self._outbox.settle(LAST_SENDS)
 
     async def _receive(self, surface: Surface) -> None:

@@ -100,7 +100,9 @@ class Recovery:
         self.taken_over.set()
         async with asyncio.TaskGroup() as group:
             for turn in orphans:
-                group.create_task(self._recover(turn))
+                task = group.create_task(self._recover(turn))
+                self._turns.recovering[task] = turn.id
+                task.add_done_callback(self._turns.recovering.pop)
 
     async def settle(self, turn: Turn, reason: str) -> None:
         """Find out what became of a turn, and go on from there."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from clew.engine.sessions import Sessions
 from clew.engine.showing import show, streams
 from clew.errors import RuntimeLost, RuntimeTrouble
 from clew.events import (
+    MISSED,
     Activity,
     Event,
     GateClosed,
@@ -72,6 +73,12 @@ class Runner:
         """Whether it stands at a gate."""
         return turn in self._works and self._works[turn].stands
 
+    def outlives(self, turn: str) -> bool:
+        """Whether its runtime works on when the daemon is gone."""
+        work = self._works.get(turn)
+        runtime = self._core.runtimes.get(work.thread.runtime) if work else None
+        return runtime is not None and runtime.can.outlives
+
     async def run(self, turn: Turn) -> None:
         """From a fresh claim to its end."""
         crash.point("turn.claimed-not-sent")
@@ -93,7 +100,8 @@ class Runner:
 
     async def reattach(self, turn: Turn, session: Session) -> str | None:
         """A turn that its runtime still works on. Returns why it was lost again, if it was."""
-        work = _Work(self._core, turn, await self._thread(turn), session)
+        so_far = await self._core.store.read(lambda tx: items.of_turn(tx, turn.id))
+        work = _Work(self._core, turn, await self._thread(turn), session, so_far=so_far)
         work.started.set()
         return await self._follow(work, session.attach(turn.id))
 
@@ -257,14 +265,23 @@ class Nudges:
 class _Work:
     """One turn while it runs: folds its events, stores what matters, shows the rest."""
 
-    def __init__(self, core: Core, turn: Turn, thread: Thread, session: Session, came: str = "warm") -> None:
+    def __init__(
+        self,
+        core: Core,
+        turn: Turn,
+        thread: Thread,
+        session: Session,
+        came: str = "warm",
+        so_far: Sequence[Item] = (),
+    ) -> None:
+        """`so_far`: what an earlier daemon heard of it."""
         self._core = core
         self._came = came
         self.turn = turn
         self.thread = thread
         self.session = session
         self.started = asyncio.Event()
-        self._progress = Progress()
+        self._progress = Progress({item.item: item for item in so_far})
         self._unsaved: set[str] = set()
         self._grown = asyncio.Event()
         self.moved = asyncio.Event()  # what can be seen from afar has changed
@@ -329,6 +346,8 @@ class _Work:
     async def _take(self, event: Event) -> None:
         self._progress = advance(self._progress, event)
         match event:
+            case TextDelta(offset=offset) if offset == MISSED:
+                pass  # nowhere to put it; the end of its item brings the whole
             case TextDelta(item, offset, text):
                 self._core.live.text(self.thread.id, self.turn.id, item, offset, text)
                 self._due(item)

@@ -30,6 +30,7 @@ class Turns:
         self._held: set[str] = set()  # threads that are not recovered yet
         self._wake = asyncio.Event()
         self._running: dict[asyncio.Task[None], str] = {}  # and their turns
+        self.recovering: dict[asyncio.Task[None], str] = {}  # turns that an earlier daemon began, looked up or followed
         self._settling = False
         self.unready: Callable[[str], bool] = lambda thread: False  # something has to be done before it may be claimed
         self.prepare: Callable[[str], Awaitable[None]]
@@ -69,10 +70,14 @@ class Turns:
                     self._running[task] = turn.id
                     task.add_done_callback(self._done)
 
-    async def settle(self, grace: float) -> None:
-        """Start nothing more, and give what runs some time to end. What waits for a person would not end by itself."""
+    async def settle(self, grace: float, *, restart: bool = False) -> None:
+        """Start nothing more, and give what runs some time to end. What waits for a person would not end by itself, and
+        what outlives this daemon need not end before the next one."""
         self._settling = True
-        busy = {task for task, turn in self._running.items() if not self._runner.waits(turn)}
+        running = {**self._running, **self.recovering}
+        busy = {task for task, turn in running.items() if not self._runner.waits(turn)}
+        if restart:
+            busy = {task for task in busy if not self._runner.outlives(running[task])}
         if busy:
             await asyncio.wait(busy, timeout=grace)
 

@@ -26,7 +26,7 @@ class Door:
     store: Store
     home: Home
     about: DaemonView
-    stop: Callable[[float, str], None]  # how long running turns get, and the reason for those who watch
+    stop: Callable[[float, bool], None]  # how long running turns get, and whether another daemon follows
     settings: Config = field(default_factory=Config)
     new_id: Callable[[], str] = field(default_factory=lambda: SystemClock().ulid)
     listen: Callable[[HttpConfig], Awaitable[None]] | None = None  # on TCP, also while it runs

@@ -107,7 +107,7 @@ async def _measured(door: Door) -> Measured:
 
 @router.post("/api/shutdown", status=202, summary="Stop the daemon")
 async def shutdown(door: Door, body: shapes.Shutdown) -> Response:
-    door.stop(body.grace, "restarting" if body.restart else "stopping")
+    door.stop(body.grace, body.restart)
     return answer(door.about, 202)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct, field
 
@@ -162,3 +162,14 @@ class Runtime(Protocol):
 
     async def close(self) -> None:
         """End every child and descendant; sessions still open raise RuntimeLost."""
+
+
+@runtime_checkable
+class Outliving(Protocol):
+    """A runtime some of whose programs may live on without a daemon, and work meanwhile."""
+
+    def come_back(self) -> None:
+        """A new daemon: find what an earlier one left. Must not block; sessions wait for it where they have to."""
+
+    async def leave(self) -> None:
+        """As `close`, but what works on something goes on, for the next daemon."""

@@ -98,6 +98,11 @@ class Child:
         """One may be told of the broken way in before its end is known."""
         return self.is_alive and (stdin := self._stdin()) is not None and not stdin.is_closing()
 
+    @property
+    def lives_on(self) -> bool:
+        """Not without us."""
+        return False
+
     def write(self, data: bytes) -> None:
         if not self.is_alive or (stdin := self._stdin()) is None or stdin.is_closing():
             raise RuntimeLost(f"{self.name} is gone ({self.fate()})")
@@ -129,6 +134,10 @@ class Child:
             self._transport.close()
             await within(grace, self._closed)
             self._is_ended = True
+
+    async def leave(self) -> None:
+        """A child ends with whoever leaves it."""
+        await self.end()
 
     async def _end_self(self, grace: float) -> None:
         if (stdin := self._stdin()) is not None:
@@ -247,7 +256,7 @@ async def spawn(
     """Raises OSError where the program cannot be started at all."""
     child = Child(name, mark, clock, on_line)
     await asyncio.get_running_loop().subprocess_exec(
-        lambda: _Pipes(child), *argv, env=_environment(mark, env or {}), cwd=cwd, start_new_session=True
+        lambda: _Pipes(child), *argv, env=surround(mark, env or {}), cwd=cwd, start_new_session=True
     )
     crash.point("child.started-not-known")
     child.process = processes.look(child.pid)
@@ -259,7 +268,8 @@ def _text(line: bytes) -> str:
     return _COLOUR.sub("", line.decode(errors="replace")).strip()
 
 
-def _environment(mark: Mark, extra: Mapping[str, str]) -> dict[str, str]:
+def surround(mark: Mark, extra: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a child."""
     inherited = {name: value for name, value in os.environ.items() if name not in PRIVATE}
     return {**inherited, **extra, processes.VARIABLE: str(mark)}
 

@@ -34,7 +34,14 @@ class Connection(Protocol):
     @property
     def pid(self) -> int | None: ...
 
+    @property
+    def is_working(self) -> bool:
+        """On something that nobody here may know of."""
+
     async def close(self) -> None: ...
+
+    async def leave(self) -> None:
+        """Only the connection ends, where the program can live without it."""
 
 
 C = TypeVar("C", bound=Connection)
@@ -96,6 +103,15 @@ class Server(Generic[C]):
             await self._stop()
             await asyncio.gather(*self._burials)
 
+    async def leave(self) -> None:
+        """Let it work on without us; what has nothing to do is closed."""
+        async with self._lock:
+            connection = self._connection
+            if connection is not None and (self._busy or connection.is_working):
+                self._is_closed, self._connection = True, None
+                await connection.leave()
+        await self.close()
+
     async def _start(self) -> C:
         await asyncio.gather(*self._burials)
         if (wait := self._not_before - self._clock.monotonic()) > 0:
@@ -142,9 +158,13 @@ class Server(Generic[C]):
         self._resting = asyncio.get_running_loop().create_task(self._stop_when_idle())
 
     async def _stop_when_idle(self) -> None:
-        await self._clock.sleep(self._idle_stop)
-        async with self._lock:
-            if not self._busy and not self._is_closed:
-                log.info("%s is stopped: nobody needed it for %g s", self._name, self._idle_stop)
-                self._resting = None  # from here on it is not cancelled by a new need: that waits for the lock
-                await self._stop()
+        while not self._busy:
+            await self._clock.sleep(self._idle_stop)
+            async with self._lock:
+                if self._is_closed or self._connection is None:
+                    return
+                if not self._busy and not self._connection.is_working:
+                    log.info("%s is stopped: nobody needed it for %g s", self._name, self._idle_stop)
+                    self._resting = None  # from here on it is not cancelled by a new need: that waits for the lock
+                    await self._stop()
+                    return

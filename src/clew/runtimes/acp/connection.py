@@ -64,6 +64,10 @@ class Connection:
     def pid(self) -> int | None:
         return self._child.pid if self._child is not None and self.is_alive else None
 
+    @property
+    def is_working(self) -> bool:
+        return False  # on nothing that we have not asked for
+
     def mark(self) -> Mark:
         return self._marks.next()
 
@@ -143,6 +147,10 @@ class Connection:
         self.is_closing = True
         if self._child is not None:
             await self._child.end()
+
+    async def leave(self) -> None:
+        """It does not live without us."""
+        await self.close()
 
     def notified(self, method: str, params: msgspec.Raw) -> None:
         address = wire.read(params, wire.Address) if method == "session/update" else None

@@ -1,5 +1,5 @@
-"""Codex as a runtime: `codex app-server` as our child, one for all threads. A thread that other programs use too has
-one of its own, because only its end surely frees the thread for them."""
+"""Codex as a runtime: one `codex app-server` for all threads, our child or kept beside the daemon. A thread that other
+programs use too has one of its own, always a child, because only its end surely frees the thread for them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from clew.clock import Clock
 from clew.config import CodexConfig
 from clew.errors import RuntimeTrouble
+from clew.home import Home
 from clew.processes import Marks
 from clew.runtimes.base import Continuity, Health, Look, RuntimeCan, Seat
 from clew.runtimes.codex import binary, outside
 from clew.runtimes.codex.connection import Connection, connect
+from clew.runtimes.codex.keeping import Keeping
+from clew.runtimes.codex.servers import Servers
 from clew.runtimes.codex.session import CodexSession
 from clew.runtimes.codex.threads import Position
 from clew.runtimes.lender import Outside, PastTurn
@@ -22,25 +25,39 @@ __all__ = ["CodexRuntime"]
 
 
 class CodexRuntime:
-    name = "codex"
-    can = RuntimeCan(steer=True, interrupt=True, record=True, fork=True, images=True, questions=True, adopt=True)
+    """`keeps` is the home beside whose daemon an app-server may live on; without one nothing outlives us."""
 
-    def __init__(self, config: CodexConfig, clock: Clock, marks: Marks) -> None:
+    name = "codex"
+
+    def __init__(self, config: CodexConfig, clock: Clock, marks: Marks, keeps: Home | None = None) -> None:
         self._config = config
         self._clock = clock
         self._marks = marks
-        self._server = self._new_server()
+        self._servers = Servers(config, clock, marks, Keeping(keeps, config, clock, marks) if keeps else None)
         self._lent: set[Server[Connection]] = set()
+        self.can = RuntimeCan(
+            steer=True,
+            interrupt=True,
+            record=True,
+            fork=True,
+            images=True,
+            questions=True,
+            adopt=True,
+            outlives=keeps is not None and config.transport == "socket",
+        )
+
+    def come_back(self) -> None:
+        self._servers.come_back()
 
     async def open(self, seat: Seat) -> CodexSession:
         if seat.lent:
             return await self._open_lent(seat)
-        session = CodexSession(self._server, self._config, seat)
+        session = CodexSession(self._servers.of, self._config, seat)
         await session.enter()
         return session
 
     async def health(self) -> Health:
-        return self._server.health()
+        return self._servers.main.health()
 
     async def look(self) -> Look:
         found = await binary.find(self._config, self._clock, self._marks)
@@ -48,18 +65,21 @@ class CodexRuntime:
         await connection.close()
         return Look(found.version, found.path, True)
 
+    async def leave(self) -> None:
+        await asyncio.gather(self._servers.leave(), *(server.close() for server in self._lent))
+
     async def close(self) -> None:
-        await asyncio.gather(self._server.close(), *(server.close() for server in self._lent))
+        await asyncio.gather(self._servers.close(), *(server.close() for server in self._lent))
 
     # Threads that are used without clew
 
     async def outside(self, folders: Sequence[str] = ()) -> AsyncIterator[Outside]:
-        connection = await self._server.connect()
+        connection = await self._servers.main.connect()
         async for each in outside.every(connection, folders):
             yield each
 
     async def past(self, continuity: Continuity, after: str | None = None) -> list[PastTurn]:
-        return await outside.past(await self._server.connect(), _name(continuity), after)
+        return await outside.past(await self._servers.main.connect(), _name(continuity), after)
 
     async def holders(self, sessions: Collection[Continuity]) -> Mapping[Continuity, str]:
         names = {_name(each): each for each in sessions}
@@ -71,27 +91,23 @@ class CodexRuntime:
         return f"{program} resume {_name(continuity)}"
 
     async def _open_lent(self, seat: Seat) -> CodexSession:
-        server = self._new_server()
+        server = self._servers.new()
         self._lent.add(server)
+
+        async def only(thread: str | None) -> Server[Connection]:
+            return server
 
         async def let_go() -> None:
             await server.close()
             self._lent.discard(server)
 
-        session = CodexSession(server, self._config, seat, let_go)
+        session = CodexSession(only, self._config, seat, let_go)
         try:
             await session.enter()
         except BaseException:
             await let_go()
             raise
         return session
-
-    def _new_server(self) -> Server[Connection]:
-        return Server("Codex", self._connect, self._clock, self._config.idle_stop)
-
-    async def _connect(self) -> Connection:
-        found = await binary.find(self._config, self._clock, self._marks)
-        return await connect(self._config, self._clock, self._marks, found)
 
 
 def _name(continuity: Continuity) -> str:

@@ -1,12 +1,13 @@
-"""One running app-server: the child, its JSON-RPC peer, and who hears about which thread.
+"""One running app-server: the way to it, its JSON-RPC peer, and who hears about which thread.
 
-A connection lives once. When it is lost, everything on it fails with RuntimeLost, and a new one is made.
+A connection lives once. When it is lost, everything on it fails with RuntimeLost, and a new one is made: to a new
+app-server where that was our child, to the same one where it is kept.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -21,13 +22,14 @@ from clew.runtimes.codex import answers, trouble, wire
 from clew.runtimes.codex.binary import Binary
 from clew.runtimes.codex.gates import Gates, Pending
 from clew.runtimes.jsonrpc import METHOD_NOT_FOUND, Peer, RequestId, RpcError, RpcTimeout
-from clew.runtimes.process import Child, spawn
+from clew.runtimes.process import spawn
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 FROZEN_GRACE = 0.2  # seconds for one that does not answer anyway
+DRAINING = "Server is draining"  # what an app-server says that was told to end when its turns have ended
 NOISE = ["account/rateLimits/updated", "thread/readState/changed", "remoteControl/status/changed", "turn/diff/updated"]
 
 
@@ -45,33 +47,77 @@ class Route(Protocol):
     def lost(self, reason: str) -> None: ...
 
 
-class Connection:
-    """Made by `connect`."""
+class Transport(Protocol):
+    """The way to an app-server: a child of ours, or one that is kept."""
 
-    def __init__(self, config: CodexConfig, clock: Clock, binary: Binary) -> None:
+    on_lost: Callable[[], None] | None
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def is_alive(self) -> bool: ...
+
+    @property
+    def hears(self) -> bool: ...
+
+    @property
+    def lives_on(self) -> bool:
+        """The app-server is there, whatever became of the way to it."""
+
+    @property
+    def last_words(self) -> Iterable[str]: ...
+
+    def write(self, data: bytes) -> None:
+        """Raises RuntimeLost."""
+
+    def fate(self) -> str: ...
+
+    async def settled(self) -> None: ...
+
+    async def end(self, grace: float = ...) -> None:
+        """The app-server and all its descendants are gone afterwards."""
+
+    async def leave(self) -> None:
+        """Only we go."""
+
+
+class Connection:
+    """Made by `connect`, or by `Keeping`. `process` names the app-server's process for good."""
+
+    def __init__(self, config: CodexConfig, clock: Clock, binary: Binary, process: str | None = None) -> None:
         self.binary = binary
         self.on_lost: Callable[[str], None] | None = None
         self.is_closing = False
+        self.pause = clock.sleep
         self._config = config
         self._peer = Peer(self._send, self, clock, name="Codex")
-        self.gates = Gates(clock.token(), self._peer.answer)
-        self._child: Child | None = None
+        self.gates = Gates(process or clock.token(), self._peer.answer)
+        self._transport: Transport | None = None
         self._routes: dict[str, Route] = {}
+        self.working: set[str] = set()  # threads that it works on, as far as it has told
 
     @property
     def is_alive(self) -> bool:
-        return self._child is not None and self._child.hears and not self.is_closing
+        return self._transport is not None and self._transport.hears and not self.is_closing
 
     @property
     def pid(self) -> int | None:
-        return self._child.pid if self._child is not None and self.is_alive else None
+        return self._transport.pid if self._transport is not None and self.is_alive else None
 
-    async def start(self, clock: Clock, marks: Marks) -> None:
-        argv = [self.binary.path, "app-server", "--listen", "stdio://"]
-        env = _environment(self._config)
-        self._child = await spawn(argv, marks.next(), clock, self._peer.feed, name="codex", env=env)
-        self._child.on_lost = self._lost
-        if not self._child.is_alive:
+    @property
+    def is_working(self) -> bool:
+        return bool(self.working)
+
+    @property
+    def feed(self) -> Callable[[bytes], None]:
+        """What the transport hands over."""
+        return self._peer.feed
+
+    def use(self, transport: Transport) -> None:
+        self._transport = transport
+        transport.on_lost = self._lost
+        if not transport.is_alive:
             self._lost()
 
     async def initialize(self) -> None:
@@ -83,11 +129,28 @@ class Connection:
         if account.requires_openai_auth and account.account is None:
             raise trouble.not_logged_in()
 
+    async def loaded(self) -> list[wire.Thread]:
+        """The threads that it has in memory, with what each is doing."""
+        threads: list[wire.Thread] = []
+        page = wire.LoadedPage(next_cursor="")
+        while page.next_cursor is not None:
+            params = {"cursor": page.next_cursor} if page.next_cursor else {}
+            page = await self.ask("thread/loaded/list", params, wire.LoadedPage)
+            threads += [thread for id in page.data if (thread := await self._thread(id)) is not None]
+        self.working |= {thread.id for thread in threads if thread.status.is_active}
+        return threads
+
+    async def _thread(self, id: str) -> wire.Thread | None:
+        try:
+            return (await self.ask("thread/read", {"threadId": id}, wire.ThreadAnswer)).thread
+        except RpcError:
+            return None  # it has just let go of it
+
     async def why_not(self) -> RuntimeTrouble:
         """What to say when it did not come up."""
-        assert self._child is not None
-        await self._child.settled()
-        return trouble.exits(self.binary.path, self._child.fate(), self._child.last_words)
+        assert self._transport is not None
+        await self._transport.settled()
+        return trouble.exits(self.binary.path, self._transport.fate(), self._transport.last_words)
 
     async def ask(self, method: str, params: object, kind: type[T], within: float | None = None) -> T:
         """Raises RpcError where Codex says no, RuntimeLost where it says nothing."""
@@ -95,6 +158,11 @@ class Connection:
             raw = await self._peer.request(method, params, within=within or self._config.request_timeout)
         except RpcTimeout:
             await self._bury_if_frozen()
+            raise
+        except RpcError as error:
+            if error.message.startswith(DRAINING):
+                await self._bury()
+                raise RuntimeLost("Codex was about to end.") from error
             raise
         if (answer := wire.read(raw, kind)) is None:
             raise trouble.refuses(method, "it answered in a shape that clew does not know; is it much newer than clew?")
@@ -107,10 +175,13 @@ class Connection:
             await self._peer.request("account/read", {}, within=self._config.interrupt_timeout)
         except RpcTimeout:
             log.warning("Codex does not answer at all; it is ended")
-            if self._child is not None:
-                await self._child.end(grace=FROZEN_GRACE)
+            await self._bury()
         except (RpcError, RuntimeLost):
             return  # it answers, or is gone already
+
+    async def _bury(self) -> None:
+        if self._transport is not None:
+            await self._transport.end(grace=FROZEN_GRACE)
 
     def listen(self, thread: str, route: Route) -> None:
         self._routes[thread] = route
@@ -123,16 +194,31 @@ class Connection:
         return True
 
     async def close(self) -> None:
-        """The child and all its descendants are gone afterwards, and what was open has failed."""
+        """The app-server and all its descendants are gone afterwards, and what was open has failed. One that lives on
+        after it was lost stays: whoever comes next finds it."""
+        was_lost, self.is_closing = self._peer.is_lost, True
+        if self._transport is None:
+            return
+        if was_lost and self._transport.lives_on:
+            await self._transport.leave()
+            return
+        if self._transport.lives_on:
+            self.gates.cancel_all()  # it would wait for their answers before it ends
+        await self._transport.end()
+
+    async def leave(self) -> None:
+        """It works on without us, and what was open has failed here."""
         self.is_closing = True
-        if self._child is not None:
-            await self._child.end()
+        if self._transport is not None:
+            await self._transport.leave()
 
     def notified(self, method: str, params: msgspec.Raw) -> None:
         if method == "serverRequest/resolved":
             self._resolved(params)
             return
         address = wire.read(params, wire.Address)
+        if method == "thread/status/changed" and (status := wire.read(params, wire.StatusNote)) is not None:
+            self._note_status(address.thread_id if address else None, status.status.is_active)
         route = self._routes.get(address.thread_id) if address and address.thread_id else None
         if route is not None:
             route.notified(method, params)
@@ -150,6 +236,10 @@ class Connection:
         if route is None or not route.asked(pending):
             pending.answer(answers.NO)
 
+    def _note_status(self, thread: str | None, is_active: bool) -> None:
+        if thread is not None:
+            (self.working.add if is_active else self.working.discard)(thread)
+
     def _resolved(self, params: msgspec.Raw) -> None:
         note = wire.read(params, wire.ResolvedNote)
         pending = self.gates.resolved(note.request_id) if note else None
@@ -157,12 +247,12 @@ class Connection:
             route.resolved(pending)
 
     def _send(self, line: bytes) -> None:
-        assert self._child is not None
-        self._child.write(line)
+        assert self._transport is not None
+        self._transport.write(line)
 
     def _lost(self) -> None:
-        assert self._child is not None
-        reason = "Codex was stopped" if self.is_closing else f"Codex is gone ({self._child.fate()})"
+        assert self._transport is not None
+        reason = "Codex was stopped" if self.is_closing else f"Codex is gone ({self._transport.fate()})"
         self._peer.lost(reason)
         routes, self._routes = self._routes, {}
         for route in routes.values():
@@ -171,30 +261,38 @@ class Connection:
             self.on_lost(reason)
 
 
-def _environment(config: CodexConfig) -> dict[str, str]:
+def environment(config: CodexConfig) -> dict[str, str]:
     return {"CODEX_HOME": str(Path(config.home).expanduser())} if config.home else {}
 
 
 async def connect(config: CodexConfig, clock: Clock, marks: Marks, binary: Binary) -> Connection:
-    """The child is there and initialised. Raises RuntimeTrouble with what is wrong, and leaves no process then."""
+    """To a child of ours. Raises RuntimeTrouble with what is wrong, and leaves no process then."""
     connection = Connection(config, clock, binary)
+    argv = [binary.path, "app-server", "--listen", "stdio://"]
     try:
-        await connection.start(clock, marks)
+        child = await spawn(argv, marks.next(), clock, connection.feed, name="codex", env=environment(config))
+    except OSError as error:
+        raise trouble.missing(f"{binary.path}: {error.strerror}") from error
+    connection.use(child)
+    await handshake(connection, config.start_timeout)
+    return connection
+
+
+async def handshake(connection: Connection, patience: float) -> None:
+    """Raises RuntimeTrouble with what is wrong, and leaves no process then."""
+    path = connection.binary.path
+    try:
         await connection.initialize()
     except RpcTimeout:
         await connection.close()
-        silence = f"no answer within {config.start_timeout:g} s"
-        raise trouble.exits(binary.path, silence) from None
+        raise trouble.exits(path, f"no answer within {patience:g} s") from None
     except RuntimeLost:
         why = await connection.why_not()
         await connection.close()
         raise why from None
-    except OSError as error:
-        raise trouble.missing(f"{binary.path}: {error.strerror}") from error
     except RpcError as error:
         await connection.close()
         raise trouble.refuses("initialise", error.message) from error
     except BaseException:
         await connection.close()
         raise
-    return connection

@@ -6,13 +6,17 @@ request is never taken for another's. The same request told again (a thread was 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 
 import msgspec
 
-from clew.asking import Answer, Asked
+from clew.asking import Answer, Asked, Decision
+from clew.errors import RuntimeLost
 from clew.runtimes.codex import answers, wire
 from clew.runtimes.jsonrpc import RequestId
+
+CANCELLED = Answer(Decision.CANCEL)
 
 
 class Pending:
@@ -55,6 +59,12 @@ class Gates:
         request = wire.read(params, wire.Request) or wire.Request()
         fresh = Pending(f"{self._process}:{id}", method, request, lambda result: self._send(id, result))
         return self._pending.setdefault(id, fresh)
+
+    def cancel_all(self) -> None:
+        """Nobody will answer any more."""
+        with contextlib.suppress(RuntimeLost):
+            for pending in list(self._pending.values()):
+                pending.answer(CANCELLED)
 
     def resolved(self, id: RequestId) -> Pending | None:
         """Codex wants no answer any more: it has one, or the turn is over."""

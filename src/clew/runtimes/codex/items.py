@@ -82,7 +82,7 @@ def _detail(item: Item) -> str:
         case "commandExecution":
             return item.aggregated_output or ""
         case "fileChange":
-            return "\n".join(change.diff for change in item.changes or ())
+            return diff(item.changes or ())
         case "reasoning":
             return "\n".join(_lines(item.summary) or _lines(item.content))
         case "mcpToolCall" | "dynamicToolCall":

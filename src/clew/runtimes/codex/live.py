@@ -7,15 +7,12 @@ import asyncio
 
 import msgspec
 
-from clew.asking import Answer, Decision
 from clew.errors import RuntimeLost
 from clew.events import Event, GateClosed, GateOpened, Notice, NoticeKind
-from clew.runtimes.codex import requests
-from clew.runtimes.codex.gates import Pending
+from clew.runtimes.codex import requests, wire
+from clew.runtimes.codex.gates import CANCELLED, Pending
 from clew.runtimes.codex.translate import Translation
 from clew.runtimes.process import within
-
-CANCELLED = Answer(Decision.CANCEL)
 
 
 class Live:
@@ -37,6 +34,11 @@ class Live:
         for event in self.translation.feed(method, params):
             self.events.put_nowait(event)
         self._signal()
+
+    def catch_up(self, thread: str, turn: wire.Turn) -> None:
+        """What it said and did before anybody here listened."""
+        for event in self.translation.catch_up(thread, turn):
+            self.events.put_nowait(event)
 
     def ask(self, pending: Pending) -> bool:
         """Tell what a person is asked, once. False: no person can be asked this, or not for this turn."""

@@ -14,6 +14,7 @@ from clew.runtimes.codex.trouble import problem
 from clew.runtimes.jsonrpc import METHOD_NOT_FOUND, RpcError
 
 PAGE = 20
+LOOKS, PAUSE = 100, 0.05  # at a turn that is only just beginning, and seconds between them
 _STATES = {
     "completed": RecordState.COMPLETED,
     "failed": RecordState.FAILED,
@@ -21,13 +22,29 @@ _STATES = {
 }
 
 
-async def find(connection: Connection, thread: str, turn: str) -> TurnRecord | None:
+async def find(connection: Connection, thread: str, turn: str) -> wire.Turn | None:
     """None: Codex has never heard of it."""
-    async for found in turns(connection, thread):
-        record = as_record(found)
-        if turn in record.messages:
-            return record
+    for _ in range(LOOKS):
+        newest: wire.Turn | None = None
+        async for found in turns(connection, thread):
+            newest = newest or found
+            if turn in messages(found):
+                return found
+        if newest is None or not is_beginning(newest):
+            return None
+        await connection.pause(PAUSE)
     return None
+
+
+def is_beginning(turn: wire.Turn) -> bool:
+    """It runs, and does not say yet what was asked: it may be any."""
+    return turn.status == "inProgress" and not messages(turn)
+
+
+def messages(turn: wire.Turn) -> frozenset[str]:
+    """Our ids of what people said in it."""
+    items = map(wire.read_item, turn.items)
+    return frozenset(item.client_id for item in items if item.type == "userMessage" and item.client_id)
 
 
 def as_record(turn: wire.Turn) -> TurnRecord:
@@ -40,7 +57,7 @@ def as_record(turn: wire.Turn) -> TurnRecord:
         text=final_text(items),
         problem=problem(turn.error) if state is RecordState.FAILED else None,
         activities=tuple(activity(item, Phase.DONE) for item in items if item.type not in SILENT),
-        messages=frozenset(item.client_id for item in items if item.type == "userMessage" and item.client_id),
+        messages=messages(turn),
     )
 
 

@@ -35,13 +35,15 @@ class CodexSession:
 
     def __init__(
         self,
-        server: Server[Connection],
+        find: Callable[[str | None], Awaitable[Server[Connection]]],
         config: CodexConfig,
         seat: Seat,
         let_go: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`let_go` ends the app-server with the session, where it serves no other."""
-        self._server = server
+        """`find` tells which app-server works on a thread; `let_go` ends it with the session, where it serves no
+        other."""
+        self._find = find
+        self._server: Server[Connection]  # on which our thread is; chosen anew while no turn runs
         self._let_go = let_go
         self._config = config
         self._seat = seat
@@ -204,9 +206,11 @@ class CodexSession:
         live = self._live = Live(turn, found.runtime_turn)
         self._server.begin(live)
         self._claim(live)
-        again = await self._look(turn)
-        if again is None or again.state is not RecordState.ALIVE:
+        again = await self._find_turn(turn)
+        if again is None or record.as_record(again).state is not RecordState.ALIVE:
             self._lose("The turn ended before it could be followed.")
+        else:
+            live.catch_up(self._thread, again)
         return live
 
     async def _follow(self, live: Live) -> AsyncIterator[Event]:
@@ -262,6 +266,10 @@ class CodexSession:
                 raise
 
     async def _look(self, turn: str) -> TurnRecord | None:
+        found = await self._find_turn(turn)
+        return None if found is None else record.as_record(found)
+
+    async def _find_turn(self, turn: str) -> wire.Turn | None:
         connection = await self._ready()
         try:
             return await record.find(connection, self._thread, turn)
@@ -270,6 +278,8 @@ class CodexSession:
 
     async def _ready(self) -> Connection:
         """The connection, with our thread loaded on it."""
+        if self._live is None or self._live.is_over:
+            self._server = await self._find(self._position.thread if self._position else None)
         connection = await self._server.connect()
         if connection is not self._connection and not await self._resume(connection):
             if self._seat.lent:

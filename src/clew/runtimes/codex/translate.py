@@ -13,6 +13,7 @@ import msgspec
 
 from clew.asking import Asked, GateKind, Question
 from clew.events import (
+    MISSED,
     Activity,
     ActivityKind,
     Event,
@@ -45,11 +46,12 @@ STATES = {
 
 
 class Translation:
-    """`runtime_turn` is Codex's id of the turn: given, or taken from its `turn/started`."""
+    """`runtime_turn` is Codex's id of the turn: given where it is joined, else taken from its `turn/started`."""
 
     def __init__(self, runtime_turn: str | None = None) -> None:
         self.runtime_turn = runtime_turn
-        self.is_started = runtime_turn is not None
+        self.is_started = self._is_joined = runtime_turn is not None
+        self._done: set[str] = set()  # items that have ended
         self.is_ended = False
         self._texts: dict[str, str] = {}  # open messages, as far as they have come
         self._acts: dict[str, Activity] = {}  # open activities
@@ -68,6 +70,15 @@ class Translation:
             log.debug("dropped %s of another turn", method)
             return []
         return list(handler(self, params))
+
+    def catch_up(self, thread: str, turn: wire.Turn) -> list[Event]:
+        """Items that had ended before the turn was joined, from its record."""
+        items = [wire.read_item(raw) for raw in turn.items]
+        events = [event for item in items for event in self._ended(item, thread)]
+        known = {item.id for item in items}
+        said = [item for item in items if item.type == "agentMessage"]
+        self._said = [*said, *(item for item in self._said if item.id not in known)]
+        return events
 
     def open_item(self, id: str | None) -> Item | None:
         return self._items.get(id or "")
@@ -113,7 +124,12 @@ class Translation:
             yield act
 
     def _item_completed(self, params: msgspec.Raw) -> Iterable[Event]:
-        item = _item(params)
+        return self._ended(_item(params), _thread(params))
+
+    def _ended(self, item: Item, thread: str) -> Iterable[Event]:
+        if self._is_joined and item.id in self._done:
+            return
+        self._done.add(item.id)
         if item.type == "userMessage":
             self._messages |= {item.client_id} if item.client_id else set()
         elif item.type == "agentMessage":
@@ -121,7 +137,7 @@ class Translation:
             self._said.append(item)
             yield TextDone(item.id, item.text or "")
             if (asked := in_passing(item)) is not None:
-                yield GateOpened(f"{_thread(params)}:{item.id}", asked)
+                yield GateOpened(f"{thread}:{item.id}", asked)
         elif item.type == "contextCompaction":
             yield Notice(NoticeKind.COMPACTED, COMPACTED)
         else:
@@ -131,6 +147,9 @@ class Translation:
 
     def _text_delta(self, params: msgspec.Raw) -> Iterable[Event]:
         if (note := wire.read(params, wire.DeltaNote)) is None:
+            return
+        if self._is_joined and note.item_id not in self._texts:
+            yield TextDelta(note.item_id, MISSED, note.delta)
             return
         so_far = self._texts.get(note.item_id, "")
         self._texts[note.item_id] = so_far + note.delta

@@ -69,6 +69,20 @@ def exits(path: str, fate: str, last_words: Iterable[str] = ()) -> CodexExits:
     return CodexExits(f"Codex does not stay up ({fate}{said}). Run `{path} app-server` by hand to see why.")
 
 
+def socket_taken(path: str) -> CodexExits:
+    return CodexExits(
+        f"A program that is not clew's listens at {path}, where Codex should. End that program (`fuser {path}` names"
+        " it), then try again; clew does not talk to it."
+    )
+
+
+def no_framing() -> CodexMissing:
+    return CodexMissing(
+        '`runtimes.codex.transport = "socket"` needs the Python package `websockets`. Install it where clew is'
+        " (`pip install websockets`, or clew's `codex` extra), or use stdio."
+    )
+
+
 def not_logged_in() -> CodexNotLoggedIn:
     return CodexNotLoggedIn(f"Codex is not logged in. {LOGIN}")
 

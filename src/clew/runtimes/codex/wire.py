@@ -86,11 +86,17 @@ class TurnAnswer(Wire, frozen=True):
 
 class Status(Wire, frozen=True):
     type: str = ""
+    active_flags: tuple[str, ...] = ()  # what it waits for, if it does
 
     @property
     def is_active(self) -> bool:
         """A turn runs on the thread, whoever asked for it."""
         return self.type == "active"
+
+    @property
+    def is_working(self) -> bool:
+        """And does not wait for a person."""
+        return self.is_active and not self.active_flags
 
 
 class StatusNote(Wire, frozen=True):
@@ -123,6 +129,13 @@ class ThreadAnswer(Wire, frozen=True):
     """The answer to `thread/start`, `thread/resume` and `thread/fork`."""
 
     thread: Thread
+
+
+class LoadedPage(Wire, frozen=True):
+    """The answer to `thread/loaded/list`."""
+
+    data: tuple[str, ...] = ()
+    next_cursor: str | None = None
 
 
 class TurnPage(Wire, frozen=True):

@@ -349,7 +349,7 @@ def _activity(step: Act, item: str) -> Activity:
         case script.Shell(command):
             return Activity(item, ActivityKind.COMMAND, Phase.STARTED, command)
         case script.Patch(path, text):
-            return Activity(item, ActivityKind.CHANGE, Phase.STARTED, path, text)
+            return Activity(item, ActivityKind.CHANGE, Phase.STARTED, path, f"--- /dev/null\n+++ {path}\n+{text}\n")
         case script.Tool(server, name):
             return Activity(item, ActivityKind.TOOL, Phase.STARTED, f"{server}.{name}")
         case script.Plan(steps):

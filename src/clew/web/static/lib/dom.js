@@ -19,14 +19,16 @@ function fill(element, props, children) {
     else if (name === "value" || name === "checked" || name === "hidden") element[name] = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }
 
 /** Replace what an element holds; where the same element stays, so does its focus. */
 export function show(element, ...children) {
   element.replaceChildren(
-    ...children.flat().filter((child) => child !== null && child !== undefined && child !== false),
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
   );
   return element;
 }

@@ -3,7 +3,7 @@
 
 import { get } from "/page/lib/api.js";
 import { Hub, soon } from "/page/lib/hub.js";
-import { events } from "/page/lib/stream.js";
+import { events, linkState } from "/page/lib/stream.js";
 
 export const things = new Hub(); // tells "thread" (view), "waiting", "fresh"
 export const threads = new Map();
@@ -50,3 +50,6 @@ for (const kind of ["hello", "reset"])
     waitingSoon();
     things.tell("fresh");
   });
+
+// A tab that nobody looks at has let go of the stream; its title still tells how much waits.
+setInterval(() => linkState().state === "resting" && lookForWaiting().catch(() => {}), 30_000);

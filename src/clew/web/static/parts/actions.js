@@ -11,7 +11,7 @@ import { menu } from "/page/parts/menu.js";
 
 export function actions(id, current) {
   const path = `/api/threads/${id}`;
-  const move = h("button", { class: "plain", type: "button" });
+  const move = h("button", { class: "plain", type: "button", hidden: true });
   const more = menu(t("actions.more"), () => choices(current()));
   const element = h("div", { class: "thread-actions" }, move, more);
 
@@ -61,6 +61,7 @@ export function actions(id, current) {
   const update = (view) => {
     const isAway = (view.bound ?? []).some((each) => each.drives);
     show(move, icon("phone"), h("span", {}, t(isAway ? "handoff.back" : "handoff.do")));
+    move.hidden = false;
     move.onclick = isAway ? takeBack : handoff;
   };
   return { element, update, stop, handoff, fork };

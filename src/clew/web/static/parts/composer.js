@@ -4,7 +4,7 @@
 import { h, icon, show } from "/page/lib/dom.js";
 import { draft, keepDraft } from "/page/lib/drafts.js";
 import { send } from "/page/lib/unsent.js";
-import { t } from "/page/lib/words.js";
+import { known, t } from "/page/lib/words.js";
 import { Attachments, fileButton, takesFiles } from "/page/parts/attach.js";
 
 const isTouch = () => matchMedia("(pointer: coarse)").matches;
@@ -58,14 +58,13 @@ class Composer extends HTMLElement {
   update(view) {
     this.#view = view;
     const isRunning = view.status === "running";
-    const isOver = view.status === "cancelled" || view.status === "damaged";
-    this.#field.disabled = isOver;
-    this.#field.placeholder = t(`composer.for.${KINDS[view.status] ?? "idle"}`);
+    this.#field.disabled = isOver(view);
+    this.#field.placeholder = invitation(view);
     show(
       this.#go.lastChild,
       t(isRunning ? "composer.steer" : view.status === "completed" ? "composer.resume" : "composer.send"),
     );
-    show(this.#hint, isOver ? t("composer.cancelled") : hint(isRunning));
+    show(this.#hint, isOver(view) ? t("composer.cancelled") : hint(isRunning));
     this.#stop.hidden = this.#queue.hidden = !isRunning;
     this.#keep();
   }
@@ -118,6 +117,14 @@ class Composer extends HTMLElement {
   }
 }
 
+function invitation(view) {
+  const driver = (view.bound ?? []).find((each) => each.drives);
+  if (driver && !isOver(view))
+    return t("composer.for.elsewhere", { surface: known(`surface.${driver.surface}`, driver.surface) });
+  return t(`composer.for.${KINDS[view.status] ?? "idle"}`);
+}
+
+const isOver = (view) => view.status === "cancelled" || view.status === "damaged";
 const KINDS = { running: "running", completed: "completed", suspended: "suspended", cancelled: "cancelled" };
 
 function hint(isRunning) {

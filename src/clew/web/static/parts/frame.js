@@ -18,7 +18,7 @@ export function frame() {
   };
   const main = h("main", { id: "main", tabindex: "-1" });
   const list = threadList();
-  const aside = h("aside", { "aria-label": t("nav.threads") }, list);
+  const side = h("div", { class: "side", role: "complementary", "aria-label": t("nav.threads") }, list);
   const header = h(
     "header",
     { class: "top" },
@@ -41,8 +41,16 @@ export function frame() {
   });
   watchLink(word);
 
+  /** On a phone the list is a view of its own. */
+  const isNarrow = matchMedia("(max-width: 59.99rem)");
+  const lead = (isMain) => {
+    side.setAttribute("role", isMain ? "main" : "complementary");
+    list.querySelector("[role=heading]")?.setAttribute("aria-level", isMain ? "1" : "2");
+  };
+  isNarrow.addEventListener("change", () => lead(document.body.dataset.view === "threads" && isNarrow.matches));
+
   return {
-    elements: [header, word, h("div", { class: "frame" }, aside, main)],
+    elements: [header, word, h("div", { class: "frame" }, side, main)],
     main,
     list,
     mark(name, id) {
@@ -52,9 +60,10 @@ export function frame() {
         else element.removeAttribute("aria-current");
       }
       list.mark(id ?? null);
+      lead(name === "threads" && isNarrow.matches);
     },
     search() {
-      if (getComputedStyle(aside).display === "none") location.hash = "#/threads";
+      if (getComputedStyle(side).display === "none") location.hash = "#/threads";
       requestAnimationFrame(() => list.search());
     },
     close() {

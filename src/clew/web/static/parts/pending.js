@@ -8,13 +8,15 @@ import { threads } from "/page/lib/things.js";
 import { mail, takeBack, unsentIn } from "/page/lib/unsent.js";
 import { t } from "/page/lib/words.js";
 
+const SHOWN = 5; // of what is queued
+
 class Pending extends HTMLElement {
   #thread;
   #restore;
   #queue = [];
   #steers = [];
   #ends = [];
-  look = soon(() => this.#look(), 60);
+  look = soon(() => this.#look(), 150);
 
   begin(thread, restore) {
     this.#thread = thread;
@@ -48,8 +50,12 @@ class Pending extends HTMLElement {
       this.#row(message.text, t("pending.unsent"), () => this.#restore(takeBack(message.id))),
     );
     const steers = this.#steers.map((steer) => this.#row(steer.text, t("pending.steer")));
-    const queued = this.#queue.map((turn) => this.#row(turn.text, t("pending.queued"), () => this.#unqueue(turn)));
-    show(this, [...steers, ...queued, ...unsent]);
+    const queued = this.#queue
+      .slice(0, SHOWN)
+      .map((turn) => this.#row(turn.text, t("pending.queued"), () => this.#unqueue(turn)));
+    const more =
+      this.#queue.length > SHOWN && h("p", { class: "note" }, t("pending.more", { n: this.#queue.length - SHOWN }));
+    show(this, steers, queued, more, unsent);
   }
 
   #row(text, words, back) {

@@ -2,11 +2,24 @@
 
 import { get } from "/page/lib/api.js";
 import { show } from "/page/lib/dom.js";
+import { soon } from "/page/lib/hub.js";
 import { receipt } from "/page/parts/passage.js";
 
 const ANSWER = /^(.+):final(?::\d+)?$/;
 
-export async function giveReceipts(thread, within) {
+const asked = new WeakMap(); // timeline → what gives it its receipts
+
+/** Soon, and once for all that asked in the meantime. */
+export function giveReceipts(thread, within) {
+  if (!asked.has(within))
+    asked.set(
+      within,
+      soon(() => give(thread, within), 200),
+    );
+  asked.get(within)();
+}
+
+async function give(thread, within) {
   let rows;
   try {
     rows = await get(`/api/threads/${thread}/deliveries`);

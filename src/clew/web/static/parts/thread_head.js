@@ -7,7 +7,7 @@ import { status } from "/page/parts/thread_row.js";
 
 /** `save` gets another title. */
 export function titleLine(save) {
-  const heading = h("h1", { tabindex: "-1" });
+  const heading = h("h1", { tabindex: "-1" }, t("list.waiting"));
   const button = h("button", { class: "title", type: "button", title: t("title.edit"), onclick: () => element.edit() });
   const element = h("div", { class: "title-line" }, heading);
   let title = "";

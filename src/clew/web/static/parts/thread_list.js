@@ -45,7 +45,7 @@ class ThreadList extends HTMLElement {
       h(
         "div",
         { class: "list-head" },
-        h("h2", { class: "unseen" }, t("nav.threads")),
+        h("div", { class: "unseen", role: "heading", "aria-level": "2" }, t("nav.threads")),
         h("label", { class: "search" }, icon("search"), this.#field, h("kbd", {}, "/")),
         h("div", { class: "list-row" }, tabs, start),
       ),

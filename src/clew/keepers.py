@@ -1,0 +1,164 @@
+"""Programs that outlive the daemon: each has a keeper, which holds the lock on its record as long as both live. Who
+is kept is read from these records and their locks, by every daemon and by commands that need none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from clew import crash, keeper, lock, processes
+from clew.clock import Clock
+from clew.home import Home
+from clew.processes import Mark, Named, Process
+
+SUFFIX = ".kept"
+FORCED = 0.5  # seconds between the signal that lets it finish and the one that does not
+ENDING = 2.0  # seconds in which it must have ended then
+
+
+class Kept(Struct, frozen=True):
+    """A program as its keeper has written it down."""
+
+    name: str
+    keeper: Named
+    program: Named
+    mark: Mark  # carried by the program, its keeper, and all that it starts
+    socket: Path
+    version: str
+    fate: str = ""  # how it ended
+    words: tuple[str, ...] = ()  # its last ones
+
+    def find(self) -> Process | None:
+        """The program, if it still runs."""
+        return self.program.find()
+
+    def family(self) -> list[Process]:
+        """All that carries its mark."""
+        return [process for process in processes.scan() if process.mark == self.mark]
+
+
+def living(home: Home) -> list[Kept]:
+    """Those that are kept now; the oldest first."""
+    found = (read(path) for path in home.run.glob(f"*{SUFFIX}") if not lock.is_free(path))
+    alive = [kept for kept in found if kept is not None and not kept.fate and kept.find()]
+    return sorted(alive, key=lambda kept: kept.program.since)
+
+
+def named(home: Home, name: str) -> Kept | None:
+    return next((kept for kept in living(home) if kept.name == name), None)
+
+
+def marks(home: Home) -> frozenset[Mark]:
+    """What is spared where all is swept that a daemon left."""
+    return frozenset(kept.mark for kept in living(home))
+
+
+def read(path: Path) -> Kept | None:
+    """Also of one that has ended."""
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        data: dict[str, Any] = json.loads(path.read_bytes())
+        if mark := Mark.parse(data["mark"]):
+            return Kept(
+                path.stem,
+                Named(**data["keeper"]),
+                Named(**data["program"]),
+                mark,
+                Path(data["socket"]),
+                data["version"],
+                data["fate"],
+                tuple(data["words"]),
+            )
+    return None
+
+
+def record(home: Home, name: str) -> Path:
+    return home.run / f"{name}{SUFFIX}"
+
+
+def listens(path: Path) -> bool:
+    """Whether somebody answers at a socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
+        try:
+            door.connect(str(path))
+        except OSError:
+            return False
+        return True
+
+
+async def start(
+    home: Home,
+    name: str,
+    command: Sequence[str],
+    *,
+    look: Sequence[str],
+    mark: Mark,
+    env: Mapping[str, str],
+    keep_alive: float,
+    version: str,
+) -> Kept | None:
+    """Begin a keeper, and by it the program. None: it did not even come to that. Raises OSError."""
+    path = record(home, name)
+    at = home.make_place(f"{name}.sock")
+    at.unlink(missing_ok=True)
+    about = json.dumps({"mark": str(mark), "socket": str(at), "version": version})[1:-1]
+    given = (path, home.lock, home.logs / f"{name.partition('-')[0]}.log", "READY", keep_alive, at, about)
+    await asyncio.to_thread(_begin, home, [*map(str, given), *look, "--", *command], dict(env))
+    crash.point("child.started-not-known")
+    if (kept := read(path)) is not None:
+        crash.others.add(kept.program.pid)
+    return kept
+
+
+def _begin(home: Home, argv: list[str], env: dict[str, str]) -> None:
+    """It leaves this process at once; its word tells that the program is begun."""
+    receiver, sender = os.pipe()
+    argv[argv.index("READY")] = str(sender)
+    with os.fdopen(receiver, "rb") as pipe, (home.logs / "daemon.out").open("ab") as out:
+        try:
+            subprocess.run(
+                [sys.executable, "-I", "-S", keeper.__file__, *argv],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                env=env,
+                cwd=home.root,
+                pass_fds=[sender],
+                check=False,
+            )
+        finally:
+            os.close(sender)
+        pipe.readline()
+
+
+async def end(kept: Kept, clock: Clock, grace: float = 0.0) -> None:
+    """The first signal lets it finish what it works on, for so long; the second does not. Then what is left of it."""
+    for patience in (max(grace, FORCED), FORCED):
+        if (process := kept.find()) is None:
+            break
+        processes.tell(process, signal.SIGTERM)
+        await processes.gone(process, clock, patience)
+    await processes.end_all(kept.family, clock, ENDING)
+    remove_socket(kept.socket)
+
+
+def remove_socket(path: Path) -> None:
+    """The socket, and the folder that was made only for it; any other folder is not empty, and stays."""
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
+        path.parent.rmdir()
+
+
+async def end_all(home: Home, clock: Clock, grace: float) -> None:
+    await asyncio.gather(*(end(kept, clock, grace) for kept in living(home)))

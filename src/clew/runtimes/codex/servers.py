@@ -1,0 +1,116 @@
+"""Which app-server works on which thread. One serves all; beside it there may be former ones, kept from an earlier
+daemon and of another Codex than this one would begin: their threads stay with them until they have nothing to do, and
+then they are ended. Nothing else gets two servers: Codex lets only one process write a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+
+from clew.clock import Clock
+from clew.config import CodexConfig
+from clew.errors import RuntimeTrouble
+from clew.keepers import Kept
+from clew.processes import Marks
+from clew.runtimes.codex import binary
+from clew.runtimes.codex.connection import Connection, connect
+from clew.runtimes.codex.keeping import Keeping
+from clew.runtimes.server import Server
+
+log = logging.getLogger(__name__)
+
+RETIRE = 1.0  # seconds for which a former one must have had nothing to do
+
+
+@dataclass(slots=True)
+class _Former:
+    kept: Kept
+    server: Server[Connection]
+    threads: frozenset[str] = field(default_factory=frozenset)  # those that it has loaded
+
+
+class Servers:
+    """Without `keeping` nothing may outlive us."""
+
+    def __init__(self, config: CodexConfig, clock: Clock, marks: Marks, keeping: Keeping | None) -> None:
+        self._config = config
+        self._clock = clock
+        self._marks = marks
+        self._keeping = keeping
+        self.main = self.new(keep=config.transport == "socket")
+        self._former: list[_Former] = []
+        self._coming: asyncio.Task[None] | None = None
+
+    def new(self, *, keep: bool = False) -> Server[Connection]:
+        start = self._connect_kept if keep and self._keeping is not None else self._connect
+        return Server("Codex", start, self._clock, self._config.idle_stop)
+
+    def come_back(self) -> None:
+        """A daemon begins: what an earlier one let live is attached to. Whoever needs a server waits for that."""
+        if self._keeping is not None and (living := self._keeping.living()):
+            self._coming = asyncio.get_running_loop().create_task(self._attach(living))
+
+    async def of(self, thread: str | None) -> Server[Connection]:
+        if self._coming is not None:
+            await asyncio.wait([self._coming])
+        for former in self._former:
+            if thread in former.threads and former.kept.find() is not None:
+                return former.server
+        return self.main
+
+    async def leave(self) -> None:
+        """What works goes on without us; what is idle ends, so that the next one begins with what is set then."""
+        await self._settle()
+        await asyncio.gather(*(server.leave() for server in self._all()))
+
+    async def close(self) -> None:
+        await self._settle()
+        await asyncio.gather(*(server.close() for server in self._all()))
+
+    async def _settle(self) -> None:
+        if self._coming is not None:
+            self._coming.cancel()
+            await asyncio.wait([self._coming])
+
+    def _all(self) -> list[Server[Connection]]:
+        return [self.main, *(former.server for former in self._former)]
+
+    async def _attach(self, living: list[Kept]) -> None:
+        ours = await self._name()
+        for kept in living:
+            try:
+                if kept.name == ours:
+                    await (await self.main.connect()).loaded()
+                else:
+                    await self._take_over(kept)
+            except RuntimeTrouble as trouble:
+                log.warning("Codex was kept, pid %d, and cannot be attached to: %s", kept.program.pid, trouble.message)
+
+    async def _name(self) -> str | None:
+        """Of the kept server that we want; None: none, or we do not know."""
+        if self._keeping is None or self._config.transport != "socket":
+            return None
+        try:
+            return self._keeping.name(await binary.find(self._config, self._clock, self._marks))
+        except RuntimeTrouble:
+            return None
+
+    async def _take_over(self, kept: Kept) -> None:
+        keeping = self._keeping
+        assert keeping is not None
+        server: Server[Connection] = Server("The former Codex", lambda: keeping.attach(kept), self._clock, RETIRE)
+        former = _Former(kept, server)
+        connection = await server.connect()
+        former.threads = frozenset(thread.id for thread in await connection.loaded())
+        self._former.append(former)
+        log.info("the former Codex %s, pid %d, ends when its turns have", kept.version, kept.program.pid)
+
+    async def _connect(self) -> Connection:
+        found = await binary.find(self._config, self._clock, self._marks)
+        return await connect(self._config, self._clock, self._marks, found)
+
+    async def _connect_kept(self) -> Connection:
+        assert self._keeping is not None
+        return await self._keeping.connect(await binary.find(self._config, self._clock, self._marks))
