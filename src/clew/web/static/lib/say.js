@@ -10,7 +10,11 @@ const STAYS_WITH_UNDO = 12_000;
 
 const line = h("div", { class: "says", role: "status", "aria-live": "polite" });
 const alarm = h("div", { class: "says says-alarm", role: "alert" });
-export const lines = h("div", { class: "lines" }, line, alarm);
+const aside = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
+export const lines = h("div", { class: "lines" }, line, alarm, aside);
+
+/** For those who do not see it happen. */
+export const announce = (words) => show(aside, words);
 
 let timer = null;
 

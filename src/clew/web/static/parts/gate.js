@@ -1,6 +1,6 @@
 /** `<clew-gate>`: a question that an agent cannot pass without a person. Everything in it can be done by keys. */
 
-import { get, post } from "/page/lib/api.js";
+import { get, post, remove } from "/page/lib/api.js";
 import { h, show } from "/page/lib/dom.js";
 import { age } from "/page/lib/format.js";
 import { during, say } from "/page/lib/say.js";
@@ -133,8 +133,10 @@ class Gate extends HTMLElement {
 
   rule() {
     if (this.#gate.kind === "question") return;
-    const give = (rule) =>
-      this.#answer({ decision: "accept", extent: "rule", ...rule }, t("gate.ruled", { pattern: rule.pattern }));
+    const give = async (rule) => {
+      const words = t("gate.ruled", { pattern: rule.pattern });
+      await this.#answer({ decision: "accept", extent: "rule", ...rule }, words, () => forget(rule.pattern));
+    };
     const form = ruleForm(this.#gate, threads.get(this.#gate.thread), give, (event) => this.#fold(event));
     show(this.#extra, form);
     form.querySelector("input").focus();
@@ -146,12 +148,21 @@ class Gate extends HTMLElement {
     this.focus();
   }
 
-  async #answer(body, words) {
+  async #answer(body, words, undo) {
     const done = await during(t("gate.sending"), post(`/api/gates/${this.#gate.id}/answer`, body));
-    if (done) say(words);
+    if (done) say(words, undo);
     if (done) this.dispatchEvent(new CustomEvent("answered", { bubbles: true }));
     await lookForWaiting().catch(() => {});
   }
+}
+
+/** The yes stays; the newest rule of this pattern goes. */
+async function forget(pattern) {
+  const all = await during(t("saving"), get("/api/rules"));
+  const rule = all
+    ?.filter((each) => each.pattern === pattern)
+    .sort((one, other) => other.created_at - one.created_at)[0];
+  if (rule && (await during(t("saving"), remove(`/api/rules/${rule.id}`)))) say(t("rules.removed", { pattern }));
 }
 
 customElements.define("clew-gate", Gate);

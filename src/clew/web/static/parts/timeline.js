@@ -4,7 +4,7 @@
 import { get } from "/page/lib/api.js";
 import { h, icon } from "/page/lib/dom.js";
 import { soon } from "/page/lib/hub.js";
-import { complain } from "/page/lib/say.js";
+import { announce, complain } from "/page/lib/say.js";
 import { events } from "/page/lib/stream.js";
 import { things } from "/page/lib/things.js";
 import { t } from "/page/lib/words.js";
@@ -133,9 +133,7 @@ class Timeline extends HTMLElement {
     try {
       const told = await this.#get(WINDOW, this.#first.node);
       const elements = await this.#made(told);
-      const height = this.#scroll.scrollHeight;
-      this.#list.prepend(...elements);
-      this.#scroll.scrollTop += this.#scroll.scrollHeight - height;
+      this.#putBefore(elements);
       told.forEach((each) => this.#keys.add(keyOf(each)));
       this.#first = told[0] ?? this.#first;
       this.#earlier.hidden = !isFull(told);
@@ -145,6 +143,16 @@ class Timeline extends HTMLElement {
     } finally {
       this.#isLoading = false;
     }
+  }
+
+  /** What one looks at stays where it is. The browser's own anchoring would do it twice. */
+  #putBefore(elements) {
+    const scroll = this.#scroll;
+    const height = scroll.scrollHeight;
+    scroll.style.overflowAnchor = "none";
+    this.#list.prepend(...elements);
+    scroll.scrollTop += scroll.scrollHeight - height;
+    requestAnimationFrame(() => (scroll.style.overflowAnchor = ""));
   }
 
   /** What has come since; where that is more than a little, all anew. */
@@ -158,6 +166,7 @@ class Timeline extends HTMLElement {
     this.#list.append(...fresh);
     this.#run(told.find(isRunning));
     if (fresh.length) giveReceipts(this.#thread, this);
+    if (fresh.some((each) => each.matches(".by-agent"))) announce(t("timeline.answered"));
     this.dispatchEvent(new CustomEvent("told"));
   }
 
