@@ -4,16 +4,17 @@ for somebody else's. The real binary, without a daemon."""
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import os
 import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from clew import keepers, processes
 from clew.asking import Answer, Decision
@@ -48,7 +49,7 @@ async def make(config: CodexConfig, clock: SystemClock, root: Home) -> AsyncIter
     made: list[CodexRuntime] = []
 
     def runtime(**changed: object) -> CodexRuntime:
-        wanted = replace(config, **{"transport": "socket", "keep_alive": 600.0, **changed})  # type: ignore[arg-type]
+        wanted = dataclasses.replace(config, **{"transport": "socket", "keep_alive": 600.0, **changed})  # type: ignore[arg-type]
         made.append(CodexRuntime(wanted, clock, marks, keeps=root))
         made[-1].come_back()
         return made[-1]
