@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -304,6 +305,15 @@ async def test_one_that_is_frozen_is_ended_and_the_next_need_gets_another(
     assert only_one(root).program != kept.program
     found = await again.record("turn")
     assert found is not None and found.state is RecordState.CUT
+
+
+async def test_without_the_library_it_says_what_to_install(
+    make: Make, root: Home, seat: Seat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "clew.runtimes.websocket", None)
+    with pytest.raises(RuntimeTrouble, match="pip install websockets"):
+        await make().open(seat)
+    assert keepers.living(root) == []
 
 
 async def test_messages_of_any_length_arrive_whole(tmp_path: Path) -> None:
