@@ -19,7 +19,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.bare import Bare
+from benchmarks.bare import Bare, BareSocket
 from benchmarks.report import Line
 from clew.client import Client, address, parse
 from clew.home import Home
@@ -28,6 +28,7 @@ from clew.scripted_model import ScriptedModel, write_codex_home
 from clew.surfaces.signing import sign
 
 SECRET = "bench"
+BARE = {"stdio": Bare, "socket": BareSocket}
 WORDS = 5_000
 
 
@@ -73,6 +74,7 @@ class Way:
     """A clew, by one of its transports."""
 
     transport: str
+    bare: Bare
     home: Home
     hook: Hook
     port: int
@@ -102,9 +104,8 @@ class Way:
 
 @dataclass
 class Desk:
-    """clew in both ways and the bare driver, side by side on one model."""
+    """clew in both ways, and a bare driver for each, side by side on one model."""
 
-    bare: Bare
     child: Way
     kept: Way
 
@@ -117,9 +118,7 @@ class Desk:
 async def desk(folder: Path) -> AsyncIterator[Desk]:
     async with ScriptedModel() as model, AsyncExitStack() as stack:
         codex = write_codex_home(folder / "codex", model.url)
-        child, kept = [await stack.enter_async_context(way(folder, codex, name)) for name in ("stdio", "socket")]
-        async with Bare(codex, folder) as bare:
-            yield Desk(bare, child, kept)
+        yield Desk(*[await stack.enter_async_context(way(folder, codex, name)) for name in BARE])
 
 
 @asynccontextmanager
@@ -135,24 +134,25 @@ async def way(folder: Path, codex: Path, transport: str) -> AsyncIterator[Way]:
     await asyncio.to_thread(ensure_daemon, home, lambda line: None)
     try:
         status = await asyncio.to_thread(Client(home).get, "status")
-        yield Way(transport, home, hook, int(status["daemon"]["http"].rsplit(":", 1)[1]))
+        async with BARE[transport](codex, folder) as bare:
+            yield Way(transport, bare, home, hook, int(status["daemon"]["http"].rsplit(":", 1)[1]))
     finally:
         await asyncio.to_thread(stop_daemon, home, 0, lambda line: None)
         await hook.stop()
 
 
 async def single(desk: Desk, rounds: int) -> list[Line]:
-    thread = await desk.bare.thread()
-    theirs: list[float] = []
     ours: dict[str, list[float]] = {way.transport: [] for way in desk.ways}
+    theirs: dict[str, list[float]] = {way.transport: [] for way in desk.ways}
+    threads = {way.transport: await way.bare.thread() for way in desk.ways}
     for number in range(rounds + 3):
-        began = time.perf_counter()
-        await desk.bare.turn(thread, f"!text t{number} b c d e")
-        theirs.append(time.perf_counter() - began)
         for way in desk.ways:
+            began = time.perf_counter()
+            await way.bare.turn(threads[way.transport], f"!text t{number} b c d e")
+            theirs[way.transport].append(time.perf_counter() - began)
             ours[way.transport].append(await way.say("single", f"!text t{number} b c d e"))
     return [
-        _ratio(_named("a turn, message to answer on the webhook", name), taken[3:], theirs[3:], 1.15)
+        _ratio(_named("a turn, message to answer on the webhook", name), taken[3:], theirs[name][3:], 1.15)
         for name, taken in ours.items()
     ]
 
@@ -162,11 +162,11 @@ def _named(what: str, transport: str) -> str:
 
 
 async def parallel(desk: Desk, count: int, rounds: int) -> Line:
-    threads = [await desk.bare.thread() for _ in range(count)]
+    threads = [await desk.child.bare.thread() for _ in range(count)]
     ours, theirs = [], []
     for number in range(rounds + 1):
         began = time.perf_counter()
-        await asyncio.gather(*(desk.bare.turn(thread, f"!text p{number}") for thread in threads))
+        await asyncio.gather(*(desk.child.bare.turn(thread, f"!text p{number}") for thread in threads))
         theirs.append(time.perf_counter() - began)
         began = time.perf_counter()
         await asyncio.gather(*(desk.child.say(f"p{n}", f"!text p{number}") for n in range(count)))
@@ -176,24 +176,28 @@ async def parallel(desk: Desk, count: int, rounds: int) -> Line:
 
 async def stream(desk: Desk, rounds: int) -> list[Line]:
     """5,000 deltas to somebody who watches; and whether the next turn is slower for it."""
-    thread = await desk.bare.thread()
     child = desk.child
-    theirs, before, after, chats = [], [], [], []
+    before, after, chats = [], [], []
     ours: dict[str, list[float]] = {way.transport: [] for way in desk.ways}
+    theirs: dict[str, list[float]] = {way.transport: [] for way in desk.ways}
+    threads = {way.transport: await way.bare.thread() for way in desk.ways}
     await asyncio.to_thread(_chat, child.home, "!text short")
     await desk.kept.say("stream", "!text short")
     for _ in range(rounds):
-        began = time.perf_counter()
-        await desk.bare.turn(thread, f"!say {WORDS} words")
-        theirs.append(time.perf_counter() - began)
         before.append(await child.say("stream", "!text short"))
-        ours[child.transport].append(await _watched(child))
+        for way in desk.ways:
+            began = time.perf_counter()
+            await way.bare.turn(threads[way.transport], f"!say {WORDS} words")
+            theirs[way.transport].append(time.perf_counter() - began)
+            ours[way.transport].append(await _watched(way))
         after.append(await child.say("stream", "!text short"))
-        ours[desk.kept.transport].append(await _watched(desk.kept))
         chats.append(await asyncio.to_thread(_chat, child.home, f"!say {WORDS} words"))
     return [
-        _rate(f"chat stream of {WORDS} chunks, rate", chats, theirs),
-        *(_rate(_named(f"{WORDS} deltas to a watcher, rate", name), taken, theirs) for name, taken in ours.items()),
+        _rate(f"chat stream of {WORDS} chunks, rate", chats, theirs[child.transport]),
+        *(
+            _rate(_named(f"{WORDS} deltas to a watcher, rate", name), taken, theirs[name])
+            for name, taken in ours.items()
+        ),
         _ratio("the turn after a 5,000-word answer, to one before it", after, before, 1.1),
     ]
 

@@ -108,6 +108,7 @@ async def test_where_a_daemon_is_nobody_even_looks(making: Making) -> None:
     os.close(pipe)
 
 
+@pytest.mark.heavy
 async def test_one_that_does_not_hear_is_killed(making: Making) -> None:
     pipe = os.open(making.looks, os.O_RDWR)
     kept = await making.start("trap '' TERM; exec sleep 1000")

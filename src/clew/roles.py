@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from clew import keepers, launch, lock, processes
 from clew.home import Home
 from clew.processes import Process
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     pid: int
     role: str  # supervisor, daemon, agent, keeper (of an agent), command (of an agent), left (by a dead daemon)
     rss: int  # bytes

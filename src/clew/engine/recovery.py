@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from clew import crash
 from clew.asking import GateState
@@ -34,8 +35,7 @@ LOOKUPS = (0.0, 0.5, 2.0, 8.0)  # seconds before each try to ask a runtime
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Remains:
+class Remains(Struct, frozen=True):
     """What is known of a turn that was cut off."""
 
     thread: Thread
