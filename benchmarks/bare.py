@@ -1,4 +1,5 @@
-"""The yardstick: a bare JSON-RPC driver of Codex's app-server, with no store, no policy and no delivery."""
+"""The yardstick: a bare JSON-RPC driver of Codex's app-server, with no store, no policy and no delivery; on stdio, and
+on a Unix socket."""
 
 from __future__ import annotations
 
@@ -9,8 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from clew import keepers
 from clew.config import CodexConfig
 from clew.runtimes.codex import binary
+from clew.runtimes.websocket import open_unix
 
 LINE = 64 * 1024 * 1024
 
@@ -76,10 +79,45 @@ class Bare:
     async def _read(self) -> None:
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
-            message = json.loads(line)
-            if "id" in message and "method" not in message:
-                self._answers.pop(message["id"]).set_result(message.get("result"))
-            elif message.get("method") == "turn/completed":
-                self._ended[message["params"]["threadId"]].set()
-            elif message.get("method") == "item/agentMessage/delta":
-                self.deltas += 1
+            self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        message = json.loads(line)
+        if "id" in message and "method" not in message:
+            self._answers.pop(message["id"]).set_result(message.get("result"))
+        elif message.get("method") == "turn/completed":
+            self._ended[message["params"]["threadId"]].set()
+        elif message.get("method") == "item/agentMessage/delta":
+            self.deltas += 1
+
+
+class BareSocket(Bare):
+    """The same on a Unix socket."""
+
+    async def __aenter__(self) -> Bare:
+        path = self._workspace / "bare.sock"
+        self._process = await asyncio.create_subprocess_exec(
+            binary.locate(CodexConfig()),
+            "app-server",
+            "--listen",
+            f"unix://{path}",
+            stderr=asyncio.subprocess.DEVNULL,
+            env={**os.environ, "CODEX_HOME": str(self._home)},
+        )
+        self._exit = asyncio.create_task(self._process.wait())
+        while not keepers.listens(path):  # nothing tells that it listens
+            await asyncio.wait([self._exit], timeout=0.01)
+        self._socket = await open_unix(path, self._take, 10.0)
+        await self.ask("initialize", clientInfo={"name": "bare", "version": "0"})
+        self._send({"method": "initialized"})
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        await self._socket.close()
+        self._process.terminate()
+        await self._exit
+
+    def _send(self, message: dict[str, Any]) -> None:
+        self._socket.write(json.dumps(message).encode())

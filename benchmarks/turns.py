@@ -1,4 +1,5 @@
-"""What clew adds to a turn of Codex: the same turns through clew and through the bare driver, one after the other.
+"""What clew adds to a turn of Codex: the same turns through clew and through the bare driver, one after the other, with
+Codex as a child of the daemon (stdio) and kept beside it (socket).
 
 (a) one turn, from the message to its answer on the webhook; (b) 5,000 deltas to a watcher, and 5,000 chunks of the
 stream for front ends; (c) 20 turns at once; (i) the turn after a 5,000-word answer, against one before it.
@@ -14,11 +15,11 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.bare import Bare
+from benchmarks.bare import Bare, BareSocket
 from benchmarks.report import Line
 from clew.client import Client, address, parse
 from clew.home import Home
@@ -27,6 +28,7 @@ from clew.scripted_model import ScriptedModel, write_codex_home
 from clew.surfaces.signing import sign
 
 SECRET = "bench"
+BARE = {"stdio": Bare, "socket": BareSocket}
 WORDS = 5_000
 
 
@@ -68,9 +70,10 @@ async def _head(reader: asyncio.StreamReader) -> dict[str, str]:
 
 
 @dataclass
-class Desk:
-    """clew and the bare driver, side by side on one model."""
+class Way:
+    """A clew, by one of its transports."""
 
+    transport: str
     bare: Bare
     home: Home
     hook: Hook
@@ -99,85 +102,122 @@ class Desk:
         writer.close()
 
 
+@dataclass
+class Desk:
+    """clew in both ways, and a bare driver for each, side by side on one model."""
+
+    child: Way
+    kept: Way
+
+    @property
+    def ways(self) -> tuple[Way, Way]:
+        return self.child, self.kept
+
+
 @asynccontextmanager
 async def desk(folder: Path) -> AsyncIterator[Desk]:
-    async with ScriptedModel() as model:
+    async with ScriptedModel() as model, AsyncExitStack() as stack:
         codex = write_codex_home(folder / "codex", model.url)
-        hook = Hook()
-        url = await hook.start()
-        home = Home(folder / "home")
-        home.prepare()
-        home.config.write_text(
-            f'[runtimes.codex]\nhome = "{codex}"\n[http]\nport = 0\n'
-            f'[surfaces.webhook.x]\nurl = "{url}"\nsecret = "{SECRET}"\nworkspace = "{folder}"\n'
-        )
-        await asyncio.to_thread(ensure_daemon, home, lambda line: None)
-        try:
-            status = await asyncio.to_thread(Client(home).get, "status")
-            async with Bare(codex, folder) as bare:
-                yield Desk(bare, home, hook, int(status["daemon"]["http"].rsplit(":", 1)[1]))
-        finally:
-            await asyncio.to_thread(stop_daemon, home, 0, lambda line: None)
-            await hook.stop()
+        yield Desk(*[await stack.enter_async_context(way(folder, codex, name)) for name in BARE])
 
 
-async def single(desk: Desk, rounds: int) -> Line:
-    thread = await desk.bare.thread()
-    ours, theirs = [], []
+@asynccontextmanager
+async def way(folder: Path, codex: Path, transport: str) -> AsyncIterator[Way]:
+    hook = Hook()
+    url = await hook.start()
+    home = Home(folder / transport)
+    home.prepare()
+    home.config.write_text(
+        f'[runtimes.codex]\nhome = "{codex}"\ntransport = "{transport}"\n[http]\nport = 0\n'
+        f'[surfaces.webhook.x]\nurl = "{url}"\nsecret = "{SECRET}"\nworkspace = "{folder}"\n'
+    )
+    await asyncio.to_thread(ensure_daemon, home, lambda line: None)
+    try:
+        status = await asyncio.to_thread(Client(home).get, "status")
+        async with BARE[transport](codex, folder) as bare:
+            yield Way(transport, bare, home, hook, int(status["daemon"]["http"].rsplit(":", 1)[1]))
+    finally:
+        await asyncio.to_thread(stop_daemon, home, 0, lambda line: None)
+        await hook.stop()
+
+
+async def single(desk: Desk, rounds: int) -> list[Line]:
+    ours: dict[str, list[float]] = {way.transport: [] for way in desk.ways}
+    theirs: dict[str, list[float]] = {way.transport: [] for way in desk.ways}
+    threads = {way.transport: await way.bare.thread() for way in desk.ways}
     for number in range(rounds + 3):
-        began = time.perf_counter()
-        await desk.bare.turn(thread, f"!text t{number} b c d e")
-        theirs.append(time.perf_counter() - began)
-        ours.append(await desk.say("single", f"!text t{number} b c d e"))
-    return _ratio("a turn, message to answer on the webhook", ours[3:], theirs[3:], 1.15)
+        for way in desk.ways:
+            began = time.perf_counter()
+            await way.bare.turn(threads[way.transport], f"!text t{number} b c d e")
+            theirs[way.transport].append(time.perf_counter() - began)
+            ours[way.transport].append(await way.say("single", f"!text t{number} b c d e"))
+    return [
+        _ratio(_named("a turn, message to answer on the webhook", name), taken[3:], theirs[name][3:], 1.15)
+        for name, taken in ours.items()
+    ]
+
+
+def _named(what: str, transport: str) -> str:
+    return what if transport == "stdio" else f"{what}, {transport}"
 
 
 async def parallel(desk: Desk, count: int, rounds: int) -> Line:
-    threads = [await desk.bare.thread() for _ in range(count)]
+    threads = [await desk.child.bare.thread() for _ in range(count)]
     ours, theirs = [], []
     for number in range(rounds + 1):
         began = time.perf_counter()
-        await asyncio.gather(*(desk.bare.turn(thread, f"!text p{number}") for thread in threads))
+        await asyncio.gather(*(desk.child.bare.turn(thread, f"!text p{number}") for thread in threads))
         theirs.append(time.perf_counter() - began)
         began = time.perf_counter()
-        await asyncio.gather(*(desk.say(f"p{n}", f"!text p{number}") for n in range(count)))
+        await asyncio.gather(*(desk.child.say(f"p{n}", f"!text p{number}") for n in range(count)))
         ours.append(time.perf_counter() - began)
     return _ratio(f"{count} turns at once", ours[1:], theirs[1:], 1.15)
 
 
 async def stream(desk: Desk, rounds: int) -> list[Line]:
     """5,000 deltas to somebody who watches; and whether the next turn is slower for it."""
-    thread = await desk.bare.thread()
-    ours, theirs, before, after, chats = [], [], [], [], []
-    await asyncio.to_thread(_chat, desk.home, "!text short")
+    child = desk.child
+    before, after, chats = [], [], []
+    ours: dict[str, list[float]] = {way.transport: [] for way in desk.ways}
+    theirs: dict[str, list[float]] = {way.transport: [] for way in desk.ways}
+    threads = {way.transport: await way.bare.thread() for way in desk.ways}
+    await asyncio.to_thread(_chat, child.home, "!text short")
+    await desk.kept.say("stream", "!text short")
     for _ in range(rounds):
-        began = time.perf_counter()
-        await desk.bare.turn(thread, f"!say {WORDS} words")
-        theirs.append(time.perf_counter() - began)
-        before.append(await desk.say("stream", "!text short"))
-        ours.append(await _watched(desk))
-        after.append(await desk.say("stream", "!text short"))
-        chats.append(await asyncio.to_thread(_chat, desk.home, f"!say {WORDS} words"))
-    rate = statistics.median(theirs) / statistics.median(ours)
-    chatted = statistics.median(theirs) / statistics.median(chats)
+        before.append(await child.say("stream", "!text short"))
+        for way in desk.ways:
+            began = time.perf_counter()
+            await way.bare.turn(threads[way.transport], f"!say {WORDS} words")
+            theirs[way.transport].append(time.perf_counter() - began)
+            ours[way.transport].append(await _watched(way))
+        after.append(await child.say("stream", "!text short"))
+        chats.append(await asyncio.to_thread(_chat, child.home, f"!say {WORDS} words"))
     return [
-        Line(f"chat stream of {WORDS} chunks, rate", WORDS / statistics.median(chats), "/s", chatted, at_least=0.8),
-        Line(f"{WORDS} deltas to a watcher, rate", WORDS / statistics.median(ours), "/s", rate, at_least=0.8),
+        _rate(f"chat stream of {WORDS} chunks, rate", chats, theirs[child.transport]),
+        *(
+            _rate(_named(f"{WORDS} deltas to a watcher, rate", name), taken, theirs[name])
+            for name, taken in ours.items()
+        ),
         _ratio("the turn after a 5,000-word answer, to one before it", after, before, 1.1),
     ]
 
 
-async def _watched(desk: Desk) -> float:
+def _rate(name: str, ours: list[float], theirs: list[float]) -> Line:
+    mine = statistics.median(ours)
+    return Line(name, WORDS / mine, "/s", statistics.median(theirs) / mine, at_least=0.8)
+
+
+async def _watched(way: Way) -> float:
     """Until a watcher of the thread has the whole text and its end."""
-    listed = await asyncio.to_thread(lambda: Client(desk.home).get("threads"))
+    listed = await asyncio.to_thread(lambda: Client(way.home).get("threads"))
     thread = next(view["id"] for view in listed["threads"] if view["title"] == "!text short")
     ready, loop = asyncio.Event(), asyncio.get_running_loop()
     watching = asyncio.create_task(
-        asyncio.to_thread(_watch, desk.home, thread, lambda: loop.call_soon_threadsafe(ready.set))
+        asyncio.to_thread(_watch, way.home, thread, lambda: loop.call_soon_threadsafe(ready.set))
     )
     await ready.wait()
     began = time.perf_counter()
-    answered = asyncio.create_task(desk.say("stream", f"!say {WORDS} words"))
+    answered = asyncio.create_task(way.say("stream", f"!say {WORDS} words"))
     words, at = await watching
     await answered
     assert words == WORDS, f"the watcher saw {words} words"
@@ -218,7 +258,7 @@ def _ratio(name: str, ours: list[float], theirs: list[float], limit: float) -> L
 async def measure(rounds: int = 40) -> list[Line]:
     with tempfile.TemporaryDirectory() as folder:
         async with desk(Path(folder)) as both:
-            lines = [await single(both, rounds)]
+            lines = await single(both, rounds)
             lines += await stream(both, 5)
             lines.append(await parallel(both, 20, 8))
             return lines

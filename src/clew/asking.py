@@ -3,9 +3,10 @@ no I/O."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from clew.model import Conversation
@@ -42,8 +43,7 @@ class Policy(StrEnum):
     YOLO = "yolo"  # everything; has to be spelled out
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     id: str
     text: str
     options: tuple[str, ...] = ()
@@ -52,8 +52,7 @@ class Question:
     secret: bool = False  # the answer is kept in memory only
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """What a runtime wants from a person, in its own words."""
 
     kind: GateKind
@@ -73,8 +72,7 @@ class Asked:
         return "\0".join((self.kind, self.folder or "", self.title, self.detail, *questions))
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A person's decision about one gate."""
 
     decision: Decision
@@ -86,8 +84,7 @@ class Answer:
         return self.decision is Decision.ACCEPT
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     id: str
     code: str  # what a person types
     thread: str
@@ -128,8 +125,7 @@ class Scope(StrEnum):
     EVERYWHERE = "everywhere"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     id: str
     effect: Effect
     kind: RuleKind
@@ -141,8 +137,7 @@ class Rule:
     created_by: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What the rules and the thread's policy say about a request, and which of them it was."""
 
     effect: Effect

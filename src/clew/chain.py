@@ -7,16 +7,15 @@ equal beginnings are two nodes; only a fork shares nodes, on purpose.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec import Struct
 
 from clew.model import Attachment, Problem, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(Struct, frozen=True):
     """A thread begins."""
 
     type: ClassVar[str] = "started"
@@ -28,8 +27,7 @@ class Started:
     adopted: str | None = None  # the runtime's id of the session that it was taken over from
 
 
-@dataclass(frozen=True, slots=True)
-class Forked:
+class Forked(Struct, frozen=True):
     """A thread begins where another one stood. Its predecessor is that place."""
 
     type: ClassVar[str] = "forked"
@@ -38,8 +36,7 @@ class Forked:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
+class Spoken(Struct, frozen=True):
     """A person's message, as it was given to the runtime."""
 
     type: ClassVar[str] = "spoken"
@@ -53,8 +50,7 @@ class Spoken:
     outside: bool | None = None  # True: it was said in the runtime's own program, without clew
 
 
-@dataclass(frozen=True, slots=True)
-class Deed:
+class Deed(Struct, frozen=True):
     """A part of what a turn did or said before its answer."""
 
     kind: str
@@ -65,8 +61,7 @@ class Deed:
     folder: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The end of a turn. The fields from `role` to `attempts` are for the steps of a workflow."""
 
     type: ClassVar[str] = "outcome"
@@ -90,8 +85,7 @@ Content = Started | Forked | Spoken | Outcome
 _TYPES: dict[str, type[Content]] = {kind.type: kind for kind in (Started, Forked, Spoken, Outcome)}
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     hash: str
     type: str
     prev: str | None
@@ -121,5 +115,5 @@ def read(node: Node) -> Content:
 
 def _lean(content: Content) -> dict[str, Any]:
     """Without what is empty, so that a field added later does not change the hash of what has none of it."""
-    values = ((field.name, getattr(content, field.name)) for field in fields(content))
+    values = ((name, getattr(content, name)) for name in content.__struct_fields__)
     return {name: value for name, value in values if value is not None and value != ()}

@@ -12,9 +12,10 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
+
+from msgspec import Struct
 
 from clew.errors import BadInput, ClewError, OutOfReach
 from clew.home import Home
@@ -34,8 +35,7 @@ class Stopped(OutOfReach):
     code = "stopped"
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     kind: str
     seq: int | None  # None for what is only live
     data: Json

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Any, Protocol
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 
 class Rule(Protocol):
@@ -16,8 +17,7 @@ class Rule(Protocol):
     def holds(self, value: Any) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Between:
+class Between(Struct, frozen=True):
     least: float
     most: float = float("inf")
 
@@ -29,8 +29,7 @@ class Between:
         return self.least <= value <= self.most
 
 
-@dataclass(frozen=True, slots=True)
-class OneOf:
+class OneOf(Struct, frozen=True):
     choices: tuple[str, ...]
 
     @property
@@ -41,8 +40,7 @@ class OneOf:
         return value in self.choices
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """A text that matches a pattern as a whole."""
 
     pattern: str
@@ -52,8 +50,7 @@ class Shape:
         return re.fullmatch(self.pattern, value) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class WebAddress:
+class WebAddress(Struct, frozen=True):
     words: str = "an address such as https://example.org/hook"
 
     def holds(self, value: str) -> bool:
@@ -64,8 +61,7 @@ class WebAddress:
             return False
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """The name of an environment variable that holds a secret."""
 
     words: str = "the name of an environment variable"
@@ -74,18 +70,15 @@ class Named:
         return re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Expanded:
+class Expanded(Struct, frozen=True):
     """A path, in which a leading `~` is the person's own folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hidden:
+class Hidden(Struct, frozen=True):
     """A secret: never shown in an error, redacted in the log."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plugged:
+class Plugged(Struct, frozen=True):
     """Tables of plugins of this group, by their names; each plugin says what is in its own."""
 
     group: str

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from clew import client
 from clew.model import Fate
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """What became of a message. It is committed: whatever dies now, this stays true."""
 
     thread: str
@@ -22,8 +23,7 @@ class Sent:
     repeated: bool = False  # this id was seen before, and this is what became of the first one
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """Something that happened. docs/python.md lists the kinds."""
 
     kind: str

@@ -6,8 +6,9 @@ the deltas.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from clew.asking import Asked
 from clew.model import Problem, TurnState
@@ -46,22 +47,19 @@ class NoticeKind(StrEnum):
 MISSED = -1  # the offset of text whose place is not known, because its beginning was told to somebody else
 
 
-@dataclass(frozen=True, slots=True)
-class TurnStarted:
+class TurnStarted(Struct, frozen=True):
     """The runtime has begun the turn, under this id of its own."""
 
     runtime_turn: str
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta:
+class TextDelta(Struct, frozen=True):
     item: str
     offset: int  # in characters, from the beginning of the item; MISSED: nobody here heard that
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TextDone:
+class TextDone(Struct, frozen=True):
     """An item's text is whole (or `cut`: it was given up, and what was shown of it counts for nothing)."""
 
     item: str
@@ -69,8 +67,7 @@ class TextDone:
     cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
+class Activity(Struct, frozen=True):
     item: str
     kind: ActivityKind
     phase: Phase
@@ -82,37 +79,32 @@ class Activity:
     image: str | None = None  # the path of a picture that it made
 
 
-@dataclass(frozen=True, slots=True)
-class GateOpened:
+class GateOpened(Struct, frozen=True):
     """The runtime asks a person. The same `ref` again is the same request, told once more."""
 
     ref: str  # the runtime's own reference: unique over all its processes, also after a restart
     asked: Asked
 
 
-@dataclass(frozen=True, slots=True)
-class GateClosed:
+class GateClosed(Struct, frozen=True):
     """The runtime's request is settled: it took an answer, or does not want one any more."""
 
     ref: str
     ran_out: bool = False  # nobody answered in the time that the runtime gives
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """What the whole turn has used so far."""
 
     tokens: Tokens
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     kind: NoticeKind
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEnded:
+class TurnEnded(Struct, frozen=True):
     """The last event of a turn. `messages` are the ids of people's messages that the runtime's record contains."""
 
     state: TurnState

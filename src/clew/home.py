@@ -7,16 +7,16 @@ import os
 import stat
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from clew.errors import StoreError
 
 LONGEST_SOCKET = 100  # bytes; the kernels take 104 (macOS) or 108 (Linux)
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(Struct, frozen=True):
     root: Path
 
     @classmethod

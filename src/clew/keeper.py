@@ -226,7 +226,7 @@ def _fate(status: int) -> str:
 def _quoted(text: str) -> str:
     """As JSON, without what JSON would have to escape."""
     plain = "".join(letter if letter >= " " and letter not in '"\\' else " " for letter in text)
-    return f'"{plain}"'
+    return f'"{plain.strip()}"'
 
 
 def _say(words: str) -> None:
@@ -251,6 +251,7 @@ def _detach() -> None:
 
 def main(record: str, daemon: str, log: str, ready: str, keep_alive: str, socket: str, about: str, *rest: str) -> None:
     _detach()
+    os.set_inheritable(int(ready), False)
     middle = rest.index("--")
     keeper = Keeper(record, daemon, log, float(keep_alive), socket, about)
     if not keeper.take():

@@ -13,9 +13,10 @@ import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from clew import crash, keeper, lock, processes
 from clew.clock import Clock
@@ -27,8 +28,7 @@ FORCED = 0.5  # seconds between the signal that lets it finish and the one that 
 ENDING = 2.0  # seconds in which it must have ended then
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """A program as its keeper has written it down."""
 
     name: str

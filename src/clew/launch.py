@@ -16,9 +16,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
+
+from msgspec import Struct
 
 from clew import lock, supervisor
 from clew.client import Client, known
@@ -220,8 +221,7 @@ def remove_socket(path: Path) -> None:
         path.parent.rmdir()
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(Struct, frozen=True):
     """What a supervisor writes down: itself, and the daemon that it has begun or adopted."""
 
     supervisor: Named

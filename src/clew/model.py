@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from clew.asking import Policy
 
@@ -102,8 +103,7 @@ class SuspendedBy(StrEnum):
     FAILURE = "failure"  # a task's turn failed
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(Struct, frozen=True):
     """An opaque address that a surface gives for one place to talk. Only that surface reads `address`."""
 
     surface: str
@@ -119,8 +119,7 @@ class Conversation:
         return f"{self.surface}:{self.address}" if self.address else self.surface
 
 
-@dataclass(frozen=True, slots=True)
-class Attachment:
+class Attachment(Struct, frozen=True):
     """A file or an image that hangs on a message, kept in clew's own folder."""
 
     name: str
@@ -132,8 +131,7 @@ class Attachment:
         return self.media_type.startswith("image/")
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """One message of a person, as it is given to a runtime. `id` is chosen by whoever sent it."""
 
     id: str
@@ -148,8 +146,7 @@ class Said:
         return f"{self.author}: {self.text}" if self.among and self.text else self.text
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     input_tokens: int = 0
     cached_input_tokens: int = 0
     output_tokens: int = 0
@@ -166,16 +163,14 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """Why a turn failed, in words for a person: what happened and what to do next."""
 
     code: str
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
+class Thread(Struct, frozen=True):
     id: str
     kind: ThreadKind
     status: ThreadStatus
@@ -195,8 +190,7 @@ class Thread:
     policy: Policy = Policy.CAREFUL
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     id: str
     thread: str
     seq: int
@@ -220,8 +214,7 @@ class Turn:
     usage: Usage | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Steer:
+class Steer(Struct, frozen=True):
     """A message for a turn that already runs."""
 
     message: Said
@@ -231,16 +224,14 @@ class Steer:
     state: SteerState
 
 
-@dataclass(frozen=True, slots=True)
-class Button:
+class Button(Struct, frozen=True):
     """Something to press. Pressing it is saying `says` in that conversation, as a quote of the message it is on."""
 
     label: str
     says: str  # at most 64 bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(Struct, frozen=True):
     """A message that is owed to a conversation. Its id is chosen, not drawn."""
 
     id: str
@@ -265,8 +256,7 @@ class Delivery:
     file: Attachment | None = None  # kept until it is sent
 
 
-@dataclass(frozen=True, slots=True)
-class Handoff:
+class Handoff(Struct, frozen=True):
     """The move of a thread to another surface."""
 
     id: str
@@ -291,8 +281,7 @@ class Handoff:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
+class Person(Struct, frozen=True):
     """Somebody who may speak on a surface."""
 
     surface: str
@@ -303,8 +292,7 @@ class Person:
     added_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class Inbound:
+class Inbound(Struct, frozen=True):
     """A message as a surface received it, before anything is decided about it."""
 
     conversation: Conversation
@@ -329,8 +317,7 @@ class Inbound:
     pressed: bool = False  # by a button: whoever pressed it is told at once, and not by a message
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(Struct, frozen=True):
     """What became of an inbound message, for the surface to tell its sender."""
 
     fate: Fate

@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from clew import config, plugins
 from clew.clock import Clock, SystemClock
@@ -25,8 +27,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     runtimes: Mapping[str, Runtime]
     surfaces: Mapping[str, Surface]
     troubles: tuple[PluginTrouble, ...]

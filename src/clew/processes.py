@@ -16,8 +16,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Set
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from clew.clock import Clock
 
@@ -27,8 +28,7 @@ VARIABLE = "CLEW_CHILD"
 SAME = 2_000  # milliseconds by which two accounts of the beginning of one process may differ
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """What a child and all its descendants carry in their environment."""
 
     store: str
@@ -63,8 +63,7 @@ class Marks:
         return Mark(self.store, self.incarnation, self._count)
 
 
-@dataclass(frozen=True, slots=True)
-class Process:
+class Process(Struct, frozen=True):
     pid: int
     started: str  # opaque; together with the pid it names a process for good
     parent: int
@@ -84,8 +83,7 @@ class Process:
         return self.mark is not None and f".{pid}.{started}." in f".{self.mark.incarnation}."
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A process, as a supervisor or a keeper writes it down."""
 
     pid: int

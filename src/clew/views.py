@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from clew.asking import Decision, Effect, Policy, RuleKind, Scope
 from clew.chain import Deed
 from clew.model import Attachment, Problem, ThreadKind, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class NewThread:
+class NewThread(Struct, frozen=True):
     """What it takes to start a thread with its first message."""
 
     message_id: str
@@ -28,8 +27,7 @@ class NewThread:
     id: str | None = None  # of the thread, where it was drawn before; else it is drawn
 
 
-@dataclass(frozen=True, slots=True)
-class BoundView:
+class BoundView(Struct, frozen=True):
     """A conversation that talks to a thread."""
 
     surface: str
@@ -37,8 +35,7 @@ class BoundView:
     drives: bool  # what moves with the thread goes there
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadView:
+class ThreadView(Struct, frozen=True):
     id: str
     status: str  # `running` while a turn holds a live lease, else as stored; `damaged` where the row cannot be read
     kind: str
@@ -66,14 +63,12 @@ class ThreadView:
     bound: tuple[BoundView, ...] = ()  # the conversations that talk to it, beside the desk
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     threads: tuple[ThreadView, ...]
     next: str | None  # give it as `before` to get the next page
 
 
-@dataclass(frozen=True, slots=True)
-class ItemView:
+class ItemView(Struct, frozen=True):
     """Something a turn said or did on its way: `kind` is `text` or the kind of an activity."""
 
     item: str
@@ -86,8 +81,7 @@ class ItemView:
     cut: bool = False  # `body` is only its beginning; the turn has the whole
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedView:
+class QueuedView(Struct, frozen=True):
     """What was said and waits for its turn."""
 
     turn: str
@@ -98,8 +92,7 @@ class QueuedView:
     files: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TurnView:
+class TurnView(Struct, frozen=True):
     id: str
     thread: str
     state: str
@@ -116,8 +109,7 @@ class TurnView:
     items: tuple[ItemView, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """One piece of a transcript. `role` is person, agent or clew."""
 
     role: str
@@ -137,15 +129,13 @@ class Passage:
     error: str | None = None  # why the turn failed
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostics:
+class Diagnostics(Struct, frozen=True):
     """What a runtime did on the way to its answer."""
 
     deeds: tuple[Deed, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AttachmentView:
+class AttachmentView(Struct, frozen=True):
     """What hangs on a message: a `file`, an `image`, or a runtime's own `diagnostics`, tagged with its name."""
 
     kind: str
@@ -155,8 +145,7 @@ class AttachmentView:
     data: Diagnostics | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class UploadView:
+class UploadView(Struct, frozen=True):
     """A file that waits for a message that names it, by its id in `files`."""
 
     id: str
@@ -165,8 +154,7 @@ class UploadView:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class MessageView:
+class MessageView(Struct, frozen=True):
     """What was said in a conversation. `role` is person, agent or clew."""
 
     id: str
@@ -180,8 +168,7 @@ class MessageView:
     error: Problem | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationView:
+class ConversationView(Struct, frozen=True):
     conversation_id: str
     thread: str
     runtime: str
@@ -190,8 +177,7 @@ class ConversationView:
     next: str | None  # give it as `before` to get what was said earlier
 
 
-@dataclass(frozen=True, slots=True)
-class WhereRow:
+class WhereRow(Struct, frozen=True):
     """The receipt of one delivery."""
 
     delivery: str
@@ -204,8 +190,7 @@ class WhereRow:
     error: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ContinuityView:
+class ContinuityView(Struct, frozen=True):
     """How a runtime stands to a thread."""
 
     runtime: str
@@ -217,8 +202,7 @@ class ContinuityView:
     reason: str  # what was wrong, or is
 
 
-@dataclass(frozen=True, slots=True)
-class AdoptableView:
+class AdoptableView(Struct, frozen=True):
     """A session that was begun outside clew, in the runtime's own program."""
 
     id: str  # the runtime's own
@@ -231,8 +215,7 @@ class AdoptableView:
     in_use: str | None  # the program that has it open now, where that can be seen
 
 
-@dataclass(frozen=True, slots=True)
-class ReleasedView:
+class ReleasedView(Struct, frozen=True):
     """A session that is free for its own program."""
 
     thread: str
@@ -241,8 +224,7 @@ class ReleasedView:
     command: str  # goes on with it there
 
 
-@dataclass(frozen=True, slots=True)
-class AskingView:
+class AskingView(Struct, frozen=True):
     """Somebody who has written to clew and is not let in yet."""
 
     id: str  # SURFACE:ID
@@ -251,8 +233,7 @@ class AskingView:
     asked_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class PersonView:
+class PersonView(Struct, frozen=True):
     """Somebody who may speak on a chat surface."""
 
     id: str  # SURFACE:ID, the id as the platform gives it
@@ -262,8 +243,7 @@ class PersonView:
     added_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionView:
+class QuestionView(Struct, frozen=True):
     id: str
     text: str
     options: tuple[str, ...]
@@ -272,8 +252,7 @@ class QuestionView:
     secret: bool
 
 
-@dataclass(frozen=True, slots=True)
-class GateView:
+class GateView(Struct, frozen=True):
     """A question that the runtime cannot pass without a person. Texts are as the runtime gave them: escape them."""
 
     id: str
@@ -299,8 +278,7 @@ class GateView:
     rule: str | None = None  # the pattern of the rule that is offered with a yes
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """How things stand: one thread, or the newest that are open; turns that run; gates that wait."""
 
     threads: tuple[ThreadView, ...]
@@ -308,8 +286,7 @@ class Snapshot:
     gates: tuple[GateView, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerGate:
+class AnswerGate(Struct, frozen=True):
     """What a person decides. `once`, for this `thread` from now on, or with a `rule`."""
 
     decision: Decision
@@ -322,8 +299,7 @@ class AnswerGate:
     sender: str = "you"
 
 
-@dataclass(frozen=True, slots=True)
-class NewRuleView:
+class NewRuleView(Struct, frozen=True):
     effect: Effect
     pattern: str
     kind: RuleKind = RuleKind.COMMAND
@@ -333,8 +309,7 @@ class NewRuleView:
     sender: str = "you"
 
 
-@dataclass(frozen=True, slots=True)
-class RuleView:
+class RuleView(Struct, frozen=True):
     id: str
     effect: str
     kind: str
@@ -346,16 +321,14 @@ class RuleView:
     created_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class RuleTest:
+class RuleTest(Struct, frozen=True):
     """What would become of a request, and why."""
 
     effect: str
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     thread: str
     sound: bool
     nodes: int
@@ -363,8 +336,7 @@ class Verdict:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Notified:
+class Notified(Struct, frozen=True):
     """What one pass of `clew notify` did, or would do, with one answer."""
 
     delivery: str
@@ -374,16 +346,14 @@ class Notified:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeView:
+class RuntimeView(Struct, frozen=True):
     name: str
     health: str
     reason: str
     pid: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class HandoffView:
+class HandoffView(Struct, frozen=True):
     """The move of a thread to another surface."""
 
     id: str
@@ -397,8 +367,7 @@ class HandoffView:
     error: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class OwedView:
+class OwedView(Struct, frozen=True):
     """What is owed to a conversation and has not arrived."""
 
     delivery: str
@@ -413,8 +382,7 @@ class OwedView:
     next_at: int | None  # when it is tried again
 
 
-@dataclass(frozen=True, slots=True)
-class Bucket:
+class Bucket(Struct, frozen=True):
     """A part of the last day. Times in milliseconds; null where there was nothing."""
 
     ended: int  # turns
@@ -424,8 +392,7 @@ class Bucket:
     oldest_gate: int | None  # how long the oldest one had waited by its end
 
 
-@dataclass(frozen=True, slots=True)
-class FiguresView:
+class FiguresView(Struct, frozen=True):
     """The last day, in equal parts."""
 
     begins: int
@@ -433,8 +400,7 @@ class FiguresView:
     buckets: tuple[Bucket, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TargetView:
+class TargetView(Struct, frozen=True):
     """A place that a thread can be handed to, as `clew handoff` takes it."""
 
     target: str
@@ -444,8 +410,7 @@ class TargetView:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChoicesView:
+class ChoicesView(Struct, frozen=True):
     """What a new thread can be begun with, and where one can be handed to."""
 
     runtimes: tuple[RuntimeView, ...]
@@ -457,15 +422,13 @@ class ChoicesView:
     targets: tuple[TargetView, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AwayView:
+class AwayView(Struct, frozen=True):
     """Where the person is who is not at the desk."""
 
     conversation: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SurfaceView:
+class SurfaceView(Struct, frozen=True):
     name: str
     state: str  # `up` or `down`
     reason: str

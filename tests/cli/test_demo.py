@@ -96,7 +96,7 @@ def test_as_json_it_is_a_list_of_steps_and_kept_it_can_be_played_with_and_ended(
     code, printed = place.demo("--runtime", "scripted", "--keep", "--json", PATH=path)
     assert code == 0, printed
     told = json.loads(printed)
-    assert [step["step"] for step in told] == [*STEPS[:-1], "keep"]
+    assert [step["step"] for step in told] == [*STEPS[:-1], "page", "keep"]
     assert all(step["ok"] for step in told)
     assert all(set(step) == {"step", "ok", "seconds", "words"} for step in told)
     (home,) = place.folder.glob("clew-demo-*")

@@ -111,6 +111,13 @@ def test_what_points_at_an_agents_own_set_up_is_kept(tmp_path: Path) -> None:
     assert "SECRET" not in text
 
 
+def test_a_kept_agent_does_not_end_with_a_daemon_that_died(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    assert "KillMode=mixed" in service.systemd(home, {}).text
+    home.config.write_text('[runtimes.codex]\ntransport = "socket"\n')
+    assert "KillMode=process" in service.systemd(home, {}).text
+
+
 def test_on_a_mac_it_is_an_agent_of_launchd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     made = service.launchd(Home(tmp_path / "h"), {"PATH": "/bin"})

@@ -48,14 +48,7 @@ def open_desk(
             yield Desk(clew, model, hook, transport)
 
 
-TRANSPORTS = ("stdio", pytest.param("socket", marks=pytest.mark.heavy))
-
-
-@pytest.fixture(params=TRANSPORTS)
-def either(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Desk]:
-    """With Codex as a child of the daemon, and kept beside it; the second by `./check --all`."""
-    with open_desk(tmp_path, transport=request.param) as made:
-        yield made
+TRANSPORTS = ("stdio", pytest.param("socket", marks=pytest.mark.heavy))  # the second by `./check --all`
 
 
 @pytest.fixture

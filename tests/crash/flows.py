@@ -165,12 +165,19 @@ def _stop(desk: Desk, folder: Path) -> None:
 
 
 def _cut(desk: Desk, folder: Path) -> None:
-    """A turn that its daemon left in the middle, and nobody there to bring it back."""
+    """A turn that its daemon left in the middle, and nobody there to bring it back. An agent that is kept stands there
+    all the same."""
     _held(desk, folder)
     desk.clew.kill_supervisor()
     desk.clew.kill()
-    desk.model.wait_left("here")
-    desk.model.release("here")
+    if desk.transport == "stdio":
+        desk.model.wait_left("here")
+        desk.model.release("here")
+
+
+def _go_on(desk: Desk, folder: Path) -> None:
+    if desk.transport == "socket":
+        desk.model.release("here")
 
 
 FLOWS = {
@@ -182,5 +189,5 @@ FLOWS = {
     "resume": Flow(_resume, (("first", "again"),), prepare=_finished),
     "fork": Flow(_fork, (("first",),), prepare=_finished, fetched=("forked",)),
     "stop": Flow(_stop, (("one moment\n\n(Stopped.)",), ("(Stopped.)",))),
-    "recovery": Flow(lambda desk, folder: None, (("one moment\nthe end",),), prepare=_cut, deaths=1),
+    "recovery": Flow(_go_on, (("one moment\nthe end",),), prepare=_cut, deaths=1),
 }

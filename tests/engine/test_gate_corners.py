@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from clew.asking import Answer, Asked, Decision, Gate, GateKind, Question
 from clew.config import GatesConfig, TurnsConfig
@@ -29,7 +30,7 @@ from tests.rig import Rig, Room, patient
 
 
 async def test_turns_that_wait_for_a_person_leave_their_place_to_others(tmp_path: Path) -> None:
-    config = replace(patient(), turns=TurnsConfig(parallel=1))
+    config = dataclasses.replace(patient(), turns=TurnsConfig(parallel=1))
     async with Rig(tmp_path, config=config) as rig:
         await rig.say(f"!approve {COMMAND}")
         await asked(rig)
@@ -304,7 +305,7 @@ async def test_what_is_owed_within_one_millisecond_leaves_in_the_order_in_which_
 
 
 async def test_a_reminder_is_redrawn_too(tmp_path: Path) -> None:
-    config = replace(patient(), gates=GatesConfig(remind_after=0.01))
+    config = dataclasses.replace(patient(), gates=GatesConfig(remind_after=0.01))
     async with Rig(tmp_path, room=Room(SurfaceCan(edit=True)), config=config) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await asked(rig)

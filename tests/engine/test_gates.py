@@ -4,10 +4,11 @@ what is left after a crash."""
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+import dataclasses
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from clew.asking import Asked, Decision, GateKind, Policy
 from clew.clock import SystemClock
@@ -384,7 +385,7 @@ async def test_an_unknown_a_foreign_and_a_closed_code_are_named_as_that(tmp_path
 
 
 async def test_only_approvers_answer_from_a_chat(tmp_path: Path) -> None:
-    config = replace(patient(), gates=GatesConfig(approvers=("boss",)))
+    config = dataclasses.replace(patient(), gates=GatesConfig(approvers=("boss",)))
     async with Rig(tmp_path, config=config) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await asked(rig)
@@ -422,7 +423,7 @@ class Ahead(SystemClock):
 
 async def test_a_gate_reminds_once_and_expires_only_where_configured(tmp_path: Path) -> None:
     clock = Ahead()
-    config = replace(patient(), gates=GatesConfig(remind_after=60, expire_after=3600))
+    config = dataclasses.replace(patient(), gates=GatesConfig(remind_after=60, expire_after=3600))
     async with Rig(tmp_path, clock=clock, config=config) as rig:
         accepted = await rig.say(f"!approve {COMMAND}\n!text done")
         (gate,) = await asked(rig)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,7 @@ from tests.rig import Rig
 
 
 def keeping(days: float = 0.0, rows: int = 0) -> Config:
-    return replace(Config(threads=ThreadsConfig(runtime="scripted")), events=EventsConfig(days, rows))
+    return dataclasses.replace(Config(threads=ThreadsConfig(runtime="scripted")), events=EventsConfig(days, rows))
 
 
 class Later(SystemClock):

@@ -7,9 +7,10 @@ import random
 import sqlite3
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
+from msgspec.structs import replace
 
 from clew.asking import Answer, Asked, Decision, Gate, GateKind, GateState, Question
 from clew.config import Config, ThreadsConfig

@@ -6,10 +6,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from clew.clock import SystemClock
 from clew.errors import Refused

@@ -4,11 +4,11 @@ start is the dearest part; a test that kills it takes `own_runtime`."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 import pytest
+from msgspec.structs import replace
 
 from clew.asking import Policy
 from clew.clock import Clock, SystemClock

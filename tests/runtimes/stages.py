@@ -9,11 +9,13 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from clew.clock import Clock
 from clew.config import AcpConfig, CodexConfig
+from clew.home import Home
 from clew.processes import Marks, Process
 from clew.runtimes import acp
 from clew.runtimes.base import Runtime
@@ -130,16 +132,22 @@ class ModelStage(ProgramStage):
 
 
 class CodexStage(ModelStage):
-    def __init__(self, folder: Path, home: Path, model: ScriptedModel) -> None:
+    """`keeps`: Codex is kept beside us, for that home of clew."""
+
+    def __init__(self, folder: Path, home: Path, model: ScriptedModel, keeps: Home | None = None) -> None:
         super().__init__(folder, model)
         self._home = home
+        self._keeps = keeps
 
     def runtime(self, clock: Clock, marks: Marks, odd: Oddity | None = None) -> Runtime | None:
         command = between(self.workspace, str(odd)).split('"')[1] if odd else None
         config = CodexConfig(
             command, str(self._home), start_timeout=60, request_timeout=self.deadline, interrupt_timeout=self.deadline
         )
-        return CodexRuntime(config, clock, marks)
+        if self._keeps is None:
+            return CodexRuntime(config, clock, marks)
+        self._keeps.prepare()
+        return None if odd else CodexRuntime(replace(config, transport="socket"), clock, marks, self._keeps)
 
 
 ROOT = Path(__file__).parents[2]

@@ -6,11 +6,11 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from clew.asking import Answer, Decision, GateKind
 from clew.clock import SystemClock

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import dataclasses
 import os
 import signal
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from clew import processes
 from clew.clock import SystemClock
@@ -394,7 +395,7 @@ async def test_a_long_idle_server_is_stopped_and_started_again_on_need(
     config: CodexConfig, seat: Seat, marks: Marks, model: ScriptedModel
 ) -> None:
     clock = IdleClock(1234.5)
-    runtime = CodexRuntime(replace(config, idle_stop=clock.idle), clock, marks)
+    runtime = CodexRuntime(dataclasses.replace(config, idle_stop=clock.idle), clock, marks)
     session = await runtime.open(seat)
     connection = await runtime._servers.main.connect()
     events = session.run(request("!hold idle\n!text a", turn="a"))

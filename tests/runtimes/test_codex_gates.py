@@ -9,11 +9,12 @@ import signal
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from clew.asking import Answer, Asked, Decision, GateKind, Policy, Question
 from clew.errors import BadInput, RuntimeLost, RuntimeTrouble

@@ -4,15 +4,17 @@ for somebody else's. The real binary, without a daemon."""
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import os
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from clew import keepers, processes
 from clew.asking import Answer, Decision
@@ -47,7 +49,7 @@ async def make(config: CodexConfig, clock: SystemClock, root: Home) -> AsyncIter
     made: list[CodexRuntime] = []
 
     def runtime(**changed: object) -> CodexRuntime:
-        wanted = replace(config, **{"transport": "socket", "keep_alive": 600.0, **changed})  # type: ignore[arg-type]
+        wanted = dataclasses.replace(config, **{"transport": "socket", "keep_alive": 600.0, **changed})  # type: ignore[arg-type]
         made.append(CodexRuntime(wanted, clock, marks, keeps=root))
         made[-1].come_back()
         return made[-1]
@@ -303,6 +305,15 @@ async def test_one_that_is_frozen_is_ended_and_the_next_need_gets_another(
     assert only_one(root).program != kept.program
     found = await again.record("turn")
     assert found is not None and found.state is RecordState.CUT
+
+
+async def test_without_the_library_it_says_what_to_install(
+    make: Make, root: Home, seat: Seat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "clew.runtimes.websocket", None)
+    with pytest.raises(RuntimeTrouble, match="pip install websockets"):
+        await make().open(seat)
+    assert keepers.living(root) == []
 
 
 async def test_messages_of_any_length_arrive_whole(tmp_path: Path) -> None:

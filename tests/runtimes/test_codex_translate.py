@@ -8,7 +8,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from clew.events import Activity, ActivityKind, Event, Notice, NoticeKind, Outcome, Phase, TextDelta, TextDone, Usage
+from clew.events import (
+    MISSED,
+    Activity,
+    ActivityKind,
+    Event,
+    Notice,
+    NoticeKind,
+    Outcome,
+    Phase,
+    TextDelta,
+    TextDone,
+    Usage,
+)
 from clew.model import TurnState
 from clew.runtimes.base import RecordState
 from clew.runtimes.codex import answers, record, requests, wire
@@ -23,10 +35,11 @@ def raw(**params: Any) -> msgspec.Raw:
 class Turn:
     """A translation that is fed by name."""
 
-    def __init__(self) -> None:
-        self.translation = Translation()
+    def __init__(self, joined: str | None = None) -> None:
+        self.translation = Translation(joined)
         self.events: list[Event] = []
-        self.say("turn/started", turn={"id": "T"})
+        if joined is None:
+            self.say("turn/started", turn={"id": "T"})
 
     def say(self, method: str, turn_id: str = "T", **params: Any) -> list[Event]:
         extra = {} if method.startswith("turn/st") or method == "turn/completed" else {"turnId": turn_id}
@@ -44,6 +57,27 @@ class Turn:
 @pytest.fixture
 def turn() -> Turn:
     return Turn()
+
+
+def test_a_turn_that_is_joined_tells_what_was_missed_once_and_in_order() -> None:
+    turn = Turn(joined="T")
+    said = {"type": "agentMessage", "phase": "final_answer"}
+    late = {"id": "c", **said, "text": "the answer"}
+    turn.item("completed", "agentMessage", "c", **{**said, "text": "the answer"})  # before the record was read
+    items = [{"type": "userMessage", "id": "u", "clientId": "m"}, {"id": "a", **said, "text": "first"}, late]
+    caught = turn.translation.catch_up("X", wire.Turn("T", items=tuple(raw(**item) for item in items)))
+    assert caught == [TextDone("a", "first")]
+    assert turn.item("completed", "agentMessage", "a", **{**said, "text": "first"}) == [], "its notice came late"
+    assert ended(turn.end()).text == "the answer" and ended(turn.events).messages == frozenset({"m"})
+
+
+def test_text_whose_beginning_was_missed_has_no_place_until_it_is_whole() -> None:
+    turn = Turn(joined="T")
+    delta = "item/agentMessage/delta"
+    assert turn.say(delta, itemId="a", delta="…end") == [TextDelta("a", MISSED, "…end")]
+    assert turn.item("completed", "agentMessage", "a", text="begin…end") == [TextDone("a", "begin…end")]
+    turn.item("started", "agentMessage", "b")
+    assert turn.say(delta, itemId="b", delta="whole") == [TextDelta("b", 0, "whole")]
 
 
 def test_an_unknown_kind_of_item_is_kept_by_its_name(turn: Turn) -> None:

@@ -10,11 +10,11 @@ import os
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from clew import processes
 from clew.asking import Answer, Decision

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+import dataclasses
 from pathlib import Path
 
 import msgspec
@@ -144,7 +144,7 @@ async def test_a_program_that_never_answers_is_not_waited_for_for_ever(
         return await say_version(path, 60, clock, marks)
 
     monkeypatch.setattr(binary, "_say_version", patiently)  # that one answers, on a busy machine too
-    config = replace(fake(tmp_path, "cat >/dev/null"), start_timeout=0.3)
+    config = dataclasses.replace(fake(tmp_path, "cat >/dev/null"), start_timeout=0.3)
     words = await both_say(config, clock, bare, "codex_exits")
     assert "no answer within 0.3 s" in words
 

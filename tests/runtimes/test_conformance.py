@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from clew.home import Home
 from clew.runtimes import conformance
 from clew.runtimes.conformance import Check
 from clew.scripted_model import ScriptedModel, write_codex_home
@@ -39,6 +40,15 @@ async def test_codex_conforms(
 ) -> None:
     home = write_codex_home(tmp_path_factory.mktemp("codex"), own_model.url, stream_retries=1)
     await check(CodexStage(tmp_path, home, own_model))
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.named)
+async def test_codex_conforms_where_it_is_kept(
+    check: Check, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, own_model: ScriptedModel
+) -> None:
+    home = write_codex_home(tmp_path_factory.mktemp("codex"), own_model.url, stream_retries=1)
+    await check(CodexStage(tmp_path, home, own_model, Home(tmp_path_factory.mktemp("clew"))))
 
 
 @pytest.mark.parametrize("check", checks(lambda check: check in LONG))

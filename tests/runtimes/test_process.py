@@ -10,11 +10,12 @@ import sys
 from collections.abc import AsyncIterator
 
 import pytest
+from msgspec.structs import replace
 
 from clew import processes
 from clew.clock import SystemClock
 from clew.errors import RuntimeLost
-from clew.processes import Mark, Marks, Process
+from clew.processes import Mark, Marks
 from clew.runtimes.process import Child, spawn
 
 GUARD = 60.0  # seconds: only so that a broken test ends
@@ -264,7 +265,7 @@ async def test_a_sweep_spares_itself_and_its_ancestors_though_they_carry_the_mar
 async def test_a_recycled_pid_is_never_hit(making: Making) -> None:
     child = await making.shell("read line")
     assert child.process is not None
-    other = Process(**{**{name: getattr(child.process, name) for name in Process.__slots__}, "started": "1"})
+    other = replace(child.process, started="1")
     processes.tell(other, signal.SIGKILL)
     assert alive(child.pid)
     processes.tell(child.process, signal.SIGKILL)

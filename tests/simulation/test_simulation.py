@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import itertools
 import logging
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from clew.runtimes.scripted.session import ScriptedSession
 from clew.simulation import judge, play
-from clew.simulation.many import try_many, verdict
+from clew.simulation.many import be_quick, try_many, verdict
 from clew.simulation.world import EVENTS
 from clew.store import bindings, deliveries, gates, handoffs, turns
 
@@ -22,17 +23,19 @@ answering = importlib.import_module("clew.engine.answering")
 cards = importlib.import_module("clew.engine.cards")
 admission = importlib.import_module("clew.engine.inbox")
 ending = importlib.import_module("clew.engine.ending")
-SEEDS = 500
-CHUNKS = 10
+SEEDS = 2_000
+CHUNKS = 20
 pytestmark = pytest.mark.timeout(900)  # all of it is computing, and other programs compute too
 
 
 @pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    """What daemons log about their deaths is no news here, and takes time."""
-    logging.disable(logging.CRITICAL)
+def quick() -> Iterator[None]:
+    before = gc.get_threshold()
+    be_quick()
     yield
     logging.disable(logging.NOTSET)
+    gc.set_threshold(*before)
+    gc.unfreeze()
 
 
 def test_many_seeds_are_tried_on_several_processors_and_what_breaks_is_said() -> None:

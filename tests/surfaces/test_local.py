@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from clew.errors import BadInput
 from clew.model import Conversation, DeliveryKind

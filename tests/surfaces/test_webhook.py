@@ -10,12 +10,13 @@ import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 import pytest
 import uvicorn
+from msgspec.structs import replace
 from starlette.applications import Starlette
 
 from clew import __version__

@@ -6,7 +6,7 @@ import inspect
 import json
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from clew.client import Client, new_message_id
+from clew.home import Home
 from clew.scripted_model import write_codex_home
 from tests.daemons import Clew
 from tests.models import Model
@@ -30,6 +31,7 @@ class Desk:
     clew: Clew
     model: Model
     folder: Path
+    made: str = ""  # the thread that was there before the daemon
 
     @property
     def client(self) -> Client:
@@ -94,23 +96,17 @@ def own_desk(tmp_path: Path) -> Iterator[Desk]:
         yield made
 
 
-class open_desk:
-    def __init__(self, folder: Path, more: str = "") -> None:
-        self._folder = folder
-        self._more = more
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Desk:
-        model = self._stack.enter_context(Model())
-        home = write_codex_home(self._folder / "codex", model.url)
-        config = f'[runtimes.codex]\nhome = "{home}"\n[http]\nport = {_free_port()}\n{self._more}'
-        clew = self._stack.enter_context(Clew(self._folder / "home", config))
-        (folder := self._folder / "work").mkdir()
-        clew.up()
-        return Desk(clew, model, folder)
-
-    def __exit__(self, *error: Any) -> None:
-        self._stack.__exit__(*error)
+@contextmanager
+def open_desk(folder: Path, before: Callable[[Home], str] = lambda home: "") -> Iterator[Desk]:
+    """`before` is done to its home before there is a daemon."""
+    with Model() as model:
+        home = write_codex_home(folder / "codex", model.url)
+        config = f'[runtimes.codex]\nhome = "{home}"\n[http]\nport = {_free_port()}\n'
+        with Clew(folder / "home", config) as clew:
+            (work := folder / "work").mkdir()
+            made = before(clew.home)
+            clew.up()
+            yield Desk(clew, model, work, made)
 
 
 def write(text: str) -> str:

@@ -144,4 +144,4 @@ def test_what_is_hostile_is_shown_as_text(desk: Desk, sit_down: Sit) -> None:
     assert shown.locator("script, style, img, svg, h1, [onclick], [onerror]").count() == 0
     assert [link.get_attribute("href") for link in shown.locator("a").all()] == ["https://evil.example/x.png"]
     assert ann.page.evaluate("window.hurt") is None
-    expect(ann.page.locator(f"aside [data-thread='{turn['thread']}']")).to_contain_text(evil)
+    expect(ann.page.locator(f"clew-thread-list [data-thread='{turn['thread']}']")).to_contain_text(evil)

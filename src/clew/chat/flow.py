@@ -6,7 +6,8 @@ What is left over, the line that is being written, is shown with the prompt.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from clew.cli.columns import rows_of
 from clew.cli.story import Aside, Piece, Words

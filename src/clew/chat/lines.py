@@ -10,10 +10,11 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from urllib.parse import unquote, urlparse
+
+from msgspec import Struct
 
 # Each command: what it takes, and its line of help.
 COMMANDS = {
@@ -45,32 +46,27 @@ A file dropped here, or an image pasted as data:image/…, goes with your next m
 For a message that begins with a slash, write two."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     name: str
     argument: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
+class Files(Struct, frozen=True):
     paths: tuple[Path, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(Struct, frozen=True):
     """One that was pasted as data."""
 
     suffix: str
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Wrong:
+class Wrong(Struct, frozen=True):
     """What cannot be meant, in words for the person."""
 
     words: str

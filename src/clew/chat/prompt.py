@@ -9,10 +9,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from prompt_toolkit import PromptSession
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion, PathCompleter
@@ -38,8 +38,7 @@ HELLO = f"· your first message begins a new thread; /help tells more, {LEAVE}"
 REFRESH = 0.25  # seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Entered:
+class Entered(Struct, frozen=True):
     """A line, and the gates that its author saw as open."""
 
     line: str

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from clew.chat.lines import Command, Files, Image, Message, Wrong, help_lines, is_file, meaning, only_path
 from clew.cli.asking import keep_secrets
 from clew.cli.columns import one_line, table
@@ -40,8 +42,7 @@ class Door(Protocol):
     def delete(self, *path: str) -> Any: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """What came of a line. `turn` is the one that the message began; `moved`: another thread, or the first one."""
 
     lines: tuple[str, ...] = ()

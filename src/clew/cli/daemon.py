@@ -63,7 +63,10 @@ def down_command(out: Out, grace: float) -> None:
 @json_option
 @click.pass_obj
 def restart_command(out: Out, grace: float) -> None:
-    """Stop the daemon and start it again. Those who watch go on by themselves."""
+    """Stop the daemon and start it again. Those who watch go on by themselves.
+
+    With Codex on its socket, its turns are neither cut nor waited for.
+    """
     from clew import launch
 
     home = Home.find()

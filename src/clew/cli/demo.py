@@ -76,14 +76,17 @@ def _tell(teller: Teller, stage: Stage, keep: bool) -> None:
 
 
 def _tell_kept(teller: Teller, stage: Stage, story: Story) -> None:
+    from clew.cli.web import link
     from clew.demo import words
 
     named = {"home": shlex.quote(str(stage.home.root)), "thread": story.thread, "clew": _called()}
     pids = " ".join(map(str, stage.helpers()))
+    url = link(stage.home, lambda line: None)["url"]
     end = words.KEPT_END_WITH.format(pids=pids, **named)
+    teller.list(words.KEPT_PAGE, [url])
     teller.list(words.KEPT, [line.format(**named) for line in words.KEPT_NEXT])
     teller.list(words.KEPT_END, [end])
-    teller.steps.append(Step("keep", True, 0.0, end))
+    teller.steps += [Step("page", True, 0.0, url), Step("keep", True, 0.0, end)]
 
 
 def _called() -> str:

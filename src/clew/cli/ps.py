@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from clew.cli.out import Out, json_option, table
 
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
     from clew.processes import Process
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     pid: int
     role: str  # supervisor, daemon, agent, keeper (of an agent), command (of an agent), left (by a dead daemon)
     rss: int  # bytes

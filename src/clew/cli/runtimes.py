@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -70,7 +70,7 @@ async def _row(name: str, runtime: Runtime, health: str | None) -> Row:
     from clew.errors import ClewError
     from clew.runtimes.looking import look
 
-    can = tuple(each.name for each in fields(runtime.can) if getattr(runtime.can, each.name))
+    can = tuple(name for name in runtime.can.__struct_fields__ if getattr(runtime.can, name))
     try:
         found = await look(runtime)
     except ClewError as error:

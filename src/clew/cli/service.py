@@ -82,7 +82,7 @@ Type=exec
 ExecStart={" ".join(_quoted(word).replace("$", "$$") for word in _command())}
 Restart=on-failure
 RestartSec=1
-KillMode=mixed
+KillMode={_kills(home)}
 TimeoutStopSec={STOP}
 
 [Install]
@@ -92,6 +92,17 @@ WantedBy=default.target
     enable = ("systemctl", "--user", "enable", "--now", UNIT)
     link = folder / "default.target.wants" / UNIT
     return Service(folder / UNIT, text, (reload, enable), (reload,), (link,))
+
+
+def _kills(home: Home) -> str:
+    """An agent that is kept must not end with a daemon that died. One that is asked to stop ends it by itself."""
+    from clew import config
+
+    try:
+        keeps = config.load(home.config).runtimes.codex.transport == "socket"
+    except ClewError:
+        keeps = False
+    return "process" if keeps else "mixed"
 
 
 def launchd(home: Home, environ: Mapping[str, str]) -> Service:

@@ -7,8 +7,9 @@ each text was shown, and at a turn's end what is missing is made up from the tur
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from clew.cli.columns import clock, fit, one_line
 from clew.seen import exactly
@@ -20,16 +21,14 @@ TITLE = 160  # columns of an activity
 PLAIN, BOLD, DIM = range(3)  # as terminals number them
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Struct, frozen=True):
     """A piece of the agent's text as it comes, often without the end of a line. `fresh`: another text begins."""
 
     text: str
     fresh: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Aside:
+class Aside(Struct, frozen=True):
     """One line about the work. What a person has to look at is not dim."""
 
     line: str

@@ -88,7 +88,8 @@ def _notified(each: Any) -> tuple[str, ...]:
 def _notify_here(**wanted: bool) -> Any:
     """No daemon runs: the same pass in this process, under the store's lock."""
     import asyncio
-    from dataclasses import asdict
+
+    from msgspec.structs import asdict
 
     from clew.daemon import notify_once
 

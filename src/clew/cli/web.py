@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -25,15 +27,21 @@ def web_command(out: Out, no_open: bool) -> None:
     The browser then stays in for 30 days; clew token rotate ends that for all. Where clew listens on no port yet it
     gets one of this machine alone (http.port), and what runs goes on. With --json nothing is opened.
     """
-    home = Home.find()
-    _give_port(home, out)
-    login = out.client().post("logins")
+    login = link(Home.find(), out.say)
     opened = not (no_open or out.as_json) and _open(login["url"])
     out.result({**login, "opened": opened}, login["url"])
     out.hint("it is open in your browser" if opened else _elsewhere())
 
 
-def _give_port(home: Home, out: Out) -> None:
+def link(home: Home, say: Callable[[str], None]) -> Any:
+    """One for a browser, also where clew had no port yet."""
+    from clew.client import Client
+
+    _give_port(home, say)
+    return Client(home, say=say).post("logins")
+
+
+def _give_port(home: Home, say: Callable[[str], None]) -> None:
     from clew import config, config_edit
 
     http = config.load(home.config).http
@@ -45,7 +53,7 @@ def _give_port(home: Home, out: Out) -> None:
     config.parse(changed, str(home.config))
     home.prepare()
     config_edit.write(home.config, changed)
-    out.say(f"clew listens at {http.host}:{port} from now on (http.port in {home.config})")
+    say(f"clew listens at {http.host}:{port} from now on (http.port in {home.config})")
 
 
 def _free(host: str) -> int:

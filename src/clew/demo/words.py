@@ -59,9 +59,13 @@ SCRIPTED = "the built-in scripted runtime"
 END = "All of that in {seconds:.0f} s. Now with an agent of your own:"
 NEXT = ("{clew} doctor", "{clew} run 'what does this repo do?'")
 
-KEPT = "It is all still up, in a home of its own. Go on with it:"
+KEPT_PAGE = (
+    "It is all still up, in a home of its own. The page, for the next five minutes (then `clew web` has another link):"
+)
+KEPT = "In the terminal:"
 KEPT_NEXT = (
     "export CLEW_HOME={home}",
+    "{clew} web",
     "{clew} read {thread}",
     "{clew} where {thread}",
     "{clew} run '!slow 30 100'",

@@ -4,9 +4,10 @@ another program uses is not taken: it can be copied."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
+
+from msgspec import Struct
 
 from clew.asking import Policy
 from clew.engine import life, reading, words
@@ -23,8 +24,7 @@ from clew.text import clean
 from clew.views import AdoptableView, ReleasedView
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Which session is to be taken over, and how."""
 
     session: str  # its id, or any unique beginning of it

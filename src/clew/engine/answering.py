@@ -4,7 +4,9 @@ queued behind the turn that waits for it."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from clew.asking import Answer, Decision, Effect, Gate, GateKind, GateState, Rule, Scope
 from clew.engine import replies, rules, words
@@ -61,8 +63,7 @@ def as_message(gate: Gate, answer: Answer) -> str:
     return "\n".join(f"{question.text}\n{said.get(question.id, '')}" for question in gate.asked.questions)
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """A message where gates are open: what was typed, and which gates it can mean."""
 
     inbound: Inbound

@@ -3,8 +3,9 @@ Pure."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from clew.asking import Answer, Asked, Decision, Gate, GateKind, Question, RuleKind, Scope
 from clew.engine import offers, rules
@@ -25,8 +26,7 @@ class Word(StrEnum):
     OPTION = "option"
 
 
-@dataclass(frozen=True, slots=True)
-class NewRule:
+class NewRule(Struct, frozen=True):
     """A rule that comes with a yes."""
 
     kind: RuleKind
@@ -35,8 +35,7 @@ class NewRule:
     lasts: int | None = None  # milliseconds; None: for ever
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     word: Word
     label: str
     answer: Answer

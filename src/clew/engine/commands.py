@@ -7,7 +7,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from clew.engine import away, life, wheel, words
 from clew.engine.cards import one_line
@@ -27,8 +29,7 @@ LISTED = 10  # threads
 _COMMAND = re.compile(r"\s*[/!](\w+)(?:\s+(.*))?\s*", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """A command that was given: the rest of its line, where, and the thread that is bound there."""
 
     tx: Tx

@@ -3,7 +3,8 @@ conversation is a place of the desk: who speaks there fetches the answer. It dec
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from clew import chain
 from clew.chain import Node
@@ -37,15 +38,13 @@ from clew.views import AttachmentView, ConversationView, Diagnostics, MessageVie
 CUT = "cut_off"
 
 
-@dataclass(frozen=True, slots=True)
-class OpenGate:
+class OpenGate(Struct, frozen=True):
     gate: str
     code: str
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """How a turn stands, and up to which number of the log that is so."""
 
     turn: str
@@ -64,8 +63,7 @@ class Standing:
     newest: int
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """What became of a message, and how the turn stands that it is in, all as of one moment."""
 
     accepted: Accepted

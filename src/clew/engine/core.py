@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from clew.asking import Answer, Policy
 from clew.clock import Clock
@@ -22,8 +23,7 @@ T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Core:
+class Core(Struct, frozen=True):
     store: Store
     clock: Clock
     config: Config

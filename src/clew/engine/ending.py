@@ -4,7 +4,8 @@ of the messages that were steered into it, and what is owed for it. It never sen
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from clew import chain
 from clew.chain import Deed
@@ -40,8 +41,7 @@ UNENDED = "unended"
 Settle = Callable[[Tx, Core, Turn], None]
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Struct, frozen=True):
     """How a turn ended, as the runtime's record says it."""
 
     state: TurnState

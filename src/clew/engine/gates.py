@@ -5,7 +5,8 @@ does, or a person."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from clew.asking import Answer, Asked, Decision, Effect, Gate, GateState, Question, Verdict
 from clew.engine import cards, rules, words

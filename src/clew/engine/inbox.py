@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from clew import crash
 from clew.engine import wheel, words
@@ -40,8 +42,7 @@ from clew.text import clean
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Admission:
+class Admission(Struct, frozen=True):
     """The inbox that surfaces see."""
 
     core: Core

@@ -3,8 +3,9 @@ refused with words where the thread is in another state."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from clew import chain
 from clew.asking import Policy
@@ -23,8 +24,7 @@ from clew.views import NewThread
 TITLE = 60  # characters
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(Struct, frozen=True):
     """What a new thread begins with."""
 
     title: str

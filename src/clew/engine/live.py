@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from clew.store.base import Entry
 from clew.surfaces.base import Outgoing
@@ -23,8 +24,7 @@ MAILBOX = 20_000  # frames
 _encode = msgspec.json.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     kind: str
     seq: int | None  # durable sequence number; None for what is only live
     data: bytes  # JSON

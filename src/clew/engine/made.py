@@ -11,9 +11,10 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from clew.engine import words
 from clew.kept import BEGINNINGS, keep, safe_names
@@ -41,8 +42,7 @@ _LINK = re.compile(
 _ELSEWHERE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     files: tuple[Attachment, ...] = ()
     untold: tuple[str, ...] = ()  # what does not come along, a line each
 

@@ -4,8 +4,9 @@ too. It never sends."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import count
+
+from msgspec.structs import replace
 
 from clew.engine import words
 from clew.engine.core import Core

@@ -7,8 +7,10 @@ an item without a body until it is done; `Live` holds its pieces.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from clew.events import (
     Activity,
@@ -39,8 +41,7 @@ REMEMBERED = frozenset({NoticeKind.DECLINED, NoticeKind.COMPACTED})  # notices t
 HARMLESS = frozenset({TEXT, NOTICE, GATE, ActivityKind.THOUGHT, ActivityKind.PLAN, ActivityKind.SEARCH})
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     items: Mapping[str, Item] = field(default_factory=lambda: MappingProxyType({}))
     gates: frozenset[str] = frozenset()
     tokens: Tokens | None = None

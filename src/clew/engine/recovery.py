@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from clew import crash
 from clew.asking import GateState
@@ -24,7 +25,7 @@ from clew.engine.suspended import CLEW, hold_backlog, own_words
 from clew.engine.turns import Turns
 from clew.errors import RuntimeTrouble
 from clew.events import Phase
-from clew.model import Origin, Said, SuspendedBy, Thread, ThreadKind, Turn, TurnState
+from clew.model import Origin, Said, Steer, SteerState, SuspendedBy, Thread, ThreadKind, Turn, TurnState
 from clew.runtimes.base import RecordState, Session, TurnRecord
 from clew.store import Tx, deliveries, gates, inbox, items, log, threads, turns
 from clew.store.items import TEXT, Item
@@ -34,8 +35,7 @@ LOOKUPS = (0.0, 0.5, 2.0, 8.0)  # seconds before each try to ask a runtime
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Remains:
+class Remains(Struct, frozen=True):
     """What is known of a turn that was cut off."""
 
     thread: Thread
@@ -87,6 +87,7 @@ class Recovery:
         self._runner = runner
         self._turns = turns_
         self.taken_over = asyncio.Event()
+        self._in_doubt: dict[str, list[Steer]] = {}  # by turn: what an earlier daemon may have given to it
         runner.doubt = self.settle
         runner.unsent = self.absent
 
@@ -135,6 +136,7 @@ class Recovery:
         deliveries.release_sending(tx, now)
         deliveries.hasten(tx, now)
         adopted = [turns.adopt(tx, turn, self._core.incarnation) for turn in turns.all_live(tx)]
+        self._in_doubt = {turn.id: _offered(tx, turn) for turn in adopted if turn is not None}
         return [turn for turn in adopted if turn is not None], turns.threads_with_queued(tx)
 
     def _hold_backlog(self, tx: Tx, now: int) -> None:
@@ -177,12 +179,19 @@ class Recovery:
         elif record is None:
             await self.absent(turn)
         elif record.state is RecordState.ALIVE:
+            await self._core.write_down(lambda tx: self._count_as_sent(tx, turn))
             return await self._runner.reattach(turn, session)
         elif record.state is RecordState.CUT:
             await self._cut(thread, turn, record)
         else:
             await self._runner.end(turn, of_record(record))
         return None
+
+    def _count_as_sent(self, tx: Tx, turn: Turn) -> None:
+        """A steer that was on its way may be in the turn already, though its record does not say so yet: it is not sent
+        again, and at the end of the turn the record decides."""
+        for steer in self._in_doubt.pop(turn.id, ()):
+            inbox.move_steer(tx, steer, SteerState.SENT)
 
     async def _acted(self, thread: Thread, turn: Turn) -> bool:
         """A record may be lost; what we saw of the turn with our own eyes counts too. And it is all that counts where
@@ -234,6 +243,10 @@ def _remains(tx: Tx, thread: Thread, turn: Turn, record: TurnRecord) -> Remains:
     asked = gates.of_turn(tx, turn.id)
     stood = any(gate.state is GateState.OPEN and gate.asked.blocking for gate in asked)
     return Remains(thread, now, tuple(items.of_turn(tx, turn.id)), tuple(taken), held_back(asked), stood)
+
+
+def _offered(tx: Tx, turn: Turn) -> list[Steer]:
+    return [steer for steer in inbox.open_steers(tx, turn.id) if steer.state is SteerState.OFFERED]
 
 
 def _has_acted(tx: Tx, turn: Turn) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from clew.asking import Answer, Decision, Gate, GateKind, Question
 from clew.engine import words
@@ -19,8 +21,7 @@ _WORDS = {"thread": Word.THREAD, "rule": Word.RULE, "stop": Word.CANCEL, "cancel
 _CODE = re.compile("(?:[BCDFGHJKMPQRSTVWXZ][2-9]){2,6}")
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(Struct, frozen=True):
     """What was typed: for which gate, if it said so, and the rest."""
 
     code: str | None

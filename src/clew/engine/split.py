@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from clew.surfaces.base import Units
 
@@ -14,8 +15,7 @@ _LONGEST_REOPENED = 40  # characters of a fence's own line that are repeated
 _FENCE = re.compile(r"^ {0,3}(`{3,40}|~{3,40})([^\n`]*)$", re.MULTILINE)  # what is longer fences nothing here
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """`body` is a piece of the text: the bodies of all parts, joined, are the text."""
 
     body: str

@@ -4,7 +4,8 @@ changes nothing, ever."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from clew import chain
 from clew.chain import Node

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from clew.asking import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Question, Rule, Scope
 from clew.engine import rules, words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from clew.engine import words
 from clew.engine.core import Core
@@ -16,8 +16,7 @@ from clew.text import clean
 LASTS = 60.0  # seconds in which a handoff has to be completed
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """Who wants which thread where."""
 
     thread: str

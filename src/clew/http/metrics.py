@@ -5,15 +5,15 @@ from __future__ import annotations
 import resource
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from clew.engine.spread import Spread
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     name: str
     kind: str  # counter, gauge or histogram
     help: str
@@ -21,8 +21,7 @@ class Metric:
     spread: Spread | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """What the rows say. Ages in seconds; 0 where there is nothing."""
 
     fates: Mapping[str, int]

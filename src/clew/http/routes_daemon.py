@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from clew import config, processes

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
 
+from msgspec.structs import asdict
 from starlette.responses import Response
 
 from clew import config

@@ -4,10 +4,12 @@ later, for the page: nothing is restarted for that, and no turn is cut."""
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from clew.config import HttpConfig
 from clew.http import listen
@@ -39,7 +41,7 @@ class Serving:
             return
         door, token = self._door, Token(self._door.home.token, http.token)
         door.about = replace(door.about, http=address)
-        door.settings = replace(door.settings, http=http)
+        door.settings = dataclasses.replace(door.settings, http=http)
         door.logins = Logins(token, address)
         app = tcp_app(door, token, listen.names(listener, http.host), self._routers(), door.logins)
         self._serve(listen.Server(app, listener))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct, field
 
 from clew.http.fitting import Body
 from clew.views import RuntimeView, SurfaceView
@@ -160,8 +159,7 @@ class Shutdown(Body):
     restart: bool = False  # watchers are told to wait for the next one
 
 
-@dataclass(frozen=True, slots=True)
-class SteerView:
+class SteerView(Struct, frozen=True):
     """A message on its way into a running turn."""
 
     message: str
@@ -169,8 +167,7 @@ class SteerView:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class DaemonView:
+class DaemonView(Struct, frozen=True):
     pid: int
     since: int
     version: str
@@ -182,16 +179,14 @@ class DaemonView:
     left_out: list[str] = field(default_factory=list)  # runtimes and surfaces that could not be made, and why
 
 
-@dataclass(frozen=True, slots=True)
-class LoginView:
+class LoginView(Struct, frozen=True):
     """A link for a browser: whoever opens it first is in."""
 
     url: str
     expires_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessView:
+class ProcessView(Struct, frozen=True):
     pid: int
     role: str  # supervisor, daemon, agent, command (what an agent has started) and others
     rss: int  # bytes
@@ -200,26 +195,22 @@ class ProcessView:
     threads: list[str]  # that it works for
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedView:
+class RenderedView(Struct, frozen=True):
     html: str
     stable: int  # UTF-16 code units of the text whose HTML stays, whatever is written behind it
     html_stable: str  # theirs: the beginning of `html`
 
 
-@dataclass(frozen=True, slots=True)
-class MarkdownView:
+class MarkdownView(Struct, frozen=True):
     rendered: list[RenderedView]
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(Struct, frozen=True):
     ready: bool
     reasons: list[str]  # why it is not
 
 
-@dataclass(frozen=True, slots=True)
-class StatusView:
+class StatusView(Struct, frozen=True):
     daemon: DaemonView
     runtimes: list[RuntimeView]
     surfaces: list[SurfaceView]

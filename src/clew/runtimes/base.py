@@ -7,9 +7,10 @@ no vendor: the engine sees events, records and continuity, and nothing else.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct, field
 
 from clew.asking import Answer, Policy
 from clew.events import Activity, Event
@@ -22,16 +23,14 @@ class HealthState(StrEnum):
     STOPPED = "stopped"
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(Struct, frozen=True):
     state: HealthState
     reason: str = ""  # why it is not healthy, and what to do
     pid: int | None = None
     is_there: bool = True  # its program is installed
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """What a runtime's program says of itself. A runtime may have `look() -> Look`, which raises RuntimeTrouble."""
 
     version: str
@@ -39,8 +38,7 @@ class Look:
     logged_in: bool | None  # None: it needs no login
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeCan:
+class RuntimeCan(Struct, frozen=True):
     """What a runtime can do: declared data, not type checks."""
 
     steer: bool = False
@@ -53,23 +51,20 @@ class RuntimeCan:
     adopt: bool = False  # its sessions can be begun outside clew and taken over: it is a `runtimes.lender.Lender`
 
 
-@dataclass(frozen=True, slots=True)
-class Continuity:
+class Continuity(Struct, frozen=True):
     """What to store so that a runtime can come back to a thread. Only the runtime reads `data`."""
 
     data: str
 
 
-@dataclass(frozen=True, slots=True)
-class ForkPoint:
+class ForkPoint(Struct, frozen=True):
     """A thread that begins from another one: after which of the runtime's own turns."""
 
     continuity: Continuity
     runtime_turn: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(Struct, frozen=True):
     """Something that was said in a thread, by a person or by an agent."""
 
     author: str
@@ -81,8 +76,7 @@ async def nothing_before() -> tuple[Past, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Seat:
+class Seat(Struct, frozen=True):
     """Where a session sits: the thread, its folder, and what the runtime needs to come back to it."""
 
     thread: str
@@ -96,8 +90,7 @@ class Seat:
     lent: bool = False  # other programs use the session too: it is never begun anew, and once closed it is theirs
 
 
-@dataclass(frozen=True, slots=True)
-class TurnRequest:
+class TurnRequest(Struct, frozen=True):
     turn: str  # our turn id; the runtime's record must be searchable by it
     messages: tuple[Said, ...]
 
@@ -109,8 +102,7 @@ class RecordState(StrEnum):
     CUT = "cut"  # it was begun and has no end of its own
 
 
-@dataclass(frozen=True, slots=True)
-class TurnRecord:
+class TurnRecord(Struct, frozen=True):
     """What a runtime's own record says about a turn. No record at all: it never ran."""
 
     state: RecordState

@@ -4,16 +4,16 @@ in them, who has one open. It is asked only where `RuntimeCan.adopt` says so."""
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from clew.events import Event, TurnEnded
 from clew.model import Said
 from clew.runtimes.base import Continuity
 
 
-@dataclass(frozen=True, slots=True)
-class Outside:
+class Outside(Struct, frozen=True):
     """A session of a runtime that was begun outside clew."""
 
     id: str  # the runtime's own
@@ -25,8 +25,7 @@ class Outside:
     updated_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class PastTurn:
+class PastTurn(Struct, frozen=True):
     """A turn as a runtime's record tells it, whoever asked for it."""
 
     runtime_turn: str

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from clew.clock import Clock
 from clew.scripted_model.http import Reply
@@ -33,8 +34,7 @@ WRITERS = {"write_file": ("path", "content"), "write": ("filePath", "content")}
 ASIDE = "noted"
 
 
-@dataclass(frozen=True, slots=True)
-class ChatRequest:
+class ChatRequest(Struct, frozen=True):
     body: dict[str, Any]
 
     @property

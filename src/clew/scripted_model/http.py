@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from http import HTTPStatus
 
 import msgspec
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     method: str
     path: str
     body: bytes

@@ -31,13 +31,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _WORDS = ("never", "lose", "the", "thread", "that", "leads", "you", "back", "out", "of", "the", "maze")
 
 
-@dataclass(frozen=True, slots=True)
-class Say:
+class Say(Struct, frozen=True):
     text: str
     interval_ms: int = 0
 
@@ -47,84 +47,70 @@ class Say:
         return tuple(re.findall(r"\s*\S+\s*$|\s*\S+", self.text))
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(Struct, frozen=True):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Shell:
+class Shell(Struct, frozen=True):
     command: str
     beyond: bool = False  # outside the sandbox
 
 
-@dataclass(frozen=True, slots=True)
-class Approve:
+class Approve(Struct, frozen=True):
     """Several commands: at once."""
 
     commands: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(Struct, frozen=True):
     path: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Struct, frozen=True):
     server: str
     name: str
     arguments: str  # JSON
 
 
-@dataclass(frozen=True, slots=True)
-class Permit:
+class Permit(Struct, frozen=True):
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     question: str
     options: tuple[str, ...]
     secret: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Aside:
+class Aside(Struct, frozen=True):
     question: str
     options: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     steps: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Think:
+class Think(Struct, frozen=True):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(Struct, frozen=True):
     code: int
     times: int | None = None  # None: every time
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Struct, frozen=True):
     times: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Error:
+class Error(Struct, frozen=True):
     code: str
     times: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
+class Recall(Struct, frozen=True):
     pass
 
 

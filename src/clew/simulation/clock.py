@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from clew.clock import encode_ulid, next_ulid
 
 EPOCH = 1_800_000_000_000  # milliseconds: when every story begins
 
 
-@dataclass(frozen=True, slots=True)
-class Jump:
+class Jump(Struct, frozen=True):
     """From this moment on the wall clock is wrong by `off` seconds."""
 
     at: float

@@ -103,29 +103,27 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def _run_to_rest(self) -> bool:
         while not self._over and self._left > 0:
             self._left -= 1
-            if not self._is_more():
+            if not self._soon and not self._jump():
                 return True
+            while self._later and self._later[0][0] <= self._now:
+                self._soon.append(heapq.heappop(self._later)[2])
             self._step()
         return False
 
-    def _is_more(self) -> bool:
-        """Whether something is ready, or time could jump to what is."""
+    def _jump(self) -> bool:
+        """To the next timer. False: there is none."""
         later = self._later
         while later and later[0][2].dropped:
             heapq.heappop(later)
-        if not self._soon and not later:
-            return False
-        if not self._soon:
+        if later:
             self._now = max(self._now, later[0][0])
-        while later and later[0][0] <= self._now:
-            self._soon.append(heapq.heappop(later)[2])
-        return True
+        return bool(later)
 
     def _step(self) -> None:
         """One round of what is ready now."""
-        soon = self._soon
-        for _ in range(len(soon)):
-            call = soon.popleft()
+        take = self._soon.popleft
+        for _ in range(len(self._soon)):
+            call = take()
             if not call.dropped:
                 try:
                     call.context.run(call.callback, *call.args)

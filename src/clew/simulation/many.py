@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 from collections.abc import Callable
@@ -32,7 +33,7 @@ def try_many(first: int, count: int, jobs: int | None = None, say: Callable[[str
     end = first + count
     chunks = [range(start, min(start + CHUNK, end)) for start in range(first, end, CHUNK)]
     found: list[str] = []
-    with ProcessPoolExecutor(jobs or os.cpu_count(), initializer=_be_quiet) as workers:
+    with ProcessPoolExecutor(jobs or os.cpu_count(), initializer=be_quick) as workers:
         for number, broken in enumerate(workers.map(broken_by, chunks), 1):
             found += broken
             for line in broken:
@@ -42,6 +43,8 @@ def try_many(first: int, count: int, jobs: int | None = None, say: Callable[[str
     return found
 
 
-def _be_quiet() -> None:
-    """What daemons log about their deaths is no news here."""
+def be_quick() -> None:
+    """What daemons log about their deaths is no news here, and what a story leaves behind can lie for a while."""
     logging.disable(logging.CRITICAL)
+    gc.freeze()
+    gc.set_threshold(20_000)

@@ -6,7 +6,9 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from clew.errors import StoreError
 from clew.model import Conversation, DeliveryKind, Fate, Inbound

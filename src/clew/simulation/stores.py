@@ -36,4 +36,4 @@ def _made() -> tuple[str, SqliteConnection]:
 
 
 def _connect() -> sqlite3.Connection:
-    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False, cached_statements=512)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from clew.runtimes.base import Continuity
 from clew.store.base import Row, Tx
 
 
-@dataclass(frozen=True, slots=True)
-class Adoption:
+class Adoption(Struct, frozen=True):
     thread: str
     runtime: str
     session: str  # the runtime's own id of it

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from clew.asking import Gate
 from clew.model import Conversation, Said
@@ -13,8 +13,7 @@ from clew.store import gates
 from clew.store.base import Tx
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(Struct, frozen=True):
     """Answers to one surface that did not arrive, for one reason."""
 
     surface: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 import msgspec
+from msgspec import Struct, field
 
 from clew.errors import StoreError
 
@@ -15,8 +15,7 @@ Row = Mapping[str, Any]
 Body = Callable[["Tx"], T]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One line of the event log: what happened to which thread. Small; content is looked up."""
 
     seq: int

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from clew.model import Conversation
 from clew.runtimes.base import Continuity, ForkPoint
 from clew.store.base import Tx
 
 
-@dataclass(frozen=True, slots=True)
-class Bond:
+class Bond(Struct, frozen=True):
     """How a runtime stands to a thread."""
 
     runtime: str

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import msgspec
+from msgspec import Struct
 
 from clew.model import Conversation, Fate, Inbound, Said, Steer, SteerState
 from clew.store.base import Row, Tx
 from clew.text import clean
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(Struct, frozen=True):
     fate: Fate
     thread: str | None
     turn: str | None

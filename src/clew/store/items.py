@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from clew.store.base import Row, Tx
 
 TEXT = "text"
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     item: str
     kind: str  # `text`, or the kind of an activity
     phase: str

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from clew.store.base import Tx
 
 
-@dataclass(frozen=True, slots=True)
-class Open:
+class Open(Struct, frozen=True):
     """What is not over. Times in milliseconds since 1970; None where there is nothing."""
 
     turns: dict[str, int]
@@ -37,8 +36,7 @@ _LIVE = "SELECT state, count(*) AS n FROM turns WHERE state IN ('running', 'wait
 _UNSENT = "state IN ('pending', 'failed') AND kind = 'final'"
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """From when to when: of a turn from asked to ended, of a gate from asked to answered; None: it still waits."""
 
     begin: int

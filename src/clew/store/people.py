@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from clew.model import Conversation, Person, Role
 from clew.store.base import Row, Tx
@@ -12,8 +12,7 @@ _PAIRING = "surface, id, name, address, code, asked_at"
 _FAILURES, _LOCKED = "pairing.failures", "pairing.locked_until"
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
+class Asking(Struct, frozen=True):
     """Somebody whom nobody knows yet, and the code that lets them in."""
 
     where: Conversation

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from clew.model import Conversation
 from clew.store.base import Tx
@@ -10,8 +10,7 @@ from clew.store.base import Tx
 COLUMNS = frozenset({"runtime", "model", "workspace", "language"})
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     runtime: str | None = None
     model: str | None = None
     workspace: str | None = None

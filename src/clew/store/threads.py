@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from clew.asking import Policy
 from clew.model import SuspendedBy, Thread, ThreadKind, ThreadStatus
@@ -14,16 +14,14 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Damaged:
+class Damaged(Struct, frozen=True):
     """A row that cannot be read. It is listed as what it is, and hides no other."""
 
     id: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Struct, frozen=True):
     history: bool = False
     status: ThreadStatus | None = None
     text: str | None = None
@@ -73,8 +71,7 @@ def matching(tx: Tx, prefix: str) -> list[str]:
     return [row["id"] for row in rows]
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """A thread with what is known of it elsewhere: its live turn, its queue, and its newest answer with the receipt."""
 
     thread: Thread | Damaged

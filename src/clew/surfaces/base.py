@@ -7,9 +7,10 @@ A surface receives, sends, and names its conversations; it decides nothing. It t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
+
+from msgspec import Struct
 
 from clew.model import Accepted, Attachment, Button, Conversation, DeliveryKind, Inbound
 
@@ -30,8 +31,7 @@ class Units(StrEnum):
     BYTES = "bytes"
 
 
-@dataclass(frozen=True, slots=True)
-class SurfaceCan:
+class SurfaceCan(Struct, frozen=True):
     """What a surface can do: declared data, not type checks."""
 
     send: bool = True  # can bring an answer to a conversation by itself
@@ -56,8 +56,7 @@ class SurfaceCan:
         return next((name for name, has in means.items() if has), "best effort")
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(Struct, frozen=True):
     """A delivery on its way out."""
 
     id: str  # the idempotency key
@@ -73,8 +72,7 @@ class Outgoing:
     again: bool = False  # it may have been sent before, under the same id
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(Struct, frozen=True):
     conversation: Conversation
     message_id: str  # the platform's own id of the message
 
@@ -104,8 +102,7 @@ class Never(NotSent):
     """The platform refused it for good; the reason is for a person."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """A conversation in which clew has a part."""
 
     conversation: Conversation

@@ -15,11 +15,13 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from clew.clock import Clock, SystemClock
 from clew.config import Config, ThreadsConfig
@@ -41,8 +43,7 @@ PICTURE = bytes.fromhex(
 BUSY = 1.0  # seconds for which the platform takes nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A message of clew's, as it stands there now."""
 
     id: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from clew import plugins
 from clew.errors import BadInput
@@ -16,8 +17,7 @@ MODULES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A setting below [surfaces.NAME]."""
 
     name: str
@@ -27,8 +27,7 @@ class Field:
     is_asked: bool = True  # otherwise only by an option
 
 
-@dataclass(frozen=True, slots=True)
-class Connected:
+class Connected(Struct, frozen=True):
     who: str  # as what clew appears there
     next: str  # what the person does now
 

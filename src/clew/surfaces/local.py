@@ -14,7 +14,8 @@ import sys
 import unicodedata
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from clew.errors import BadInput
 from clew.model import Conversation
@@ -55,8 +56,7 @@ def write_line(terminal: str, line: str) -> bool:
         os.close(descriptor)
 
 
-@dataclass(frozen=True, slots=True)
-class Desktop:
+class Desktop(Struct, frozen=True):
     """The notifications of the desktop that clew runs on, if it runs on one."""
 
     platform: str = sys.platform

@@ -11,7 +11,6 @@ import json
 import logging
 import re
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urljoin, urlsplit
 
 import msgspec
+from msgspec import Struct, field
 
 from clew import __version__
 from clew.clock import Clock
@@ -63,8 +63,7 @@ class Message(msgspec.Struct, frozen=True):
     text: Annotated[str, msgspec.Meta(min_length=1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """What a sender is answered."""
 
     status: int
@@ -76,8 +75,7 @@ class Reply:
         return "application/problem+json" if self.status >= 400 else "application/json"
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """Where a delivery goes."""
 
     name: str
@@ -89,8 +87,7 @@ class Target:
         return f"webhook {self.name} at {origin(self.url)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What a receiver answered, as far as it was read."""
 
     status: int

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 from urllib.parse import unquote
 
@@ -16,6 +15,7 @@ import nh3
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
+from msgspec import Struct
 
 # What is more than this is shown as it was written: nobody writes it for a reader, and it takes seconds.
 LARGEST = 60_000  # characters
@@ -43,8 +43,7 @@ _ATTRIBUTES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(Struct, frozen=True):
     html: str
     stable: int  # UTF-16 code units of the text whose HTML stays, whatever is written behind it
     html_stable: str  # theirs: the beginning of `html`

@@ -6,7 +6,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, ExitStack
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from clew.engine.conversing import Conversing, Standing, Taken
 from clew.engine.live import Frame as LiveFrame
@@ -85,8 +87,7 @@ async def _batch(mailbox: Subscription) -> list[LiveFrame] | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class About:
+class About(Struct, frozen=True):
     conversation_id: str
     message_id: str
     runtime: str | None  # that was asked for

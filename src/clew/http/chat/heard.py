@@ -4,10 +4,10 @@ it. Kinds that a front end is not told about are nothing here."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from clew.engine.live import Frame
 from clew.events import Phase
@@ -15,20 +15,17 @@ from clew.model import Problem, Usage
 from clew.text import clean, visible
 
 
-@dataclass(frozen=True, slots=True)
-class Queued:
+class Queued(Struct, frozen=True):
     """It waits for its time; `detail` says why, where there is more to say."""
 
     detail: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Began:
+class Began(Struct, frozen=True):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Wrote:
+class Wrote(Struct, frozen=True):
     """A piece of an item, from `offset` on."""
 
     item: str
@@ -36,8 +33,7 @@ class Wrote:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Whole:
+class Whole(Struct, frozen=True):
     """An item's text is complete; or it was given up, and counts for nothing."""
 
     item: str
@@ -45,28 +41,24 @@ class Whole:
     cut: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Did:
+class Did(Struct, frozen=True):
     kind: str
     title: str
     done: bool = False
     outcome: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Struct, frozen=True):
     steps: int
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     gate: str
     code: str
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(Struct, frozen=True):
     """What became of a gate: answered, taken, void, expired."""
 
     gate: str
@@ -74,34 +66,29 @@ class Settled:
     how: str
 
 
-@dataclass(frozen=True, slots=True)
-class Noticed:
+class Noticed(Struct, frozen=True):
     kind: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Steered:
+class Steered(Struct, frozen=True):
     """The message is in the running turn."""
 
 
-@dataclass(frozen=True, slots=True)
-class MovedOn:
+class MovedOn(Struct, frozen=True):
     """Another turn goes on with it: it was cut off, or came too late for the one it was meant for."""
 
     stage: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     state: str
     text: str
     problem: Problem | None = None
     usage: Usage | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """The stream ends here, and the turn does not."""
 
     code: str

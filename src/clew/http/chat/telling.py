@@ -7,7 +7,9 @@ final text is not what was streamed, it is streamed again before `done`. Nothing
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from clew.http.chat.frames import RESTARTED, Chunk, Done, Frame, Progress, failure
 from clew.http.chat.heard import (
@@ -32,8 +34,7 @@ TOOLS = {"thought": "thinking", "plan": "planning"}  # other activities are tool
 NAMELESS = frozenset({"tool", "other"})  # these are called by their title
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """The text that stands at the front end. Only its sum is kept: the text would cost the square of its length."""
 
     item: str | None = None
@@ -48,8 +49,7 @@ class Shown:
         return not self.void and len(text) >= self.length and zlib.crc32(_bytes(text[: self.length])) == self.crc
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     conversation_id: str
     message_id: str
     agent: str | None = None

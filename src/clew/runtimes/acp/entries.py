@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from clew.model import Problem
 from clew.runtimes.acp import hermes
 
 
-@dataclass(frozen=True, slots=True)
-class Quirks:
+class Quirks(Struct, frozen=True):
     """What an agent does otherwise than the protocol says."""
 
     patience: float | None = None  # seconds that it waits for an answer to what it asks; then it denies by itself
@@ -20,8 +20,7 @@ class Quirks:
     spoilt_by_cancel: bool = False  # a turn that was stopped leaves its session in pieces
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     name: str
     title: str
     command: tuple[str, ...]

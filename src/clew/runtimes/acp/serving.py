@@ -6,10 +6,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from clew.asking import Answer, Asked, GateKind
 from clew.errors import BadInput, RuntimeLost

@@ -10,9 +10,9 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from clew.asking import Answer, Decision
 from clew.clock import Clock

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from typing import ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from clew.events import Activity, ActivityKind, Event, Outcome, Phase, TextDelta, TextDone
 from clew.runtimes.acp import wire

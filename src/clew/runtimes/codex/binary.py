@@ -6,8 +6,9 @@ import importlib
 import os
 import re
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from clew.clock import Clock
 from clew.config import CodexConfig
@@ -19,8 +20,7 @@ OLDEST = (0, 163, 0)  # the first whose turns can be listed, and the one that al
 _UNRELEASED = (0, 0, 0)  # what a build from source says
 
 
-@dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(Struct, frozen=True):
     path: str
     version: str
 

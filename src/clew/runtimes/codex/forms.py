@@ -4,10 +4,11 @@ its schema wants. Pure. What does not fit is BadInput, in words for whoever said
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from clew.asking import Question
 from clew.errors import BadInput
@@ -17,8 +18,7 @@ YES, NO = ("yes", "true", "y"), ("no", "false", "n")
 Replies = Iterable[tuple[str, tuple[str, ...]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     name: str
     schema: Mapping[str, Any]
     is_required: bool

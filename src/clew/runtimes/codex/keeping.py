@@ -10,9 +10,10 @@ import hashlib
 import json
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from clew import keepers, surroundings
 from clew.clock import Clock
@@ -95,8 +96,7 @@ class Attached(Visit):
         await keepers.end(self._kept, self._clock, grace)
 
 
-@dataclass(frozen=True, slots=True)
-class Keeping:
+class Keeping(Struct, frozen=True):
     home: Home
     config: CodexConfig
     clock: Clock

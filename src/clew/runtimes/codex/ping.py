@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from clew.asking import Policy
 from clew.clock import Clock
@@ -25,8 +26,7 @@ PROMPT = "Answer with the one word: pong"
 PATIENCE = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class PingStep:
+class PingStep(Struct, frozen=True):
     name: str  # find, start, turn, stop
     seconds: float
     detail: str = ""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from clew.asking import Answer, Asked, Decision, GateKind, Question
 from clew.errors import BadInput

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
+from msgspec import Struct
 
 from clew.asking import Answer
 from clew.events import Activity
 from clew.model import Problem, Said, TurnState
 
 
-@dataclass(frozen=True, slots=True)
-class Played:
+class Played(Struct, frozen=True):
     """One turn as far as it was played."""
 
     turn: str

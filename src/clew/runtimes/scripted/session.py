@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
-from dataclasses import replace
 from typing import Any, Protocol
+
+from msgspec.structs import replace
 
 from clew.asking import Answer, Asked, Decision, GateKind
 from clew.clock import Clock

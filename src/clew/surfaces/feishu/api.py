@@ -6,10 +6,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from clew.clock import Clock
 from clew.surfaces.base import Down, InDoubt, NotSent
@@ -53,8 +53,7 @@ class Endpoint(msgspec.Struct, frozen=True):
     ClientConfig: _ClientConfig = _ClientConfig()
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(Struct, frozen=True):
     value: str
     until: float  # by the monotonic clock
 

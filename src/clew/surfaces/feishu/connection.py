@@ -8,11 +8,11 @@ import base64
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from clew.clock import Clock
 from clew.surfaces.base import Down

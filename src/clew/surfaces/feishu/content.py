@@ -4,22 +4,20 @@ not understood is no words. Pure."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 LANGUAGES = ("zh_cn", "en_us", "ja_jp")  # a post may be wrapped in one
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(Struct, frozen=True):
     key: str
     kind: str  # as the platform asks for it: image or file
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     text: str = ""
     files: tuple[File, ...] = ()
 

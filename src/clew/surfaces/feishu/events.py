@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from clew.model import Inbound
 from clew.surfaces.feishu.content import Content
@@ -120,21 +120,18 @@ class _Event(msgspec.Struct, frozen=True):
     event: msgspec.Raw
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     """Nothing for clew, and why."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     id: str
     what: Said | Pressed | Reacted
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A message of ours as the platform tells it: where it is, and what its buttons say."""
 
     place: Place

@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 CONTROL, DATA = 0, 1  # methods
 
 LARGEST = 8 << 20  # bytes of one event
@@ -20,8 +22,7 @@ class BadFrame(ValueError):
     """These bytes are no frame."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     method: int
     service: int = 0
     headers: tuple[tuple[str, str], ...] = ()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from clew.errors import BadInput
 from clew.model import Conversation
@@ -13,8 +14,7 @@ NAME = "feishu"
 _ADDRESS = re.compile(r"(oc_[A-Za-z0-9_-]{1,100})(?:/(omt_[A-Za-z0-9_-]{1,100}))?", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     chat: str
     thread: str | None = None
 

@@ -11,9 +11,10 @@ import mimetypes
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
+
+from msgspec.structs import replace
 
 from clew.clock import Clock
 from clew.errors import StoreError

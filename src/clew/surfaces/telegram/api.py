@@ -11,11 +11,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import msgspec
+from msgspec import Struct
 
 from clew.surfaces.base import Down, InDoubt
 from clew.surfaces.local import one_line
@@ -28,8 +28,7 @@ ANSWER = 30.0  # seconds for an answer
 UPLOAD = 300.0  # and where a file has to get there first
 
 
-@dataclass(frozen=True, slots=True)
-class Upload:
+class Upload(Struct, frozen=True):
     """A file that a call brings along."""
 
     field: str

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 LONGEST_LINK = 2048
 MOST = 100  # entities of one message that Telegram shows
@@ -25,8 +27,7 @@ _INLINE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(Struct, frozen=True):
     type: str
     offset: int
     length: int
@@ -38,8 +39,7 @@ class Entity:
         return every | {name: value for name in ("language", "url") if (value := getattr(self, name))}
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     text: str
     entities: tuple[Entity, ...] = ()
 

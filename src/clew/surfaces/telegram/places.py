@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from clew.errors import BadInput
 from clew.model import Conversation
@@ -13,8 +14,7 @@ NAME = "telegram"
 _ADDRESS = re.compile(r"(-?[1-9][0-9]{0,18})(?:/([1-9][0-9]{0,18}))?", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     chat: int
     topic: int | None = None
 

@@ -7,10 +7,10 @@ import asyncio
 import logging
 import mimetypes
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from clew.clock import Clock
 from clew.errors import StoreError

@@ -4,9 +4,10 @@ settled by the turn's placeholder."""
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from clew.clock import Clock
 from clew.config import TelegramConfig

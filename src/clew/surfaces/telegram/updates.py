@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from clew.model import Inbound
 from clew.surfaces.telegram.places import Place
@@ -60,8 +60,7 @@ class Elsewhere(msgspec.Struct, frozen=True):
     origin: _Origin = _Origin()
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
+class Quote(Struct, frozen=True):
     id: int
     place: Place
     by: User | None
@@ -136,8 +135,7 @@ class Update(msgspec.Struct, frozen=True):
     callback_query: Query | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Struct, frozen=True):
     """Nothing for clew, and why."""
 
     why: str

@@ -1,0 +1,155 @@
+"""The keeper of a program that outlives the daemon: it ends it when nobody comes back and it works on nothing, and not
+before. With a shell instead of an agent, and an answer from a file to the question whether it works."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import select
+import signal
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from clew import keepers, processes
+from clew.clock import SystemClock
+from clew.home import Home
+from clew.keepers import Kept
+from clew.processes import Mark
+from clew.runtimes.process import surround
+
+GUARD = 60.0
+WAITS = "exec sleep 1000"
+
+
+@dataclass
+class Making:
+    home: Home
+    looks: Path  # a pipe: each look says so there
+    answer: Path  # there: it works
+    made: list[Kept] = field(default_factory=list)
+
+    async def start(self, script: str = WAITS, keep_alive: float = 0.3, name: str = "codex-test") -> Kept:
+        mark = Mark(f"keeper{os.getpid()}", f"kept.{SystemClock().token()[:8]}", 1)
+        look = f"import os,sys; os.write(os.open({str(self.looks)!r}, os.O_WRONLY), b'?'); "
+        look += f"sys.exit(0 if os.path.exists({str(self.answer)!r}) else 1)"
+        kept = await keepers.start(
+            self.home,
+            name,
+            ["/bin/sh", "-c", script],
+            look=[sys.executable, "-I", "-S", "-c", look],
+            mark=mark,
+            env=surround(mark, {}),
+            keep_alive=keep_alive,
+            version="1.2.3",
+        )
+        assert kept is not None
+        self.made.append(kept)
+        return kept
+
+
+@pytest.fixture
+async def making(tmp_path: Path) -> AsyncIterator[Making]:
+    home = Home(tmp_path / "home")
+    home.prepare()
+    os.mkfifo(tmp_path / "looks")
+    it = Making(home, tmp_path / "looks", tmp_path / "works")
+    yield it
+    for kept in it.made:
+        await keepers.end(kept, SystemClock())
+        assert kept.family() == []
+
+
+async def gone(kept: Kept) -> bool:
+    process = kept.find()
+    return process is None or await processes.gone(process, SystemClock(), GUARD)
+
+
+def hears(pipe: int, patience: float = GUARD) -> bool:
+    """Whether a look was made."""
+    heard = bool(select.select([pipe], [], [], patience)[0])
+    return heard and bool(os.read(pipe, 1))
+
+
+async def test_where_nobody_comes_back_it_is_ended(making: Making) -> None:
+    pipe = os.open(making.looks, os.O_RDWR)
+    kept = await making.start()
+    assert [each.name for each in keepers.living(making.home)] == ["codex-test"]
+    assert await gone(kept) and hears(pipe, 0)
+    ended = keepers.read(keepers.record(making.home, kept.name))
+    assert ended is not None and ended.fate == "killed by SIGTERM"
+    os.close(pipe)
+
+
+async def test_what_works_is_not_ended_until_it_does_not(making: Making) -> None:
+    making.answer.touch()
+    pipe = os.open(making.looks, os.O_RDWR)
+    kept = await making.start()
+    for _ in range(12):  # twice the time after which it would be ended
+        assert hears(pipe)
+    assert kept.find() is not None
+    making.answer.unlink()
+    assert await gone(kept)
+    os.close(pipe)
+
+
+async def test_where_a_daemon_is_nobody_even_looks(making: Making) -> None:
+    daemon = os.open(making.home.lock, os.O_RDWR | os.O_CREAT)
+    fcntl.flock(daemon, fcntl.LOCK_EX)
+    pipe = os.open(making.looks, os.O_RDWR)
+    kept = await making.start(keep_alive=0.05)
+    assert not hears(pipe, 0.5) and kept.find() is not None
+    os.close(daemon)
+    assert await gone(kept)
+    os.close(pipe)
+
+
+@pytest.mark.heavy
+async def test_one_that_does_not_hear_is_killed(making: Making) -> None:
+    pipe = os.open(making.looks, os.O_RDWR)
+    kept = await making.start("trap '' TERM; exec sleep 1000")
+    assert await gone(kept)
+    ended = keepers.read(keepers.record(making.home, kept.name))
+    assert ended is not None and ended.fate == "killed by SIGKILL"
+    os.close(pipe)
+
+
+async def test_its_last_words_and_its_end_are_known(making: Making) -> None:
+    kept = await making.start("echo one >&2; printf 'two \\303\\244 \\042x\\042' >&2; exit 7")
+    assert await gone(kept)
+    while (seen := keepers.read(keepers.record(making.home, kept.name))) is None or not seen.fate:
+        pass
+    assert (seen.fate, seen.words) == ("exit code 7", ("one", "two ä  x"))
+    assert (making.home.logs / "codex.log").read_text().startswith("one\n")
+    assert keepers.living(making.home) == []
+
+
+async def test_a_second_keeper_of_the_same_name_does_nothing(making: Making) -> None:
+    first = await making.start(keep_alive=600)
+    again = await making.start(keep_alive=600)
+    assert again == first and len(first.family()) == 2, "the keeper and its program"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a program with its parent")
+async def test_it_ends_with_its_keeper(making: Making) -> None:
+    kept = await making.start(keep_alive=600)
+    os.kill(kept.keeper.pid, signal.SIGKILL)
+    assert await gone(kept) and keepers.living(making.home) == []
+
+
+async def test_the_first_signal_lets_it_finish_for_as_long_as_it_is_given(making: Making) -> None:
+    ready, go = (making.home.root / name for name in ("ready", "go"))
+    for pipe in (ready, go):
+        os.mkfifo(pipe)
+    told = "signal.pthread_sigmask(0, [15]); open(sys.argv[1], 'w'); signal.sigwait([15]); open(sys.argv[2]).read()"
+    kept = await making.start(f'exec {sys.executable} -c "import signal, sys; {told}" {ready} {go}', keep_alive=600)
+    await asyncio.to_thread(ready.read_text)
+    ending = asyncio.create_task(keepers.end(kept, SystemClock(), grace=GUARD))
+    await asyncio.to_thread(go.write_text, "x")
+    await ending
+    ended = keepers.read(keepers.record(making.home, kept.name))
+    assert ended is not None and ended.fate == "exit code 0"
