@@ -31,7 +31,7 @@ export function away() {
               h(
                 "button",
                 { class: "plain", type: "button", onclick: () => leave(each.target) },
-                t("person.leave", { surface: name(each.target) }),
+                t("person.leave", { surface: [name(each.target), each.name].filter(Boolean).join(" · ") }),
               ),
             ),
           ),

@@ -62,7 +62,7 @@ class Gate extends HTMLElement {
     const draw = (text) =>
       show(body, isDiff(text) ? diff(text) : h("pre", { class: "output", tabindex: "0" }, h("code", {}, text)));
     draw(this.#gate.detail);
-    if (this.#gate.detail.endsWith("…"))
+    if (/ … [\d,]+ characters left out … /.test(this.#gate.detail))
       get(`/api/gates/${this.#gate.id}`).then(
         (whole) => draw(whole.detail),
         () => {},
