@@ -1,12 +1,18 @@
-# For ./check and ./bench: a Chromium for the tests of the page. Sourced, after `say` is defined.
-# Where there is none and none can be installed, those tests are skipped, and say so.
+# For ./check: a Chromium for the tests of the page. Sourced, after `say` is defined.
+# Where there is none and none can be installed, those tests are skipped, and it is said.
 
-ensure_browser() {
+begin_browser() { # while something else is done
+    installing=''
     has_browser && return
     if [ "$(id -u 2>/dev/null)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
         say 'installing Chromium for the tests of the page, by apt-get'
-        install_browser >.venv/browser.log 2>&1 || { apt-get -qq update && install_browser; } >>.venv/browser.log 2>&1 || :
+        { install_browser || { apt-get -qq update && install_browser; }; } >.venv/browser.log 2>&1 &
+        installing=$!
     fi
+}
+
+await_browser() {
+    [ -z "$installing" ] || wait "$installing" || say 'Chromium could not be installed; .venv/browser.log tells why'
     has_browser || say 'there is no Chromium here, so the tests of the page are skipped: install one, or set CLEW_CHROMIUM'
 }
 

@@ -332,8 +332,18 @@ def test_check_runs_each_step_and_ends_with_the_line_of_pytest(checkout: Checkou
 
 def test_check_says_that_there_is_no_browser_and_goes_on(checkout: Checkout) -> None:
     done = checkout.run("./check")
-    assert "there is no Chromium here, so the tests of the page are skipped" in done.stdout.splitlines()[0]
+    assert "check: there is no Chromium here, so the tests of the page are skipped" in done.stdout
     assert done.stdout.endswith("3 passed\n")
+
+
+def test_check_installs_a_browser_where_it_may(checkout: Checkout) -> None:
+    chromium = checkout.bin / "chromium"
+    for name, script in (("id", "echo 0"), ("apt-get", f": > {chromium}; /bin/chmod +x {chromium}")):
+        (checkout.bin / name).write_text(f"#!/bin/sh\n{script}\n")
+        (checkout.bin / name).chmod(0o755)
+    done = checkout.run("./check")
+    assert done.stdout.startswith("check: installing Chromium for the tests of the page, by apt-get\n")
+    assert "there is no Chromium" not in done.stdout and done.stdout.endswith("3 passed\n")
 
 
 @pytest.mark.parametrize(("tool", "last"), [("ruff", "ruff check ."), ("mypy", "mypy ")])

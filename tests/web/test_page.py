@@ -48,7 +48,8 @@ def test_an_approval_is_given_and_refused_by_keyboard_alone(own_desk: Desk, sit_
     first = own_desk.start("!approve touch first.txt\n!text done")
     ann = sit_down(own_desk)
     expect(ann.page).to_have_title(re.compile(r"^\(1\)"))
-    ann.press("g", "i")
+    while ann.page.locator("body").get_attribute("data-view") != "inbox":
+        ann.press("g", "i")  # which must come soon behind each other
     gate = ann.page.locator("clew-gate")
     expect(gate).to_contain_text("touch first.txt")
     ann.press("a")
@@ -92,7 +93,7 @@ def test_a_daemon_that_is_killed_comes_back_and_nothing_typed_is_lost(desk: Desk
     turn = desk.start("!text before")
     desk.clew.wait_ended(turn)
     ann = sit_down(desk, f"#/threads/{turn['thread']}")
-    ann.expected = ["ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "ERR_EMPTY"]
+    ann.expected = ["net::ERR_", "503"]  # while it is away
     expect(ann.answer_of(turn["turn"])).to_have_text("before")
     ann.find("textbox", "Message").fill("!text after")
     with desk.away():

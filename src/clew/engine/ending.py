@@ -67,7 +67,7 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     owe_final(tx, core, turn, where, body, _with_footer(core, turn, end, where, note))
     owe_files(tx, core, turn, where, end.made.files if core.takes_files(where) else ())
     owe_end(tx, core, turn, end.state, done)
-    if turn.origin is not Origin.GREETING or thread.status is ThreadStatus.CANCELLED:
+    if turn.origin is not Origin.GREETING:
         _move_thread(tx, core, thread, end)
     return True
 
@@ -145,7 +145,8 @@ def queue_continuation(
 
 
 def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread | None:
-    """Settle what it asked, fold the turn into history and end its row, if the lease is still ours."""
+    """Settle what it asked, fold the turn into history and end its row, if the lease is still ours. In a cancelled
+    thread nothing waits after it."""
     held = turns.get(tx, turn.id)
     thread = threads.get(tx, turn.thread)
     if held is None or thread is None or held.generation != turn.generation or held.owner != turn.owner:
@@ -171,6 +172,8 @@ def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread |
     items.clear(tx, turn.id)
     threads.set_last_turn(tx, thread.id, turn.id)
     tx.log(thread.id, turn.id, "turn.ended", now, state=end.state, error=end.problem.message if end.problem else None)
+    if thread.status is ThreadStatus.CANCELLED:
+        drop_all(tx, core, thread.id)
     return thread
 
 
@@ -273,9 +276,7 @@ def log_status(tx: Tx, core: Core, thread: str, status: ThreadStatus) -> None:
 
 
 def _move_thread(tx: Tx, core: Core, thread: Thread, end: End) -> None:
-    """A task is over when its turn is; one that failed waits for a person; in a cancelled thread nothing waits."""
-    if thread.status is ThreadStatus.CANCELLED:
-        drop_all(tx, core, thread.id)
+    """A task is over when its turn is; one that failed waits for a person."""
     if thread.kind is not ThreadKind.TASK or thread.status is not ThreadStatus.IDLE:
         return
     if end.state is TurnState.COMPLETED and not turns.count_queued(tx, thread.id):

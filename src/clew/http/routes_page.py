@@ -12,6 +12,7 @@ from clew.errors import BadInput, Refused
 from clew.http import shapes
 from clew.http.door import Door, answer
 from clew.http.routing import Router
+from clew.roles import list_processes
 from clew.store.threads import Filter
 from clew.views import ChoicesView, FiguresView, OwedView
 
@@ -71,8 +72,6 @@ async def outbox(door: Door) -> Response:
 
 @router.get("/processes", gives=list[shapes.ProcessView], summary="Every process of clew, as `clew ps` has it")
 async def processes(door: Door) -> Response:
-    from clew.cli.ps import list_processes
-
     running = (await door.engine.threads(Filter(running=True, limit=OWED))).threads
     names = [(each.pid, each.name) for each in await door.engine.runtimes() if each.pid]
     work = {pid: tuple(thread.id for thread in running if thread.runtime == name) for pid, name in names}

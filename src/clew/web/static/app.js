@@ -2,7 +2,7 @@
 
 import { door } from "/page/lib/api.js";
 import { h, show } from "/page/lib/dom.js";
-import { lend } from "/page/lib/keys.js";
+import { lend, PASS } from "/page/lib/keys.js";
 import { lines } from "/page/lib/say.js";
 import { follow } from "/page/lib/stream.js";
 import { things, waits } from "/page/lib/things.js";
@@ -69,7 +69,7 @@ lend("everywhere", {
   "g t": ["key.threads", () => (location.hash = "#/threads")],
   "g i": ["key.inbox", () => (location.hash = "#/inbox")],
   "g h": ["key.health", () => (location.hash = "#/health")],
-  Escape: ["key.escape", () => (document.activeElement?.blur?.(), false)],
+  Escape: ["key.escape", () => (document.activeElement?.blur?.(), PASS)],
 });
 
 entitle("");

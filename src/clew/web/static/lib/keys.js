@@ -4,6 +4,9 @@ import { t } from "/page/lib/words.js";
 
 const lent = []; // {keys: Map of "g i" → {words, act}, group}
 let begun = "";
+
+/** What an act gives back that leaves a key to the next, or to the browser. */
+export const PASS = Symbol("pass");
 let forget = null;
 
 /** `lend("inbox", {"a": ["key.allow", () => …]})`. Returns what takes them back. */
@@ -29,14 +32,12 @@ export const turnOn = (on) => localStorage.setItem("clew.keys", on ? "on" : "off
 const isTyping = (target) =>
   target.closest?.("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]");
 
-/** A digit means the key `1-9`, where there is no key of its own. */
-function found(name) {
-  return lentAs(name) ?? (/^[1-9]$/.test(name) ? lentAs("1-9") : null);
-}
-
-function lentAs(name) {
-  for (const { keys } of lent.toReversed()) if (keys.has(name)) return keys.get(name)[1];
-  return null;
+/** What this key does, the nearest first. A digit means the key `1-9`, where there is no key of its own. */
+function acts(name) {
+  const names = /^[1-9]$/.test(name) ? [name, "1-9"] : [name];
+  return lent
+    .toReversed()
+    .flatMap(({ keys }) => names.filter((each) => keys.has(each)).map((each) => keys.get(each)[1]));
 }
 
 const begins = (name) => lent.some(({ keys }) => [...keys.keys()].some((key) => key.startsWith(`${name} `)));
@@ -46,11 +47,11 @@ function press(event) {
   if (document.querySelector("dialog[open]")) return;
   if (event.key !== "Escape" && (isTyping(event.target) || !areOn())) return;
   const name = begun ? `${begun} ${event.key}` : event.key;
-  const act = found(name) ?? (begun ? found(event.key) : null);
+  const found = begun && !acts(name).length ? acts(event.key) : acts(name);
   begun = "";
   clearTimeout(forget);
-  if (act) {
-    if (act(event) !== false) event.preventDefault();
+  if (found.length) {
+    if (found.some((act) => act(event) !== PASS)) event.preventDefault();
   } else if (begins(event.key)) {
     begun = event.key;
     forget = setTimeout(() => (begun = ""), 1500);

@@ -60,7 +60,9 @@ export function actions(id, current) {
 
   const update = (view) => {
     const isAway = (view.bound ?? []).some((each) => each.drives);
-    show(move, icon("phone"), h("span", {}, t(isAway ? "handoff.back" : "handoff.do")));
+    const words = t(isAway ? "handoff.back" : "handoff.do");
+    show(move, icon("phone"), h("span", {}, words));
+    move.setAttribute("aria-label", words);
     move.hidden = false;
     move.onclick = isAway ? takeBack : handoff;
   };

@@ -4,6 +4,7 @@ import { get, put, remove } from "/page/lib/api.js";
 import { h, show, worded } from "/page/lib/dom.js";
 import { during, say } from "/page/lib/say.js";
 import { known, t } from "/page/lib/words.js";
+import { placeName } from "/page/parts/choices.js";
 
 export function away() {
   const content = h("div", {});
@@ -31,7 +32,7 @@ export function away() {
               h(
                 "button",
                 { class: "plain", type: "button", onclick: () => leave(each.target) },
-                t("person.leave", { surface: name(each.target) }),
+                t("person.leave", { surface: placeName(each) }),
               ),
             ),
           ),

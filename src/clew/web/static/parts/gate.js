@@ -4,7 +4,7 @@ import { get, post, remove } from "/page/lib/api.js";
 import { h, show } from "/page/lib/dom.js";
 import { age } from "/page/lib/format.js";
 import { during, say } from "/page/lib/say.js";
-import { lookForWaiting, threads } from "/page/lib/things.js";
+import { lookForWaiting, threads, waiting } from "/page/lib/things.js";
 import { known, t } from "/page/lib/words.js";
 import { diff, isDiff } from "/page/parts/diff.js";
 import { questions } from "/page/parts/questions.js";
@@ -62,7 +62,7 @@ class Gate extends HTMLElement {
     const draw = (text) =>
       show(body, isDiff(text) ? diff(text) : h("pre", { class: "output", tabindex: "0" }, h("code", {}, text)));
     draw(this.#gate.detail);
-    if (this.#gate.detail.endsWith("…"))
+    if (/ … [\d,]+ characters left out … /.test(this.#gate.detail))
       get(`/api/gates/${this.#gate.id}`).then(
         (whole) => draw(whole.detail),
         () => {},
@@ -91,6 +91,7 @@ class Gate extends HTMLElement {
       button("allow", "a", () => this.allow(), "main"),
       button("thread", "t", () => this.allowInThread()),
       button("rule", "r", () => this.rule()),
+      siblings(gate).length > 1 && button("all", "A", () => this.allowAll()),
       button("decline", "d", () => this.decline()),
       button("stop", "x", () => this.stop()),
     );
@@ -104,6 +105,13 @@ class Gate extends HTMLElement {
   allowInThread() {
     if (this.#gate.kind === "question") return;
     this.#answer({ decision: "accept", extent: "thread" }, t("gate.allowed_thread", { what: this.#gate.title }));
+  }
+
+  /** Yes to all that this thread asks. */
+  async allowAll() {
+    const done = await during(t("gate.sending"), post(`/api/threads/${this.#gate.thread}/gates/accept`));
+    if (done) say(t("gate.allowed_all", { n: done.length }));
+    await lookForWaiting().catch(() => {});
   }
 
   stop() {
@@ -156,6 +164,8 @@ class Gate extends HTMLElement {
   }
 }
 
+const siblings = (gate) => waiting.gates.filter((each) => each.thread === gate.thread && each.kind !== "question");
+
 /** The yes stays; the newest rule of this pattern goes. */
 async function forget(pattern) {
   const all = await during(t("saving"), get("/api/rules"));
@@ -173,6 +183,7 @@ export const gate = (view, options) => document.createElement("clew-gate").begin
 export const gateKeys = (current) => ({
   a: ["key.allow", () => current()?.allow()],
   t: ["key.allow_thread", () => current()?.allowInThread()],
+  A: ["key.allow_all", () => current()?.allowAll?.()],
   r: ["key.rule", () => current()?.rule()],
   d: ["key.decline", () => current()?.decline()],
   x: ["key.decline_stop", () => current()?.stop()],

@@ -7,6 +7,7 @@ import { soon } from "/page/lib/hub.js";
 import { during, say } from "/page/lib/say.js";
 import { things, threads } from "/page/lib/things.js";
 import { known, t } from "/page/lib/words.js";
+import { newRule } from "/page/parts/new_rule.js";
 
 export function rules() {
   const list = h("ul", { class: "rules" });
@@ -16,6 +17,7 @@ export function rules() {
     h("summary", {}, t("rules")),
     h("p", { class: "note" }, t("rules.words")),
     list,
+    newRule(() => draw()),
   );
   const draw = async () => {
     if (!fold.open) return;

@@ -14,10 +14,8 @@ export function titleLine(save) {
 
   element.show = (words) => {
     title = words;
-    if (element.querySelector("input")) return;
     show(button, words);
-    show(heading, button);
-    show(element, heading);
+    if (!heading.contains(button)) show(heading, button); // a heading that stays keeps its focus
   };
   element.edit = () => {
     const field = h("input", {
@@ -32,8 +30,7 @@ export function titleLine(save) {
       if (isOver) return;
       isOver = true;
       const words = field.value.trim();
-      field.remove();
-      element.show(title);
+      show(element, heading);
       button.focus();
       if (isKept && words && words !== title) save(words);
     };

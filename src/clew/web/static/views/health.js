@@ -23,7 +23,7 @@ class Health extends HTMLElement {
 
   connectedCallback() {
     this.className = "room-health";
-    this.replaceChildren(h("h1", { tabindex: "-1" }, t("nav.health")), this.#word, this.#now, this.#plots, away());
+    this.replaceChildren(h("h1", { tabindex: "-1" }, t("nav.health")), this.#word, this.#plots, this.#now, away());
     const timer = setInterval(() => document.hidden || this.#look(), EVERY);
     this.#ends = [
       () => clearInterval(timer),

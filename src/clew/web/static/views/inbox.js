@@ -1,7 +1,7 @@
 /** Everything that waits for a person, over all threads, oldest first; and the rules that answer for one. */
 
 import { h, show } from "/page/lib/dom.js";
-import { lend, step } from "/page/lib/keys.js";
+import { lend, PASS, step } from "/page/lib/keys.js";
 import { look, lookForWaiting, things, threads, waiting } from "/page/lib/things.js";
 import { t } from "/page/lib/words.js";
 import { gate, gateKeys } from "/page/parts/gate.js";
@@ -20,8 +20,8 @@ class Inbox extends HTMLElement {
     this.#ends = [
       things.on("waiting", () => this.#draw()),
       lend("inbox", {
-        j: ["key.next", () => step(this.#list.children, 1)],
-        k: ["key.previous", () => step(this.#list.children, -1)],
+        j: ["key.next", () => this.#step(1)],
+        k: ["key.previous", () => this.#step(-1)],
         ...gateKeys(current),
         m: ["key.merge", () => current()?.merge?.()],
         o: ["key.open_thread", () => current()?.querySelector("header a")?.click()],
@@ -33,6 +33,11 @@ class Inbox extends HTMLElement {
 
   disconnectedCallback() {
     this.#ends.forEach((end) => end());
+  }
+
+  /** Who is in the list of threads walks there. */
+  #step(by) {
+    return document.activeElement?.closest?.(".side") ? PASS : step(this.#list.children, by);
   }
 
   /** What is shown already stays, with what was typed into it; the focus goes to what takes the place of what went. */

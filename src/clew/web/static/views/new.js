@@ -1,152 +1,105 @@
 /** Start a thread: what is to be done, where, by whom, and how much it may do without asking. */
 
-import { Away, get, newId, post } from "/page/lib/api.js";
-import { h, icon, show } from "/page/lib/dom.js";
+import { Away, newId, post } from "/page/lib/api.js";
+import { h } from "/page/lib/dom.js";
 import { draft, keepDraft } from "/page/lib/drafts.js";
 import { complain } from "/page/lib/say.js";
 import { link } from "/page/lib/stream.js";
-import { known, t } from "/page/lib/words.js";
-import { Attachments, fileButton, takesFiles } from "/page/parts/attach.js";
+import { t } from "/page/lib/words.js";
 import { adoptButton } from "/page/parts/adopt.js";
+import { Attachments, fileButton, takesFiles } from "/page/parts/attach.js";
+import { Choices } from "/page/parts/choices.js";
 
 const NEW = "new";
-const POLICIES = ["careful", "trusted", "read-only", "yolo"];
+const isTouch = () => matchMedia("(pointer: coarse)").matches;
 
-export function view(_, { entitle }) {
-  entitle(t("new.title"));
-  const kept = draft(NEW);
-  const attached = new Attachments(() => keep(), kept.files);
-  const text = h("textarea", {
+class Start extends HTMLElement {
+  #kept = draft(NEW);
+  #attached = new Attachments(() => this.#keep(), this.#kept.files);
+  #choices = new Choices(this.#kept.workspace);
+  #text = h("textarea", {
     rows: "4",
     required: true,
-    value: kept.text ?? "",
+    value: this.#kept.text ?? "",
     placeholder: t("new.text.hint"),
     "aria-label": t("new.text"),
     "data-first": true,
   });
-  const workspace = h("input", {
-    type: "text",
-    list: "workspaces",
-    value: kept.workspace ?? "",
-    placeholder: t("new.workspace.hint"),
-    spellcheck: "false",
-    autocomplete: "off",
-  });
-  const known_ = h("datalist", { id: "workspaces" });
-  const runtime = h("select", {});
-  const policy = h("select", {});
-  const kind = h(
-    "select",
-    {},
-    ["chat", "task"].map((each) => h("option", { value: each }, t(`kind.${each}`))),
-  );
-  const about = h("p", { class: "note" });
-  const wait = h("p", { class: "waits", role: "status", hidden: true }, t("new.waiting"));
-  const go = h("button", { class: "main", type: "submit" }, t("new.start"), h("kbd", {}, "↵"));
+  #wait = h("p", { class: "waits", role: "status", hidden: true }, t("new.waiting"));
+  #go = h("button", { class: "main", type: "submit" }, t("new.start"), h("kbd", {}, "↵"));
+  #end = () => {};
 
-  const keep = () =>
-    keepDraft(NEW, { text: text.value, workspace: workspace.value, files: attached.ready, id: kept.id });
-  const say = () => show(about, t(`policy.${policy.value}.words`));
+  connectedCallback() {
+    this.className = "room-start";
+    const row = h(
+      "div",
+      { class: "composer-row" },
+      fileButton(this.#attached),
+      h("p", { class: "hint" }, t("composer.keys")),
+      this.#go,
+    );
+    const form = h(
+      "form",
+      { class: "start", onsubmit: (event) => this.#start(event), oninput: () => this.#keep() },
+      h("div", { class: "start-text" }, this.#attached.element, this.#text, row),
+      this.#choices.element,
+      this.#wait,
+    );
+    takesFiles(form, this.#attached);
+    this.#text.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && !event.shiftKey && !event.isComposing && !isTouch()) this.#start(event);
+    });
+    this.replaceChildren(
+      h("h1", { tabindex: "-1" }, t("new.heading")),
+      h("p", { class: "lead" }, t("new.lead")),
+      form,
+      adoptButton(),
+    );
+  }
 
-  async function start(event) {
+  disconnectedCallback() {
+    this.#end();
+  }
+
+  #keep() {
+    const { id } = this.#kept;
+    keepDraft(NEW, { text: this.#text.value, workspace: this.#choices.workspace, files: this.#attached.ready, id });
+  }
+
+  async #start(event) {
     event?.preventDefault();
-    if (go.disabled || !text.value.trim() || attached.isBusy) return;
-    kept.id ??= newId(); // before the first try: said again, it is the same thread
-    keep();
-    go.disabled = true;
+    if (this.#go.disabled || !this.#text.value.trim() || this.#attached.isBusy) return;
+    this.#kept.id ??= newId(); // before the first try: said again, it is the same thread
+    this.#keep();
+    this.#go.disabled = true;
+    const files = this.#attached.ready.map((file) => file.id);
     try {
-      const accepted = await post("/api/threads", wanted());
-      keepDraft(NEW, { workspace: workspace.value });
+      const body = { message_id: this.#kept.id, text: this.#text.value, files, ...this.#choices.given() };
+      const accepted = await post("/api/threads", body);
+      keepDraft(NEW, { workspace: this.#choices.workspace });
       location.hash = `#/threads/${accepted.thread}`;
     } catch (error) {
-      failed(error);
+      this.#failed(error);
     }
   }
 
-  function failed(error) {
-    go.disabled = false;
-    wait.hidden = !(error instanceof Away);
-    if (!(error instanceof Away)) {
-      kept.id = undefined; // it was refused: another try is another message
-      return complain(error);
+  /** Away: the same again when it is back. Refused: another try is another message. */
+  #failed(error) {
+    this.#go.disabled = false;
+    this.#wait.hidden = !(error instanceof Away);
+    if (error instanceof Away) {
+      this.#end();
+      this.#end = link.on("state", (state) => state === "live" && (this.#end(), this.#start()));
+    } else {
+      this.#kept.id = undefined;
+      complain(error);
     }
-    const off = link.on("state", (state) => state === "live" && (off(), form.isConnected && start()));
   }
-
-  function wanted() {
-    const more = { workspace: workspace.value.trim(), runtime: runtime.value, policy: policy.value };
-    const given = Object.fromEntries(Object.entries(more).filter(([, value]) => value));
-    return {
-      message_id: kept.id,
-      text: text.value,
-      kind: kind.value,
-      files: attached.ready.map((file) => file.id),
-      ...given,
-    };
-  }
-
-  text.addEventListener("keydown", (event) => {
-    const isSend =
-      event.key === "Enter" && !event.shiftKey && !event.isComposing && !matchMedia("(pointer: coarse)").matches;
-    if (isSend) start(event);
-  });
-
-  const form = h(
-    "form",
-    { class: "start", onsubmit: start, oninput: keep },
-    h(
-      "div",
-      { class: "start-text" },
-      attached.element,
-      text,
-      h("div", { class: "composer-row" }, fileButton(attached), h("p", { class: "hint" }, t("composer.keys")), go),
-    ),
-    h(
-      "div",
-      { class: "start-more" },
-      h("label", { class: "wide" }, h("span", {}, t("new.workspace")), workspace, known_),
-      h("label", {}, h("span", {}, t("new.runtime")), runtime),
-      h("label", {}, h("span", {}, t("new.policy")), policy),
-      h("label", {}, h("span", {}, t("new.kind")), kind),
-    ),
-    about,
-    wait,
-  );
-  takesFiles(form, attached);
-  policy.addEventListener("change", say);
-  fillChoices({ runtime, policy, workspaces: known_, workspace }).then(say);
-  return h(
-    "section",
-    { class: "room-start" },
-    h("h1", { tabindex: "-1" }, t("new.heading")),
-    h("p", { class: "lead" }, t("new.lead")),
-    form,
-    adoptButton(),
-  );
 }
 
-async function fillChoices({ runtime, policy, workspaces, workspace }) {
-  const choices = await get("/api/choices").catch(() => ({ runtimes: [], policies: POLICIES, workspaces: [] }));
-  const named = (each) =>
-    each.health === "healthy" || !each.health
-      ? each.name
-      : `${each.name} (${known(`health.${each.health}`, each.health)})`;
-  show(
-    runtime,
-    choices.runtimes.map((each) =>
-      h("option", { value: each.name, selected: each.name === choices.default_runtime }, named(each)),
-    ),
-  );
-  if (!choices.runtimes.length) show(runtime, h("option", { value: "" }, t("new.default")));
-  show(
-    policy,
-    choices.policies.map((each) =>
-      h("option", { value: each, selected: each === choices.default_policy }, known(`policy.${each}`, each)),
-    ),
-  );
-  show(
-    workspaces,
-    choices.workspaces.map((each) => h("option", { value: each })),
-  );
-  workspace.value ||= choices.workspaces[0] ?? choices.default_workspace ?? "";
+customElements.define("clew-start", Start);
+
+export function view(_, { entitle }) {
+  entitle(t("new.title"));
+  return document.createElement("clew-start");
 }

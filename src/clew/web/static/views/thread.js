@@ -2,7 +2,7 @@
 
 import { patch } from "/page/lib/api.js";
 import { h, icon, show } from "/page/lib/dom.js";
-import { lend, step } from "/page/lib/keys.js";
+import { lend, PASS, step } from "/page/lib/keys.js";
 import { complain, during, say } from "/page/lib/say.js";
 import { keep, look, things, threads, waiting } from "/page/lib/things.js";
 import { mail } from "/page/lib/unsent.js";
@@ -54,7 +54,6 @@ class ThreadView extends HTMLElement {
       h("div", { class: "foot" }, this.#composer),
     );
     this.#composer.addEventListener("sent", () => this.#timeline.toEnd());
-    this.#asks.addEventListener("answered", () => this.#composer.focus());
     this.#timeline.addEventListener("told", () => this.#pending.look());
     this.#ends = [
       things.on("thread", (view) => view.id === this.#id && this.#show(view)),
@@ -117,7 +116,7 @@ class ThreadView extends HTMLElement {
     if (isSame) return;
     const hadFocus = this.#asks.contains(document.activeElement);
     show(this.#asks, elements);
-    if (hadFocus && document.activeElement === document.body) (elements[0] ?? this.#composer).focus();
+    if (hadFocus && document.activeElement === document.body) (elements[0] ?? this.#timeline).focus();
   }
 
   #codes() {
@@ -145,11 +144,16 @@ class ThreadView extends HTMLElement {
     else this.#title.show(before);
   }
 
+  /** Who is in the list of threads walks there. */
+  #step(by) {
+    return document.activeElement?.closest?.(".side") ? PASS : step(this.#timeline.passages(), by);
+  }
+
   #keys() {
     const asked = () => document.activeElement?.closest?.("clew-gate") ?? this.#asks.querySelector("clew-gate");
     return {
-      j: ["key.next_passage", () => step(this.#timeline.passages(), 1)],
-      k: ["key.previous_passage", () => step(this.#timeline.passages(), -1)],
+      j: ["key.next_passage", () => this.#step(1)],
+      k: ["key.previous_passage", () => this.#step(-1)],
       G: ["key.newest", () => this.#timeline.toEnd()],
       c: ["key.compose", () => this.#composer.focus()],
       e: ["key.title", () => this.#title.edit()],
