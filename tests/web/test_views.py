@@ -12,7 +12,13 @@ from playwright.sync_api import Page, expect
 
 from tests.web.conftest import Desk, Sit, write
 
-VIEWS = ("#/threads", "#/new", "#/threads/THREAD", "#/inbox", "#/health")
+VIEWS = {  # and what is in each of them once it stands
+    "#/threads": "clew-thread-list [data-thread]",
+    "#/new": "main form, main textarea",
+    "#/threads/THREAD": ".thread-actions .plain",
+    "#/inbox": "main clew-gate",
+    "#/health": "main svg.plot, main .plot",
+}
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 TEXT = "# All done\n\nSee [the docs](https://docs.example) and `code`.\n\n> quoted\n\n| a | b |\n| - | - |\n| 1 | 2 |"
 
@@ -64,7 +70,7 @@ def settle(page: Page, view: str) -> None:
     """Until the view stands and nothing in it is being fetched."""
     name = {"#/threads/THREAD": "thread"}.get(view, view.removeprefix("#/"))
     page.locator(f"body[data-view='{name}']").wait_for()
-    page.wait_for_load_state("load")
+    page.locator(VIEWS[view]).first.wait_for()
     expect(page.locator("main [aria-busy=true]")).to_have_count(0)
 
 
