@@ -97,11 +97,11 @@ def own_desk(tmp_path: Path) -> Iterator[Desk]:
 
 
 @contextmanager
-def open_desk(folder: Path, before: Callable[[Home], str] = lambda home: "") -> Iterator[Desk]:
-    """`before` is done to its home before there is a daemon."""
+def open_desk(folder: Path, before: Callable[[Home], str] = lambda home: "", more: str = "") -> Iterator[Desk]:
+    """`before` is done to its home before there is a daemon; `more` are further settings."""
     with Model() as model:
         home = write_codex_home(folder / "codex", model.url)
-        config = f'[runtimes.codex]\nhome = "{home}"\n[http]\nport = {_free_port()}\n'
+        config = f'[runtimes.codex]\nhome = "{home}"\n[http]\nport = {_free_port()}\n{more}'
         with Clew(folder / "home", config) as clew:
             (work := folder / "work").mkdir()
             made = before(clew.home)

@@ -31,7 +31,7 @@ async function call(method, path, { body, headers = {}, signal } = {}) {
 }
 
 export async function read(answer) {
-  if (answer.ok) return answer.headers.get("Content-Type")?.includes("json") ? whole(answer) : answer;
+  if (answer.ok) return answer.headers.get("Content-Type")?.startsWith("application/json") ? whole(answer) : answer;
   const problem = await answer.json().catch(() => ({}));
   const words = problem.detail ?? problem.title ?? `HTTP ${answer.status}`;
   if (NOT_YET.has(answer.status)) throw new Away(words);

@@ -13,14 +13,14 @@ const choose = (label, names, words) =>
     h(
       "select",
       {},
-      names.map((name) => h("option", { value: name }, t(`${words}.${name}`))),
+      names.map((name) => h("option", { value: name }, words(name))),
     ),
   );
 
 /** `made` hears of it. */
 export function newRule(made) {
-  const effect = choose("rule.effect", ["allow", "ask", "deny"], "effect");
-  const kind = choose("rule.kind", ["command", "change", "tool"], "rule.of");
+  const effect = choose("rule.effect", ["allow", "ask", "deny"], (name) => t(`effect.${name}`));
+  const kind = choose("rule.kind", ["command", "change", "tool"], (name) => t(`rule.of.${name}`));
   const pattern = h("input", {
     type: "text",
     required: true,
