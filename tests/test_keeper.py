@@ -33,15 +33,17 @@ class Making:
     answer: Path  # there: it works
     made: list[Kept] = field(default_factory=list)
 
-    async def start(self, script: str = WAITS, keep_alive: float = 0.3, name: str = "codex-test") -> Kept:
+    async def start(
+        self, script: str = WAITS, keep_alive: float = 0.3, name: str = "codex-test", python: str = sys.executable
+    ) -> Kept:
         mark = Mark(f"keeper{os.getpid()}", f"kept.{SystemClock().token()[:8]}", 1)
         look = f"import os,sys; os.write(os.open({str(self.looks)!r}, os.O_WRONLY), b'?'); "
-        look += f"sys.exit(0 if os.path.exists({str(self.answer)!r}) else 1)"
+        look += f"sys.exit(0 if os.path.exists({str(self.answer)!r}) else 3)"
         kept = await keepers.start(
             self.home,
             name,
             ["/bin/sh", "-c", script],
-            look=[sys.executable, "-I", "-S", "-c", look],
+            look=[python, "-I", "-S", "-c", look],
             mark=mark,
             env=surround(mark, {}),
             keep_alive=keep_alive,
@@ -94,6 +96,20 @@ async def test_what_works_is_not_ended_until_it_does_not(making: Making) -> None
     assert kept.find() is not None
     making.answer.unlink()
     assert await gone(kept)
+    os.close(pipe)
+
+
+async def test_what_cannot_be_asked_is_not_ended(making: Making, tmp_path: Path) -> None:
+    """The Python of the look goes away, as in an upgrade, and comes back."""
+    python = tmp_path / "python"
+    kept = await making.start(python=str(python))
+    pipe = os.open(making.looks, os.O_RDWR)
+    assert not hears(pipe, 0.6) and kept.find() is not None, "twice the time after which it would be ended"
+    python.write_text("#!/bin/sh\nexit 1\n")
+    python.chmod(0o755)
+    assert not hears(pipe, 0.6) and kept.find() is not None
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    assert hears(pipe) and await gone(kept)
     os.close(pipe)
 
 

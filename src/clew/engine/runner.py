@@ -304,8 +304,9 @@ class _Work:
     async def consume(self, events: AsyncIterator[Event]) -> TurnEnded:
         """Until the last event. Raises Silence where nothing came for too long, RuntimeLost where it broke off."""
         ended = None
+        limit = None if self._progress.busy else self._core.config.turns.silence or None
         try:
-            async with asyncio.timeout(self._core.config.turns.silence or None) as self._patience:
+            async with asyncio.timeout(limit) as self._patience:
                 async for event in events:
                     if isinstance(event, TurnEnded):
                         ended = event
