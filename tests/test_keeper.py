@@ -49,7 +49,7 @@ class Making:
             keep_alive=keep_alive,
             version="1.2.3",
         )
-        assert kept is not None
+        assert kept is not None, "another is there"
         self.made.append(kept)
         return kept
 
@@ -146,8 +146,24 @@ async def test_its_last_words_and_its_end_are_known(making: Making) -> None:
 
 async def test_a_second_keeper_of_the_same_name_does_nothing(making: Making) -> None:
     first = await making.start(keep_alive=600)
+    with pytest.raises(AssertionError, match="another is there"):
+        await making.start(keep_alive=600)
+    assert keepers.living(making.home) == [first] and len(first.family()) == 2, "the keeper and its program"
+
+
+async def test_one_who_looks_for_a_moment_does_not_keep_it_from_being_kept(making: Making) -> None:
+    stale = await making.start("exit 7", keep_alive=600)
+    assert await gone(stale)
+    looking = os.open(keepers.record(making.home, stale.name), os.O_RDWR)
+    while True:
+        try:
+            fcntl.flock(looking, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            pass  # its keeper is about to end
+    asyncio.get_running_loop().call_later(0.1, os.close, looking)
     again = await making.start(keep_alive=600)
-    assert again == first and len(first.family()) == 2, "the keeper and its program"
+    assert again.mark != stale.mark and keepers.living(making.home) == [again]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a program with its parent")

@@ -24,6 +24,7 @@ import signal
 import sys
 import time
 
+TAKING = 0.5  # seconds: who only looks whether it is kept holds its lock for a moment
 LOOKS = 6  # in the time of keep_alive
 LOOKING = 30.0  # seconds that a look may take
 IDLE = 3  # exit code of a look: it works on nothing
@@ -48,8 +49,11 @@ class Keeper:
 
     def take(self) -> bool:
         """Whether we are its keeper now. If not, there is another one."""
-        if not _try(self._record, fcntl.LOCK_EX):
-            return False
+        until = time.monotonic() + TAKING
+        while not _try(self._record, fcntl.LOCK_EX):
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.01)
         os.ftruncate(self._record, 0)
         for end in (self._in, self._out):
             os.set_blocking(end, False)

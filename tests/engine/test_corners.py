@@ -241,6 +241,25 @@ async def test_a_plain_stop_just_after_an_end_leaves_nothing_on_its_way(tmp_path
     await idle.kill()
 
 
+async def test_a_restart_does_not_wait_for_what_is_joined_meanwhile(tmp_path: Path) -> None:
+    async with Rig(tmp_path, outlives=True) as rig:
+        accepted = await rig.say("!hold for-ever")
+        await rig.held("for-ever")
+        await rig.kill()
+    rig = Rig(tmp_path, outlives=True)
+    opening, may_open = asyncio.Event(), asyncio.Event()
+    _delay(rig, opening, may_open)
+    async with rig:
+        await opening.wait()
+        settling = asyncio.create_task(rig.engine.settle(1000.0, restart=True))
+        await asyncio.wait([settling], timeout=0.05)
+        assert not settling.done()
+        may_open.set()
+        async with asyncio.timeout(PATIENCE):
+            await settling
+        assert "turn.ended" not in rig.kinds(accepted.thread)
+
+
 async def test_what_a_dead_daemon_was_sending_is_told_by_a_dry_run_where_none_runs(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(hold=asyncio.Event())) as rig:
         accepted = await rig.say("!text hi")
