@@ -27,11 +27,12 @@ def main() -> int:
     parser.add_argument("--many", type=int, default=100_000, help="how many threads a large store has")
     parser.add_argument("--soak", type=float, metavar="MINUTES", help="instead: real traffic, real deaths")
     parser.add_argument("--seed", type=int, help="of the soak")
+    parser.add_argument("--transport", choices=("stdio", "socket"), default="stdio", help="to Codex, in the soak")
     parser.add_argument("--seeds", type=int, default=0, help="stories of the simulation, after the soak")
     wanted = parser.parse_args()
     print(machine())
     if wanted.soak:
-        failed = soak(wanted.soak, wanted.seed)
+        failed = soak(wanted.soak, wanted.seed, wanted.transport)
         return 1 if wanted.seeds and try_many(0, wanted.seeds) else failed
     lines: list[Line] = []
     for title, measure in _parts(wanted.many):

@@ -53,8 +53,9 @@ class Count:
 
 
 class Soak:
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, transport: str) -> None:
         self.folder = folder
+        self.transport = transport
         self.home = Home(folder / "home")
         self.count = Count()
         self.chance = random.Random(seed)
@@ -79,7 +80,8 @@ class Soak:
         codex = write_codex_home(self.folder / "codex", model)
         self.home.prepare()
         self.home.config.write_text(
-            f'[runtimes.codex]\nhome = "{codex}"\n[http]\nport = {self.port}\n[surfaces.webhook.x]\n'
+            f'[runtimes.codex]\nhome = "{codex}"\ntransport = "{self.transport}"\n'
+            f"[http]\nport = {self.port}\n[surfaces.webhook.x]\n"
             f'url = "http://127.0.0.1:{hook}/"\nsecret = "{SECRET}"\nworkspace = "{self.folder}"\n'
         )
 
@@ -298,9 +300,9 @@ def _quietly(line: str) -> None:
     return
 
 
-def soak(minutes: float, seed: int | None = None) -> int:
+def soak(minutes: float, seed: int | None = None, transport: str = "stdio") -> int:
     chosen = seed if seed is not None else random.SystemRandom().randrange(1 << 32)
-    print(f"soak: {minutes:g} min, seed {chosen}")
+    print(f"soak: {minutes:g} min, seed {chosen}, Codex by {transport}")
     with tempfile.TemporaryDirectory(prefix="clew-soak-") as folder:
-        troubles = asyncio.run(Soak(Path(folder), chosen).run(minutes))
+        troubles = asyncio.run(Soak(Path(folder), chosen, transport).run(minutes))
     return 1 if troubles else 0

@@ -12,7 +12,7 @@ The program ends with its keeper, and the keeper with its program. Where no daem
 it worked on nothing meanwhile, it is ended. It decides nothing else: SIGTERM is for the program, and left to it.
 """
 
-# ruff: noqa: PTH105, PTH108, PTH123, SIM105
+# ruff: noqa: PTH105, PTH123, SIM105
 # pathlib and contextlib alone would be a tenth of its memory.
 
 from __future__ import annotations
@@ -116,10 +116,11 @@ class Keeper:
             self._pump()
         self._note(_fate(status))
         self._names = ""
-        try:
-            os.unlink(self._socket)
-        except OSError:
-            pass  # it has taken it along
+        for remove, path in ((os.unlink, self._socket), (os.rmdir, self._socket.rpartition("/")[0])):
+            try:
+                remove(path)
+            except OSError:
+                pass  # it has taken it along; and only a folder that was made for it is empty
         return True
 
     def _pump(self) -> None:

@@ -112,6 +112,7 @@ async def start(
     path = record(home, name)
     at = home.make_place(f"{name}.sock")
     at.unlink(missing_ok=True)
+    _forget_ended(home, path)
     about = json.dumps({"mark": str(mark), "socket": str(at), "version": version})[1:-1]
     given = (path, home.lock, home.logs / f"{name.partition('-')[0]}.log", "READY", keep_alive, at, about)
     await asyncio.to_thread(_begin, home, [*map(str, given), *look, "--", *command], dict(env))
@@ -119,6 +120,13 @@ async def start(
     if (kept := read(path)) is not None:
         crash.others.add(kept.program.pid)
     return kept
+
+
+def _forget_ended(home: Home, ours: Path) -> None:
+    """What programs of other names have left."""
+    for path in home.run.glob(f"*{SUFFIX}"):
+        if path != ours and lock.is_free(path):
+            path.unlink(missing_ok=True)
 
 
 def _begin(home: Home, argv: list[str], env: dict[str, str]) -> None:

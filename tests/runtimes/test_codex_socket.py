@@ -179,6 +179,25 @@ async def test_it_is_left_only_where_it_works(make: Make, root: Home, seat: Seat
     assert keepers.living(root) == [] and kept.find() is None and not kept.socket.exists()
 
 
+async def test_one_who_comes_and_goes_at_once_leaves_it_at_work(
+    make: Make, root: Home, seat: Seat, model: ScriptedModel
+) -> None:
+    before = make()
+    session = await before.open(seat)
+    events = session.run(request("!hold twice\n!text done"))
+    await next_of(events, TurnStarted)
+    await model.held("twice")
+    kept = only_one(root)
+    await before.leave()
+    await make().leave()
+    assert only_one(root) == kept
+    model.release("twice")
+    joined = await make().open(elsewhere(seat, session))
+    found = await joined.record("turn")
+    assert found is not None and found.state in (RecordState.ALIVE, RecordState.COMPLETED)
+    assert model.count("!hold twice") == 1
+
+
 async def test_a_turn_at_a_gate_is_no_work_and_any_other_is(
     make: Make, root: Home, careful: Seat, model: ScriptedModel, tmp_path: Path
 ) -> None:

@@ -61,18 +61,17 @@ class Servers:
         return self.main
 
     async def leave(self) -> None:
-        """What works goes on without us; what is idle ends, so that the next one begins with what is set then."""
-        await self._settle()
+        """What works goes on without us; what is idle ends, so that the next one begins with what is set then. What was
+        only just attached to is asked first which of the two it is."""
+        if self._coming is not None:
+            await asyncio.wait([self._coming])
         await asyncio.gather(*(server.leave() for server in self._all()))
 
     async def close(self) -> None:
-        await self._settle()
-        await asyncio.gather(*(server.close() for server in self._all()))
-
-    async def _settle(self) -> None:
         if self._coming is not None:
             self._coming.cancel()
             await asyncio.wait([self._coming])
+        await asyncio.gather(*(server.close() for server in self._all()))
 
     def _all(self) -> list[Server[Connection]]:
         return [self.main, *(former.server for former in self._former)]
@@ -102,9 +101,11 @@ class Servers:
         assert keeping is not None
         server: Server[Connection] = Server("The former Codex", lambda: keeping.attach(kept), self._clock, RETIRE)
         former = _Former(kept, server)
+        self._former.append(former)
+        server.begin(kept)  # until it is known what it works on
         connection = await server.connect()
         former.threads = frozenset(thread.id for thread in await connection.loaded())
-        self._former.append(former)
+        server.done(kept, well=True)
         log.info("the former Codex %s, pid %d, ends when its turns have", kept.version, kept.program.pid)
 
     async def _connect(self) -> Connection:

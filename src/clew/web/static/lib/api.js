@@ -1,6 +1,7 @@
 /** The one way to the daemon. An error is either a `Problem` (it said no, in words that can be shown) or `Away`. */
 
 import { Hub } from "/page/lib/hub.js";
+import { keyHeader } from "/page/lib/key.js";
 
 export const door = new Hub(); // tells "closed" where one has to log in
 
@@ -19,7 +20,7 @@ const NOT_YET = new Set([502, 503, 504]);
 
 async function call(method, path, { body, headers = {}, signal } = {}) {
   const isJson = body !== undefined && !(body instanceof Blob);
-  const sent = isJson ? { "Content-Type": "application/json", ...headers } : headers;
+  const sent = { ...(isJson ? { "Content-Type": "application/json" } : {}), ...headers, ...keyHeader() };
   let answer;
   try {
     answer = await fetch(path, { method, headers: sent, body: isJson ? JSON.stringify(body) : body, signal });

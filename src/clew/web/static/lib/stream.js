@@ -3,6 +3,7 @@
 
 import { Away, read } from "/page/lib/api.js";
 import { Hub } from "/page/lib/hub.js";
+import { keyHeader } from "/page/lib/key.js";
 
 const SILENCE = 40_000; // the daemon sends a heartbeat every 15 s
 const UNSEEN = 60_000;
@@ -54,7 +55,8 @@ async function once(began) {
   let watch = setTimeout(() => control.abort(), SILENCE);
   try {
     const address = cursor === null ? "/api/events" : `/api/events?after=${cursor}`;
-    const answer = await read(await fetch(address, { headers: { Accept: "text/event-stream" }, signal }));
+    const headers = { Accept: "text/event-stream", ...keyHeader() };
+    const answer = await read(await fetch(address, { headers, signal }));
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     for (let rest = ""; ;) {
       const { value, done } = await reader.read();

@@ -63,7 +63,7 @@ export function actions(id, current) {
     const words = t(isAway ? "handoff.back" : "handoff.do");
     show(move, icon("phone"), h("span", {}, words));
     move.setAttribute("aria-label", words);
-    move.hidden = false;
+    move.hidden = view.status === "cancelled" || view.status === "damaged";
     move.onclick = isAway ? takeBack : handoff;
   };
   return { element, update, stop, handoff, fork };
