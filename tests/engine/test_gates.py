@@ -139,6 +139,18 @@ async def test_with_several_open_a_bare_yes_asks_which_and_yes_all_is_all(tmp_pa
         assert sorted(executions(rig)) == ["one", "two"]
 
 
+async def test_all_means_those_that_were_shown(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!both one | two")
+        first, second = await asked(rig, 2)
+        assert accepted.thread is not None
+        allowed = await rig.engine.waiting.accept_all(accepted.thread, "ann", (first.code,))
+        assert [gate.code for gate in allowed] == [first.code]
+        assert [gate.code for gate in await rig.engine.waiting.all()] == [second.code]
+        await rig.engine.waiting.accept_all(accepted.thread, "ann")
+        await rig.ended(accepted.turn)
+
+
 async def test_a_bare_reply_means_what_its_sender_sees_and_never_what_came_a_moment_ago(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!both one | two")

@@ -160,7 +160,8 @@ def test_what_would_take_long_is_shown_all_the_same(text: str) -> None:
 def test_what_is_too_deep_or_too_wide_loses_no_letter() -> None:
     deep = "".join(f"{'  ' * level}- item {level}\n" for level in range(40))
     wide = "a|" * 200 + "\n" + "-|" * 200 + "\n" + "x\n" * (CELLS // 200)
-    for text in (deep, wide):
+    quoted = f"{'>' * 20} a\n" + "lazy\n" * 5_000
+    for text in (deep, wide, quoted):
         assert shown(text).text == text
 
 

@@ -37,7 +37,10 @@ class Browser:
         self.token_file = token_file
 
     async def come_in(self) -> httpx.Response:
-        return await self.client.get(self.logins.link()[0])
+        """The page takes the key out of its address, and shows it from then on."""
+        answer = await self.client.get(self.logins.link()[0])
+        self.client.headers["x-clew-key"] = answer.headers["location"].removeprefix("/#k=")
+        return answer
 
     async def look(self, **headers: str) -> int:
         return (await self.client.get("/api/status", headers=headers)).status_code
@@ -103,9 +106,9 @@ def test_every_file_of_the_page_can_be_named_and_needs_no_other_site() -> None:
 
 
 async def test_the_link_lets_the_first_one_in(browser: Browser) -> None:
-    link, _ = browser.logins.link()
-    first = await browser.client.get(link)
-    assert (first.status_code, first.headers["location"]) == (303, "/")
+    first = await browser.come_in()
+    link = first.url
+    assert first.status_code == 303
     cookie = first.headers["set-cookie"]
     assert "HttpOnly" in cookie and "SameSite=strict" in cookie and f"Max-Age={COOKIE}" in cookie and "Path=/" in cookie
     assert await browser.look() == 200
@@ -165,10 +168,21 @@ async def test_a_cookie_of_another_clew_or_a_changed_one_does_not_count(browser:
     elsewhere = Logins(Token(browser.token_file), "http://127.0.0.1:9000", browser.time).cookie()
     stranger = Logins(Token(tmp_path / "other"), US, browser.time).cookie()
     for wrong in ("", "x", "..", "1.2.3", mine[:-1], f"{mine}0", longer, elsewhere, stranger, "9" * 5000, "٣.a.b"):
-        headers = {"cookie": f"{browser.logins.name}={wrong}".encode()}
+        headers = {"cookie": f"{browser.logins.name}={wrong}".encode(), "x-clew-key": browser.logins.key(wrong)}
         answer = await browser.client.get("/api/status", headers=headers)  # type: ignore[arg-type]
         assert answer.status_code == 401, wrong
-    assert await browser.look(cookie=f"a=b; {browser.logins.name}={mine}; c=d") == 200
+    key = {"x-clew-key": browser.logins.key(mine)}
+    for others in ("a=b; ", 'a={"b":1}; ', "a b; ", "path=/x; ", ";;"):
+        assert await browser.look(cookie=f"{others}{browser.logins.name}={mine}; c=d", **key) == 200, others
+
+
+async def test_the_cookie_does_nothing_without_the_key_that_only_our_page_has(browser: Browser) -> None:
+    """A server on another port of this machine is sent the cookie, and can say anything else."""
+    await browser.come_in()
+    another = browser.logins.key(browser.logins.cookie())
+    for wrong in ("", "x", another):
+        assert await browser.look(**{"x-clew-key": wrong}) == 401, wrong
+        assert await browser.do(**{"x-clew-key": wrong, "origin": US, "sec-fetch-site": "same-origin"}) == 401, wrong
 
 
 async def test_with_the_cookie_only_our_own_page_may_change_anything(browser: Browser) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from msgspec.structs import replace
 
 from clew.asking import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Question, Rule, Scope
@@ -59,9 +61,11 @@ class Waiting:
 
         return await self._core.store.write(body)
 
-    async def accept_all(self, thread: str, sender: str) -> list[GateView]:
+    async def accept_all(self, thread: str, sender: str, codes: Collection[str] | None = None) -> list[GateView]:
+        """With `codes`: only those. What opened since somebody looked is not meant."""
+
         def body(tx: Tx) -> list[GateView]:
-            found = gates.open_in(tx, known(tx, thread).id)
+            found = [each for each in gates.open_in(tx, known(tx, thread).id) if codes is None or each.code in codes]
             return [_brief(tx, gate) for gate in choose_all(tx, self._core, found, sender)]
 
         return await self._core.store.write(body)

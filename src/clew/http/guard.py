@@ -8,10 +8,10 @@ import logging
 from collections import deque
 from collections.abc import Callable, Collection
 from http import HTTPStatus
-from http.cookies import CookieError, SimpleCookie
 from typing import Protocol
 
 from starlette.datastructures import MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 OPEN = ("/healthz",)  # nothing in it that anybody could want
 SHELL = ("/", "/login")  # the page without what it shows, and the way in
 FILES = "/page/"
+KEY = "x-clew-key"  # the header with the key to the cookie
 LOOKS = ("GET", "HEAD")  # they change nothing
 FAILURES = 10  # wrong tokens in a minute, after which others wait
 MINUTE = 60.0
@@ -37,7 +38,7 @@ HEADERS = {
 class Cookies(Protocol):
     name: str
 
-    def fits(self, cookie: str) -> bool: ...
+    def opens(self, cookie: str, key: str) -> bool: ...
 
 
 class Guard:
@@ -76,21 +77,18 @@ class Guard:
             return refusal(HTTPStatus.FORBIDDEN, "origin", "a page of another site may not speak to clew")
         if method in LOOKS and (path in SHELL or path.startswith(FILES)):
             return None
-        if "authorization" not in headers and self._knows(headers.get("cookie", "")):
+        if "authorization" not in headers and self._knows(headers.get("cookie", ""), headers.get(KEY, "")):
             return self._of_another_page(method, headers)
         return self._without_token(headers.get("authorization", ""))
 
     def _is_ours(self, origin: str | None) -> bool:
         return origin is None or origin.removeprefix("http://") in self._hosts
 
-    def _knows(self, cookie: str) -> bool:
-        if self._cookies is None or self._cookies.name not in cookie:
+    def _knows(self, cookies: str, key: str) -> bool:
+        if self._cookies is None:
             return False
-        try:
-            found = SimpleCookie(cookie).get(self._cookies.name)
-        except CookieError:
-            return False
-        return found is not None and self._cookies.fits(found.value)
+        found = cookie_parser(cookies).get(self._cookies.name)
+        return found is not None and self._cookies.opens(found, key)
 
     def _of_another_page(self, method: str, headers: dict[str, str]) -> Response | None:
         """A browser sends the cookie whoever made it ask, a page on another port of this machine too. Only ours may."""

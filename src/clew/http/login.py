@@ -1,7 +1,8 @@
-"""How a browser comes in: by a link that counts once and soon, which becomes a cookie.
+"""How a browser comes in: by a link that counts once and soon, which becomes a cookie and a key to it.
 
-The cookie carries its own end and is signed with a key made from the token. So nothing is kept: it lives through the
-death of a daemon, and a new token ends all of them.
+The cookie carries its own end and is signed with a secret made from the token. So nothing is kept: it lives through the
+death of a daemon, and a new token ends all of them. Browsers show it to every port of this machine, so it does nothing
+alone: the page sends the key with it, which a browser gives to no other address.
 """
 
 from __future__ import annotations
@@ -46,6 +47,14 @@ class Logins:
         made = f"{int(self._now()) + COOKIE}.{secrets.token_urlsafe(12)}"
         return f"{made}.{self._sign(made)}"
 
+    def key(self, cookie: str) -> str:
+        """What the page has to show with it."""
+        secret = self._secret(b"the key of the page")
+        return hmac.new(secret, cookie.encode(errors="replace"), hashlib.sha256).hexdigest()
+
+    def opens(self, cookie: str, key: str) -> bool:
+        return hmac.compare_digest(key.encode(errors="replace"), self.key(cookie).encode()) and self.fits(cookie)
+
     def fits(self, cookie: str) -> bool:
         made, _, signature = cookie.rpartition(".")
         if not hmac.compare_digest(signature.encode(errors="replace"), self._sign(made).encode()):
@@ -53,5 +62,8 @@ class Logins:
         return self._now() < int(made.partition(".")[0])
 
     def _sign(self, made: str) -> str:
-        key = hmac.digest(self._token.now().encode(), b"the cookie of the page", hashlib.sha256)
-        return hmac.new(key, f"{self.name}={made}".encode(errors="replace"), hashlib.sha256).hexdigest()
+        named = f"{self.name}={made}".encode(errors="replace")
+        return hmac.new(self._secret(b"the cookie of the page"), named, hashlib.sha256).hexdigest()
+
+    def _secret(self, purpose: bytes) -> bytes:
+        return hmac.digest(self._token.now().encode(), purpose, hashlib.sha256)

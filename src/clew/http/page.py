@@ -70,8 +70,9 @@ async def login(request: Request, door: Door, code: str = "") -> Response:
     if logins is None:
         raise NotFound("there is no page at this address: `clew web` opens it")
     if logins.redeem(code):
-        answer = RedirectResponse("/", 303, {"Cache-Control": "no-store"})
-        answer.set_cookie(logins.name, logins.cookie(), max_age=COOKIE, httponly=True, samesite="strict")
+        cookie = logins.cookie()
+        answer = RedirectResponse(f"/#k={logins.key(cookie)}", 303, {"Cache-Control": "no-store"})
+        answer.set_cookie(logins.name, cookie, max_age=COOKIE, httponly=True, samesite="strict")
         return answer
     if logins.fits(request.cookies.get(logins.name, "")):
         return RedirectResponse("/", 303, {"Cache-Control": "no-store"})

@@ -44,7 +44,7 @@ async def answer_gate(door: Door, gate: str, body: shapes.Answer) -> Response:
 
 @router.post("/threads/{thread}/gates/accept", gives=list[GateView], summary="Say yes to all that is open")
 async def accept_all(door: Door, thread: str, body: shapes.AcceptAll) -> Response:
-    return answer(await door.engine.waiting.accept_all(await door.engine.find(thread), body.sender))
+    return answer(await door.engine.waiting.accept_all(await door.engine.find(thread), body.sender, body.codes))
 
 
 @router.get("/rules", gives=list[RuleView], summary="The rules")

@@ -103,6 +103,9 @@ class Answer(Body):
 
 
 class AcceptAll(Body):
+    codes: Annotated[
+        Annotated[tuple[Name, ...], Meta(max_length=100)] | None, Meta(description="only these: those that you show")
+    ] = None
     sender: Name = "you"
 
 

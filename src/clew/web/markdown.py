@@ -19,6 +19,7 @@ from msgspec import Struct
 
 # What is more than this is shown as it was written: nobody writes it for a reader, and it takes seconds.
 LARGEST = 60_000  # characters
+QUOTED = 20_000  # lines, each counted as often as the deepest quote is deep
 CELLS = 20_000  # of tables; rows are filled up, so a few characters can mean many
 DEEPEST = 24  # in each other
 LONGEST = 4_000  # characters of a paragraph that is looked at for emphasis and links: that can take their square
@@ -28,6 +29,7 @@ _BARE = re.compile(r"""https?://[^\s<>"'`\]）】」]*[^\s<>"'`\].,;:!?)，。�
 _NEWLINE = re.compile(r"\r\n?|\n")
 _CLASS = re.compile(r"path|language-[A-Za-z0-9_+#-]{1,30}")
 _DELIMITER = re.compile(r"^[ \t>|:-]*\|[ \t|:-]*$|^[ \t>]*:?-+:?[ \t]*$", re.MULTILINE)
+_QUOTE = re.compile(r"^[ \t]*>[ \t>]*", re.MULTILINE)
 _COLUMN = re.compile(r"-+")
 _SIDE = re.compile(r"left|center|right")
 _BLOCK_TAGS = {"blockquote", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p", "pre", "ul"}
@@ -50,13 +52,20 @@ class Rendered(Struct, frozen=True):
 
 
 def render(text: str) -> Rendered:
-    tokens = _MARKDOWN.parse(text) if len(text) <= LARGEST and _cells(text) <= CELLS else None
+    tokens = _MARKDOWN.parse(text) if _is_quick(text) else None
     if tokens is None or any(token.level >= DEEPEST for token in tokens):
         return Rendered(f"<pre>{escape(text)}</pre>", 0, "")
     line, offset = _open_from(text)
     cut = next((at for at, token in enumerate(tokens) if _begins(token) >= line), 0) if line else 0
     stable = _html(tokens[:cut])
     return Rendered(stable + _html(tokens[cut:]), len(text[:offset].encode("utf-16-le")) // 2, stable)
+
+
+def _is_quick(text: str) -> bool:
+    if len(text) > LARGEST or _cells(text) > CELLS:
+        return False
+    deepest = max((found[0].count(">") for found in _QUOTE.finditer(text)), default=0)
+    return deepest * text.count("\n") <= QUOTED
 
 
 def _cells(text: str) -> int:
