@@ -105,7 +105,9 @@ async def test_an_answer_in_many_parts_is_notified_of_in_their_order(tmp_path: P
     room = Room(can=SurfaceCan(max_length=150), troubles=[Never("no") for _ in range(40)])
     async with Rig(tmp_path, room=room) as rig:
         task = await rig.start("!text " + "word " * 250, notify="room:a")
-        await rig.until(lambda entry: entry.kind == "delivery.failed" and entry.data["delivery"].endswith(":final:11"))
+        await rig.ended(task.turn)
+        for part in await rig.engine.where(task.thread or ""):
+            await rig.until(lambda entry, part=part: entry.data.get("delivery") == part.delivery)  # type: ignore[misc]
         found = [each.delivery for each in await rig.engine.notify(dry_run=True, retry_failed=True)]
     names = [f"{task.turn}:final", *(f"{task.turn}:final:{number}" for number in range(2, len(found) + 1))]
     assert len(found) > 10 and found == names

@@ -147,6 +147,11 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         open_store(tmp_path / "no" / "such" / "clew.db", SystemClock())
 
 
+def test_migrations_are_numbered_without_a_gap() -> None:
+    """A file knows only how far it has come, so one that was filled in later would never be brought up."""
+    assert [number for number, _ in migrations()] == list(range(1, len(migrations()) + 1))
+
+
 async def test_a_migration_copies_the_file_first_and_runs_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = open_store(path, SystemClock())
     await store.write(lambda tx: _note(tx, "a"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from playwright.sync_api import Browser, expect
@@ -50,21 +51,63 @@ def test_an_approval_is_given_and_refused_by_keyboard_alone(own_desk: Desk, sit_
     expect(ann.page).to_have_title(re.compile(r"^\(1\)"))
     while ann.page.locator("body").get_attribute("data-view") != "inbox":
         ann.press("g", "i")  # which must come soon behind each other
-    gate = ann.page.locator("clew-gate")
+    gate = ann.page.locator("clew-gate:not([aria-disabled])")
     expect(gate).to_contain_text("touch first.txt")
-    ann.press("a")
+    ann.page.keyboard.down("a")
     own_desk.clew.wait_ended(first)
-    assert (own_desk.folder / "first.txt").exists()
     expect(ann.page.locator("clew-gate")).to_have_count(0)
     second = own_desk.start("!approve touch second.txt\n!text done")
     expect(gate).to_contain_text("touch second.txt")
+    ann.page.keyboard.down("a")  # held down, it is no second yes
+    ann.page.keyboard.up("a")
     ann.press("d")
-    expect(ann.page.locator("clew-gate textarea, clew-gate input").first).to_be_focused()
-    ann.type("not on a Monday")
+    reason = ann.page.locator("clew-gate textarea")
+    expect(reason).to_be_focused()
+    third = own_desk.start("!approve touch third.txt\n!text done")
+    expect(gate).to_have_count(2)
+    ann.page.keyboard.type("not on a Monday")
+    expect(reason).to_have_value("not on a Monday")
     ann.press("Enter")
-    own_desk.clew.wait_ended(second)
-    assert not (own_desk.folder / "second.txt").exists()
+    expect(gate).to_have_count(1)
+    ann.find("button", "Decline and stop").click()
+    for turn in (second, third):
+        own_desk.clew.wait_ended(turn)
+    assert [path.name for path in own_desk.folder.iterdir()] == ["first.txt"]
     expect(ann.page).to_have_title(re.compile(r"^[^(]"))
+
+
+def test_what_is_refused_is_in_the_field_again_wherever_one_is(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start("!text before", kind="chat")
+    desk.clew.wait_ended(turn)
+    where, name = f"#/threads/{turn['thread']}", f"clew.draft.{turn['thread']}"
+    ann = sit_down(desk, "#/inbox")
+    ann.expected = ["net::ERR_", "422"]
+    ann.page.locator("clew-inbox").wait_for()
+    gone = {"text": "with a file", "files": [{"id": "gone", "name": "gone.txt", "size": 1}]}
+    ann.page.evaluate("([name, text]) => localStorage.setItem(name, text)", [name, json.dumps(gone)])
+    ann.go(where)
+    message, alarm = ann.find("textbox", "Message"), ann.page.get_by_role("alert")
+    expect(message).to_have_value("with a file")
+    ann.page.context.set_offline(True)
+    message.press("Enter")
+    expect(message).to_have_value("")
+    ann.go("#/inbox")
+    ann.page.context.set_offline(False)
+    expect(alarm).to_contain_text("files")
+    ann.go(where)
+    expect(message).to_have_value("with a file")
+    alarm.get_by_role("button").click()
+    message.press("Enter")
+    expect(alarm).to_contain_text("files")
+    expect(message).to_be_focused()
+    other = Person(ann.page.context.new_page())
+    other.page.goto(f"{desk.url}/{where}")
+    message.press_sequentially("!")
+    desk.client.patch("threads", turn["thread"], body={"title": "another name"})
+    expect(other.page.locator("h1")).to_have_text("another name")
+    expect(other.find("textbox", "Message")).to_have_value("with a file!")
+    assert other.page.evaluate("name => JSON.parse(localStorage.getItem(name)).text", name) == "with a file!"
+    assert other.unexpected == []
 
 
 def test_after_a_reload_in_mid_stream_the_text_is_the_stored_one(desk: Desk, sit_down: Sit) -> None:

@@ -1,7 +1,7 @@
 /** The page: its frame, and which view stands in it. The address after `#` says where one is. */
 
 import { door } from "/page/lib/api.js";
-import { h, show } from "/page/lib/dom.js";
+import { show, visible } from "/page/lib/dom.js";
 import { lend, PASS } from "/page/lib/keys.js";
 import { lines } from "/page/lib/say.js";
 import { follow } from "/page/lib/stream.js";
@@ -26,8 +26,8 @@ document.body.replaceChildren(...parts.elements, lines);
 
 function place() {
   const [, room = "threads", id] = location.hash.split("/");
-  if (room === "threads" && id) return { name: "thread", id: decodeURIComponent(id) };
-  return { name: room in views && room !== "thread" ? room : "threads" };
+  if (room === "threads" && /^[0-9A-Za-z]+$/.test(id ?? "")) return { name: "thread", id };
+  return { name: Object.hasOwn(views, room) && room !== "thread" ? room : "threads" };
 }
 
 let shown = "";
@@ -53,7 +53,7 @@ async function go({ isFirst = false } = {}) {
 function entitle(words) {
   title = words;
   const count = waits();
-  document.title = `${count ? `(${count}) ` : ""}${words ? `${words} · ` : ""}clew`;
+  document.title = visible(`${count ? `(${count}) ` : ""}${words ? `${words} · ` : ""}clew`);
 }
 
 things.on("waiting", () => entitle(title));
@@ -73,5 +73,5 @@ lend("everywhere", {
 });
 
 entitle("");
-go({ isFirst: true });
+go({ isFirst: true }).then(() => Object.values(views).forEach((load) => load())); // to be there while the daemon is away
 follow();

@@ -1,4 +1,4 @@
-/** Elements from words and values. Whatever is given as a child is text, never markup. */
+/** Elements from words and values. Whatever is given as a child is text, never markup, and all of it can be seen. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -12,26 +12,53 @@ export function svg(tag, props = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), props, children);
 }
 
+const TOLD = new Set(["title", "aria-label", "placeholder"]); // attributes that people read
+
 function fill(element, props, children) {
   for (const [name, value] of Object.entries(props)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name === "value" || name === "checked" || name === "hidden") element[name] = value;
-    else element.setAttribute(name, value === true ? "" : value);
+    else element.setAttribute(name, value === true ? "" : TOLD.has(name) ? visible(value) : value);
   }
-  element.append(
-    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
-  );
+  element.append(...nodes(children));
   return element;
 }
 
-/** Replace what an element holds; where the same element stays, so does its focus. */
+/** Replace what an element holds. What stays in it, in its order, is never taken out, so it keeps its focus. */
 export function show(element, ...children) {
-  element.replaceChildren(
-    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
-  );
+  const wanted = nodes(children);
+  const kept = new Set(wanted);
+  for (const child of [...element.childNodes]) if (!kept.has(child)) child.remove();
+  let next = element.firstChild;
+  for (const child of wanted) {
+    if (child === next) next = next.nextSibling;
+    else element.insertBefore(child, next);
+  }
   return element;
 }
+
+/** Each child as a node; what is left out is left out. */
+const nodes = (children) =>
+  children
+    .flat(Infinity)
+    .filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (child instanceof Node ? child : document.createTextNode(visible(child))));
+
+// The same as `clew.text.visible`: controls but for newline and tab, and marks that turn the direction of what follows.
+const UNSHOWN = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Text that cannot pretend to be another: what would not be seen is shown as an escape such as `\u202e`. */
+export const visible = (text) =>
+  String(text)
+    .toWellFormed()
+    .replace(UNSHOWN, (found) => {
+      const code = found.charCodeAt(0).toString(16);
+      return code.length > 2 ? `\\u${code}` : `\\x${code.padStart(2, "0")}`;
+    });
+
+/** The key that does it, for the eye; `aria-keyshortcuts` says it to others. */
+export const cap = (key) => h("kbd", { "aria-hidden": "true" }, key);
 
 /** Words of ours in which `such` is code. */
 export const worded = (words) => words.split("`").map((part, at) => (at % 2 ? h("code", {}, part) : part));

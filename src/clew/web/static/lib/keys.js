@@ -1,9 +1,13 @@
-/** Keys. A view lends its own while it is shown; the last one that was lent wins. Never while somebody types. */
+/** Keys. A view lends its own while it is shown; the last one that was lent wins. Never while somebody types, nor for
+ * those who type on where their field has just gone. */
 
 import { t } from "/page/lib/words.js";
 
 const lent = []; // {keys: Map of "g i" → {words, act}, group}
+const WALKING = new Set(["j", "k"]); // these may be held down
+const PAUSE = 1_000; // milliseconds
 let begun = "";
+let pausedUntil = 0;
 
 /** What an act gives back that leaves a key to the next, or to the browser. */
 export const PASS = Symbol("pass");
@@ -29,6 +33,10 @@ export function lentNow() {
 export const areOn = () => localStorage.getItem("clew.keys") !== "off";
 export const turnOn = (on) => localStorage.setItem("clew.keys", on ? "on" : "off");
 
+/** The focus was moved by something else than the person: what they press was meant for another place, as long as they
+ * go on without a pause. */
+export const pauseKeys = () => (pausedUntil = performance.now() + PAUSE);
+
 const isTyping = (target) =>
   target.closest?.("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]");
 
@@ -46,6 +54,8 @@ function press(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
   if (document.querySelector("dialog[open]")) return;
   if (event.key !== "Escape" && (isTyping(event.target) || !areOn())) return;
+  if (event.repeat && !WALKING.has(event.key)) return;
+  if (event.key !== "Escape" && performance.now() < pausedUntil) return pauseKeys();
   const name = begun ? `${begun} ${event.key}` : event.key;
   const found = begun && !acts(name).length ? acts(event.key) : acts(name);
   begun = "";

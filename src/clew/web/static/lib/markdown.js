@@ -1,11 +1,12 @@
 /** Markdown, made into safe HTML by the daemon. This file is the only one that sets markup, and only what came from
  * `POST /api/markdown`. */
 
-import { post } from "/page/lib/api.js";
+import { post, Problem } from "/page/lib/api.js";
+import { visible } from "/page/lib/dom.js";
 
 const policy = globalThis.trustedTypes?.createPolicy("clew", { createHTML: (html) => html });
 const KEPT = 300;
-const AT_ONCE = 100_000; // characters in one request
+const AT_ONCE = { characters: 100_000, texts: 100 }; // in one request
 
 const kept = new Map(); // text → {html, stable, html_stable}
 let asked = new Map(); // text → [resolve, reject][]
@@ -13,7 +14,7 @@ let asked = new Map(); // text → [resolve, reject][]
 /** Nodes of a piece of the daemon's HTML. */
 export function nodes(html) {
   const room = document.createElement("template");
-  room.innerHTML = policy ? policy.createHTML(html) : html;
+  room.innerHTML = policy ? policy.createHTML(visible(html)) : visible(html);
   return room.content;
 }
 
@@ -37,10 +38,11 @@ async function ask() {
 /** How many of them go in one request: the daemon bounds it. */
 function fitting(waiting) {
   let size = 0;
-  const count = waiting.findIndex(([text]) => (size += text.length) > AT_ONCE);
+  const count = waiting.findIndex(([text], at) => at >= AT_ONCE.texts || (size += text.length) > AT_ONCE.characters);
   return count < 0 ? waiting.length : Math.max(1, count);
 }
 
+/** What the daemon refuses is asked for one by one, so that one text does not cost the others theirs. */
 async function answer(some) {
   try {
     const { rendered } = await post("/api/markdown", { texts: some.map(([text]) => text) });
@@ -49,6 +51,7 @@ async function answer(some) {
       ears.forEach(([resolve]) => resolve(rendered[number]));
     });
   } catch (error) {
+    if (error instanceof Problem && some.length > 1) return Promise.all(some.map((each) => answer([each])));
     some.forEach(([, ears]) => ears.forEach(([, reject]) => reject(error)));
   }
 }

@@ -1,21 +1,25 @@
 /** Messages on their way. Each has its id before the first try and stays in the browser until the daemon has it, so that
  * a lost connection, a reload or a restart neither loses a message nor says it twice. They leave one by one, in the
- * order in which they were said; two tabs that send the same one say it once, by its id. */
+ * order in which they were said; two tabs that send the same one say it once, by its id. What is refused becomes the
+ * draft of its thread again. */
 
 import { Away, newId, post } from "/page/lib/api.js";
+import { giveBack } from "/page/lib/drafts.js";
 import { Hub } from "/page/lib/hub.js";
+import { drop, keep, kept, keptNames } from "/page/lib/kept.js";
+import { complain } from "/page/lib/say.js";
 import { link, linkState } from "/page/lib/stream.js";
 
 const PREFIX = "clew.unsent."; // each under a name of its own: tabs do not overwrite each other's
 const AGAIN = 2_000; // milliseconds, where the daemon is there and yet did not answer
 
-export const mail = new Hub(); // tells "changed", "taken" (message, accepted), "refused" (message, error)
+export const mail = new Hub(); // tells "changed", "taken" (message, accepted)
 
 let isLeaving = false;
 
 function all() {
-  const names = Object.keys(localStorage).filter((name) => name.startsWith(PREFIX));
-  return names.map((name) => JSON.parse(localStorage.getItem(name))).sort((one, other) => one.at - other.at);
+  const messages = keptNames(PREFIX).map(kept).filter(Boolean);
+  return messages.sort((one, other) => one.at - other.at);
 }
 
 export const unsentIn = (thread) => all().filter((message) => message.thread === thread);
@@ -23,17 +27,17 @@ export const unsentIn = (thread) => all().filter((message) => message.thread ===
 /** `{thread, text, queue, files, sees}`. */
 export function send(message) {
   const written = { id: newId(), at: Date.now(), ...message };
-  localStorage.setItem(PREFIX + written.id, JSON.stringify(written));
+  keep(PREFIX + written.id, written);
   mail.tell("changed");
   leave();
 }
 
-/** Gives what it was. Where it was just being sent, it may have arrived. */
+/** Back into the field. Where it was just being sent, it may have arrived. */
 export function takeBack(id) {
-  const message = JSON.parse(localStorage.getItem(PREFIX + id));
-  localStorage.removeItem(PREFIX + id);
+  const message = kept(PREFIX + id);
+  drop(PREFIX + id);
   mail.tell("changed");
-  return message;
+  if (message) giveBack(message.thread, message); // else another tab was quicker
 }
 
 async function leave() {
@@ -52,16 +56,23 @@ async function leave() {
 async function deliver(message) {
   const { id, thread, text, queue, files, sees } = message;
   const body = { message_id: id, text, queue: Boolean(queue), files: (files ?? []).map((file) => file.id), sees };
+  let accepted;
   try {
-    const accepted = await post(`/api/threads/${thread}/messages`, body);
-    takeBack(id);
-    mail.tell("taken", message, accepted);
+    accepted = await post(`/api/threads/${thread}/messages`, body);
   } catch (error) {
     mail.tell("changed");
     if (error instanceof Away || error.status === 401) throw error;
-    takeBack(id);
-    mail.tell("refused", message, error);
+    return refused(id, error);
   }
+  if (accepted.fate === "refused") return refused(id, new Error(accepted.words));
+  drop(PREFIX + id);
+  mail.tell("changed");
+  mail.tell("taken", message, accepted);
+}
+
+function refused(id, error) {
+  takeBack(id);
+  complain(error);
 }
 
 link.on("state", (state) => state === "live" && leave());

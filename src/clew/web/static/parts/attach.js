@@ -25,8 +25,9 @@ export class Attachments {
     return this.#files.some((file) => !file.id);
   }
 
-  clear() {
-    this.#files = [];
+  /** Those that are there; what is under way goes on. */
+  set(known) {
+    this.#files = [...known, ...this.#files.filter((file) => !file.id)];
     this.#draw();
   }
 

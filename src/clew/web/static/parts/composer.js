@@ -2,7 +2,7 @@
  * where one says so; a finished thread is picked up again. What is typed is kept until the daemon has it. */
 
 import { h, icon, show } from "/page/lib/dom.js";
-import { draft, keepDraft } from "/page/lib/drafts.js";
+import { draft, drafts, keepDraft } from "/page/lib/drafts.js";
 import { send } from "/page/lib/unsent.js";
 import { known, t } from "/page/lib/words.js";
 import { Attachments, fileButton, takesFiles } from "/page/parts/attach.js";
@@ -13,7 +13,8 @@ class Composer extends HTMLElement {
   #thread;
   #view = null;
   #gates = () => [];
-  #attached;
+  #attached = new Attachments(() => this.#keep());
+  #end = () => {};
   #field = h("textarea", { rows: "1", "aria-label": t("composer.label"), enterkeyhint: "send" });
   #hint = h("p", { class: "hint", id: "composer-hint" });
   #queue = h("button", { class: "plain", type: "button", onclick: () => this.#send(true) }, t("composer.queue"));
@@ -25,13 +26,6 @@ class Composer extends HTMLElement {
     this.#thread = thread;
     this.#gates = gates;
     this.#stop.addEventListener("click", onstop);
-    const kept = draft(thread);
-    this.#field.value = kept.text ?? "";
-    this.#attached = new Attachments(() => this.#keep(), kept.files);
-    return this;
-  }
-
-  connectedCallback() {
     const form = h(
       "form",
       {
@@ -47,7 +41,16 @@ class Composer extends HTMLElement {
     this.#field.addEventListener("keydown", (event) => this.#press(event));
     takesFiles(form, this.#attached);
     this.replaceChildren(form);
-    this.#grow();
+    return this;
+  }
+
+  connectedCallback() {
+    this.#end = drafts.on(this.#thread, () => this.#read());
+    this.#read();
+  }
+
+  disconnectedCallback() {
+    this.#end();
   }
 
   focus() {
@@ -66,15 +69,15 @@ class Composer extends HTMLElement {
     );
     show(this.#hint, isOver(view) ? t("composer.cancelled") : hint(isRunning));
     this.#stop.hidden = this.#queue.hidden = !isRunning;
-    this.#keep();
+    this.#draw();
   }
 
-  /** Give words back that were refused. */
-  restore({ text, files }) {
-    this.#field.value = [text, this.#field.value].filter(Boolean).join("\n\n");
-    this.#attached = new Attachments(() => this.#keep(), [...(files ?? []), ...this.#attached.ready]);
-    this.connectedCallback();
-    this.#keep();
+  /** The draft, as it was kept, came back or was changed in another tab. */
+  #read() {
+    const { text = "", files = [] } = draft(this.#thread);
+    if (this.#field.value !== text) this.#field.value = text;
+    this.#attached.set(files);
+    this.#draw();
   }
 
   #press(event) {
@@ -88,6 +91,10 @@ class Composer extends HTMLElement {
 
   #keep() {
     keepDraft(this.#thread, { text: this.#field.value, files: this.#attached.ready });
+    this.#draw();
+  }
+
+  #draw() {
     const isEmpty = !this.#field.value.trim() && this.#attached.ready.length === 0;
     this.#go.disabled = this.#queue.disabled = isEmpty || this.#attached.isBusy || this.#field.disabled;
     this.#grow();
@@ -110,7 +117,7 @@ class Composer extends HTMLElement {
       sees,
     });
     this.#field.value = "";
-    this.#attached.clear();
+    this.#attached.set([]);
     this.#keep();
     this.#field.focus();
     this.dispatchEvent(new CustomEvent("sent"));

@@ -1,11 +1,12 @@
 /** `<clew-gate>`: a question that an agent cannot pass without a person. Everything in it can be done by keys. */
 
 import { get, post, remove } from "/page/lib/api.js";
-import { h, show } from "/page/lib/dom.js";
+import { cap, h, show, visible } from "/page/lib/dom.js";
 import { age } from "/page/lib/format.js";
 import { during, say } from "/page/lib/say.js";
 import { lookForWaiting, threads, waiting } from "/page/lib/things.js";
 import { known, t } from "/page/lib/words.js";
+import { guard, rests } from "/page/parts/asked.js";
 import { diff, isDiff } from "/page/parts/diff.js";
 import { questions } from "/page/parts/questions.js";
 import { ruleForm } from "/page/parts/rule_form.js";
@@ -13,6 +14,7 @@ import { ruleForm } from "/page/parts/rule_form.js";
 class Gate extends HTMLElement {
   #gate;
   #inThread;
+  #isBusy = false;
   #extra = h("div", { class: "gate-extra" });
 
   /** `inThread`: it stands in its own thread, so that does not have to be named. */
@@ -23,7 +25,7 @@ class Gate extends HTMLElement {
     this.setAttribute("role", "group");
     this.setAttribute("tabindex", "-1");
     this.setAttribute("data-gate", gate.id);
-    this.setAttribute("aria-label", `${known(`gate.${gate.kind}`, gate.kind)}: ${gate.title}`);
+    this.setAttribute("aria-label", visible(`${known(`gate.${gate.kind}`, gate.kind)}: ${gate.title}`));
     this.replaceChildren(this.#head(), ...this.#asked(), this.#answers(), this.#extra);
     return this;
   }
@@ -81,9 +83,9 @@ class Gate extends HTMLElement {
     const button = (name, key, act, kind = "plain") =>
       h(
         "button",
-        { class: kind, type: "button", "data-act": name, onclick: act },
+        { class: kind, type: "button", "data-act": name, "aria-keyshortcuts": key, onclick: act },
         t(`gate.do.${name}`),
-        h("kbd", {}, key),
+        cap(key),
       );
     return h(
       "div",
@@ -107,11 +109,17 @@ class Gate extends HTMLElement {
     this.#answer({ decision: "accept", extent: "thread" }, t("gate.allowed_thread", { what: this.#gate.title }));
   }
 
-  /** Yes to all that this thread asks. */
+  /** Yes to all of this thread that stands here, and has for a moment. */
   async allowAll() {
-    const done = await during(t("gate.sending"), post(`/api/threads/${this.#gate.thread}/gates/accept`));
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    const codes = [...this.parentNode.querySelectorAll("clew-gate")]
+      .filter((each) => each.gate.thread === this.#gate.thread && each.gate.kind !== "question" && !rests(each))
+      .map((each) => each.gate.code);
+    const done = await during(t("gate.sending"), post(`/api/threads/${this.#gate.thread}/gates/accept`, { codes }));
     if (done) say(t("gate.allowed_all", { n: done.length }));
     await lookForWaiting().catch(() => {});
+    this.#isBusy = false;
   }
 
   stop() {
@@ -133,7 +141,7 @@ class Gate extends HTMLElement {
         "div",
         { class: "reason" },
         field,
-        h("button", { class: "main", type: "button", onclick: give }, t("gate.do.decline"), h("kbd", {}, "↵")),
+        h("button", { class: "main", type: "button", onclick: give }, t("gate.do.decline"), cap("↵")),
       ),
     );
     field.focus();
@@ -157,10 +165,12 @@ class Gate extends HTMLElement {
   }
 
   async #answer(body, words, undo) {
+    if (this.#isBusy) return;
+    this.#isBusy = true;
     const done = await during(t("gate.sending"), post(`/api/gates/${this.#gate.id}/answer`, body));
     if (done) say(words, undo);
-    if (done) this.dispatchEvent(new CustomEvent("answered", { bubbles: true }));
     await lookForWaiting().catch(() => {});
+    this.#isBusy = false;
   }
 }
 
@@ -177,15 +187,22 @@ async function forget(pattern) {
 
 customElements.define("clew-gate", Gate);
 
-export const gate = (view, options) => document.createElement("clew-gate").begin(view, options);
+export const gate = (view, options) => guard(document.createElement("clew-gate").begin(view, options));
 
-/** What the keys of a view do at the gate that has the focus, or at the first. */
-export const gateKeys = (current) => ({
-  a: ["key.allow", () => current()?.allow()],
-  t: ["key.allow_thread", () => current()?.allowInThread()],
-  A: ["key.allow_all", () => current()?.allowAll?.()],
-  r: ["key.rule", () => current()?.rule()],
-  d: ["key.decline", () => current()?.decline()],
-  x: ["key.decline_stop", () => current()?.stop()],
-  "1-9": ["key.option", ({ key }) => current()?.querySelector(`[data-option="${key}"]`)?.click()],
-});
+/** What the keys of a view do at what is asked and has the focus, or at the first. */
+export function gateKeys(current) {
+  const at = (act) => (event) => {
+    const asked = current();
+    if (asked && !rests(asked)) act(asked, event);
+  };
+  return {
+    a: ["key.allow", at((asked) => asked.allow())],
+    t: ["key.allow_thread", at((asked) => asked.allowInThread?.())],
+    A: ["key.allow_all", at((asked) => asked.allowAll?.())],
+    r: ["key.rule", at((asked) => asked.rule?.())],
+    d: ["key.decline", at((asked) => asked.decline())],
+    x: ["key.decline_stop", at((asked) => asked.stop())],
+    m: ["key.merge", at((asked) => asked.merge?.())],
+    "1-9": ["key.option", at((asked, { key }) => asked.querySelector(`[data-option="${key}"]`)?.click())],
+  };
+}

@@ -1,6 +1,6 @@
 /** Hand a thread to another surface, with a line while it goes, and a way to take it back until it has gone. */
 
-import { get, post, remove } from "/page/lib/api.js";
+import { Away, get, post, remove } from "/page/lib/api.js";
 import { h, show, worded } from "/page/lib/dom.js";
 import { complain, say } from "/page/lib/say.js";
 import { look } from "/page/lib/things.js";
@@ -9,6 +9,7 @@ import { dialog } from "/page/parts/dialog.js";
 
 const WAIT = 20; // seconds of one look
 const PATIENCE = 60_000;
+const AGAIN = 1_000;
 
 export async function handOff(view, takeBack) {
   if (!view) return;
@@ -52,6 +53,17 @@ function button(each, go) {
   );
 }
 
+/** A daemon that is away may still hand it over: nothing is said before it is known. */
+const unlessAway = (handoff, asked) =>
+  asked.catch(async (error) => {
+    if (!(error instanceof Away)) throw error;
+    await new Promise((resolve) => setTimeout(resolve, AGAIN));
+    return handoff;
+  });
+
+const lookAt = (handoff) => unlessAway(handoff, get(`/api/handoffs/${handoff.id}?wait=${WAIT}`));
+const takenBack = (handoff) => unlessAway(handoff, remove(`/api/handoffs/${handoff.id}`));
+
 async function move(view, target, words, { element, line, takeBack }) {
   const surface = known(`surface.${target.split(":")[0]}`, target.split(":")[0]);
   line.hidden = false;
@@ -66,8 +78,8 @@ async function move(view, target, words, { element, line, takeBack }) {
     show(line, t("handoff.waits", { surface }), " ", back);
     back.focus();
     const until = Date.now() + PATIENCE;
-    while (!handoff.ended_at && Date.now() < until) handoff = await get(`/api/handoffs/${handoff.id}?wait=${WAIT}`);
-    if (!handoff.ended_at) handoff = await remove(`/api/handoffs/${handoff.id}`);
+    while (!handoff.ended_at && Date.now() < until) handoff = await lookAt(handoff);
+    while (!handoff.ended_at) handoff = await takenBack(handoff);
     element.close();
     look(view.id).catch(() => {});
     if (handoff.state === "completed") say(t("handoff.done", { surface }), takeBack);

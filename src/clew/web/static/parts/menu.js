@@ -1,6 +1,6 @@
 /** A button with a few choices below it; arrows walk, Escape closes. */
 
-import { h, icon, show } from "/page/lib/dom.js";
+import { cap, h, icon, show } from "/page/lib/dom.js";
 
 let count = 0;
 
@@ -21,9 +21,9 @@ export function menu(label, choices) {
       choices().map(([words, act, key]) =>
         h(
           "button",
-          { role: "menuitem", type: "button", onclick: () => (list.hidePopover(), act()) },
+          { role: "menuitem", type: "button", "aria-keyshortcuts": key, onclick: () => (list.hidePopover(), act()) },
           words,
-          key && h("kbd", {}, key),
+          key && cap(key),
         ),
       ),
     );

@@ -2,6 +2,7 @@
 
 import { get, remove } from "/page/lib/api.js";
 import { h, show } from "/page/lib/dom.js";
+import { giveBack } from "/page/lib/drafts.js";
 import { soon } from "/page/lib/hub.js";
 import { during, say } from "/page/lib/say.js";
 import { threads } from "/page/lib/things.js";
@@ -12,15 +13,13 @@ const SHOWN = 5; // of what is queued
 
 class Pending extends HTMLElement {
   #thread;
-  #restore;
   #queue = [];
   #steers = [];
   #ends = [];
   look = soon(() => this.#look(), 150);
 
-  begin(thread, restore) {
+  begin(thread) {
     this.#thread = thread;
-    this.#restore = restore;
     return this;
   }
 
@@ -47,7 +46,7 @@ class Pending extends HTMLElement {
 
   #draw() {
     const unsent = unsentIn(this.#thread).map((message) =>
-      this.#row(message.text, t("pending.unsent"), () => this.#restore(takeBack(message.id))),
+      this.#row(message.text, t("pending.unsent"), () => takeBack(message.id)),
     );
     const steers = this.#steers.map((steer) => this.#row(steer.text, t("pending.steer")));
     const queued = this.#queue
@@ -76,12 +75,12 @@ class Pending extends HTMLElement {
   async #unqueue(turn) {
     const done = await during(t("saving"), remove(`/api/turns/${turn.turn}`));
     if (!done) return;
-    this.#restore({ text: turn.text });
-    say(t("pending.taken_back"));
+    giveBack(this.#thread, { text: turn.text });
+    say(t(turn.files?.length ? "pending.taken_back_files" : "pending.taken_back"));
     this.look();
   }
 }
 
 customElements.define("clew-pending", Pending);
 
-export const pending = (thread, restore) => document.createElement("clew-pending").begin(thread, restore);
+export const pending = (thread) => document.createElement("clew-pending").begin(thread);

@@ -1,6 +1,6 @@
 /** The form of a gate that wants words: options to choose from, or a line to write; a secret is never shown or kept. */
 
-import { h } from "/page/lib/dom.js";
+import { cap, h } from "/page/lib/dom.js";
 import { t } from "/page/lib/words.js";
 
 /** `give` gets the replies, for each question in their order. */
@@ -14,8 +14,13 @@ export function questions(gate, give, stop) {
     h(
       "div",
       { class: "gate-answers" },
-      h("button", { class: "main", type: "submit" }, t("gate.do.answer"), h("kbd", {}, "↵")),
-      h("button", { class: "plain", type: "button", onclick: stop }, t("gate.do.stop"), h("kbd", {}, "x")),
+      h("button", { class: "main", type: "submit" }, t("gate.do.answer"), cap("↵")),
+      h(
+        "button",
+        { class: "plain", type: "button", "aria-keyshortcuts": "x", onclick: stop },
+        t("gate.do.stop"),
+        cap("x"),
+      ),
     ),
   );
   if (isQuick)
@@ -52,8 +57,15 @@ function part(gate, question, number) {
 const choice = (option, at, onclick) =>
   h(
     "button",
-    { class: "plain option", type: "button", "aria-pressed": "false", "data-option": String(at + 1), onclick },
-    h("kbd", {}, String(at + 1)),
+    {
+      class: "plain option",
+      type: "button",
+      "aria-pressed": "false",
+      "aria-keyshortcuts": at + 1,
+      "data-option": at + 1,
+      onclick,
+    },
+    cap(String(at + 1)),
     option,
   );
 

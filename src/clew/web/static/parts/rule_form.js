@@ -1,6 +1,6 @@
 /** A rule that comes with a yes: what it allows, where, and for how long. */
 
-import { h } from "/page/lib/dom.js";
+import { cap, h } from "/page/lib/dom.js";
 import { folder } from "/page/lib/format.js";
 import { t } from "/page/lib/words.js";
 
@@ -45,7 +45,7 @@ export function ruleForm(gate, thread, give, cancel) {
     h("label", { class: "wide" }, h("span", {}, t("rule.allow")), pattern),
     h("label", {}, h("span", {}, t("rule.where")), scope),
     h("label", {}, h("span", {}, t("rule.how_long")), lasts),
-    h("button", { class: "main", type: "submit" }, t("rule.make_and_allow"), h("kbd", {}, "↵")),
+    h("button", { class: "main", type: "submit" }, t("rule.make_and_allow"), cap("↵")),
     h("p", { class: "note", id: "rule-hint" }, t("rule.hint")),
   );
 }

@@ -1,8 +1,9 @@
 /** A thread that waits outside a turn: it was cut off, its messages waited too long, or its task failed. */
 
-import { h } from "/page/lib/dom.js";
+import { cap, h } from "/page/lib/dom.js";
 import { send } from "/page/lib/unsent.js";
 import { t } from "/page/lib/words.js";
+import { guard } from "/page/parts/asked.js";
 
 const ANSWERS = {
   cut: [
@@ -32,10 +33,11 @@ export function suspended(view, { named = false } = {}) {
         class: number ? "plain" : "main",
         type: "button",
         "data-key": key,
+        "aria-keyshortcuts": key,
         onclick: () => send({ thread: view.id, text: says }),
       },
       t(`asks.${says.replace(" ", "_")}`),
-      h("kbd", {}, key),
+      cap(key),
     ),
   );
   const element = h(
@@ -58,12 +60,10 @@ export function suspended(view, { named = false } = {}) {
     h("div", { class: "gate-answers" }, buttons, h("span", { class: "note" }, named ? "" : t("asks.or_write"))),
   );
   const press = (key) => element.querySelector(`[data-key="${key}"]`)?.click();
-  return Object.assign(element, {
+  return Object.assign(guard(element), {
     allow: () => press("a"),
     stop: () => press("x"),
     merge: () => press("m"),
-    rule() {},
-    allowInThread() {},
     decline: () => press("x"),
   });
 }

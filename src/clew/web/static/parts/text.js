@@ -1,7 +1,7 @@
 /** `<clew-text>`: what an agent says, as Markdown. A text that is being written only ever grows at its end: what the
  * daemon calls closed is not touched again, and what has come since the last rendering stands there as plain text. */
 
-import { h } from "/page/lib/dom.js";
+import { h, visible } from "/page/lib/dom.js";
 import { nodes, render } from "/page/lib/markdown.js";
 
 const PACE = 100; // milliseconds between two renderings of a text that grows
@@ -40,7 +40,7 @@ class Text extends HTMLElement {
   /** The text so far. */
   grow(text) {
     if (!text.startsWith(this.#text)) this.#begin("");
-    this.#fresh.appendData(text.slice(this.#text.length));
+    this.#fresh.appendData(visible(text.slice(this.#text.length)));
     this.#text = text;
     if (!this.#isWorking) this.#work();
   }
@@ -50,7 +50,7 @@ class Text extends HTMLElement {
     this.#closedTo = this.#renderedTo = 0;
     this.#closed.replaceChildren();
     this.#open.replaceChildren();
-    this.#fresh.data = text;
+    this.#fresh.data = visible(text);
     this.replaceChildren(...this.#parts);
   }
 
@@ -83,7 +83,7 @@ class Text extends HTMLElement {
     this.#open.replaceChildren(nodes(made.html.slice(closed.length)));
     this.#renderedTo = text.length;
     lastPlace(this.#open).append(this.#freshPlace);
-    this.#fresh.data = this.#text.slice(text.length);
+    this.#fresh.data = visible(this.#text.slice(text.length));
   }
 }
 

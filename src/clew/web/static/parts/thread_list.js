@@ -2,7 +2,7 @@
  * are in the page, so that a thousand scroll as well as ten. */
 
 import { get } from "/page/lib/api.js";
-import { h, icon, show } from "/page/lib/dom.js";
+import { cap, h, icon, show } from "/page/lib/dom.js";
 import { nextFrame, soon } from "/page/lib/hub.js";
 import { threads, things } from "/page/lib/things.js";
 import { t } from "/page/lib/words.js";
@@ -26,6 +26,7 @@ class ThreadList extends HTMLElement {
     placeholder: t("list.search"),
     "aria-label": t("list.search"),
     autocomplete: "off",
+    "aria-keyshortcuts": "/",
   });
   #space = h("ul", { class: "rows" });
   #scroll = h("div", { class: "list-scroll" }, this.#space);
@@ -46,7 +47,7 @@ class ThreadList extends HTMLElement {
         "div",
         { class: "list-head" },
         h("div", { class: "unseen", role: "heading", "aria-level": "2" }, t("nav.threads")),
-        h("label", { class: "search" }, icon("search"), this.#field, h("kbd", {}, "/")),
+        h("label", { class: "search" }, icon("search"), this.#field, cap("/")),
         h("div", { class: "list-row" }, tabs, start),
       ),
       this.#word,

@@ -4,6 +4,7 @@ import { h, show } from "/page/lib/dom.js";
 import { lend, PASS, step } from "/page/lib/keys.js";
 import { look, lookForWaiting, things, threads, waiting } from "/page/lib/things.js";
 import { t } from "/page/lib/words.js";
+import { place } from "/page/parts/asked.js";
 import { gate, gateKeys } from "/page/parts/gate.js";
 import { rules } from "/page/parts/rules.js";
 import { suspended } from "/page/parts/suspended.js";
@@ -23,7 +24,6 @@ class Inbox extends HTMLElement {
         j: ["key.next", () => this.#step(1)],
         k: ["key.previous", () => this.#step(-1)],
         ...gateKeys(current),
-        m: ["key.merge", () => current()?.merge?.()],
         o: ["key.open_thread", () => current()?.querySelector("header a")?.click()],
       }),
     ];
@@ -40,19 +40,15 @@ class Inbox extends HTMLElement {
     return document.activeElement?.closest?.(".side") ? PASS : step(this.#list.children, by);
   }
 
-  /** What is shown already stays, with what was typed into it; the focus goes to what takes the place of what went. */
   #draw() {
     const shown = new Map([...this.#list.children].map((element) => [nameOf(element), element]));
-    const at = [...shown.values()].findIndex((element) => element.contains(document.activeElement));
     const gates = waiting.gates.map((view) => shown.get(view.id) ?? this.#gate(view));
     const others = waiting.suspended.map(
       (view) => shown.get(`${view.id} ${view.suspend_message}`) ?? suspended(view, { named: true }),
     );
     const elements = [...gates, ...others];
-    if (elements.length !== shown.size || elements.some((element) => !element.isConnected)) show(this.#list, elements);
+    place(this.#list, elements, this.querySelector("h1"));
     show(this.#word, waiting.known ? elements.length === 0 && t("inbox.empty") : t("inbox.waiting"));
-    if (at >= 0 && !this.#list.contains(document.activeElement))
-      (elements[Math.min(at, elements.length - 1)] ?? this.querySelector("h1")).focus();
   }
 
   #gate(view) {

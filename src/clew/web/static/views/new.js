@@ -1,7 +1,7 @@
 /** Start a thread: what is to be done, where, by whom, and how much it may do without asking. */
 
 import { Away, newId, post } from "/page/lib/api.js";
-import { h } from "/page/lib/dom.js";
+import { cap, h } from "/page/lib/dom.js";
 import { draft, keepDraft } from "/page/lib/drafts.js";
 import { complain } from "/page/lib/say.js";
 import { link } from "/page/lib/stream.js";
@@ -15,7 +15,7 @@ const isTouch = () => matchMedia("(pointer: coarse)").matches;
 
 class Start extends HTMLElement {
   #kept = draft(NEW);
-  #attached = new Attachments(() => this.#keep(), this.#kept.files);
+  #attached = new Attachments(() => this.#changed(), this.#kept.files);
   #choices = new Choices(this.#kept.workspace);
   #text = h("textarea", {
     rows: "4",
@@ -26,7 +26,7 @@ class Start extends HTMLElement {
     "data-first": true,
   });
   #wait = h("p", { class: "waits", role: "status", hidden: true }, t("new.waiting"));
-  #go = h("button", { class: "main", type: "submit" }, t("new.start"), h("kbd", {}, "↵"));
+  #go = h("button", { class: "main", type: "submit" }, t("new.start"), cap("↵"));
   #end = () => {};
 
   connectedCallback() {
@@ -40,7 +40,7 @@ class Start extends HTMLElement {
     );
     const form = h(
       "form",
-      { class: "start", onsubmit: (event) => this.#start(event), oninput: () => this.#keep() },
+      { class: "start", onsubmit: (event) => this.#start(event), oninput: () => this.#changed() },
       h("div", { class: "start-text" }, this.#attached.element, this.#text, row),
       this.#choices.element,
       this.#wait,
@@ -59,6 +59,12 @@ class Start extends HTMLElement {
 
   disconnectedCallback() {
     this.#end();
+  }
+
+  /** Other words are another thread. */
+  #changed() {
+    this.#kept.id = undefined;
+    this.#keep();
   }
 
   #keep() {

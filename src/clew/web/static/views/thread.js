@@ -3,11 +3,12 @@
 import { patch } from "/page/lib/api.js";
 import { h, icon, show } from "/page/lib/dom.js";
 import { lend, PASS, step } from "/page/lib/keys.js";
-import { complain, during, say } from "/page/lib/say.js";
+import { during, say } from "/page/lib/say.js";
 import { keep, look, things, threads, waiting } from "/page/lib/things.js";
 import { mail } from "/page/lib/unsent.js";
 import { t } from "/page/lib/words.js";
 import { actions } from "/page/parts/actions.js";
+import { place } from "/page/parts/asked.js";
 import { composer } from "/page/parts/composer.js";
 import { gate, gateKeys } from "/page/parts/gate.js";
 import { pending } from "/page/parts/pending.js";
@@ -33,7 +34,7 @@ class ThreadView extends HTMLElement {
     this.#entitle = entitle;
     this.#title = titleLine((title) => this.#retitle(title));
     this.#actions = actions(id, () => this.#view);
-    this.#pending = pending(id, (message) => this.#composer.restore(message));
+    this.#pending = pending(id);
     this.#timeline = timeline(id, { onfork: (turn) => this.#actions.fork(turn), below: [this.#pending, this.#asks] });
     this.#composer = composer(id, { gates: () => this.#codes(), onstop: () => this.#actions.stop() });
     return this;
@@ -59,11 +60,7 @@ class ThreadView extends HTMLElement {
       things.on("thread", (view) => view.id === this.#id && this.#show(view)),
       things.on("waiting", () => this.#ask()),
       things.on("fresh", () => this.#look()),
-      mail.on(
-        "refused",
-        (message, error) => message?.thread === this.#id && (complain(error), this.#composer.restore(message)),
-      ),
-      mail.on("taken", (message, accepted) => message.thread === this.#id && this.#accepted(message, accepted)),
+      mail.on("taken", (message, accepted) => message.thread === this.#id && this.#accepted(accepted)),
       lend("thread", this.#keys()),
     ];
     if (threads.has(this.#id)) this.#show(threads.get(this.#id));
@@ -103,7 +100,6 @@ class ThreadView extends HTMLElement {
     this.#ask();
   }
 
-  /** What it asks. What is shown already stays as it is, with what was typed into it. */
   #ask() {
     const open = waiting.gates.filter((each) => each.thread === this.#id);
     const shown = new Map(
@@ -112,22 +108,14 @@ class ThreadView extends HTMLElement {
     const elements = open.map((each) => shown.get(each.id) ?? gate(each, { inThread: true }));
     if (this.#view?.status === "suspended")
       elements.push(shown.get(this.#view.suspend_message) ?? suspended(this.#view));
-    const isSame = elements.length === shown.size && elements.every((element) => element.isConnected);
-    if (isSame) return;
-    const hadFocus = this.#asks.contains(document.activeElement);
-    show(this.#asks, elements);
-    if (hadFocus && document.activeElement === document.body) (elements[0] ?? this.#timeline).focus();
+    place(this.#asks, elements, this.#timeline);
   }
 
   #codes() {
     return [...this.#asks.querySelectorAll("clew-gate")].map((element) => element.gate.code);
   }
 
-  #accepted(message, accepted) {
-    if (accepted.fate === "refused") {
-      complain(new Error(accepted.words));
-      return this.#composer.restore(message);
-    }
+  #accepted(accepted) {
     if (accepted.fate === "steer") say(t("fate.steer"));
     else if (accepted.fate === "turn" && this.#view?.status === "running") say(t("fate.queued"));
     else if (accepted.fate !== "turn" && accepted.words) say(accepted.words);
@@ -150,7 +138,7 @@ class ThreadView extends HTMLElement {
   }
 
   #keys() {
-    const asked = () => document.activeElement?.closest?.("clew-gate") ?? this.#asks.querySelector("clew-gate");
+    const asked = () => document.activeElement?.closest?.(".gate") ?? this.#asks.firstElementChild;
     return {
       j: ["key.next_passage", () => this.#step(1)],
       k: ["key.previous_passage", () => this.#step(-1)],
