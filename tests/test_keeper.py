@@ -33,21 +33,23 @@ class Making:
     answer: Path  # there: it works
     made: list[Kept] = field(default_factory=list)
 
-    async def start(self, script: str = WAITS, keep_alive: float = 0.3, name: str = "codex-test") -> Kept:
+    async def start(
+        self, script: str = WAITS, keep_alive: float = 0.3, name: str = "codex-test", python: str = sys.executable
+    ) -> Kept:
         mark = Mark(f"keeper{os.getpid()}", f"kept.{SystemClock().token()[:8]}", 1)
         look = f"import os,sys; os.write(os.open({str(self.looks)!r}, os.O_WRONLY), b'?'); "
-        look += f"sys.exit(0 if os.path.exists({str(self.answer)!r}) else 1)"
+        look += f"sys.exit(0 if os.path.exists({str(self.answer)!r}) else 3)"
         kept = await keepers.start(
             self.home,
             name,
             ["/bin/sh", "-c", script],
-            look=[sys.executable, "-I", "-S", "-c", look],
+            look=[python, "-I", "-S", "-c", look],
             mark=mark,
             env=surround(mark, {}),
             keep_alive=keep_alive,
             version="1.2.3",
         )
-        assert kept is not None
+        assert kept is not None, "another is there"
         self.made.append(kept)
         return kept
 
@@ -97,6 +99,20 @@ async def test_what_works_is_not_ended_until_it_does_not(making: Making) -> None
     os.close(pipe)
 
 
+async def test_what_cannot_be_asked_is_not_ended(making: Making, tmp_path: Path) -> None:
+    """The Python of the look goes away, as in an upgrade, and comes back."""
+    python = tmp_path / "python"
+    kept = await making.start(python=str(python))
+    pipe = os.open(making.looks, os.O_RDWR)
+    assert not hears(pipe, 0.6) and kept.find() is not None, "twice the time after which it would be ended"
+    python.write_text("#!/bin/sh\nexit 1\n")
+    python.chmod(0o755)
+    assert not hears(pipe, 0.6) and kept.find() is not None
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    assert hears(pipe) and await gone(kept)
+    os.close(pipe)
+
+
 async def test_where_a_daemon_is_nobody_even_looks(making: Making) -> None:
     daemon = os.open(making.home.lock, os.O_RDWR | os.O_CREAT)
     fcntl.flock(daemon, fcntl.LOCK_EX)
@@ -130,8 +146,24 @@ async def test_its_last_words_and_its_end_are_known(making: Making) -> None:
 
 async def test_a_second_keeper_of_the_same_name_does_nothing(making: Making) -> None:
     first = await making.start(keep_alive=600)
+    with pytest.raises(AssertionError, match="another is there"):
+        await making.start(keep_alive=600)
+    assert keepers.living(making.home) == [first] and len(first.family()) == 2, "the keeper and its program"
+
+
+async def test_one_who_looks_for_a_moment_does_not_keep_it_from_being_kept(making: Making) -> None:
+    stale = await making.start("exit 7", keep_alive=600)
+    assert await gone(stale)
+    looking = os.open(keepers.record(making.home, stale.name), os.O_RDWR)
+    while True:
+        try:
+            fcntl.flock(looking, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            pass  # its keeper is about to end
+    asyncio.get_running_loop().call_later(0.1, os.close, looking)
     again = await making.start(keep_alive=600)
-    assert again == first and len(first.family()) == 2, "the keeper and its program"
+    assert again.mark != stale.mark and keepers.living(making.home) == [again]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a program with its parent")

@@ -6,7 +6,7 @@ small as the supervisor: it imports nothing of clew, and only what Python has in
 RECORD is its file: who holds the lock on it is the keeper, and in it stands which program it keeps. DAEMON is the lock
 of the home's daemon, LOG where the program's stderr goes, READY a pipe for its word that the program is begun, SOCKET
 where that listens, ABOUT what else the record says (JSON without its braces). COMMAND is the program; LOOK tells, by
-exit code 0, that it still works on something.
+exit code 0, that it still works on something, and by 3 that it does not.
 
 The program ends with its keeper, and the keeper with its program. Where no daemon was there for KEEP_ALIVE seconds, and
 it worked on nothing meanwhile, it is ended. It decides nothing else: SIGTERM is for the program, and left to it.
@@ -24,8 +24,10 @@ import signal
 import sys
 import time
 
+TAKING = 0.5  # seconds: who only looks whether it is kept holds its lock for a moment
 LOOKS = 6  # in the time of keep_alive
 LOOKING = 30.0  # seconds that a look may take
+IDLE = 3  # exit code of a look: it works on nothing
 DRAINING = 2.0  # seconds between two signals to a program that is to end; it works on nothing
 SIZE = 2048  # bytes of a record: each write covers the one before as a whole
 LOGGED = 1 << 20  # bytes of stderr that are kept; as much again of what was before
@@ -47,8 +49,11 @@ class Keeper:
 
     def take(self) -> bool:
         """Whether we are its keeper now. If not, there is another one."""
-        if not _try(self._record, fcntl.LOCK_EX):
-            return False
+        until = time.monotonic() + TAKING
+        while not _try(self._record, fcntl.LOCK_EX):
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.01)
         os.ftruncate(self._record, 0)
         for end in (self._in, self._out):
             os.set_blocking(end, False)
@@ -155,13 +160,17 @@ class Keeper:
             os.close(handle)
 
     def _works(self, look: list[str]) -> bool:
-        """Asked by a program that can speak to it; it lives as long as the question."""
-        pid = os.posix_spawn(look[0], look, os.environ, setsid=True, file_actions=_silent())
+        """Asked by a program that can speak to it; it lives as long as the question. Where that cannot be run, as when
+        it is just being replaced by a newer one, nothing is known, and so it works."""
+        try:
+            pid = os.posix_spawn(look[0], look, os.environ, setsid=True, file_actions=_silent())
+        except OSError:
+            return True
         until = time.monotonic() + LOOKING
         while True:
             ended, status = os.waitpid(pid, os.WNOHANG)
             if ended:
-                return status == 0
+                return os.waitstatus_to_exitcode(status) != IDLE
             if time.monotonic() > until:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)

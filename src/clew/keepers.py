@@ -51,7 +51,7 @@ class Kept(Struct, frozen=True):
 
 def living(home: Home) -> list[Kept]:
     """Those that are kept now; the oldest first."""
-    found = (read(path) for path in home.run.glob(f"*{SUFFIX}") if not lock.is_free(path))
+    found = (read(path) for path in _records(home) if not lock.is_free(path))
     alive = [kept for kept in found if kept is not None and not kept.fate and kept.find()]
     return sorted(alive, key=lambda kept: kept.program.since)
 
@@ -81,6 +81,10 @@ def read(path: Path) -> Kept | None:
                 tuple(data["words"]),
             )
     return None
+
+
+def _records(home: Home) -> list[Path]:
+    return list(home.run.glob(f"*{SUFFIX}"))
 
 
 def record(home: Home, name: str) -> Path:
@@ -117,14 +121,16 @@ async def start(
     given = (path, home.lock, home.logs / f"{name.partition('-')[0]}.log", "READY", keep_alive, at, about)
     await asyncio.to_thread(_begin, home, [*map(str, given), *look, "--", *command], dict(env))
     crash.point("child.started-not-known")
-    if (kept := read(path)) is not None:
-        crash.others.add(kept.program.pid)
+    kept = read(path)
+    if kept is None or kept.mark != mark:
+        return None
+    crash.others.add(kept.program.pid)
     return kept
 
 
 def _forget_ended(home: Home, ours: Path) -> None:
     """What programs of other names have left."""
-    for path in home.run.glob(f"*{SUFFIX}"):
+    for path in _records(home):
         if path != ours and lock.is_free(path):
             path.unlink(missing_ok=True)
 
@@ -159,6 +165,14 @@ async def end(kept: Kept, clock: Clock, grace: float = 0.0) -> None:
         await processes.gone(process, clock, patience)
     await processes.end_all(kept.family, clock, ENDING)
     remove_socket(kept.socket)
+
+
+async def end_rest(home: Home, clock: Clock) -> None:
+    """What those have left that are not kept any more, such as one that was killed: it may still write."""
+    alive = marks(home)
+    over = {kept.mark for path in _records(home) if (kept := read(path)) is not None} - alive
+    if over:
+        await processes.end_all(lambda: [each for each in processes.scan() if each.mark in over], clock, ENDING)
 
 
 def remove_socket(path: Path) -> None:

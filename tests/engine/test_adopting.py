@@ -19,7 +19,7 @@ from clew.runtimes.base import Continuity, Seat, Session
 from clew.runtimes.lender import Outside, PastTurn
 from clew.runtimes.scripted import FileLedger, ScriptedRuntime
 from clew.store import audit
-from tests.rig import Rig
+from tests.rig import PATIENCE, Rig
 
 AT = 1_763_258_400_000
 
@@ -240,6 +240,19 @@ async def test_the_next_daemon_knows_what_was_adopted(tmp_path: Path) -> None:
         released = await rig.engine.adopting.release(thread)
         assert (released.thread, released.command) == (thread, "shared resume aa")
         assert "thread.released" in rig.kinds(thread)
+
+
+async def test_an_adopted_turn_gets_its_grace_where_others_outlive_the_daemon(place: Place) -> None:
+    place.shared.can = replace(place.shared.can, outlives=True)
+    place.shared.begin("aa", "one", folder=place.folder)
+    turn = (await place.rig.send(await place.adopt("aa"), "!hold door\n!text two")).turn
+    await place.shared.holds.held("door")
+    settling = asyncio.create_task(place.rig.engine.settle(PATIENCE, restart=True))
+    await asyncio.wait([settling], timeout=0.05)
+    assert not settling.done()
+    place.shared.holds.release("door")
+    assert (await place.rig.ended(turn)).text == "two"
+    await settling
 
 
 async def test_a_session_is_let_go_after_the_time_that_is_set_and_opened_once_for_a_turn(tmp_path: Path) -> None:

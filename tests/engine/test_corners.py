@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import sqlite3
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from clew.clock import SystemClock
 from clew.config import Config, ThreadsConfig, TurnsConfig
 from clew.engine import runner, words
 from clew.errors import RuntimeLost, RuntimeTrouble, StoreError
+from clew.events import Event
 from clew.model import Attachment, Fate, Inbound, Said, ThreadKind
 from clew.runtimes.base import Seat, Session
 from clew.store import Tx, audit, deliveries, items, turns
@@ -76,6 +77,38 @@ async def test_what_was_heard_before_a_silence_is_not_said_again(tmp_path: Path)
         turn = await rig.ended(accepted.turn)
         kinds = rig.kinds(accepted.thread)
     assert turn.state == "failed" and "steer.queued" not in kinds
+
+
+async def test_a_joined_turn_at_a_silent_command_is_waited_for(tmp_path: Path) -> None:
+    paces = iter((0.0, 0.0, 1000.0))
+    async with Rig(tmp_path, outlives=True) as rig:
+        rig.scripted.pace = lambda: next(paces)
+        accepted = await rig.say("!shell make")
+        await rig.saw("activity")
+        await rig.kill()
+    rig, joined, go_on = Rig(tmp_path, outlives=True), asyncio.Event(), asyncio.Event()
+    open_ = rig.scripted.open
+
+    async def quiet(seat: Seat) -> Session:
+        session = await open_(seat)
+        attach = session.attach
+
+        async def later(turn: str) -> AsyncIterator[Event]:
+            joined.set()
+            await go_on.wait()
+            async for event in attach(turn):
+                yield event
+
+        session.attach = later  # type: ignore[method-assign]
+        return session
+
+    rig.scripted.open = quiet  # type: ignore[method-assign]
+    async with rig:
+        await joined.wait()
+        patience = rig.engine._runner._works[accepted.turn or ""]._patience
+        assert patience is not None and patience.when() is None
+        go_on.set()
+        assert (await rig.ended(accepted.turn)).state == "completed"
 
 
 Steering = Callable[[Said], Coroutine[Any, Any, bool]]
@@ -206,6 +239,25 @@ async def test_a_plain_stop_just_after_an_end_leaves_nothing_on_its_way(tmp_path
     idle = Rig(tmp_path)
     assert await idle.store.read(deliveries.sending_finals) == []
     await idle.kill()
+
+
+async def test_a_restart_does_not_wait_for_what_is_joined_meanwhile(tmp_path: Path) -> None:
+    async with Rig(tmp_path, outlives=True) as rig:
+        accepted = await rig.say("!hold for-ever")
+        await rig.held("for-ever")
+        await rig.kill()
+    rig = Rig(tmp_path, outlives=True)
+    opening, may_open = asyncio.Event(), asyncio.Event()
+    _delay(rig, opening, may_open)
+    async with rig:
+        await opening.wait()
+        settling = asyncio.create_task(rig.engine.settle(1000.0, restart=True))
+        await asyncio.wait([settling], timeout=0.05)
+        assert not settling.done()
+        may_open.set()
+        async with asyncio.timeout(PATIENCE):
+            await settling
+        assert "turn.ended" not in rig.kinds(accepted.thread)
 
 
 async def test_what_a_dead_daemon_was_sending_is_told_by_a_dry_run_where_none_runs(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from clew.errors import RuntimeLost, RuntimeTrouble
 from clew.events import MISSED, Activity, GateOpened, Phase, TextDelta, TextDone, TurnStarted
 from clew.home import Home
 from clew.keepers import Kept
-from clew.processes import Marks
+from clew.processes import VARIABLE, Marks
 from clew.runtimes.base import HealthState, RecordState, Seat
 from clew.runtimes.codex import CodexRuntime, busy
 from clew.runtimes.codex.binary import locate
@@ -289,13 +289,19 @@ async def test_a_foreign_socket_is_refused_with_a_clear_word(make: Make, root: H
     assert path.exists(), "it is not ours to remove"
 
 
-async def test_it_ends_with_its_keeper(make: Make, root: Home, seat: Seat) -> None:
+async def test_it_ends_with_its_keeper_and_what_it_left_ends_before_the_next_begins(
+    make: Make, root: Home, seat: Seat
+) -> None:
     await make().open(seat)
     kept = only_one(root)
     process = kept.find()
     assert process is not None
+    left = await asyncio.create_subprocess_exec("sleep", "1000", env={**os.environ, VARIABLE: str(kept.mark)})
     os.kill(kept.keeper.pid, signal.SIGKILL)
     assert await processes.gone(process, SystemClock(), GUARD)
+    await make().open(seat)
+    assert kept.family() == [] and await left.wait() == -signal.SIGTERM
+    assert only_one(root).mark != kept.mark
 
 
 async def test_one_that_does_not_stay_up_says_why(make: Make, root: Home, seat: Seat, tmp_path: Path) -> None:

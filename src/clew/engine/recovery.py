@@ -102,8 +102,7 @@ class Recovery:
         async with asyncio.TaskGroup() as group:
             for turn in orphans:
                 task = group.create_task(self._recover(turn))
-                self._turns.recovering[task] = turn.id
-                task.add_done_callback(self._turns.recovering.pop)
+                self._turns.recovers(task, turn.id)
 
     async def settle(self, turn: Turn, reason: str) -> None:
         """Find out what became of a turn, and go on from there."""

@@ -63,6 +63,7 @@ class Runner:
         self._works: dict[str, _Work] = {}
         self.doubt: Callable[[Turn, str], Awaitable[None]]
         self.unsent: Callable[[Turn], Awaitable[None]]
+        self.on_following: Callable[[], None] = lambda: None
 
     def nudge(self, turn: str | None, kind: str) -> None:
         """Somebody steered it or wants it stopped: its row says which."""
@@ -74,9 +75,11 @@ class Runner:
         return turn in self._works and self._works[turn].stands
 
     def outlives(self, turn: str) -> bool:
-        """Whether its runtime works on when the daemon is gone."""
+        """Whether its runtime works on when the daemon is gone. What is lent ends with us: only that frees it."""
         work = self._works.get(turn)
-        runtime = self._core.runtimes.get(work.thread.runtime) if work else None
+        if work is None or self._sessions.is_lent(work.thread.id):
+            return False
+        runtime = self._core.runtimes.get(work.thread.runtime)
         return runtime is not None and runtime.can.outlives
 
     async def run(self, turn: Turn) -> None:
@@ -132,6 +135,7 @@ class Runner:
         """To its end; or until its outcome is in doubt, and then why."""
         nudges = self._nudges[work.turn.id] = Nudges()
         self._works[work.turn.id] = work
+        self.on_following()
         work.on_started, work.on_asked = nudges.give, nudges.answer.set
         beside = (
             self._stop(work, nudges),
@@ -304,8 +308,9 @@ class _Work:
     async def consume(self, events: AsyncIterator[Event]) -> TurnEnded:
         """Until the last event. Raises Silence where nothing came for too long, RuntimeLost where it broke off."""
         ended = None
+        limit = None if self._progress.busy else self._core.config.turns.silence or None
         try:
-            async with asyncio.timeout(self._core.config.turns.silence or None) as self._patience:
+            async with asyncio.timeout(limit) as self._patience:
                 async for event in events:
                     if isinstance(event, TurnEnded):
                         ended = event

@@ -92,6 +92,10 @@ class Sessions:
     def is_open(self, thread: str) -> bool:
         return thread in self._open
 
+    def is_lent(self, thread: str) -> bool:
+        """Other programs use its session too."""
+        return self.lent is not None and self.lent.has(thread)
+
     def came(self, thread: str, is_known: bool) -> str:
         """How the runtime came, or will come, to a thread: `warm`, `resumed` or `cold`."""
         if thread in self._busy:
@@ -123,7 +127,7 @@ class Sessions:
             chosen = thread.model, thread.effort, thread.policy
             return Seat(thread.id, thread.workspace, continuity, fork, *chosen, history=history, lent=lent)
 
-        lent = self.lent is not None and self.lent.has(thread.id)
+        lent = self.is_lent(thread.id)
         seat = await self._core.store.read(read)
         self._came[thread.id] = "cold" if (seat.continuity, seat.fork) == (None, None) else "resumed"
         self._stored[thread.id] = seat.continuity

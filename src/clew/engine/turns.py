@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from itertools import islice
 
 from clew import chain
@@ -30,8 +31,10 @@ class Turns:
         self._held: set[str] = set()  # threads that are not recovered yet
         self._wake = asyncio.Event()
         self._running: dict[asyncio.Task[None], str] = {}  # and their turns
-        self.recovering: dict[asyncio.Task[None], str] = {}  # turns that an earlier daemon began, looked up or followed
+        self._recovering: dict[asyncio.Task[None], str] = {}  # what an earlier daemon began, looked up or followed
+        self._changed = asyncio.Event()  # what runs, or how
         self._settling = False
+        runner.on_following = self._changed.set
         self.unready: Callable[[str], bool] = lambda thread: False  # something has to be done before it may be claimed
         self.prepare: Callable[[str], Awaitable[None]]
 
@@ -44,6 +47,7 @@ class Turns:
                 self._runner.nudge(entry.turn, entry.kind)
             elif entry.kind in FREEING:
                 self._wake.set()
+                self._changed.set()
 
     def wake(self, thread: str) -> None:
         self._ready[thread] = None
@@ -70,16 +74,24 @@ class Turns:
                     self._running[task] = turn.id
                     task.add_done_callback(self._done)
 
+    def recovers(self, task: asyncio.Task[None], turn: str) -> None:
+        """Until the task is done."""
+        self._recovering[task] = turn
+        task.add_done_callback(self._done)
+
     async def settle(self, grace: float, *, restart: bool = False) -> None:
         """Start nothing more, and give what runs some time to end. What waits for a person would not end by itself, and
         what outlives this daemon need not end before the next one."""
         self._settling = True
-        running = {**self._running, **self.recovering}
-        busy = {task for task, turn in running.items() if not self._runner.waits(turn)}
-        if restart:
-            busy = {task for task in busy if not self._runner.outlives(running[task])}
-        if busy:
-            await asyncio.wait(busy, timeout=grace)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                while self._is_busy(restart):
+                    self._changed.clear()
+                    await self._changed.wait()
+
+    def _is_busy(self, restart: bool) -> bool:
+        running = {*self._running.values(), *self._recovering.values()}
+        return any(not self._runner.waits(turn) and not (restart and self._runner.outlives(turn)) for turn in running)
 
     def _to_prepare(self) -> list[str]:
         if self._settling:
@@ -97,6 +109,8 @@ class Turns:
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._running.pop(task, None)
+        self._recovering.pop(task, None)
+        self._changed.set()
         self._wake.set()
 
     async def _claim(self) -> list[Turn]:

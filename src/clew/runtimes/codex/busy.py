@@ -1,4 +1,5 @@
-"""Whether a kept app-server works on something: exit code 0 if it does. Its keeper asks, while no daemon is there.
+"""Whether a kept app-server works on something: exit code 0 if it does, 3 if not. Its keeper asks, while no
+daemon is there.
 
     python -m clew.runtimes.codex.busy SOCKET
 
@@ -11,6 +12,7 @@ import asyncio
 import sys
 from pathlib import Path
 
+from clew import keeper
 from clew.clock import SystemClock
 from clew.config import CodexConfig
 from clew.errors import RuntimeTrouble
@@ -39,4 +41,4 @@ async def works(socket: Path) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(0 if asyncio.run(works(Path(sys.argv[1]))) else 1)
+    sys.exit(0 if asyncio.run(works(Path(sys.argv[1]))) else keeper.IDLE)

@@ -134,6 +134,7 @@ class Keeping(Struct, frozen=True):
 
     async def _begin(self, name: str, binary: Binary) -> Connection:
         at = self.home.place(f"{name}.sock")
+        await keepers.end_rest(self.home, self.clock)
         if keepers.listens(at):
             raise trouble.socket_taken(str(at))
         kept = await self._start(name, binary)
