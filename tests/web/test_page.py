@@ -154,7 +154,7 @@ def test_two_tabs_show_the_same(desk: Desk, sit_down: Sit) -> None:
     other.page.goto(f"{desk.url}/#/threads/{turn['thread']}")
     for each in (ann, other):
         expect(each.page.locator("clew-gate")).to_contain_text("touch two-tabs")
-    other.find("button", re.compile("^Allow")).click()
+    other.find("button", "Allow", exact=True).click()
     for each in (ann, other):
         expect(each.answer_of(turn["turn"])).to_have_text("agreed")
         expect(each.page.locator("clew-gate button")).to_have_count(0)
@@ -181,7 +181,7 @@ def test_what_is_hostile_is_shown_as_text(desk: Desk, sit_down: Sit) -> None:
     ann.go("#/inbox")
     expect(ann.page.locator("clew-gate").filter(has_text="hurt=6")).to_be_visible()
     ann.go(f"#/threads/{turn['thread']}")
-    ann.find("button", re.compile("^Allow")).click()
+    ann.find("button", "Allow", exact=True).click()
     shown = ann.answer_of(turn["turn"])
     for words in ("<script>window.hurt = 1</script>", "<img src=x onerror=", "<style>", "</div></article><h1 onclick"):
         expect(shown).to_contain_text(words)

@@ -73,5 +73,6 @@ lend("everywhere", {
 });
 
 entitle("");
-go({ isFirst: true }).then(() => Object.values(views).forEach((load) => load())); // to be there while the daemon is away
+const loadAll = () => Object.values(views).forEach((load) => load().catch(() => {})); // for when the daemon is away
+go({ isFirst: true }).then(loadAll);
 follow();

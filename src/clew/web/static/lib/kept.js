@@ -1,4 +1,5 @@
-/** What the browser keeps for us, through a reload and for all tabs. Where it has no room, this tab keeps it, and says so. */
+/** What the browser keeps for us, through a reload and for all tabs. Where it has no room, this tab keeps it, and says
+ * so. */
 
 import { complain } from "/page/lib/say.js";
 import { t } from "/page/lib/words.js";

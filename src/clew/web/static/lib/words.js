@@ -25,7 +25,14 @@ function wished() {
 export function t(name, values = {}) {
   const forms = (words[name] ?? name).split("|");
   const form = forms.length > 1 && values.n === 1 ? forms[0] : forms[forms.length - 1];
-  return form.replace(/\{(\w+)\}/g, (_, key) => String(values[key] ?? ""));
+  return form.replace(/\{(\w+)\}/g, (hole, key, at) => spaced(form, at, hole, String(values[key] ?? "")));
+}
+
+/** Between Chinese and Latin stands a space. */
+function spaced(form, at, hole, value) {
+  const before = /\p{Script=Han}$/u.test(form.slice(0, at)) && /^\w/.test(value) ? " " : "";
+  const after = /^\p{Script=Han}/u.test(form.slice(at + hole.length)) && /\w$/.test(value) ? " " : "";
+  return before + value + after;
 }
 
 /** For words that come from outside, such as a status: ours where we have them, else theirs. */

@@ -5,6 +5,7 @@ import { h, icon, show } from "/page/lib/dom.js";
 import { during, say } from "/page/lib/say.js";
 import { keep } from "/page/lib/things.js";
 import { t } from "/page/lib/words.js";
+import { askedBefore } from "/page/parts/asked_before.js";
 import { sure } from "/page/parts/dialog.js";
 import { handOff } from "/page/parts/handoff.js";
 import { menu } from "/page/parts/menu.js";
@@ -53,6 +54,7 @@ export function actions(id, current) {
       [t("fork.do"), () => fork(), "f"],
       !isOver && [t("done.do"), () => change("done", t("saving"), t("done.done"))],
       view.adopted && [t("release.do"), release],
+      [t("asked.do"), () => askedBefore(id)],
       [t("verify.do"), verify],
       view.status !== "cancelled" && [t("cancel.do"), cancel],
     ].filter(Boolean);

@@ -1,5 +1,5 @@
-/** A list of what is asked. What was just drawn, or has moved under the hand or the focus, takes no answer for a moment:
- * it was meant for something else. */
+/** A list of what is asked. What was just drawn, or has moved under the hand or the focus, takes no answer for a
+ * moment: it was meant for something else. */
 
 import { show } from "/page/lib/dom.js";
 import { pauseKeys } from "/page/lib/keys.js";
@@ -28,8 +28,8 @@ export function guard(element) {
   return element;
 }
 
-/** What is shown already stays as it is, with what was typed into it. Where what had the focus is gone, the next gets it,
- * or `otherwise`. */
+/** What is shown already stays as it is, with what was typed into it. Where what had the focus is gone, the next gets
+ * it, or `otherwise`. */
 export function place(list, elements, otherwise) {
   const before = [...list.children];
   if (elements.length === before.length && elements.every((element) => element.parentNode === list)) return;

@@ -15,6 +15,7 @@ export async function handOff(view, takeBack) {
   if (!view) return;
   const where = h("div", { class: "targets" }, h("p", { class: "waits" }, t("handoff.looking")));
   const words = h("textarea", { rows: "2", placeholder: t("handoff.say.hint"), "aria-label": t("handoff.say") });
+  const greets = h("input", { type: "checkbox", checked: true });
   const line = h("p", { role: "status", class: "waits", hidden: true });
   const element = dialog(
     t("handoff.title"),
@@ -22,9 +23,13 @@ export async function handOff(view, takeBack) {
     h("p", { class: "note" }, t("handoff.words")),
     where,
     h("label", { class: "field" }, h("span", {}, t("handoff.say")), words),
+    h("label", { class: "check" }, greets, t("handoff.greets")),
     line,
   );
-  const go = (target) => move(view, target, words.value.trim(), { element, line, takeBack });
+  const go = (target) => {
+    const wish = { thread: view.id, target, say: words.value.trim(), quiet: !greets.checked };
+    return move(wish, { element, line, takeBack });
+  };
   const targets = await possible();
   show(
     where,
@@ -64,12 +69,13 @@ const unlessAway = (handoff, asked) =>
 const lookAt = (handoff) => unlessAway(handoff, get(`/api/handoffs/${handoff.id}?wait=${WAIT}`));
 const takenBack = (handoff) => unlessAway(handoff, remove(`/api/handoffs/${handoff.id}`));
 
-async function move(view, target, words, { element, line, takeBack }) {
-  const surface = known(`surface.${target.split(":")[0]}`, target.split(":")[0]);
+async function move(wish, { element, line, takeBack }) {
+  const [name] = wish.target.split(":");
+  const surface = known(`surface.${name}`, name);
   line.hidden = false;
-  element.querySelectorAll("button.target, textarea").forEach((each) => (each.disabled = true));
+  element.querySelectorAll("button.target, textarea, input").forEach((each) => (each.disabled = true));
   try {
-    let handoff = await post("/api/handoffs", { thread: view.id, target, say: words });
+    let handoff = await post("/api/handoffs", wish);
     const back = h(
       "button",
       { class: "link", type: "button", onclick: () => remove(`/api/handoffs/${handoff.id}`).catch(complain) },
@@ -81,7 +87,7 @@ async function move(view, target, words, { element, line, takeBack }) {
     while (!handoff.ended_at && Date.now() < until) handoff = await lookAt(handoff);
     while (!handoff.ended_at) handoff = await takenBack(handoff);
     element.close();
-    look(view.id).catch(() => {});
+    look(wish.thread).catch(() => {});
     if (handoff.state === "completed") say(t("handoff.done", { surface }), takeBack);
     else complain(new Error(t("handoff.failed", { reason: handoff.error ?? "" })));
   } catch (error) {

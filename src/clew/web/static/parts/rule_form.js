@@ -5,7 +5,7 @@ import { folder } from "/page/lib/format.js";
 import { t } from "/page/lib/words.js";
 
 const HOUR = 3600;
-const SPANS = [
+export const SPANS = [
   ["rule.2h", 2 * HOUR],
   ["rule.day", 24 * HOUR],
   ["rule.ever", null],

@@ -6,6 +6,7 @@ import { cap, h, icon, show } from "/page/lib/dom.js";
 import { nextFrame, soon } from "/page/lib/hub.js";
 import { threads, things } from "/page/lib/things.js";
 import { t } from "/page/lib/words.js";
+import { Filter } from "/page/parts/list_filter.js";
 import { threadRow } from "/page/parts/thread_row.js";
 
 const PAGE = 100;
@@ -28,6 +29,7 @@ class ThreadList extends HTMLElement {
     autocomplete: "off",
     "aria-keyshortcuts": "/",
   });
+  #filter = new Filter(() => this.#load());
   #space = h("ul", { class: "rows" });
   #scroll = h("div", { class: "list-scroll" }, this.#space);
   #word = h("p", { class: "list-word", role: "status" });
@@ -49,6 +51,7 @@ class ThreadList extends HTMLElement {
         h("div", { class: "unseen", role: "heading", "aria-level": "2" }, t("nav.threads")),
         h("label", { class: "search" }, icon("search"), this.#field, cap("/")),
         h("div", { class: "list-row" }, tabs, start),
+        this.#filter.element,
       ),
       this.#word,
       this.#scroll,
@@ -92,6 +95,7 @@ class ThreadList extends HTMLElement {
   #tab(isHistory, words) {
     const choose = () => {
       this.#isHistory = isHistory;
+      this.#filter.turn(isHistory);
       this.querySelectorAll(".tabs button").forEach((each) =>
         each.setAttribute("aria-pressed", String(each === button)),
       );
@@ -111,7 +115,7 @@ class ThreadList extends HTMLElement {
   }
 
   #address(before) {
-    const wanted = new URLSearchParams({ limit: PAGE, history: this.#isHistory });
+    const wanted = new URLSearchParams({ limit: PAGE, history: this.#isHistory, ...this.#filter.wanted });
     if (this.#text) wanted.set("text", this.#text);
     if (before) wanted.set("before", before);
     return `/api/threads?${wanted}`;
@@ -143,7 +147,7 @@ class ThreadList extends HTMLElement {
 
   /** The same list as before, come again: what was scrolled to stays. */
   #isSame(page) {
-    const what = `${this.#isHistory} ${this.#text}`;
+    const what = JSON.stringify([this.#isHistory, this.#text, this.#filter.wanted]);
     const same = what === this.shownAs && Boolean(page.next);
     this.shownAs = what;
     return same;
@@ -169,7 +173,8 @@ class ThreadList extends HTMLElement {
 
   #heard(view) {
     const at = this.#ids.indexOf(view.id);
-    const belongs = OVER.has(view.status) === this.#isHistory && (at >= 0 || !this.#text);
+    const isOfThese = OVER.has(view.status) === this.#isHistory && this.#filter.fits(view);
+    const belongs = isOfThese && (at >= 0 || !this.#text);
     if (at >= 0 && !belongs) this.#ids.splice(at, 1);
     if (at < 0 && belongs && (!this.#next || view.id > this.#next)) {
       const place = this.#ids.findIndex((id) => id < view.id);

@@ -2,7 +2,7 @@
 
 import { get, post } from "/page/lib/api.js";
 import { h, show, worded } from "/page/lib/dom.js";
-import { age, bytes, clock, number } from "/page/lib/format.js";
+import { age, bytes, clock, number, when } from "/page/lib/format.js";
 import { soon } from "/page/lib/hub.js";
 import { during, say } from "/page/lib/say.js";
 import { events } from "/page/lib/stream.js";
@@ -11,6 +11,7 @@ import { known, t } from "/page/lib/words.js";
 import { away } from "/page/parts/away.js";
 import { plots } from "/page/parts/plot.js";
 
+const LOOKED_AT = ["status", "outbox", "processes", "figures", "handoffs?limit=10"];
 const EVERY = 10_000;
 const TELLING = /^(turn\.ended|delivery\.|handoff\.|gate\.)/;
 
@@ -38,8 +39,8 @@ class Health extends HTMLElement {
   }
 
   async #look() {
-    const [status, outbox, children, figures] = await Promise.all(
-      ["status", "outbox", "processes", "figures"].map((each) => get(`/api/${each}`).catch(() => null)),
+    const [status, outbox, children, figures, handoffs] = await Promise.all(
+      LOOKED_AT.map((each) => get(`/api/${each}`).catch(() => null)),
     );
     if (!status) return show(this.#word, t("away.words"));
     show(this.#word, summary(status, outbox));
@@ -51,6 +52,7 @@ class Health extends HTMLElement {
       surfaces(status.surfaces),
       outbox && owed(outbox, this.#again),
       children && running(children),
+      handoffs?.length > 0 && moves(handoffs),
       messages(status.fates),
     );
     this.#plots.hidden = !figures;
@@ -194,6 +196,20 @@ function running(list) {
     t("children"),
     list.length ? h("ul", { class: "states" }, list.map(row)) : h("p", { class: "note" }, t("children.none")),
   );
+}
+
+function moves(list) {
+  const row = (each) =>
+    h(
+      "li",
+      {},
+      h("a", { href: `#/threads/${each.thread}` }, threads.get(each.thread)?.title || t("gate.thread")),
+      h("span", {}, `→ ${known(`surface.${each.surface}`, each.surface)}`),
+      mark(each.state, known(`handoff.is.${each.state}`, each.state)),
+      h("small", {}, when(each.requested_at)),
+      each.error && h("p", { class: "trouble" }, each.error),
+    );
+  return card(t("handoffs"), h("ul", { class: "states" }, list.map(row)));
 }
 
 function messages(fates) {
