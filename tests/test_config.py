@@ -73,6 +73,10 @@ def test_the_secrets_are_known() -> None:
         ("turns.parallel = 0", "config.toml, line 1: turns.parallel is 0: it must be at least 1"),
         ("turns.parallel = 1.5", "config.toml, line 1: turns.parallel must be a whole number, not a number"),
         ("turns.silence = -1", "config.toml, line 1: turns.silence is -1.0: it must be at least 0"),
+        (
+            "runtimes.codex.keep_alive = 0",
+            "config.toml, line 1: runtimes.codex.keep_alive is 0.0: it must be at least 1",
+        ),
         ("turns.silence = nan", "config.toml, line 1: turns.silence must be a finite number"),
         ("turns.silence = inf", "config.toml, line 1: turns.silence must be a finite number"),
         (

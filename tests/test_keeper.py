@@ -79,9 +79,12 @@ def hears(pipe: int, patience: float = GUARD) -> bool:
 
 async def test_where_nobody_comes_back_it_is_ended(making: Making) -> None:
     pipe = os.open(making.looks, os.O_RDWR)
-    kept = await making.start()
+    kept = await making.start("setsid sleep 1000 & exec sleep 1000")
     assert [each.name for each in keepers.living(making.home)] == ["codex-test"]
+    keeper = kept.keeper.find()
     assert await gone(kept) and hears(pipe, 0)
+    assert keeper is None or await processes.gone(keeper, SystemClock(), GUARD)
+    assert sys.platform != "linux" or kept.family() == [], "with what it has begun"
     ended = keepers.read(keepers.record(making.home, kept.name))
     assert ended is not None and ended.fate == "killed by SIGTERM"
     os.close(pipe)
@@ -121,6 +124,14 @@ async def test_where_a_daemon_is_nobody_even_looks(making: Making) -> None:
     assert not hears(pipe, 0.5) and kept.find() is not None
     os.close(daemon)
     assert await gone(kept)
+    os.close(pipe)
+
+
+@pytest.mark.heavy
+async def test_what_works_for_ever_is_ended_all_the_same(making: Making) -> None:
+    making.answer.touch()
+    pipe = os.open(making.looks, os.O_RDWR)
+    assert await gone(await making.start(keep_alive=0.05))
     os.close(pipe)
 
 

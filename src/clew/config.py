@@ -109,7 +109,9 @@ class CodexConfig:
     interrupt_timeout: Timeout = 10.0
     idle_stop: Seconds = 1800.0  # seconds without a turn after which the app-server is stopped
     transport: Transport = "stdio"  # "socket": it goes on working while no daemon is there
-    keep_alive: Seconds = 1800.0  # seconds without work and without a daemon after which it ends then
+    keep_alive: Annotated[float, Between(1)] = (
+        1800.0  # seconds without work and without a daemon after which it ends then
+    )
 
 
 @dataclass(frozen=True, slots=True)

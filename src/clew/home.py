@@ -7,6 +7,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -113,6 +114,13 @@ def _short_folder(root: Path) -> Path:
 def _temp_folder() -> Path:
     temp = Path("/tmp")
     return temp if os.access(temp, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
+
+
+def remove_socket(path: Path) -> None:
+    """The socket, and the folder that was made only for it; any other folder is not empty, and stays."""
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+        path.parent.rmdir()
 
 
 def _refuse_foreign(folder: Path) -> None:

@@ -9,10 +9,12 @@ where that listens, ABOUT what else the record says (JSON without its braces). C
 exit code 0, that it still works on something, and by 3 that it does not.
 
 The program ends with its keeper, and the keeper with its program. Where no daemon was there for KEEP_ALIVE seconds, and
-it worked on nothing meanwhile, it is ended. It decides nothing else: SIGTERM is for the program, and left to it.
+it worked on nothing meanwhile, it is ended with all that it has begun; and where none was there for 48 times as long,
+whatever it works on: it may be at something that never ends. The keeper decides nothing else: SIGTERM is for the
+program, and left to it.
 """
 
-# ruff: noqa: PTH105, PTH123, SIM105
+# ruff: noqa: PTH105, PTH123, PTH208, SIM105
 # pathlib and contextlib alone would be a tenth of its memory.
 
 from __future__ import annotations
@@ -25,10 +27,13 @@ import sys
 import time
 
 TAKING = 0.5  # seconds: who only looks whether it is kept holds its lock for a moment
+LONGEST = 48  # times keep_alive without a daemon, at most
 LOOKS = 6  # in the time of keep_alive
 LOOKING = 30.0  # seconds that a look may take
 IDLE = 3  # exit code of a look: it works on nothing
 DRAINING = 2.0  # seconds between two signals to a program that is to end; it works on nothing
+ENDING = 2.0  # seconds in which what it has begun must have ended
+MARK = "CLEW_CHILD"  # in the environment
 SIZE = 2048  # bytes of a record: each write covers the one before as a whole
 LOGGED = 1 << 20  # bytes of stderr that are kept; as much again of what was before
 LAST, WORDS = 20, 400  # lines that are its last words, and characters of each
@@ -81,16 +86,24 @@ class Keeper:
     def keep(self, pid: int, look: list[str]) -> None:
         """To its end, by itself or by us."""
         pause = max(self._keep_alive / LOOKS, 0.05)
-        needed = tick = time.monotonic()
+        needed = attended = tick = time.monotonic()
         while not self._has_ended(pid, max(0.0, tick + pause - time.monotonic())):
             if time.monotonic() < tick + pause:
                 continue
             tick = time.monotonic()
-            if self._is_attended() or self._works(look):
+            if self._is_attended():
+                needed = attended = tick
+            elif tick - attended >= self._keep_alive * LONGEST:
+                self._give_up(pid, tick - attended)
+            elif self._works(look):
                 needed = tick
             elif tick - needed >= self._keep_alive:
-                _say(f"no daemon has come back for {self._keep_alive:g} s: pid {pid} is ended")
-                self._end(pid)
+                self._give_up(pid, tick - attended)
+
+    def _give_up(self, pid: int, alone: float) -> None:
+        _say(f"no daemon has come back for {alone:.0f} s: pid {pid} is ended")
+        self._end(pid)
+        _end_others()
 
     def _end(self, pid: int) -> None:
         for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL):
@@ -207,6 +220,33 @@ def _end_with(keeper: int) -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
     if os.getppid() != keeper:
         os._exit(127)
+
+
+def _end_others() -> None:
+    """What the program has begun and left carries our mark as well."""
+    until = time.monotonic() + ENDING
+    while (left := _others()) and time.monotonic() < until:
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass  # it has just ended
+        time.sleep(0.01)
+
+
+def _others() -> list[int]:
+    mark = f"{MARK}={os.environ.get(MARK)}".encode()
+    found = []
+    names = os.listdir("/proc") if sys.platform == "linux" else []
+    for pid in (int(name) for name in names if name.isdecimal()):
+        try:
+            with open(f"/proc/{pid}/environ", "rb", 0) as file:
+                carries = mark in file.read().split(b"\0")
+        except OSError:
+            continue  # somebody else's, or gone
+        if carries and pid != os.getpid():
+            found.append(pid)
+    return found
 
 
 def _silent() -> list[tuple[int, int, str, int, int]]:

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from clew import crash, keeper, lock, processes
 from clew.clock import Clock
-from clew.home import Home
+from clew.home import Home, remove_socket
 from clew.processes import Mark, Named, Process
 
 SUFFIX = ".kept"
@@ -91,8 +91,12 @@ def record(home: Home, name: str) -> Path:
     return home.run / f"{name}{SUFFIX}"
 
 
-def listens(path: Path) -> bool:
+async def listens(path: Path) -> bool:
     """Whether somebody answers at a socket."""
+    return await asyncio.to_thread(_listens, path)
+
+
+def _listens(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
         try:
             door.connect(str(path))
@@ -173,13 +177,6 @@ async def end_rest(home: Home, clock: Clock) -> None:
     over = {kept.mark for path in _records(home) if (kept := read(path)) is not None} - alive
     if over:
         await processes.end_all(lambda: [each for each in processes.scan() if each.mark in over], clock, ENDING)
-
-
-def remove_socket(path: Path) -> None:
-    """The socket, and the folder that was made only for it; any other folder is not empty, and stays."""
-    with contextlib.suppress(OSError):
-        path.unlink(missing_ok=True)
-        path.parent.rmdir()
 
 
 async def end_all(home: Home, clock: Clock, grace: float) -> None:

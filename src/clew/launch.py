@@ -16,7 +16,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Struct
@@ -24,7 +23,7 @@ from msgspec import Struct
 from clew import lock, supervisor
 from clew.client import Client, known
 from clew.errors import ClewError, OutOfReach, StoreHeld
-from clew.home import Home
+from clew.home import Home, remove_socket
 
 if TYPE_CHECKING:
     from clew.processes import Named, Process
@@ -212,13 +211,6 @@ def stop_daemon(home: Home, grace: float, say: Say, *, restart: bool = False) ->
     if lock.is_free(home.lock):
         remove_socket(home.socket)
     return was_supervised or stopped is not None
-
-
-def remove_socket(path: Path) -> None:
-    """The socket, and the folder that was made only for it; any other folder is not empty, and stays."""
-    with suppress(OSError):
-        path.unlink(missing_ok=True)
-        path.parent.rmdir()
 
 
 class Note(Struct, frozen=True):

@@ -219,7 +219,7 @@ def test_restart_cuts_no_turn_and_watchers_go_on(desk: Desk, tmp_path: Path) -> 
 
 
 def test_nobody_comes_back_and_it_ends_by_itself(tmp_path: Path) -> None:
-    with open_desk(tmp_path, transport="socket", codex="keep_alive = 0.6") as desk:
+    with open_desk(tmp_path, transport="socket", codex="keep_alive = 1") as desk:
         desk.clew.up()
         started = start(desk, tmp_path, f"!shell echo ran >> {tmp_path}/runs\n!text the end")
         open_gate(desk.clew, started["thread"])

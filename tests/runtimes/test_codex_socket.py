@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import errno
 import json
 import os
 import signal
@@ -26,7 +27,7 @@ from clew.home import Home
 from clew.keepers import Kept
 from clew.processes import VARIABLE, Marks
 from clew.runtimes.base import HealthState, RecordState, Seat
-from clew.runtimes.codex import CodexRuntime, busy
+from clew.runtimes.codex import CodexRuntime, busy, keeping
 from clew.runtimes.codex.binary import locate
 from clew.runtimes.websocket import open_unix
 from clew.scripted_model import ScriptedModel
@@ -119,9 +120,16 @@ async def test_a_request_told_again_is_the_same_gate(make: Make, careful: Seat, 
 
 
 async def test_a_connection_that_is_cut_is_opened_again_and_the_turn_goes_on(
-    make: Make, root: Home, seat: Seat, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+    make: Make,
+    root: Home,
+    seat: Seat,
+    model: ScriptedModel,
+    config: CodexConfig,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    runtime = make()
+    """Also where Codex was updated meanwhile, and where we cannot attach at once for a reason of our own."""
+    runtime = make(command=another_codex(tmp_path, config))
     session = await runtime.open(seat)
     events = session.run(request("!text one\n!hold cut\n!text two"))
     await next_of(events, TextDelta)
@@ -131,11 +139,20 @@ async def test_a_connection_that_is_cut_is_opened_again_and_the_turn_goes_on(
     connection._transport._socket.abort()  # type: ignore[union-attr]
     with pytest.raises(RuntimeLost, match="the connection was cut"):
         await collect(events)
+    another_codex(tmp_path, config, "99.0.1")
+    with monkeypatch.context() as patched:
+        patched.setattr(keeping, "_framing", lambda: no_more_files)
+        with pytest.raises(RuntimeLost, match="Too many open files"):
+            await session.record("turn")
     record = await session.record("turn")
     assert record is not None and record.state is RecordState.ALIVE
     release_when_followed(monkeypatch, model, "cut")
     assert ended(await collect(session.attach("turn"))).text == "one\ntwo"
     assert only_one(root) == kept and model.count("!hold cut") == 1
+
+
+async def no_more_files(*_: object) -> None:
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
 
 @pytest.mark.heavy
@@ -159,10 +176,10 @@ async def test_one_who_does_not_listen_is_cut_and_comes_back(make: Make, seat: S
 
 
 async def _aside(runtime: CodexRuntime, continuity: str) -> str:
-    keeping = runtime._servers._keeping
-    assert keeping is not None
-    [kept] = keeping.living()
-    other = await keeping.attach(kept)
+    kept_by = runtime._servers._keeping
+    assert kept_by is not None
+    [kept] = kept_by.living()
+    other = await kept_by.attach(kept)
     try:
         thread = await other._thread(json.loads(continuity)["thread"])
         return thread.status.type if thread else ""
@@ -214,11 +231,11 @@ async def test_a_turn_at_a_gate_is_no_work_and_any_other_is(
     assert not await busy.works(tmp_path / "nowhere")
 
 
-def another_codex(folder: Path, config: CodexConfig) -> str:
+def another_codex(folder: Path, config: CodexConfig, version: str = "99.0.0") -> str:
     """The same program, that calls itself another version."""
     path = folder / "codex"
     path.write_text(
-        f'#!/bin/sh\n[ "$1" = --version ] && echo "codex-cli 99.0.0" && exit 0\nexec {locate(config)} "$@"\n'
+        f'#!/bin/sh\n[ "$1" = --version ] && echo "codex-cli {version}" && exit 0\nexec {locate(config)} "$@"\n'
     )
     path.chmod(0o755)
     return str(path)
@@ -282,10 +299,11 @@ async def test_a_foreign_socket_is_refused_with_a_clear_word(make: Make, root: H
     path = only_one(root).socket
     await first.close()
     root.make_place(path.name)
-    server = await asyncio.start_unix_server(lambda reader, writer: writer.close(), str(path))
-    with pytest.raises(RuntimeTrouble, match="not clew's listens at"):
-        await make().open(seat)
-    server.close()
+    with socket.socket(socket.AF_UNIX) as foreign:
+        foreign.bind(str(path))
+        foreign.listen()
+        with pytest.raises(RuntimeTrouble, match="not clew's listens at"):
+            await make().open(seat)
     assert path.exists(), "it is not ours to remove"
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from clew.errors import ClewError, ConfigError, StoreError
-from clew.launch import remove_socket
+from clew.home import remove_socket
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp

@@ -206,6 +206,16 @@ class Connection:
             self.gates.cancel_all()  # it would wait for their answers before it ends
         await self._transport.end()
 
+    async def part(self) -> None:
+        """We cannot use it as it is. Where it has nothing to do it ends, so that the next one begins with what is set
+        then."""
+        assert self._transport is not None
+        try:
+            idle = not self._transport.lives_on or not any(each.status.is_active for each in await self.loaded())
+        except (RuntimeTrouble, RpcError):
+            idle = False
+        await (self.close() if idle else self.leave())
+
     async def leave(self) -> None:
         """It works on without us, and what was open has failed here."""
         self.is_closing = True
@@ -279,7 +289,8 @@ async def connect(config: CodexConfig, clock: Clock, marks: Marks, binary: Binar
 
 
 async def handshake(connection: Connection, patience: float) -> None:
-    """Raises RuntimeTrouble with what is wrong, and leaves no process then."""
+    """Raises RuntimeTrouble with what is wrong. A child is gone then; one that is kept only where it does not answer or
+    has nothing to do."""
     path = connection.binary.path
     try:
         await connection.initialize()
@@ -291,8 +302,11 @@ async def handshake(connection: Connection, patience: float) -> None:
         await connection.close()
         raise why from None
     except RpcError as error:
-        await connection.close()
+        await connection.leave()
         raise trouble.refuses("initialise", error.message) from error
+    except RuntimeTrouble:
+        await connection.part()
+        raise
     except BaseException:
-        await connection.close()
+        await connection.leave()
         raise

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from clew.runtimes.websocket import WebSocket
 
 KEPT = "kept"  # in the mark of what outlives the daemon that began it
+DEAF = (ConnectionRefusedError, FileNotFoundError)  # no answer in time is a refusal too
 LOOK = (sys.executable, "-m", "clew.runtimes.codex.busy")
 
 
@@ -110,43 +111,49 @@ class Keeping(Struct, frozen=True):
     def living(self) -> list[Kept]:
         return [kept for kept in keepers.living(self.home) if kept.name.startswith("codex-")]
 
-    async def connect(self, binary: Binary) -> Connection:
+    async def connect(self, binary: Binary) -> tuple[Kept, Connection]:
         """To the one that is kept, or to a new one. Raises RuntimeTrouble."""
         _framing()  # before anything is begun that could not be spoken to
         name = self.name(binary)
-        kept = keepers.named(self.home, name)
-        if kept is not None:
-            return await self.attach(kept, binary)
-        return await self._begin(name, binary)
+        if (kept := keepers.named(self.home, name)) is not None:
+            return kept, await self.attach(kept, binary)
+        kept = await self._begin(name, binary)
+        try:
+            return kept, await self.attach(kept, binary)
+        except BaseException:
+            await keepers.end(kept, self.clock)
+            raise
 
     async def attach(self, kept: Kept, binary: Binary | None = None) -> Connection:
-        """One that answers nothing is as good as dead, and is made so. Raises RuntimeTrouble."""
+        """One that answers nothing is as good as dead, and is made so; whatever else is wrong, it works on. Raises
+        RuntimeTrouble."""
         program = binary or Binary("codex", kept.version)
         connection = Connection(self.config, self.clock, program, process=kept.mark.incarnation)
         try:
             socket = await _framing()(kept.socket, connection.feed, self.config.start_timeout)
         except OSError as error:
-            await keepers.end(kept, self.clock)
+            if isinstance(error, DEAF):
+                await keepers.end(kept, self.clock)
             raise RuntimeLost(f"Codex was kept, but does not answer ({error})") from error
         connection.use(Attached(kept, self.clock, socket))
         await handshake(connection, self.config.start_timeout)
         return connection
 
-    async def _begin(self, name: str, binary: Binary) -> Connection:
+    async def _begin(self, name: str, binary: Binary) -> Kept:
         at = self.home.place(f"{name}.sock")
         await keepers.end_rest(self.home, self.clock)
-        if keepers.listens(at):
+        if await keepers.listens(at):
             raise trouble.socket_taken(str(at))
         kept = await self._start(name, binary)
         deadline = self.clock.monotonic() + self.config.start_timeout
-        while not keepers.listens(at):
+        while not await keepers.listens(at):
             seen = keepers.read(keepers.record(self.home, name)) or kept
             if seen.fate or self.clock.monotonic() > deadline:
                 await keepers.end(kept, self.clock)
                 silence = f"no answer within {self.config.start_timeout:g} s"
                 raise trouble.exits(binary.path, seen.fate or silence, seen.words)
             await self.clock.sleep(0.01)
-        return await self.attach(kept, binary)
+        return kept
 
     async def _start(self, name: str, binary: Binary) -> Kept:
         at = self.home.place(f"{name}.sock")

@@ -17,6 +17,7 @@ from clew.processes import Marks
 from clew.runtimes.codex import binary
 from clew.runtimes.codex.connection import Connection, connect
 from clew.runtimes.codex.keeping import Keeping
+from clew.runtimes.jsonrpc import RpcError
 from clew.runtimes.server import Server
 
 log = logging.getLogger(__name__)
@@ -40,6 +41,7 @@ class Servers:
         self._marks = marks
         self._keeping = keeping
         self.main = self.new(keep=config.transport == "socket")
+        self._kept: Kept | None = None  # the one that `main` was last connected to
         self._former: list[_Former] = []
         self._coming: asyncio.Task[None] | None = None
 
@@ -84,7 +86,7 @@ class Servers:
                     await (await self.main.connect()).loaded()
                 else:
                     await self._take_over(kept)
-            except RuntimeTrouble as trouble:
+            except (RuntimeTrouble, RpcError) as trouble:
                 log.warning("Codex was kept, pid %d, and cannot be attached to: %s", kept.program.pid, trouble.message)
 
     async def _name(self) -> str | None:
@@ -103,9 +105,11 @@ class Servers:
         former = _Former(kept, server)
         self._former.append(former)
         server.begin(kept)  # until it is known what it works on
-        connection = await server.connect()
-        former.threads = frozenset(thread.id for thread in await connection.loaded())
-        server.done(kept, well=True)
+        try:
+            connection = await server.connect()
+            former.threads = frozenset(thread.id for thread in await connection.loaded())
+        finally:
+            server.done(kept, well=False)
         log.info("the former Codex %s, pid %d, ends when its turns have", kept.version, kept.program.pid)
 
     async def _connect(self) -> Connection:
@@ -113,5 +117,10 @@ class Servers:
         return await connect(self._config, self._clock, self._marks, found)
 
     async def _connect_kept(self) -> Connection:
+        """To the one that we had, while it lives: its turns are ours, though Codex was replaced by a newer one."""
         assert self._keeping is not None
-        return await self._keeping.connect(await binary.find(self._config, self._clock, self._marks))
+        if self._kept is not None and self._kept.find() is not None:
+            return await self._keeping.attach(self._kept)
+        found = await binary.find(self._config, self._clock, self._marks)
+        self._kept, connection = await self._keeping.connect(found)
+        return connection
