@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import socket
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from http.client import HTTPConnection
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 import pytest
@@ -23,22 +24,26 @@ def home(tmp_path: Path) -> Iterator[Clew]:
         yield clew
 
 
-def status(url: str, path: str, cookie: str = "") -> int:
+def status(url: str, path: str, shown: Mapping[str, str] = MappingProxyType({})) -> int:
     asked = HTTPConnection(urlsplit(url).netloc)
     try:
-        asked.request("GET", path, headers={"Cookie": cookie} if cookie else {})
+        asked.request("GET", path, headers=dict(shown))
         return asked.getresponse().status
     finally:
         asked.close()
 
 
-def come_in(url: str) -> str:
-    """The cookie that a link gives."""
+def come_in(url: str) -> dict[str, str]:
+    """What a link gives to show from then on: the cookie, and the key to it."""
     parts = urlsplit(url)
     asked = HTTPConnection(parts.netloc)
     try:
         asked.request("GET", f"{parts.path}?{parts.query}")
-        return str(asked.getresponse().headers["Set-Cookie"]).partition(";")[0]
+        given = asked.getresponse().headers
+        return {
+            "Cookie": str(given["Set-Cookie"]).partition(";")[0],
+            "X-Clew-Key": str(given["Location"]).partition("#k=")[2],
+        }
     finally:
         asked.close()
 
@@ -57,14 +62,14 @@ def test_one_command_opens_the_page_and_cuts_no_turn_also_through_a_crash(home: 
     url = opened.read_text().strip()
     assert home.wait(process).out.strip() == url
     assert tomllib.loads(home.home.config.read_text())["http"]["port"] == urlsplit(url).port
-    cookie = come_in(url)
-    assert (status(url, "/"), status(url, "/api/status"), status(url, "/api/status", cookie)) == (200, 401, 200)
+    shown = come_in(url)
+    assert (status(url, "/"), status(url, "/api/status"), status(url, "/api/status", shown)) == (200, 401, 200)
     assert home.pid == before and not home.json("status")["daemon"]["outdated"]
     gate.release()
     assert home.wait_ended(turn)["state"] == "completed"
     home.kill()
     home.up()
-    assert status(url, "/api/status", cookie) == 200
+    assert status(url, "/api/status", shown) == 200
 
 
 def test_where_a_port_is_taken_the_next_one_is_chosen_and_the_rest_of_the_config_stays(home: Clew) -> None:
