@@ -30,7 +30,7 @@ const line = (item) => h("p", { class: `deed deed-${item.kind}`, "data-item": it
 function head(item) {
   const changed = item.kind === "change" && isDiff(item.body) ? counts(item.body) : null;
   return [
-    h("span", { class: "deed-kind" }, known(`deed.${item.kind}`, item.kind)),
+    h("span", { class: "deed-kind" }, kindOf(item)),
     h(
       item.kind === "command" || item.kind === "change" || item.kind === "tool" ? "code" : "span",
       { class: "deed-title" },
@@ -47,6 +47,10 @@ function head(item) {
     ending(item),
   ];
 }
+
+/** What has not ended may not even have begun: it may wait for a yes. */
+const kindOf = ({ kind, phase }) =>
+  known(phase === "done" ? `deed.${kind}` : `deed.open.${kind}`, known(`deed.${kind}`, kind));
 
 function ending(item) {
   if (item.phase !== "done")
