@@ -10,14 +10,31 @@ import { dialog } from "/page/parts/dialog.js";
 export const adoptButton = () =>
   h("p", { class: "note" }, h("button", { class: "link", type: "button", onclick: open }, t("adopt.offer")));
 
+const POLICIES = ["careful", "trusted", "read-only", "yolo"];
+
 async function open() {
   const list = h("ul", { class: "sessions" }, h("li", { class: "waits" }, t("adopt.looking")));
-  const element = dialog(t("adopt.title"), "adopt", h("p", { class: "note" }, t("adopt.words")), list);
+  const policies = POLICIES.map((each) => h("option", { value: each }, t(`policy.${each}`)));
+  const policy = h("select", {}, h("option", { value: "" }, t("new.default")), policies);
+  const workspace = h("input", { type: "text", spellcheck: "false", placeholder: t("adopt.workspace") });
+  const element = dialog(
+    t("adopt.title"),
+    "adopt",
+    h("p", { class: "note" }, t("adopt.words")),
+    h(
+      "div",
+      { class: "start-more" },
+      h("label", {}, h("span", {}, t("new.policy")), policy),
+      h("label", {}, h("span", {}, t("new.workspace")), workspace),
+    ),
+    list,
+  );
+  const chosen = () => ({ policy: policy.value || null, workspace: workspace.value.trim() || null });
   try {
     const found = await get("/api/adoptable?limit=50");
     show(
       list,
-      found.length ? found.map((session) => row(session, element)) : h("li", { class: "note" }, t("adopt.none")),
+      found.length ? found.map((session) => row(session, element, chosen)) : h("li", { class: "note" }, t("adopt.none")),
     );
     list.querySelector("button")?.focus();
   } catch (error) {
@@ -25,11 +42,11 @@ async function open() {
   }
 }
 
-function row(session, element) {
+function row(session, element, chosen) {
   const take = async (fork) => {
     const view = await during(
       t("adopt.taking"),
-      post("/api/adoptions", { session: session.id, runtime: session.runtime, fork }),
+      post("/api/adoptions", { session: session.id, runtime: session.runtime, fork, ...chosen() }),
     );
     if (!view) return;
     element.close();

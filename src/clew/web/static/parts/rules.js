@@ -8,6 +8,7 @@ import { during, say } from "/page/lib/say.js";
 import { things, threads } from "/page/lib/things.js";
 import { known, t } from "/page/lib/words.js";
 import { newRule } from "/page/parts/new_rule.js";
+import { tryRules } from "/page/parts/try_rules.js";
 
 export function rules() {
   const list = h("ul", { class: "rules" });
@@ -18,6 +19,7 @@ export function rules() {
     h("p", { class: "note" }, t("rules.words")),
     list,
     newRule(() => draw()),
+    tryRules(),
   );
   const draw = async () => {
     if (!fold.open) return;
