@@ -4,7 +4,7 @@ import { door } from "/page/lib/api.js";
 import { show, visible } from "/page/lib/dom.js";
 import { lend, PASS } from "/page/lib/keys.js";
 import { lines } from "/page/lib/say.js";
-import { follow } from "/page/lib/stream.js";
+import { follow, link } from "/page/lib/stream.js";
 import { things, waits } from "/page/lib/things.js";
 import { learn, t } from "/page/lib/words.js";
 import "/page/lib/texts.js";
@@ -40,13 +40,29 @@ async function go({ isFirst = false } = {}) {
   shown = key;
   document.body.dataset.view = name;
   parts.mark(name, id);
-  const { view } = await views[name]();
+  const { view } = await views[name]().catch(comeBackLater);
   if (shown !== key) return;
   const element = view(id, { entitle });
   show(parts.main, element);
   if (name === "threads" && matchMedia("(max-width: 59.99rem)").matches) return;
-  if (!isFirst || name !== "threads")
-    (element.querySelector("[data-first]") ?? element.querySelector("h1") ?? parts.main).focus({ preventScroll: true });
+  if (!isFirst || name !== "threads") focusIn(element, name);
+}
+
+/** In the list of threads one walks; everywhere else one begins with the first field. */
+function focusIn(element, name) {
+  const first = name === "threads" ? null : element.querySelector("[data-first]");
+  (first ?? element.querySelector("h1") ?? parts.main).focus({ preventScroll: true });
+}
+
+/** A view that could not be fetched: browsers remember that, so the page begins anew once the daemon is there. */
+function comeBackLater() {
+  link.on("state", (state) => state === "live" && location.reload());
+  return new Promise(() => {});
+}
+
+function visit(hash) {
+  if (location.hash === hash) focusIn(parts.main, place().name);
+  location.hash = hash;
 }
 
 /** What the tab is called; how much waits stands before it. */
@@ -65,10 +81,10 @@ lend("everywhere", {
   "/": ["key.search", () => parts.search()],
   j: ["key.down", () => parts.list.step(1)],
   k: ["key.up", () => parts.list.step(-1)],
-  n: ["key.new", () => (location.hash = "#/new")],
-  "g t": ["key.threads", () => (location.hash = "#/threads")],
-  "g i": ["key.inbox", () => (location.hash = "#/inbox")],
-  "g h": ["key.health", () => (location.hash = "#/health")],
+  n: ["key.new", () => visit("#/new")],
+  "g t": ["key.threads", () => visit("#/threads")],
+  "g i": ["key.inbox", () => visit("#/inbox")],
+  "g h": ["key.health", () => visit("#/health")],
   Escape: ["key.escape", () => (document.activeElement?.blur?.(), PASS)],
 });
 

@@ -32,13 +32,13 @@ export function dialog(title, name, ...content) {
   return element;
 }
 
-/** Whether a person is sure. */
+/** Whether a person is sure. Who only presses Enter is not. */
 export function sure(question, yes) {
   return new Promise((resolve) => {
     let isSure = false;
     const button = h(
       "button",
-      { class: "main", type: "button", "data-first": true, onclick: () => ((isSure = true), element.close()) },
+      { class: "main", type: "button", onclick: () => ((isSure = true), element.close()) },
       yes,
     );
     const element = dialog(
@@ -47,7 +47,7 @@ export function sure(question, yes) {
       h(
         "div",
         { class: "dialog-foot" },
-        h("button", { class: "plain", type: "button", onclick: () => element.close() }, t("cancel")),
+        h("button", { class: "plain", type: "button", "data-first": true, onclick: () => element.close() }, t("sure.no")),
         button,
       ),
     );

@@ -17,7 +17,7 @@ class Inbox extends HTMLElement {
   connectedCallback() {
     this.className = "room-inbox";
     this.replaceChildren(h("h1", { tabindex: "-1" }, t("nav.inbox")), this.#word, this.#list, rules());
-    const current = () => document.activeElement?.closest?.(".gate") ?? this.#list.firstElementChild;
+    const current = () => document.activeElement?.closest?.(".gate") ?? this.#only();
     this.#ends = [
       things.on("waiting", () => this.#draw()),
       lend("inbox", {
@@ -33,6 +33,11 @@ class Inbox extends HTMLElement {
 
   disconnectedCallback() {
     this.#ends.forEach((end) => end());
+  }
+
+  /** Where several wait, one has to be chosen first. */
+  #only() {
+    return this.#list.children.length === 1 ? this.#list.firstElementChild : null;
   }
 
   /** Who is in the list of threads walks there. */
