@@ -26,7 +26,7 @@ import signal
 import sys
 import time
 
-TAKING = 0.5  # seconds: who only looks whether it is kept holds its lock for a moment
+TAKING = 1.0  # seconds: who only looks whether it is kept holds its lock for a moment
 LONGEST = 48  # times keep_alive without a daemon, at most
 LOOKS = 6  # in the time of keep_alive
 LOOKING = 30.0  # seconds that a look may take
