@@ -3,6 +3,7 @@
 import { get, put, remove } from "/page/lib/api.js";
 import { h, show, worded } from "/page/lib/dom.js";
 import { during, say } from "/page/lib/say.js";
+import { link } from "/page/lib/stream.js";
 import { known, t } from "/page/lib/words.js";
 import { placeName } from "/page/parts/choices.js";
 
@@ -47,6 +48,7 @@ export function away() {
     draw();
   };
   draw();
+  const end = link.on("state", (state) => (element.isConnected ? state === "live" && draw() : end()));
   return element;
 }
 
