@@ -258,7 +258,7 @@ async def test_an_adopted_turn_gets_its_grace_where_others_outlive_the_daemon(pl
 async def test_a_session_is_let_go_after_the_time_that_is_set_and_opened_once_for_a_turn(tmp_path: Path) -> None:
     shared = Shared(tmp_path)
     shared.begin("aa", "one", folder=str(tmp_path))
-    config = Config(threads=ThreadsConfig(runtime="scripted", release_after=0.0))
+    config = Config(threads=ThreadsConfig(runtime="scripted", release_after=2.0))
     async with Rig(tmp_path, more={"shared": shared}, config=config) as rig:
         thread = await rig.engine.adopting.adopt(Wanted("aa"))
         await rig.ended((await rig.send(thread, "!text two")).turn)

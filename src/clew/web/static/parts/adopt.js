@@ -24,8 +24,8 @@ async function open() {
     h(
       "div",
       { class: "start-more" },
-      h("label", {}, h("span", {}, t("new.policy")), policy),
-      h("label", {}, h("span", {}, t("new.workspace")), workspace),
+      h("label", {}, h("span", {}, t("new.by.policy")), policy),
+      h("label", {}, h("span", {}, t("new.by.workspace")), workspace),
     ),
     list,
   );

@@ -13,10 +13,11 @@ const NOBODY_ANSWERS = {
 
 const field = (more = {}) => h("input", { type: "text", spellcheck: "false", autocomplete: "off", ...more });
 const option = (value, words, selected = false) => h("option", { value, selected }, words);
-const labelled = (name, ...parts) => h("label", {}, h("span", {}, t(`new.${name}`)), ...parts);
+const labelled = (name, ...parts) => h("label", {}, h("span", {}, t(`new.by.${name}`)), ...parts);
 
 export class Choices {
   #known = h("datalist", { id: "workspaces" });
+  #places = h("datalist", { id: "places" });
   #about = h("p", { class: "note" });
   #fields = {
     workspace: field({ list: "workspaces", placeholder: t("new.workspace.hint") }),
@@ -26,7 +27,7 @@ export class Choices {
     title: field({ maxlength: "200", spellcheck: "true" }),
     model: field({ placeholder: t("new.default") }),
     effort: field({ placeholder: t("new.default") }),
-    notify: h("select", {}, option("", t("new.notify.nobody"))),
+    notify: field({ list: "places", placeholder: t("new.notify.nobody") }),
   };
 
   constructor(workspace = "") {
@@ -53,6 +54,7 @@ export class Choices {
           "div",
           { class: "start-more" },
           ["title", "model", "effort", "notify"].map((name) => labelled(name, all[name])),
+          this.#places,
         ),
       ),
     );
@@ -71,7 +73,7 @@ export class Choices {
 
   async #fill() {
     const found = await get("/api/choices").catch(() => NOBODY_ANSWERS);
-    const { workspace, runtime, policy, notify } = this.#fields;
+    const { workspace, runtime, policy } = this.#fields;
     const runtimes = found.runtimes.map((each) => option(each.name, named(each), each.name === found.default_runtime));
     if (runtimes.length) show(runtime, runtimes);
     show(
@@ -82,7 +84,11 @@ export class Choices {
       this.#known,
       found.workspaces.map((each) => option(each)),
     );
-    notify.append(...found.targets.map((each) => option(each.target, placeName(each))));
+    show(
+      this.#places,
+      found.targets.map((each) => option(each.target, placeName(each))),
+      option("local", known("surface.local", "local")),
+    );
     workspace.value ||= found.workspaces[0] ?? found.default_workspace ?? "";
     this.#explain();
   }

@@ -16,12 +16,18 @@ export async function handOff(view, takeBack) {
   const where = h("div", { class: "targets" }, h("p", { class: "waits" }, t("handoff.looking")));
   const words = h("textarea", { rows: "2", placeholder: t("handoff.say.hint"), "aria-label": t("handoff.say") });
   const greets = h("input", { type: "checkbox", checked: true });
+  const other = h("input", { type: "text", placeholder: t("handoff.other.hint"), "aria-label": t("handoff.other") });
   const line = h("p", { role: "status", class: "waits", hidden: true });
   const element = dialog(
     t("handoff.title"),
     "handoff",
     h("p", { class: "note" }, t("handoff.words")),
     where,
+    h(
+      "form",
+      { onsubmit: (event) => (event.preventDefault(), other.value.trim() && go(other.value.trim())) },
+      h("label", { class: "field" }, h("span", {}, t("handoff.other")), other),
+    ),
     h("label", { class: "field" }, h("span", {}, t("handoff.say")), words),
     h("label", { class: "check" }, greets, t("handoff.greets")),
     line,
