@@ -23,7 +23,7 @@ answering = importlib.import_module("clew.engine.answering")
 cards = importlib.import_module("clew.engine.cards")
 admission = importlib.import_module("clew.engine.inbox")
 ending = importlib.import_module("clew.engine.ending")
-SEEDS = 1_000
+SEEDS = 600
 CHUNKS = 20
 pytestmark = pytest.mark.timeout(900)  # all of it is computing, and other programs compute too
 
