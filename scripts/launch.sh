@@ -25,6 +25,9 @@ find_python() {
         echo "$CLEW_PYTHON"
         return
     fi
+    if of_the_system; then
+        return
+    fi
     for candidate in python3 python3.14 python3.13 python3.12 python3.11; do
         if is_new_enough "$candidate"; then
             echo "$candidate"
@@ -37,6 +40,14 @@ find_python() {
     fi
     fail 'clew needs Python 3.11 or newer, and there is none on your PATH.' \
         'Install one, or set CLEW_PYTHON to where it is.'
+}
+
+# Linux distributions build their Python to be quick; pyenv's, say, takes a third longer for all that clew does. It also
+# stays where it is when other versions come and go.
+of_the_system() {
+    case "$(uname 2>/dev/null):$PATH:" in Linux*:/usr/bin:*) ;; *) return 1 ;; esac
+    is_new_enough /usr/bin/python3 && /usr/bin/python3 -c 'import venv, ensurepip' >/dev/null 2>&1 &&
+        echo /usr/bin/python3
 }
 
 is_new_enough() {

@@ -278,6 +278,19 @@ def test_a_python_that_is_too_old_is_passed_over(checkout: Checkout) -> None:
     assert checkout.clew().stdout == "clew \n"
 
 
+def test_on_linux_the_python_of_the_system_is_taken_before_others(checkout: Checkout) -> None:
+    script = checkout.root / "scripts" / "launch.sh"
+    script.write_text(script.read_text().replace("/usr/bin", f"{checkout.bin}/system"))
+    (checkout.bin / "system").mkdir()
+    checkout.stand_in("system/python3", python_that_is_noted().replace('"python3"', '"the system"'))
+    checkout.stand_in("uname", "#!/bin/sh\necho Linux\n")
+    checkout.clew(PATH=f"{checkout.bin}:{checkout.bin}/system")
+    assert set(checkout.new_calls()) & {"python3", "the system"} == {"the system"}
+    shutil.rmtree(checkout.root / ".venv")
+    checkout.clew()  # its folder is not on the PATH
+    assert set(checkout.new_calls()) & {"python3", "the system"} == {"python3"}
+
+
 def test_a_python_can_be_named(checkout: Checkout) -> None:
     (checkout.bin / "python3").rename(checkout.bin / "mine")
     assert checkout.clew(CLEW_PYTHON="mine").stdout == "clew \n"

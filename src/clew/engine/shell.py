@@ -32,10 +32,11 @@ _TRUSTED_SHELL = re.compile(r"(?:/(?:usr/|usr/local/|opt/homebrew/|run/current-s
 _SCRIPT_FLAGS = frozenset({"-c", "-lc"})
 _LEVELS = 2
 
-# A word is made of what no shell treats specially, and of quotes in which nothing is special.
+# A word is made of what no shell treats specially, and of quotes in which nothing is special. No pattern here repeats a
+# group possessively (`++`, `*+`): up to Python 3.11.4 that matches what it must not.
 _BARE = r"[A-Za-z0-9_\-./,:@%+=]|[^\x00-\x7f]|'[^']*'(?!')"
-_WORD = re.compile(rf"""(?:{_BARE}|"[^"$`\\!]*")++""")
-_WRAPPED_WORD = re.compile(rf"""(?:{_BARE}|"(?:[^"$`\\!]|\\["$`\\])*+")++""")
+_WORD = re.compile(rf"""(?:{_BARE}|"[^"$`\\!]*")+""")
+_WRAPPED_WORD = re.compile(rf"""(?:{_BARE}|"(?:[^"$`\\!]|\\["$`\\])*")+""")
 _QUOTED = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)\"""", re.DOTALL)
 _ESCAPED = re.compile(r'\\(["$`\\])')
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
@@ -126,9 +127,9 @@ _TOKEN = re.compile(
     r"""(?P<blank>[ \t\r]+|\$IFS\b|\$\{IFS\})
     | (?P<joined>\\\n)
     | \\(?P<escaped>.?)
-    | \$'(?P<ansi>(?:[^'\\]|\\.)*+)'?
+    | \$'(?P<ansi>(?:[^'\\]|\\.)*)'?
     | '(?P<single>[^']*+)'?
-    | \$?"(?P<double>(?:[^"\\]|\\.)*+)"?
+    | \$?"(?P<double>(?:[^"\\]|\\.)*)"?
     | (?P<break><<<|\$?\(|(?:^|(?<=\s))\#)
     | (?P<redirect>&>>?|>>|>[|&]|<>|<<-?|<&|[<>])
     | (?P<end>[;&|\n()`]+)

@@ -11,10 +11,11 @@ import asyncio
 import heapq
 import sys
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextvars import Context, copy_context
-from typing import Any, TypeVarTuple
+from typing import Any, TypeVar, TypeVarTuple
 
+T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 _ROUNDS = 8  # steps that cancelled tasks have to end, before they are looked at again
 
@@ -46,6 +47,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._soon: deque[_Call] = deque()
         self._later: list[tuple[float, int, _Call]] = []
         self._made = 0
+        self._tasks: list[asyncio.Task[Any]] = []
 
     def time(self) -> float:
         return self._now
@@ -55,6 +57,17 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def create_future(self) -> asyncio.Future[Any]:
         return asyncio.Future(loop=self)
+
+    def create_task(
+        self,
+        coro: Generator[Any, None, T] | Coroutine[Any, Any, T],
+        *,
+        name: object = None,
+        context: Context | None = None,
+    ) -> asyncio.Task[T]:
+        task = asyncio.Task(coro, loop=self, name=str(name) if name else None, context=context)
+        self._tasks.append(task)
+        return task
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         return  # what a daemon did not catch belongs to its own log
@@ -135,8 +148,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.call_soon(self.create_task, generator.aclose())
 
     def _bury(self) -> None:
-        while tasks := asyncio.all_tasks(self):
-            for task in tasks:
+        while left := [task for task in self._tasks if not task.done()]:
+            for task in left:
                 task.cancel()
             for _ in range(_ROUNDS):
                 self._step()
