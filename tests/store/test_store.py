@@ -224,8 +224,8 @@ def test_the_writer_is_durable(path: Path) -> None:
     """An fsync at every commit: 2 is FULL."""
     open_store(path, SystemClock()).close()
     writer = WriterThread(path)
-    assert writer._connection.all("PRAGMA synchronous", ())[0][0] == 2  # type: ignore[index]
-    assert writer._connection.all("PRAGMA journal_mode", ())[0][0] == "wal"  # type: ignore[index]
+    assert writer._connection.all("PRAGMA synchronous", ()) == [{"synchronous": 2}]
+    assert writer._connection.all("PRAGMA journal_mode", ()) == [{"journal_mode": "wal"}]
     writer.close()
 
 

@@ -46,13 +46,13 @@ def migrate(connection: SqliteConnection, clock: Clock) -> str:
                 raw.execute("INSERT INTO schema_version (version, applied_at) VALUES (?, ?)", (number, clock.now()))
                 crash.point("store.migrated-not-committed")
         raw.execute("INSERT INTO meta (name, value) VALUES ('store', ?) ON CONFLICT DO NOTHING", (clock.token()[:12],))
-        row = raw.execute("SELECT value FROM meta WHERE name = 'store'").fetchone()
+        [store] = connection.all("SELECT value FROM meta WHERE name = 'store'", ())
         raw.execute("COMMIT")
     except BaseException:
         if raw.in_transaction:
             raw.execute("ROLLBACK")
         raise
-    return str(row["value"])
+    return str(store["value"])
 
 
 def version(connection: SqliteConnection) -> int:

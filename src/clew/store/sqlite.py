@@ -24,6 +24,7 @@ SERIAL = "INTEGER PRIMARY KEY AUTOINCREMENT"
 _log = logging.getLogger(__name__)
 _BATCH = 256
 _READERS = 2
+_KNOWN = 1000  # statements whose columns are remembered; the code has fewer
 
 
 class SqliteConnection:
@@ -33,7 +34,7 @@ class SqliteConnection:
 
     def __init__(self, raw: sqlite3.Connection) -> None:
         self.raw = raw
-        raw.row_factory = sqlite3.Row
+        self._columns: dict[str, tuple[str, ...]] = {}  # by statement
 
     def run(self, sql: str, params: Sequence[Any]) -> int:
         return self.raw.execute(sql, params).rowcount
@@ -43,7 +44,18 @@ class SqliteConnection:
         return self.raw.execute(sql, params).lastrowid or 0
 
     def all(self, sql: str, params: Sequence[Any]) -> list[Row]:
-        return self.raw.execute(sql, params).fetchall()
+        cursor = self.raw.execute(sql, params)
+        rows = cursor.fetchall()
+        if not rows:
+            return rows
+        columns = self._columns.get(sql) or self._note_columns(sql, cursor)
+        return [dict(zip(columns, row, strict=True)) for row in rows]  # sqlite3.Row looks through all names every time
+
+    def _note_columns(self, sql: str, cursor: sqlite3.Cursor) -> tuple[str, ...]:
+        columns = tuple(column[0] for column in cursor.description)
+        if len(self._columns) < _KNOWN:
+            self._columns[sql] = columns
+        return columns
 
     def script(self, sql: str) -> None:
         """Several statements, inside the transaction that is open."""
