@@ -182,7 +182,7 @@ class Timeline extends HTMLElement {
   #run(told) {
     const shown = this.#now.firstChild;
     if (shown?.turn === told?.turn) return;
-    if (told) this.#now.replaceChildren(running(told));
+    if (told) this.#now.replaceChildren(running(told, this.#thread));
     else this.#now.replaceChildren();
   }
 }
