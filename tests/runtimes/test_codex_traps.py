@@ -41,8 +41,7 @@ from clew.runtimes.codex.session import CodexSession
 from clew.runtimes.codex.threads import Position
 from clew.runtimes.following import follow
 from clew.runtimes.jsonrpc import RpcError, RpcTimeout
-from clew.scripted_model import ScriptedModel, write_codex_home
-from clew.scripted_model import play as player
+from clew.scripted_model import ScriptedModel, responses, write_codex_home
 from tests.runtimes.conftest import MakeRuntime
 from tests.runtimes.raw import (
     GUARD,
@@ -484,7 +483,7 @@ async def test_a_dynamic_tool_is_called_back(
     codex: RawCodex, model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tool = {"type": "function", "name": "look_up", "description": "ours", "inputSchema": {"type": "object"}}
-    monkeypatch.setattr(player, "shell_call", lambda asked, what: player.function("look_up", {"what": what}))
+    monkeypatch.setattr(responses, "shell_call", lambda asked, what: responses.function("look_up", {"what": what}))
     thread = await codex.thread(tmp_path, dynamicTools=[tool])
     await codex.turn(thread, "dynamic-1\n!shell the thing\n!text found")
     id, method, asked = await codex.asked_for()
