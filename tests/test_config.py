@@ -8,7 +8,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
-from clew.config import Config, load, own_names, parse
+from clew.config import Config, load, parse
+from clew.config_reading import own_names
 from clew.errors import ConfigError
 
 DOCS = Path(__file__).parents[1] / "docs" / "config.md"

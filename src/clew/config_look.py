@@ -7,7 +7,8 @@ from dataclasses import dataclass, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
 from clew import plugins
-from clew.config import Config, group_in, has, own_names, plugged, present, split, suggestion
+from clew.config import Config
+from clew.config_reading import group_in, has, own_names, plugged, present, split, suggestion
 from clew.config_rules import Hidden
 from clew.errors import ConfigError
 

@@ -79,6 +79,7 @@ class ItemView(Struct, frozen=True):
     outcome: str | None = None
     exit_code: int | None = None
     cut: bool = False  # `body` is only its beginning; the turn has the whole
+    reason: str = ""  # of a gate's: why the answer was no
 
 
 class QueuedView(Struct, frozen=True):
@@ -127,6 +128,8 @@ class Passage(Struct, frozen=True):
     started_at: int | None = None  # of an answer: when the work on it began
     usage: Usage | None = None
     error: str | None = None  # why the turn failed
+    cut: bool = False  # `interrupted`, and no person stopped it
+    continued_by: str | None = None  # the turn in which what was cut off goes on
 
 
 class Diagnostics(Struct, frozen=True):
@@ -276,6 +279,7 @@ class GateView(Struct, frozen=True):
     blocking: bool = True
     replies: tuple[tuple[str, ...], ...] = ()  # what was answered to each question; of a secret one only that
     rule: str | None = None  # the pattern of the rule that is offered with a yes
+    answer_reason: str = ""  # why the answer was no
 
 
 class Snapshot(Struct, frozen=True):

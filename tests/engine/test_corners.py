@@ -13,7 +13,7 @@ import pytest
 
 from clew.clock import SystemClock
 from clew.config import Config, ThreadsConfig, TurnsConfig
-from clew.engine import runner, words
+from clew.engine import nudges, words
 from clew.errors import RuntimeLost, RuntimeTrouble, StoreError
 from clew.events import Event
 from clew.model import Attachment, Fate, Inbound, Said, ThreadKind
@@ -122,7 +122,7 @@ async def _steered_by(rig: Rig, thread: str | None, how: Callable[[Steering, lis
 
 
 async def test_a_steer_whose_answer_is_late_is_not_given_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "STEER_TIMEOUT", 0.05)
+    monkeypatch.setattr(nudges, "STEER_TIMEOUT", 0.05)
 
     def late(steer: Steering, calls: list[str]) -> Steering:
         async def answer(message: Said) -> bool:

@@ -73,6 +73,8 @@ def test_an_approval_is_given_and_refused_by_keyboard_alone(own_desk: Desk, sit_
     for turn in (second, third):
         own_desk.clew.wait_ended(turn)
     assert [path.name for path in own_desk.folder.iterdir()] == ["first.txt"]
+    ann.go(f"#/threads/{second['thread']}")
+    expect(ann.page.locator(".deed-gate")).to_contain_text("not on a Monday")
     expect(ann.page).to_have_title(re.compile(r"^[^(]"))
 
 
@@ -133,16 +135,22 @@ def test_after_a_reload_in_mid_stream_the_text_is_the_stored_one(desk: Desk, sit
 
 
 def test_a_daemon_that_is_killed_comes_back_and_nothing_typed_is_lost(desk: Desk, sit_down: Sit) -> None:
-    turn = desk.start("!text before")
-    desk.clew.wait_ended(turn)
+    turn = desk.start("!text before\n!hold cut", kind="chat")
+    desk.model.wait_held("cut")
     ann = sit_down(desk, f"#/threads/{turn['thread']}")
     ann.expected = ["net::ERR_", "503"]  # while it is away
-    expect(ann.answer_of(turn["turn"])).to_have_text("before")
+    expect(ann.page.locator("clew-running clew-text")).to_have_text("before")
     ann.find("textbox", "Message").fill("!text after")
     with desk.away():
         expect(ann.page.locator(".link-word")).to_be_visible()
         assert ann.find("textbox", "Message").input_value() == "!text after"
+        desk.model.release("cut")
     expect(ann.page.locator(".link-word")).to_be_hidden()
+    expect(ann.page.locator(".answer clew-text")).to_have_text(["before", "before"])
+    cut = ann.page.locator(f"[data-turn='{turn['turn']}'] .is-cut")
+    expect(cut).to_contain_text("cut off")
+    cut.get_by_role("button", name="goes on below").click()
+    expect(ann.page.locator(".passage:focus .answer clew-text")).to_have_text("before")
     ann.find("textbox", "Message").press("Enter")
     expect(ann.page.locator(".answer clew-text").last).to_have_text("after")
 

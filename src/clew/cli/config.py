@@ -97,12 +97,12 @@ def unset_command(out: Out, key: str) -> None:
 
     What would not load without it is refused, and nothing is written then.
     """
-    from clew import config, config_edit, config_look
+    from clew import config, config_edit, config_look, config_reading
 
     home = Home.find()
     name = tuple(key.split("."))
     before = _text(home.config)
-    if not config.has(_data(home.config), name):
+    if not config_reading.has(_data(home.config), name):
         config_look.hint_of(name)  # says what is wrong with it
         raise ConfigError(f"{key} is not set; `clew config get` shows what is")
     text = config_edit.remove(before, name)

@@ -105,14 +105,14 @@ def _write(surface: str, plan: Connecting, values: dict[str, str]) -> None:
     written then."""
     import tomllib
 
-    from clew import config, config_edit
+    from clew import config, config_edit, config_reading
     from clew.home import Home
 
     home = Home.find()
     text = home.config.read_text(encoding="utf-8") if home.config.exists() else ""
     for field in plan.FIELDS:
         key = ("surfaces", surface, field.name)
-        if values[field.name] != field.default or config.has(tomllib.loads(text), key):
+        if values[field.name] != field.default or config_reading.has(tomllib.loads(text), key):
             text = config_edit.assign(text, key, values[field.name].strip())
     config.parse(text, f"{home.config} as it would be")
     home.prepare()

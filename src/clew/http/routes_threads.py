@@ -7,11 +7,12 @@ from contextlib import asynccontextmanager
 from typing import Annotated, Literal
 
 from msgspec import Meta
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from clew.asking import Policy
 from clew.engine import DESK
-from clew.http import files, shapes, uploads
+from clew.http import files, passages, shapes, uploads
 from clew.http.door import Door, answer
 from clew.http.routing import Router
 from clew.model import Accepted, Attachment, Inbound, ThreadKind, ThreadStatus
@@ -141,7 +142,8 @@ async def transcript(
 ) -> Response:
     found = await door.engine.find(thread)
     await door.engine.look(found)
-    return answer(await door.engine.transcript(found, limit, before, brief=brief))
+    window = await door.engine.transcript(found, limit, before, brief=brief)
+    return answer(await door.store.read(lambda tx: passages.told(tx, found, window)))
 
 
 @router.get("/threads/{thread}/queue", gives=list[QueuedView], summary="What was said and waits for its turn")
@@ -167,7 +169,9 @@ async def steers(door: Door, turn: str) -> Response:
 
 @router.get("/turns/{turn}", gives=TurnView, summary="One turn")
 async def turn(door: Door, turn: str) -> Response:
-    return answer(await door.engine.turn(turn))
+    found = await door.engine.turn(turn)
+    items = await door.store.read(lambda tx: passages.with_reasons(tx, found.id, found.items))
+    return answer(replace(found, items=items))
 
 
 @router.delete("/turns/{turn}", gives=TurnView, summary="Take back what was said and has not begun to run")

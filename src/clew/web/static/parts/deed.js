@@ -44,6 +44,7 @@ function head(item) {
         " ",
         h("span", { class: "gone" }, `−${changed.gone}`),
       ),
+    item.reason && h("q", { class: "deed-reason" }, item.reason),
     ending(item),
   ];
 }

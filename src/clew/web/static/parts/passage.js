@@ -8,8 +8,9 @@ import { wholeText } from "/page/parts/text.js";
 
 export const keyOf = (passage) => passage.node ?? `${passage.turn}:${passage.role}:${passage.at}`;
 
-export function passage(told, { onfork }) {
-  if (told.role === "agent") return agent(told, onfork);
+/** `onfork` and `onward` get a turn: to begin anew from, to go to. */
+export function passage(told, { onfork, onward }) {
+  if (told.role === "agent") return agent(told, onfork, onward);
   if (told.role === "person") return person(told);
   return h("p", { class: "passage by-clew", "data-key": keyOf(told), tabindex: "-1" }, told.text);
 }
@@ -42,7 +43,7 @@ function person(told) {
 
 const name = (told) => (told.author === "you" ? t("you") : told.author || t(`role.${told.role}`));
 
-function agent(told, onfork) {
+function agent(told, onfork, onward) {
   const texts = told.items.filter((item) => item.kind === "text");
   const isSaid = texts.at(-1)?.body === told.text; // some runtimes keep the answer among what was said on the way
   const items = told.items.map((item) => (item.kind === "text" ? wholeText(item.body) : deed(item, told.turn)));
@@ -60,7 +61,7 @@ function agent(told, onfork) {
       {},
       h("span", { class: "who" }, name(told)),
       time(told.at),
-      state(told),
+      told.cut ? cutTag(told, onward) : state(told),
       told.outside && h("span", { class: "tag" }, t("passage.outside")),
       forkButton(told, onfork),
     ),
@@ -74,6 +75,17 @@ const state = (told) =>
   told.state && told.state !== "completed"
     ? h("span", { class: `tag is-${told.state}` }, known(`turn.${told.state}`, told.state))
     : null;
+
+/** Nobody stopped it. Where it goes on is known at once, or only after a person was asked. */
+export function cutTag(told, onward) {
+  const go = () => onward(told.continued_by);
+  return h(
+    "span",
+    { class: "tag is-interrupted is-cut" },
+    t("turn.cut"),
+    told.continued_by && [" · ", h("button", { class: "link", type: "button", onclick: go }, t("turn.goes_on"))],
+  );
+}
 
 function forkButton(told, onfork) {
   const words = t("fork.here");

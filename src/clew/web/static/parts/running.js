@@ -12,6 +12,7 @@ import { deed } from "/page/parts/deed.js";
 import { growingText } from "/page/parts/text.js";
 
 const REST = 50; // milliseconds between two changes of the page: as fast as eyes follow
+const ANSWERED = /^gate\.(answered|taken|void|expired)$/;
 
 class Running extends HTMLElement {
   #turn;
@@ -64,6 +65,8 @@ class Running extends HTMLElement {
           this.#act({ item: `notice-${frame.seq}`, kind: "notice", phase: "done", title: frame.data.text }),
       ),
     ];
+    const answered = (kind, frame) => frame.turn === this.#turn && ANSWERED.test(kind) && this.#fetch();
+    this.#ends.push(events.on("stored", answered));
     const timer = setInterval(() => this.#tick(), 1000);
     this.#ends.push(() => clearInterval(timer));
     this.#tick();

@@ -8,7 +8,7 @@ import { announce, complain } from "/page/lib/say.js";
 import { events } from "/page/lib/stream.js";
 import { things } from "/page/lib/things.js";
 import { t } from "/page/lib/words.js";
-import { keyOf, passage } from "/page/parts/passage.js";
+import { cutTag, keyOf, passage } from "/page/parts/passage.js";
 import { giveReceipts } from "/page/parts/receipts.js";
 import { running } from "/page/parts/running.js";
 
@@ -37,6 +37,7 @@ class Timeline extends HTMLElement {
   #isLoading = false;
   #ends = [];
   #inTurn = Promise.resolve();
+  #onward = (turn) => reach(this.querySelector(`.passage[data-turn="${turn}"]`));
   #again = soon(() => this.#after(() => this.#catchUp()), 80);
   #watch = new ResizeObserver(() => this.#isAtEnd && this.toEnd());
 
@@ -119,7 +120,7 @@ class Timeline extends HTMLElement {
 
   /** Elements of passages, once their Markdown stands in them. */
   async #made(told) {
-    const elements = told.map((each) => passage(each, { onfork: this.#onfork }));
+    const elements = told.map((each) => passage(each, { onfork: this.#onfork, onward: this.#onward }));
     const texts = elements.flatMap((element) =>
       [...element.querySelectorAll("clew-text")].map((text) => text.rendered),
     );
@@ -164,10 +165,17 @@ class Timeline extends HTMLElement {
     const fresh = await this.#made(ended.filter((each) => !this.#keys.has(keyOf(each))));
     ended.forEach((each) => this.#keys.add(keyOf(each)));
     this.#list.append(...fresh);
+    ended.filter((each) => each.continued_by).forEach((each) => this.#goesOn(each));
     this.#run(told.find(isRunning));
     if (fresh.length) giveReceipts(this.#thread, this);
     if (fresh.some((each) => each.matches(".by-agent"))) announce(t("timeline.answered"));
     this.dispatchEvent(new CustomEvent("told"));
+  }
+
+  /** What was cut off when it was told here, and goes on since. */
+  #goesOn(told) {
+    const tag = this.#list.querySelector(`[data-turn="${told.turn}"] .is-cut:not(:has(button))`);
+    tag?.replaceWith(cutTag(told, this.#onward));
   }
 
   /** The running turn is replaced by its passage in one step, so that nothing jumps. */
@@ -180,6 +188,11 @@ class Timeline extends HTMLElement {
 }
 
 const isRunning = (told) => told.role === "agent" && (told.state === "running" || told.state === "waiting");
+
+function reach(passage) {
+  passage?.focus({ preventScroll: true });
+  passage?.scrollIntoView({ block: "start" });
+}
 
 /** The very first node of a thread is not told. */
 const isFull = (told) => Boolean(told[0]?.node) && told.filter((each) => !isRunning(each)).length >= WINDOW - 1;

@@ -1,0 +1,59 @@
+"""What a transcript says beyond history itself: whether somebody stopped a turn or it was cut off, where it goes on,
+and why somebody said no."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from clew.asking import GateState
+from clew.engine.progress import GATE
+from clew.model import TurnState
+from clew.store import Tx, gates, turns
+from clew.views import GateView, ItemView, Passage
+
+CLOSED = frozenset(GateState) - {GateState.OPEN}
+
+
+def told(tx: Tx, thread: str, passages: Sequence[Passage]) -> list[Passage]:
+    shown = {each.turn for each in passages}
+    cut = [_with_cut(tx, each, thread, shown) if _may_be_cut(each) else each for each in passages]
+    return [replace(each, items=with_reasons(tx, each.turn, each.items)) if each.items else each for each in cut]
+
+
+def _may_be_cut(passage: Passage) -> bool:
+    return passage.state == TurnState.INTERRUPTED and not passage.outside
+
+
+def _with_cut(tx: Tx, passage: Passage, thread: str, shown: set[str | None]) -> Passage:
+    """Whether a person stopped it only its row knows. A fork may end before the turn in which its source went on."""
+    row = turns.get(tx, passage.turn) if passage.turn else None
+    if row is None or row.stop_asked:
+        return passage
+    onward = turns.continuation_of(tx, row)
+    is_here = row.thread == thread or onward in shown
+    return replace(passage, cut=True, continued_by=onward if is_here else None)
+
+
+def with_reasons(tx: Tx, turn: str | None, items: tuple[ItemView, ...]) -> tuple[ItemView, ...]:
+    """The line of a gate that is not open any more begins with its code."""
+    if turn is None or not any(_is_closed_gate(item) for item in items):
+        return items
+    reasons = {gate.code: gate.answer.reason for gate in gates.of_turn(tx, turn) if gate.answer}
+    return tuple(
+        replace(item, reason=reasons.get(_code(item), "")) if _is_closed_gate(item) else item for item in items
+    )
+
+
+def _is_closed_gate(item: ItemView) -> bool:
+    return item.kind == GATE and item.outcome in CLOSED
+
+
+def _code(item: ItemView) -> str:
+    return item.title.partition(" ")[0].removesuffix(":")
+
+
+def with_reason(tx: Tx, view: GateView) -> GateView:
+    row = gates.get(tx, view.id)
+    return replace(view, answer_reason=row.answer.reason) if row and row.answer else view
