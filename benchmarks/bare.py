@@ -30,18 +30,7 @@ class Bare:
         self._last = 0
 
     async def __aenter__(self) -> Bare:
-        self._process = await asyncio.create_subprocess_exec(
-            binary.locate(CodexConfig()),
-            "app-server",
-            "--listen",
-            "stdio://",
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env={**os.environ, "CODEX_HOME": str(self._home)},
-            limit=LINE,
-        )
-        self._reader = asyncio.create_task(self._read())
+        await self._open()
         await self.ask("initialize", clientInfo={"name": "bare", "version": "0"})
         self._send({"method": "initialized"})
         return self
@@ -49,10 +38,7 @@ class Bare:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
     ) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        await self._process.wait()
-        await self._reader
+        await self._close()
 
     async def ask(self, method: str, **params: Any) -> Any:
         self._last += 1
@@ -71,6 +57,22 @@ class Bare:
         ended = self._ended[thread] = asyncio.Event()
         await self.ask("turn/start", threadId=thread, input=[{"type": "text", "text": text}])
         await ended.wait()
+
+    async def _open(self) -> None:
+        pipe = asyncio.subprocess.PIPE
+        self._process = await self._start("stdio://", stdin=pipe, stdout=pipe, limit=LINE)
+        self._reader = asyncio.create_task(self._read())
+
+    async def _close(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        await self._process.wait()
+        await self._reader
+
+    async def _start(self, listen: str, **pipes: Any) -> asyncio.subprocess.Process:
+        command = [binary.locate(CodexConfig()), "app-server", "--listen", listen]
+        env = {**os.environ, "CODEX_HOME": str(self._home)}
+        return await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.DEVNULL, env=env, **pipes)
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None
@@ -94,27 +96,15 @@ class Bare:
 class BareSocket(Bare):
     """The same on a Unix socket."""
 
-    async def __aenter__(self) -> Bare:
+    async def _open(self) -> None:
         path = self._workspace / "bare.sock"
-        self._process = await asyncio.create_subprocess_exec(
-            binary.locate(CodexConfig()),
-            "app-server",
-            "--listen",
-            f"unix://{path}",
-            stderr=asyncio.subprocess.DEVNULL,
-            env={**os.environ, "CODEX_HOME": str(self._home)},
-        )
+        self._process = await self._start(f"unix://{path}")
         self._exit = asyncio.create_task(self._process.wait())
-        while not keepers.listens(path):  # nothing tells that it listens
+        while not await keepers.listens(path):  # nothing tells that it listens
             await asyncio.wait([self._exit], timeout=0.01)
         self._socket = await open_unix(path, self._take, 10.0)
-        await self.ask("initialize", clientInfo={"name": "bare", "version": "0"})
-        self._send({"method": "initialized"})
-        return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
-    ) -> None:
+    async def _close(self) -> None:
         await self._socket.close()
         self._process.terminate()
         await self._exit

@@ -8,10 +8,14 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
+
 from clew import lock
+from clew.cli.agents import agents, named
 from clew.cli.checks import CLOCK_SLACK, all_checks
 from clew.cli.doctor import Finding
 from clew.clock import SystemClock
+from clew.config import load
 from clew.home import Home
 from clew.store.migrate import open_store
 from tests.daemons import SCRIPTED, Clew
@@ -119,3 +123,25 @@ def test_a_daemon_that_has_begun_and_does_not_answer_yet_is_no_reason_to_end_it(
     for since, words in ((now, "is just starting or stopping"), (now - 120_000, "no daemon answers, but")):
         with lock.hold(home.lock, lock.Holder(os.getpid(), "", since)):
             assert words in found(home, "socket").detail
+
+
+def test_an_agent_that_is_not_installed_is_available_unless_a_setting_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    path = tmp_path / "config.toml"
+    default = '[threads]\nruntime = "hermes"\n'
+    hook = '[surfaces.webhook.x]\nsecret = "sixteen letters."\nruntime = "hermes"\n'
+    for text, is_ok in (("", None), (default, False), (hook, False)):
+        path.write_text(text + '[runtimes.codex]\ncommand = "/nowhere"\n')
+        [finding] = [each for each in agents(load(path)) if each.check == "hermes"]
+        told = finding.todo if is_ok is None else finding.detail
+        assert finding.ok is is_ok and told and "Install Hermes" in told
+
+
+def test_codex_is_needed_only_where_a_setting_or_the_default_names_it(tmp_path: Path) -> None:
+    missing = '[runtimes.codex]\ncommand = "/nowhere"\n'
+    other = '[threads]\nruntime = "scripted"\n'
+    for text, wanted in (("", True), (missing, True), (other, False), (other + missing, True)):
+        (tmp_path / "config.toml").write_text(text)
+        assert ("codex" in named(load(tmp_path / "config.toml"))) is wanted

@@ -110,7 +110,7 @@ def test_logs_without_a_log_are_empty(idle: Clew) -> None:
 def test_doctor_needs_no_home_and_makes_none(idle: Clew) -> None:
     found = {finding["check"]: finding for finding in idle.run("doctor", "--json").json}
     assert set(found) >= {"python", "home", "config", "store", "disk", "socket", "port", "codex", "children", "plugins"}
-    assert all(found[check]["ok"] for check in found if check != "codex")
+    assert all(found[check]["ok"] is not False for check in found if check != "codex")
     assert not idle.home.root.exists()
 
 

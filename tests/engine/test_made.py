@@ -14,7 +14,7 @@ from clew.events import Activity, ActivityKind, Phase
 from clew.model import DeliveryState
 from clew.store import deliveries
 from clew.surfaces.base import InDoubt, Never, SurfaceCan
-from clew.surfaces.conformance import PICTURE
+from clew.surfaces.stage import PICTURE
 from tests.rig import PATIENCE, Rig, Room
 
 LARGEST = 1000

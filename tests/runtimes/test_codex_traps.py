@@ -39,9 +39,9 @@ from clew.runtimes.base import RecordState, Seat
 from clew.runtimes.codex import CodexRuntime
 from clew.runtimes.codex.session import CodexSession
 from clew.runtimes.codex.threads import Position
+from clew.runtimes.following import follow
 from clew.runtimes.jsonrpc import RpcError, RpcTimeout
-from clew.scripted_model import ScriptedModel, write_codex_home
-from clew.scripted_model import play as player
+from clew.scripted_model import ScriptedModel, responses, write_codex_home
 from tests.runtimes.conftest import MakeRuntime
 from tests.runtimes.raw import (
     GUARD,
@@ -151,7 +151,7 @@ async def test_a_steer_is_taken_before_the_turn_has_begun_and_refused_when_idle(
     live = await session._begin(request("!hold early\n!text a", turn="a"))
     assert await session.steer(said("!text both heard", "s"))
     model.release("early")
-    assert ended(await collect(session._follow(live))).messages == {"a", "s"}
+    assert ended(await collect(follow(live.events))).messages == {"a", "s"}
     assert not await session.steer(said("too late"))
 
 
@@ -170,7 +170,7 @@ async def test_an_interrupt_before_the_beginning_is_refused_so_ours_waits(
 
     live = await session._begin(request("!hold at once", turn="a"))
     await session.interrupt()
-    assert ended(await collect(session._follow(live))).state is TurnState.INTERRUPTED
+    assert ended(await collect(follow(live.events))).state is TurnState.INTERRUPTED
 
 
 async def test_a_second_interrupt_is_never_answered_so_ours_is_sent_once(
@@ -483,7 +483,7 @@ async def test_a_dynamic_tool_is_called_back(
     codex: RawCodex, model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tool = {"type": "function", "name": "look_up", "description": "ours", "inputSchema": {"type": "object"}}
-    monkeypatch.setattr(player, "shell_call", lambda asked, what: player.function("look_up", {"what": what}))
+    monkeypatch.setattr(responses, "shell_call", lambda asked, what: responses.function("look_up", {"what": what}))
     thread = await codex.thread(tmp_path, dynamicTools=[tool])
     await codex.turn(thread, "dynamic-1\n!shell the thing\n!text found")
     id, method, asked = await codex.asked_for()

@@ -15,7 +15,8 @@ from clew.clock import Clock
 from clew.model import Conversation
 from clew.surfaces import conformance
 from clew.surfaces.base import Surface
-from clew.surfaces.conformance import PATIENCE, Check, Shown
+from clew.surfaces.conformance import Check
+from clew.surfaces.stage import PATIENCE, Shown
 
 PAGE = Path(__file__).parents[2] / "docs" / "surfaces" / "writing-one.md"
 
@@ -290,5 +291,5 @@ async def test_the_kit_finds_a_planted_fault(fault: str, stage: PigeonStage, tmp
 async def test_the_kit_finds_a_gap_in_what_is_read(
     fault: str, drums: PigeonStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(conformance, "PATIENCE", 3.0)
+    monkeypatch.setattr("clew.surfaces.stage.PATIENCE", 3.0)
     await _is_found(HISTORY_FAULTS[fault], drums, tmp_path)

@@ -11,7 +11,8 @@ from clew.clock import Clock
 from clew.model import Conversation
 from clew.surfaces import conformance
 from clew.surfaces.base import Surface
-from clew.surfaces.conformance import Check, Shown
+from clew.surfaces.conformance import Check
+from clew.surfaces.stage import Shown
 from tests.surfaces.bots import ANN, BOB, Bot
 
 

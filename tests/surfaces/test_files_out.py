@@ -11,8 +11,8 @@ import pytest
 
 from clew.model import Attachment, Conversation, DeliveryKind
 from clew.surfaces.base import InDoubt, Never, Outgoing, TryAgain
-from clew.surfaces.conformance import PICTURE
 from clew.surfaces.feishu.surface import FeishuSurface
+from clew.surfaces.stage import PICTURE
 from clew.surfaces.telegram.surface import LARGEST_PHOTO, TelegramSurface
 from tests.surfaces.apps import ALONE, App, words
 from tests.surfaces.bots import Bot

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clew.surfaces.conformance import PICTURE
+from clew.surfaces.stage import PICTURE
 from tests.surfaces.bots import GROUP, Bot, file
 from tests.surfaces.fakes.process import PATIENCE
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import platform
 import shutil
@@ -18,6 +17,7 @@ from typing import Any
 
 import clew
 from clew import config, keepers, launch, lock, plugins, processes, surroundings
+from clew.cli.agents import agents
 from clew.cli.daemon import is_coming
 from clew.cli.doctor import Finding
 from clew.cli.out import moment
@@ -44,15 +44,15 @@ def all_checks(home: Home) -> Iterator[Finding]:
         yield _config(home)
     except ClewError as error:
         yield Finding("config", False, error.message, f"mend {home.config}; the checks below go by the defaults")
-    try:
-        yield from _agents(settings)
-    except Exception as error:  # a check that breaks is a finding too
-        yield Finding("agents", False, f"could not be checked: {type(error).__name__}: {error}")
     for check in _CHECKS:
         try:
             yield check(home, settings)
         except Exception as error:  # a check that breaks is a finding too
             yield Finding(check.__name__.strip("_"), False, f"could not be checked: {type(error).__name__}: {error}")
+    try:
+        yield from agents(settings)
+    except Exception as error:  # a check that breaks is a finding too
+        yield Finding("agents", False, f"could not be checked: {type(error).__name__}: {error}")
 
 
 def _python() -> Finding:
@@ -218,49 +218,6 @@ def _own_address(home: Home) -> str | None:
     return address
 
 
-def _codex(home: Home, settings: config.Config) -> Finding:
-    """The whole way to a runtime that is logged in, but no turn: that is `clew ping codex`."""
-    try:
-        return Finding("codex", True, asyncio.run(_try_codex(settings.runtimes.codex)))
-    except ClewError as error:
-        needed = settings.threads.runtime == "codex"
-        todo = None if needed else "it is not your default runtime, so this may be as you want it"
-        return Finding("codex", not needed, error.message, todo)
-
-
-async def _try_codex(settings: config.CodexConfig) -> str:
-    from clew.runtimes.codex.binary import find
-    from clew.runtimes.codex.connection import connect as start
-
-    clock = SystemClock()
-    marks = processes.Marks(f"doctor-{clock.token()[:12]}", "doctor")
-    found = await find(settings, clock, marks)
-    connection = await start(settings, clock, marks, found)
-    await connection.close()
-    return f"{found.version}, {found.path}, starts and is logged in"
-
-
-def _agents(settings: config.Config) -> Iterator[Finding]:
-    """Those by ACP. What is not installed and was not asked for is no fault; it is told how to get it."""
-    from clew.runtimes import acp
-
-    clock = SystemClock()
-    marks = processes.Marks(f"doctor-{clock.token()[:12]}", "doctor")
-    for name, runtime in acp.make(settings.runtimes.acp, clock, marks).items():
-        wanted = name in settings.runtimes.acp or name == settings.threads.runtime
-        try:
-            found = asyncio.run(runtime.look())
-            yield Finding(name, True, f"{found.version}, {found.path}, starts and is logged in")
-        except ClewError as error:
-            is_missing = error.code.endswith("_missing")
-            yield Finding(
-                name,
-                not wanted,
-                "not installed" if is_missing and not wanted else error.message,
-                error.message.partition(". ")[2] if is_missing and not wanted else None,
-            )
-
-
 def _children(home: Home, settings: config.Config) -> Finding:
     """What carries our mark while no daemon runs has lost its purpose, unless it is kept for the next one."""
     holder = lock.read(home.lock)
@@ -309,7 +266,6 @@ _CHECKS: tuple[Check, ...] = (
     _supervisor,
     _daemon,
     _port,
-    _codex,
     _children,
     _plugins,
     _surfaces,

@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from clew.home import Home
 
 
+_MARKS = {True: "✔", False: "✘", None: "·"}
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     check: str
-    ok: bool
+    ok: bool | None  # None: it is not there, and nothing needs it
     detail: str
     todo: str | None = None
 
@@ -43,7 +46,7 @@ def doctor_command(out: Out, clean: bool) -> None:
             out.line(_line(finding))
     if out.as_json:
         out.json([asdict(finding) for finding in findings])
-    if not all(finding.ok for finding in findings):
+    if any(finding.ok is False for finding in findings):
         raise click.exceptions.Exit(1)
 
 
@@ -69,4 +72,4 @@ def clean_up(home: Home) -> list[str]:
 
 def _line(finding: Finding) -> str:
     todo = f"\n             → {finding.todo}" if finding.todo else ""
-    return f"{'✔' if finding.ok else '✘'} {finding.check:<10} {finding.detail}{todo}"
+    return f"{_MARKS[finding.ok]} {finding.check:<10} {finding.detail}{todo}"

@@ -6,11 +6,11 @@ It prints its address. GET lists what is shown on it; POST /say is what its owne
 
 from __future__ import annotations
 
-import json
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from clew.demo.answering import Answering, serve
 
 OWNER = {"id": 4711, "is_bot": False, "first_name": "Ariadne"}
 CHAT = {"id": OWNER["id"], "type": "private", "first_name": OWNER["first_name"]}
@@ -58,19 +58,19 @@ class Phone:
         return {"message_id": next(self._ids), "date": int(time.time()), "text": text, **place}
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(Answering):
     phone = Phone()
 
     def do_GET(self) -> None:
-        self._answer(self.phone.shown)
+        self.answer(self.phone.shown)
 
     def do_POST(self) -> None:
-        given = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
+        given = self.given()
         method = self.path.rpartition("/")[2]
         if method == "say":
-            self._answer(self.phone.say(given["text"], given["topic"]))
+            self.answer(self.phone.say(given["text"], given["topic"]))
         else:
-            self._answer({"ok": True, "result": self._result(method, given)})
+            self.answer({"ok": True, "result": self._result(method, given)})
 
     def _result(self, method: str, given: dict[str, Any]) -> object:
         match method:
@@ -89,24 +89,6 @@ class Handler(BaseHTTPRequestHandler):
             case _:
                 return True
 
-    def _answer(self, value: object) -> None:
-        body = json.dumps(value).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass  # what is shown is told on request
-
-
-def main() -> None:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        print(f"http://127.0.0.1:{server.server_port}/", flush=True)
-        server.serve_forever()
-
 
 if __name__ == "__main__":
-    main()
+    serve(Handler)

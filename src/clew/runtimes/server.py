@@ -9,42 +9,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from clew.clock import Clock
 from clew.errors import RuntimeTrouble
 from clew.runtimes.base import Health, HealthState
+from clew.runtimes.connection import AnyConnection
 
 log = logging.getLogger(__name__)
 
 LONGEST_WAIT = 10.0  # seconds between two starts
 
 
-class Connection(Protocol):
-    """To one life of the program."""
-
-    on_lost: Callable[[str], None] | None
-
-    @property
-    def is_alive(self) -> bool: ...
-
-    @property
-    def is_closing(self) -> bool: ...
-
-    @property
-    def pid(self) -> int | None: ...
-
-    @property
-    def is_working(self) -> bool:
-        """On something that nobody here may know of."""
-
-    async def close(self) -> None: ...
-
-    async def leave(self) -> None:
-        """Only the connection ends, where the program can live without it."""
-
-
-C = TypeVar("C", bound=Connection)
+C = TypeVar("C", bound=AnyConnection[Any])
 
 
 class Server(Generic[C]):

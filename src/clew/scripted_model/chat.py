@@ -6,28 +6,13 @@ that means nothing to them."""
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from msgspec import Struct
 
-from clew.clock import Clock
-from clew.scripted_model.http import Reply
-from clew.scripted_model.play import Over, Trouble, recollection
-from clew.scripted_model.script import (
-    Approve,
-    Cut,
-    Error,
-    Hold,
-    Patch,
-    Recall,
-    Say,
-    Shell,
-    Status,
-    Step,
-    Think,
-    Tool,
-)
+from clew.scripted_model.play import Player, SingleAct, Trouble
+from clew.scripted_model.request import flat
+from clew.scripted_model.script import Cut, Hold, Patch, Say, Shell, Status, Step, Tool
 
 SHELLS = ("terminal", "bash", "shell", "run_shell_command")
 WRITERS = {"write_file": ("path", "content"), "write": ("filePath", "content")}
@@ -43,7 +28,7 @@ class ChatRequest(Struct, frozen=True):
 
     @property
     def prompts(self) -> list[str]:
-        return [_flat(message.get("content")) for message in self._messages if message.get("role") == "user"]
+        return [flat(message.get("content")) for message in self._messages if message.get("role") == "user"]
 
     @property
     def prompt(self) -> str:
@@ -59,7 +44,7 @@ class ChatRequest(Struct, frozen=True):
 
     @property
     def outputs(self) -> list[str]:
-        return [_flat(message.get("content")) for message in self._messages if message.get("role") == "tool"]
+        return [flat(message.get("content")) for message in self._messages if message.get("role") == "tool"]
 
     def tool(self, *names: str) -> dict[str, Any] | None:
         """The first of these tools that is on offer."""
@@ -71,23 +56,9 @@ class ChatRequest(Struct, frozen=True):
         return list(self.body.get("messages", ()))
 
 
-class ChatPlayer:
-    def __init__(
-        self,
-        request: ChatRequest,
-        reply: Reply,
-        clock: Clock,
-        hold: Callable[[str, Reply], Awaitable[bool]],
-        happens: Callable[[Trouble], bool],
-    ) -> None:
-        self._request = request
-        self._reply = reply
-        self._clock = clock
-        self._hold = hold
-        self._happens = happens
-        self._id = f"chatcmpl-{clock.token()[:12]}"
-        self._is_first = True
-        self._calls = 0
+class ChatPlayer(Player[ChatRequest]):
+    _is_first = True
+    _calls = 0
 
     async def aside(self) -> None:
         if self._request.body.get("stream"):
@@ -99,39 +70,10 @@ class ChatPlayer:
             200, {**self._frame(), "object": "chat.completion", "choices": [choice], "usage": _USAGE}
         )
 
-    async def play(self, steps: Iterable[Step]) -> None:
-        try:
-            for step in steps:
-                await self._step(step)
-        except Over:
-            return
-        await self._delta({}, "tool_calls" if self._calls else "stop")
-        await self._reply.data({**self._frame(), "choices": [], "usage": _USAGE})
-        await self._reply.raw(b"data: [DONE]\n\n")
-        await self._reply.end()
-
     async def _step(self, step: Step) -> None:
-        match step:
-            case Say():
-                await self._say(step)
-            case Recall():
-                await self._say(Say(recollection(self._request)))
-            case Hold(name):
-                await self._delta({"content": ""})  # so that it is known to have begun
-                if not await self._hold(name, self._reply):
-                    raise Over
-            case Think(text):
-                await self._delta({"reasoning_content": text})
-            case Approve(commands):
-                for command in commands:
-                    await self._act(Shell(command))
-            case Shell() | Patch() | Tool():
-                await self._act(step)
-            case Status() | Cut() | Error():
-                if self._happens(step):
-                    await self._fail(step)
-            case _:
-                await self._say(Say(f"(this agent has nothing for {type(step).__name__.lower()})"))
+        if isinstance(step, Hold):
+            await self._delta({"content": ""})  # so that it is known to have begun
+        await super()._step(step)
 
     async def _say(self, step: Say) -> None:
         for index, piece in enumerate(step.words):
@@ -141,7 +83,13 @@ class ChatPlayer:
             if step.interval_ms:
                 await self._clock.sleep(step.interval_ms / 1000)
 
-    async def _act(self, step: Shell | Patch | Tool) -> None:
+    async def _think(self, text: str) -> None:
+        await self._delta({"reasoning_content": text})
+
+    async def _act(self, step: SingleAct) -> None:
+        if not isinstance(step, Shell | Patch | Tool):
+            await self._say(Say(f"(this agent has nothing for {type(step).__name__.lower()})"))
+            return
         name, arguments = call(self._request, step)
         function = {"name": name, "arguments": json.dumps(arguments)}
         made = {"index": self._calls, "id": f"call_{self._id}_{self._calls}", "type": "function", "function": function}
@@ -155,7 +103,11 @@ class ChatPlayer:
             code = step.code if isinstance(step, Status) else 500
             error = {"message": f"the script says {step.code}", "type": "scripted", "code": str(step.code)}
             await self._reply.whole(code, {"error": error})
-        raise Over
+
+    async def _complete(self) -> None:
+        await self._delta({}, "tool_calls" if self._calls else "stop")
+        await self._reply.data({**self._frame(), "choices": [], "usage": _USAGE})
+        await self._reply.raw(b"data: [DONE]\n\n")
 
     async def _delta(self, delta: dict[str, Any], finish: str | None = None) -> None:
         choice = {"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": finish}
@@ -163,7 +115,7 @@ class ChatPlayer:
 
     def _frame(self) -> dict[str, Any]:
         model = self._request.body.get("model", "scripted")
-        return {"id": self._id, "object": "chat.completion.chunk", "created": 0, "model": model}
+        return {"id": f"chatcmpl-{self._id}", "object": "chat.completion.chunk", "created": 0, "model": model}
 
 
 _USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
@@ -183,9 +135,3 @@ def call(request: ChatRequest, step: Shell | Patch | Tool) -> tuple[str, dict[st
             return name, {where: path, what: text}
         case Tool(name=name, arguments=arguments):
             return name, json.loads(arguments)
-
-
-def _flat(content: object) -> str:
-    if isinstance(content, list):
-        return "\n".join(str(part["text"]) for part in content if isinstance(part, dict) and "text" in part)
-    return str(content or "")

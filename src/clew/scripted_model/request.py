@@ -31,7 +31,7 @@ class Request(Struct, frozen=True):
     @property
     def outputs(self) -> list[str]:
         """What the tools said, as the model sees it."""
-        return [_flat(item.get("output")) for item in self._input if str(item.get("type", "")).endswith("_output")]
+        return [flat(item.get("output")) for item in self._input if str(item.get("type", "")).endswith("_output")]
 
     def tool(self, *names: str) -> dict[str, Any] | None:
         """The first of these tools that is on offer."""
@@ -51,7 +51,7 @@ class Request(Struct, frozen=True):
 
     def _said(self) -> Iterator[tuple[int, str]]:
         for index, item in enumerate(self._input):
-            if item.get("role") == "user" and not _is_added(text := _flat(item.get("content"))):
+            if item.get("role") == "user" and not _is_added(text := flat(item.get("content"))):
                 yield index, text
 
 
@@ -67,7 +67,7 @@ def from_here(steps: tuple[Step, ...], acts_done: int) -> tuple[Step, ...]:
     return tuple(part)
 
 
-def _flat(content: object) -> str:
+def flat(content: object) -> str:
     if isinstance(content, list):
         return "\n".join(str(part["text"]) for part in content if isinstance(part, dict) and "text" in part)
     return str(content or "")

@@ -20,8 +20,9 @@ import msgspec
 from clew.clock import Clock, SystemClock
 from clew.scripted_model.chat import ChatPlayer, ChatRequest
 from clew.scripted_model.http import Call, Reply, read_call
-from clew.scripted_model.play import Player, Trouble
+from clew.scripted_model.play import Trouble
 from clew.scripted_model.request import Request, from_here
+from clew.scripted_model.responses import ResponsePlayer
 from clew.scripted_model.script import BadScript, Say, Step, parse
 
 log = logging.getLogger(__name__)
@@ -128,7 +129,7 @@ class ScriptedModel:
 
     async def _respond(self, request: Request, reply: Reply) -> None:
         self.requests.append(request)
-        player = Player(request, reply, self._clock, self._hold, partial(self._happens, request.prompt))
+        player = ResponsePlayer(request, reply, self._clock, self._hold, partial(self._happens, request.prompt))
         await player.play(self._script(request))
 
     async def _chat(self, request: ChatRequest, reply: Reply) -> None:

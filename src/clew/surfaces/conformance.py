@@ -13,257 +13,26 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
-from typing import Protocol
 
-from msgspec import Struct
-from msgspec.structs import replace
-
-from clew.clock import Clock, SystemClock
-from clew.config import Config, ThreadsConfig
-from clew.engine import Engine, words
-from clew.model import Accepted, Conversation, DeliveryKind, Fate, Inbound, Person, Role
-from clew.runtimes.scripted import FileLedger, ScriptedRuntime
+from clew.clock import SystemClock
+from clew.engine import words
+from clew.model import DeliveryKind, Fate
 from clew.scripted_model import script
-from clew.store import people
-from clew.store.migrate import open_store
-from clew.surfaces.base import Backlog, Inbox, Known, Outgoing, Receipt, Surface, SurfaceCan, Units
+from clew.surfaces.base import Backlog, Outgoing, Units
+from clew.surfaces.stage import PICTURE, Daemon, Stage, answered, taken, with_text, working
 
-PATIENCE = 60.0  # seconds that anything may take at most
 STOP = 2.0  # seconds in which a surface has to end
 SLACK = 5  # times that, where the machine is busy
-PICTURE = bytes.fromhex(
-    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
-    "0000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
-)
 BUSY = 1.0  # seconds for which the platform takes nothing
-
-
-class Shown(Struct, frozen=True):
-    """A message of clew's, as it stands there now."""
-
-    id: str
-    text: str
-    buttons: tuple[str, ...] = ()  # what is written on them
-    attached: str = ""  # `image` or `file`, where it is one
-
-
-class Stage(Protocol):
-    """A platform with one person who may speak. Its `say` says it to clew: alone with it, or by name."""
-
-    @property
-    def person(self) -> str:
-        """The platform's own name for them, as in `Inbound.sender_id`."""
-
-    def surface(self, clock: Clock, files: Path) -> Surface:
-        """As a daemon that starts would make it."""
-
-    async def listening(self) -> None:
-        """Until the surface that was made last listens. Asked where the platform does not keep what nobody hears."""
-
-    async def say(
-        self,
-        text: str,
-        *,
-        stranger: bool = False,
-        quote: str | None = None,
-        where: Conversation | None = None,
-        fresh: bool = False,
-    ) -> str:
-        """By the person, or by somebody nobody knows; the platform's id of it. `where`: a thread that was opened.
-        `fresh`: the first in a thread of the platform that begins with the quoted message, or in which it is quoted."""
-
-    async def press(self, message: str, label: str) -> str:
-        """The person presses a button; what they are told at once, "" where nothing."""
-
-    async def seen(self, so: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
-        """What clew has said, oldest first, as soon as it is so."""
-
-    async def is_acknowledged(self, message: str) -> bool:
-        """Whether the platform counts it as received. Asked where the platform keeps the backlog, and only there."""
-
-    async def acknowledged(self, message: str) -> None:
-        """Until it does."""
-
-    async def repeat(self, message: str) -> None:
-        """The platform brings it once more, as if it had never been acknowledged."""
-
-    async def cut(self) -> None:
-        """The platform is out of reach: what is open is cut, and nothing new gets through."""
-
-    async def mend(self) -> None: ...
-
-    async def busy(self, seconds: float) -> None:
-        """It refuses the next message of clew's, and says to come again after so long."""
-
-    async def lose_answer(self) -> None:
-        """The next message of clew's arrives, and clew does not hear so."""
-
-
-class Overheard:
-    """A surface, and what it told the inbox. With `hold`, nothing is accepted before that is set."""
-
-    def __init__(self, surface: Surface, hold: asyncio.Event | None) -> None:
-        self._surface = surface
-        self._hold = hold
-        self._inbox: Inbox | None = None
-        self._changed = asyncio.Condition()
-        self.came: list[Inbound] = []
-        self.accepted: list[Accepted] = []
-        self.taken: list[str] = []  # the ids of what was accepted
-        self.given: list[Outgoing] = []  # to send
-        self.edits: list[tuple[str, float]] = []  # what was rewritten while a turn ran, and when
-
-    @property
-    def name(self) -> str:
-        return self._surface.name
-
-    @property
-    def can(self) -> SurfaceCan:
-        return self._surface.can
-
-    @property
-    def trouble(self) -> str:
-        return self._surface.trouble
-
-    def resolve(self, address: str) -> Conversation:
-        return self._surface.resolve(address)
-
-    async def run(self, inbox: Inbox) -> None:
-        self._inbox = inbox
-        await self._surface.run(self)
-
-    async def welcomes(self, inbound: Inbound) -> bool:
-        assert self._inbox is not None
-        return await self._inbox.welcomes(inbound)
-
-    async def accept(self, inbound: Inbound) -> Accepted:
-        assert self._inbox is not None
-        self.came.append(inbound)
-        await self._tell()
-        if self._hold is not None:
-            await self._hold.wait()
-        accepted = await self._inbox.accept(inbound)
-        self.accepted.append(accepted)
-        self.taken.append(inbound.message_id)
-        await self._tell()
-        return accepted
-
-    async def known(self, surface: str) -> Sequence[Known]:
-        assert self._inbox is not None
-        return await self._inbox.known(surface)
-
-    async def until(self, so: Callable[[], object]) -> None:
-        async with asyncio.timeout(PATIENCE), self._changed:
-            await self._changed.wait_for(so)
-
-    async def send(self, outgoing: Outgoing) -> Receipt:
-        self.given.append(outgoing)
-        return await self._surface.send(outgoing)
-
-    async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
-        if outgoing.kind is DeliveryKind.PLACEHOLDER:
-            self.edits.append((receipt.message_id, time.monotonic()))
-            await self._tell()
-        await self._surface.edit(receipt, outgoing)
-
-    async def find(self, outgoing: Outgoing) -> Receipt | None:
-        return await self._surface.find(outgoing)
-
-    async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
-        return await self._surface.open_thread(parent, title)
-
-    async def close(self) -> None:
-        await self._surface.close()
-
-    async def _tell(self) -> None:
-        async with self._changed:
-            self._changed.notify_all()
-
-
-class Daemon:
-    """The real engine on a folder, with an agent that plays scripts (`clew.scripted_model.script`) and one surface.
-    Leaving it ends everything where it stands, as a kill would; a second one on the same folder is the next daemon."""
-
-    def __init__(self, stage: Stage, folder: Path, *, hold: asyncio.Event | None = None) -> None:
-        clock = SystemClock()
-        self._stage = stage
-        self._store = open_store(folder / "clew.db", clock)
-        self.agent = ScriptedRuntime(clock, FileLedger(folder / "scripted"))
-        self.agent.can = replace(self.agent.can, steer=False)  # each message is then a turn, and its answer is seen
-        self.surface = Overheard(stage.surface(clock, folder / "files"), hold)
-        self.engine = Engine(
-            store=self._store,
-            clock=clock,
-            config=Config(threads=ThreadsConfig(runtime="scripted")),
-            incarnation=clock.token(),
-            runtimes={"scripted": self.agent},
-            surfaces={self.surface.name: self.surface},
-            workspace=str(folder),
-            files=folder / "files",
-        )
-        self._working: asyncio.Task[None] | None = None
-
-    async def __aenter__(self) -> Daemon:
-        known = Person(self.surface.name, self._stage.person, "Ann", Role.DRIVER, 0, "the kit")
-        await self._store.write(lambda tx: people.add(tx, known))
-        self._working = asyncio.create_task(self.engine.run())
-        if self.surface.can.backlog is not Backlog.PLATFORM:
-            await self._stage.listening()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
-    ) -> None:
-        assert self._working is not None
-        self._working.cancel()
-        await asyncio.gather(self._working, return_exceptions=True)
-        await self.surface.close()
-        await asyncio.to_thread(self._store.close)
-
-    async def held(self, name: str) -> None:
-        async with asyncio.timeout(PATIENCE):
-            await self.agent.holds.held(name)
-
 
 Check = Callable[[Stage, Path], Awaitable[None]]
 
 
 def named(check: Check) -> str:
     return check.__name__.replace("_", " ")
-
-
-async def answered(stage: Stage, *answers: str) -> Sequence[Shown]:
-    """Each of them is shown once, and in this order."""
-    shown = await stage.seen(lambda shown: all(_with(shown, answer) for answer in answers))
-    found = [answer for message in shown for answer in answers if message in _with(shown, answer)]
-    assert found == [*answers], f"shown are {found}, in place of {answers}"
-    return shown
-
-
-def _with(shown: Sequence[Shown], text: str) -> list[Shown]:
-    """Not where it is only being written."""
-    settled = (message for message in shown if text == words.WORKING or not message.text.startswith(words.WORKING))
-    return [message for message in settled if text in message.text]
-
-
-async def _working(stage: Stage, clew: Daemon) -> Sequence[Shown]:
-    """The agent has begun, and stops `here` before it answers `alpha`. Where there can be a placeholder, it is up."""
-    await stage.say("!hold here\n!text alpha")
-    await clew.held("here")
-    return await stage.seen(lambda shown: not clew.surface.can.edit or _with(shown, words.WORKING))
-
-
-async def _taken(stage: Stage, clew: Daemon, message: str) -> None:
-    """It is stored, and where the platform keeps the backlog, it knows."""
-    if clew.surface.can.backlog is Backlog.PLATFORM:
-        await stage.acknowledged(message)
-    else:
-        await clew.surface.until(lambda: message in clew.surface.taken)
 
 
 # Receiving
@@ -290,7 +59,7 @@ async def killed_before_the_commit_it_loses_nothing(stage: Stage, folder: Path) 
     before = ["omega"] if can.backlog is Backlog.HISTORY else []
     for text in before:
         async with Daemon(stage, folder) as clew:
-            await _taken(stage, clew, await stage.say(f"!text {text}"))
+            await taken(stage, clew, await stage.say(f"!text {text}"))
             await answered(stage, text)
     async with Daemon(stage, folder, hold=asyncio.Event()) as clew:
         await stage.say("!text alpha")
@@ -302,7 +71,7 @@ async def killed_before_the_commit_it_loses_nothing(stage: Stage, folder: Path) 
 async def a_repeat_after_a_restart_runs_once(stage: Stage, folder: Path) -> None:
     async with Daemon(stage, folder) as clew:
         message = await stage.say("!text alpha")
-        await _taken(stage, clew, message)
+        await taken(stage, clew, message)
         await answered(stage, "alpha")
     async with Daemon(stage, folder) as clew:
         await stage.repeat(message)
@@ -315,7 +84,7 @@ async def a_repeat_after_a_restart_runs_once(stage: Stage, folder: Path) -> None
 async def what_was_said_while_clew_was_down_is_answered(stage: Stage, folder: Path) -> None:
     async with Daemon(stage, folder) as clew:
         can = clew.surface.can
-        await _taken(stage, clew, await stage.say("!text alpha"))
+        await taken(stage, clew, await stage.say("!text alpha"))
         await answered(stage, "alpha")
     if can.backlog is Backlog.NONE:
         return
@@ -330,8 +99,8 @@ async def every_conversation_is_read_on_from_where_it_was(stage: Stage, folder: 
     async with Daemon(stage, folder) as clew:
         if clew.surface.can.backlog is not Backlog.HISTORY:
             return
-        await _taken(stage, clew, await stage.say("!text alpha"))
-        await _taken(stage, clew, await stage.say("hello", stranger=True))
+        await taken(stage, clew, await stage.say("!text alpha"))
+        await taken(stage, clew, await stage.say("hello", stranger=True))
         await answered(stage, "alpha")
     missed = [await stage.say("!text beta"), await stage.say("!text gamma")]
     strange = await stage.say("hello?", stranger=True)
@@ -367,11 +136,11 @@ async def strangers_are_refused_and_nothing_runs(stage: Stage, folder: Path) -> 
     async with Daemon(stage, folder) as clew:
         if not clew.surface.can.chat:
             return
-        await _taken(stage, clew, await stage.say("!text alpha", stranger=True))
+        await taken(stage, clew, await stage.say("!text alpha", stranger=True))
         await stage.say("!text beta")
         shown = await answered(stage, "beta")
         assert [accepted.fate for accepted in clew.surface.accepted] == [Fate.REFUSED, Fate.TURN]
-        assert not _with(shown, "alpha")
+        assert not with_text(shown, "alpha")
 
 
 async def a_quote_goes_to_the_thread_that_it_quotes(stage: Stage, folder: Path) -> None:
@@ -379,7 +148,7 @@ async def a_quote_goes_to_the_thread_that_it_quotes(stage: Stage, folder: Path) 
         if not clew.surface.can.chat:
             return
         await stage.say("!text alpha")
-        [first] = _with(await answered(stage, "alpha"), "alpha")
+        [first] = with_text(await answered(stage, "alpha"), "alpha")
         await stage.say("/new")
         await stage.say("!text beta")
         await answered(stage, "alpha", "beta")
@@ -394,12 +163,12 @@ async def a_quote_goes_to_the_thread_that_it_quotes(stage: Stage, folder: Path) 
 
 async def a_placeholder_then_the_answer_as_a_message_of_its_own(stage: Stage, folder: Path) -> None:
     async with Daemon(stage, folder) as clew:
-        before = await _working(stage, clew)
+        before = await working(stage, clew)
         clew.agent.holds.release("here")
-        [answer] = _with(await answered(stage, "alpha"), "alpha")
+        [answer] = with_text(await answered(stage, "alpha"), "alpha")
         if clew.surface.can.edit:
             assert answer.id not in [message.id for message in before]
-            await stage.seen(lambda shown: not _with(shown, words.WORKING))
+            await stage.seen(lambda shown: not with_text(shown, words.WORKING))
 
 
 async def long_answers_come_in_parts(stage: Stage, folder: Path) -> None:
@@ -421,7 +190,7 @@ async def code_that_is_cut_is_whole_in_each_part(stage: Stage, folder: Path) -> 
         answer = "\n".join(["```python", *lines, "```", "", "omega"])
         clew.agent.play = lambda request: (script.Say(answer),)
         await stage.say("alpha")
-        shown = await stage.seen(lambda shown: _with(shown, "omega"))
+        shown = await stage.seen(lambda shown: with_text(shown, "omega"))
         assert re.findall(r"line_\d+", "\n".join(message.text for message in shown)) == lines
         parts = [outgoing.text for outgoing in clew.surface.given if outgoing.kind is DeliveryKind.FINAL]
         assert len(parts) > 1 or clew.surface.can.max_length is None
@@ -468,13 +237,13 @@ async def what_the_agent_made_comes_behind_its_answer(stage: Stage, folder: Path
         await stage.say("!text alpha ![a knot](knot.png) and [notes](notes.txt)")
         shown = await stage.seen(lambda shown: sum(bool(message.attached) for message in shown) == 2)
         assert [message.attached for message in shown if message.attached] == ["image", "file"]
-        [answer] = _with(shown, "alpha")
+        [answer] = with_text(shown, "alpha")
         assert all(place > shown.index(answer) for place, message in enumerate(shown) if message.attached)
 
 
 async def a_platform_that_is_busy_is_given_its_time(stage: Stage, folder: Path) -> None:
     async with Daemon(stage, folder) as clew:
-        await _working(stage, clew)
+        await working(stage, clew)
         await stage.busy(BUSY)
         began = asyncio.get_running_loop().time()
         clew.agent.holds.release("here")
@@ -486,23 +255,23 @@ async def a_send_in_doubt_is_settled(stage: Stage, folder: Path) -> None:
     """However it is settled, at most one message looks like a plain answer."""
     async with Daemon(stage, folder) as clew:
         can = clew.surface.can
-        await _working(stage, clew)
+        await working(stage, clew)
         await stage.lose_answer()
         clew.agent.holds.release("here")
-        await stage.seen(lambda shown: _with(shown, "alpha"))
+        await stage.seen(lambda shown: with_text(shown, "alpha"))
         marks = (words.RECOVERED, words.POSSIBLE_REPEAT)
         once = can.idempotency_window > 0 or can.read_back
         if not once:
-            await stage.seen(lambda shown: any(_with(shown, mark) for mark in marks))
+            await stage.seen(lambda shown: any(with_text(shown, mark) for mark in marks))
         await stage.say("!text beta")
-        copies = _with(await stage.seen(lambda shown: _with(shown, "beta")), "alpha")
+        copies = with_text(await stage.seen(lambda shown: with_text(shown, "beta")), "alpha")
         plain = [copy for copy in copies if not any(mark in copy.text for mark in marks)]
         assert len(plain) == 1 and len(copies) == (1 if once else 2), f"{len(copies)} copies, {len(plain)} plain"
 
 
 async def after_a_cut_it_comes_back(stage: Stage, folder: Path) -> None:
     async with Daemon(stage, folder) as clew:
-        await _working(stage, clew)
+        await working(stage, clew)
         await stage.cut()
         clew.agent.holds.release("here")
         if clew.surface.can.backlog is not Backlog.NONE:
@@ -515,7 +284,7 @@ async def after_a_cut_it_comes_back(stage: Stage, folder: Path) -> None:
 
 async def it_stops_at_once(stage: Stage, folder: Path) -> None:
     async with Daemon(stage, folder) as clew:
-        await _taken(stage, clew, await stage.say("!text alpha"))
+        await taken(stage, clew, await stage.say("!text alpha"))
         await answered(stage, "alpha")
         began = asyncio.get_running_loop().time()
     took = asyncio.get_running_loop().time() - began
@@ -534,7 +303,7 @@ async def a_gate_is_answered_by_a_button_and_redrawn(stage: Stage, folder: Path)
         [card] = [message for message in shown if message.buttons]
         assert "make alpha" in card.text
         await stage.press(card.id, card.buttons[0])
-        await stage.seen(lambda shown: _with(shown, "omega"))
+        await stage.seen(lambda shown: with_text(shown, "omega"))
         pressed = clew.surface.came[-1]
         assert pressed.pressed and pressed.quoted == card.id and pressed.sender_id == stage.person
         if clew.surface.can.edit:
@@ -544,9 +313,9 @@ async def a_gate_is_answered_by_a_button_and_redrawn(stage: Stage, folder: Path)
 async def a_gate_is_answered_by_a_word(stage: Stage, folder: Path) -> None:
     async with Daemon(stage, folder) as clew:
         await stage.say("!approve make alpha\n!text omega")
-        await stage.seen(lambda shown: _with(shown, "make alpha"))
+        await stage.seen(lambda shown: with_text(shown, "make alpha"))
         await stage.say("n")
-        await stage.seen(lambda shown: _with(shown, "omega"))
+        await stage.seen(lambda shown: with_text(shown, "omega"))
         assert clew.surface.accepted[-1].fate is Fate.ANSWER
 
 
@@ -572,7 +341,7 @@ async def a_reply_in_a_fresh_thread_goes_on_with_the_answer_it_is_under(stage: S
         if not clew.surface.can.chat or not clew.surface.can.threads:
             return
         await stage.say("!text alpha")
-        [first] = _with(await answered(stage, "alpha"), "alpha")
+        [first] = with_text(await answered(stage, "alpha"), "alpha")
         await stage.say("/new")
         await stage.say("!text beta")
         await answered(stage, "alpha", "beta")

@@ -1,4 +1,4 @@
-"""A turn that an agent works on: its events from the moment they arrive, and what it asks meanwhile."""
+"""A turn that an agent works on: its events, and what it asks meanwhile."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from clew.errors import RuntimeLost
 from clew.events import Event, GateClosed, GateOpened, TurnEnded
 from clew.runtimes.acp.permissions import Pending
 from clew.runtimes.acp.translate import Translation
+from clew.runtimes.following import Events
 
 CANCELLED = Answer(Decision.CANCEL)
 
@@ -20,7 +21,7 @@ class Live:
     def __init__(self, turn: str) -> None:
         self.turn = turn
         self.translation = Translation(turn)
-        self.events: asyncio.Queue[Event | RuntimeLost] = asyncio.Queue()
+        self.events: Events = asyncio.Queue()
         self.gates: dict[str, Pending] = {}
         self.over = asyncio.Event()
         self.is_interrupted = False

@@ -29,6 +29,7 @@ from clew.runtimes.acp.live import Live
 from clew.runtimes.acp.serving import Desk
 from clew.runtimes.acp.terminals import Terminals
 from clew.runtimes.base import Continuity, RecordState, Seat, TurnRecord, TurnRequest
+from clew.runtimes.following import follow
 from clew.runtimes.jsonrpc import RequestId, RpcError
 from clew.runtimes.process import within
 from clew.runtimes.server import Server
@@ -73,7 +74,7 @@ class AcpSession:
             connection = await self._ready()
             yield TurnStarted(f"{self._session}:{request.turn}")
             working = asyncio.ensure_future(self._work(connection, live, request))
-            async for event in self._follow(live):
+            async for event in follow(live.events):
                 yield event
         finally:
             live.over.set()
@@ -84,7 +85,7 @@ class AcpSession:
     async def attach(self, turn: str) -> AsyncIterator[Event]:
         if self._live is None or self._live.turn != turn or self._live.is_over:
             raise RuntimeLost("The turn does not run any more.")
-        async for event in self._follow(self._live):
+        async for event in follow(self._live.events):
             yield event
 
     async def steer(self, message: Said) -> bool:
@@ -247,15 +248,6 @@ class AcpSession:
         activities = live.translation.activities
         known = TurnRecord(state, f"{self._session}:{live.turn}", ended.text, ended.problem, None, activities, said)
         self._records = {live.turn: known}
-
-    async def _follow(self, live: Live) -> AsyncIterator[Event]:
-        while True:
-            event = await live.events.get()
-            if isinstance(event, RuntimeLost):
-                raise event
-            yield event
-            if isinstance(event, TurnEnded):
-                return
 
     async def _stop(self, connection: Connection, live: Live) -> None:
         """What is open is cancelled first: there are agents that obey a yes which comes after the cancel. One that does

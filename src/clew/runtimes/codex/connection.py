@@ -1,13 +1,11 @@
-"""One running app-server: the way to it, its JSON-RPC peer, and who hears about which thread.
+"""One running app-server: what is said to it, and which thread hears what it says.
 
-A connection lives once. When it is lost, everything on it fails with RuntimeLost, and a new one is made: to a new
-app-server where that was our child, to the same one where it is kept.
+When it is lost, a new one is made: to a new app-server where that was our child, to the same one where it is kept.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -21,21 +19,19 @@ from clew.processes import Marks
 from clew.runtimes.codex import answers, trouble, wire
 from clew.runtimes.codex.binary import Binary
 from clew.runtimes.codex.gates import Gates, Pending
-from clew.runtimes.jsonrpc import METHOD_NOT_FOUND, Peer, RequestId, RpcError, RpcTimeout
+from clew.runtimes.connection import AnyConnection, AnyRoute
+from clew.runtimes.jsonrpc import METHOD_NOT_FOUND, RequestId, RpcError, RpcTimeout
 from clew.runtimes.process import spawn
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-FROZEN_GRACE = 0.2  # seconds for one that does not answer anyway
 DRAINING = "Server is draining"  # what an app-server says that was told to end when its turns have ended
 NOISE = ["account/rateLimits/updated", "thread/readState/changed", "remoteControl/status/changed", "turn/diff/updated"]
 
 
-class Route(Protocol):
-    """Who hears about one thread. Called by the reader: must not block."""
-
+class Route(AnyRoute, Protocol):
     def notified(self, method: str, params: msgspec.Raw) -> None: ...
 
     def asked(self, pending: Pending) -> bool:
@@ -44,81 +40,21 @@ class Route(Protocol):
     def resolved(self, pending: Pending) -> None:
         """Codex wants no answer any more."""
 
-    def lost(self, reason: str) -> None: ...
 
-
-class Transport(Protocol):
-    """The way to an app-server: a child of ours, or one that is kept."""
-
-    on_lost: Callable[[], None] | None
-
-    @property
-    def pid(self) -> int: ...
-
-    @property
-    def is_alive(self) -> bool: ...
-
-    @property
-    def hears(self) -> bool: ...
-
-    @property
-    def lives_on(self) -> bool:
-        """The app-server is there, whatever became of the way to it."""
-
-    @property
-    def last_words(self) -> Iterable[str]: ...
-
-    def write(self, data: bytes) -> None:
-        """Raises RuntimeLost."""
-
-    def fate(self) -> str: ...
-
-    async def settled(self) -> None: ...
-
-    async def end(self, grace: float = ...) -> None:
-        """The app-server and all its descendants are gone afterwards."""
-
-    async def leave(self) -> None:
-        """Only we go."""
-
-
-class Connection:
+class Connection(AnyConnection[Route]):
     """Made by `connect`, or by `Keeping`. `process` names the app-server's process for good."""
 
     def __init__(self, config: CodexConfig, clock: Clock, binary: Binary, process: str | None = None) -> None:
+        super().__init__("Codex", clock)
         self.binary = binary
-        self.on_lost: Callable[[str], None] | None = None
-        self.is_closing = False
         self.pause = clock.sleep
-        self._config = config
-        self._peer = Peer(self._send, self, clock, name="Codex")
         self.gates = Gates(process or clock.token(), self._peer.answer)
-        self._transport: Transport | None = None
-        self._routes: dict[str, Route] = {}
         self.working: set[str] = set()  # threads that it works on, as far as it has told
-
-    @property
-    def is_alive(self) -> bool:
-        return self._transport is not None and self._transport.hears and not self.is_closing
-
-    @property
-    def pid(self) -> int | None:
-        return self._transport.pid if self._transport is not None and self.is_alive else None
+        self._config = config
 
     @property
     def is_working(self) -> bool:
         return bool(self.working)
-
-    @property
-    def feed(self) -> Callable[[bytes], None]:
-        """What the transport hands over."""
-        return self._peer.feed
-
-    def use(self, transport: Transport) -> None:
-        self._transport = transport
-        transport.on_lost = self._lost
-        if not transport.is_alive:
-            self._lost()
 
     async def initialize(self) -> None:
         capabilities = {"experimentalApi": True, "optOutNotificationMethods": NOISE}
@@ -161,7 +97,7 @@ class Connection:
             raise
         except RpcError as error:
             if error.message.startswith(DRAINING):
-                await self._bury()
+                await self.bury()
                 raise RuntimeLost("Codex was about to end.") from error
             raise
         if (answer := wire.read(raw, kind)) is None:
@@ -175,23 +111,9 @@ class Connection:
             await self._peer.request("account/read", {}, within=self._config.interrupt_timeout)
         except RpcTimeout:
             log.warning("Codex does not answer at all; it is ended")
-            await self._bury()
+            await self.bury()
         except (RpcError, RuntimeLost):
             return  # it answers, or is gone already
-
-    async def _bury(self) -> None:
-        if self._transport is not None:
-            await self._transport.end(grace=FROZEN_GRACE)
-
-    def listen(self, thread: str, route: Route) -> None:
-        self._routes[thread] = route
-
-    def forget(self, thread: str, route: Route) -> bool:
-        """False: somebody else listens there by now."""
-        if self._routes.get(thread) is not route:
-            return False
-        del self._routes[thread]
-        return True
 
     async def close(self) -> None:
         """The app-server and all its descendants are gone afterwards, and what was open has failed. One that lives on
@@ -215,12 +137,6 @@ class Connection:
         except (RuntimeTrouble, RpcError):
             idle = False
         await (self.close() if idle else self.leave())
-
-    async def leave(self) -> None:
-        """It works on without us, and what was open has failed here."""
-        self.is_closing = True
-        if self._transport is not None:
-            await self._transport.leave()
 
     def notified(self, method: str, params: msgspec.Raw) -> None:
         if method == "serverRequest/resolved":
@@ -255,20 +171,6 @@ class Connection:
         pending = self.gates.resolved(note.request_id) if note else None
         if pending is not None and (route := self._routes.get(pending.thread)) is not None:
             route.resolved(pending)
-
-    def _send(self, line: bytes) -> None:
-        assert self._transport is not None
-        self._transport.write(line)
-
-    def _lost(self) -> None:
-        assert self._transport is not None
-        reason = "Codex was stopped" if self.is_closing else f"Codex is gone ({self._transport.fate()})"
-        self._peer.lost(reason)
-        routes, self._routes = self._routes, {}
-        for route in routes.values():
-            route.lost(reason)
-        if self.on_lost is not None:
-            self.on_lost(reason)
 
 
 def environment(config: CodexConfig) -> dict[str, str]:

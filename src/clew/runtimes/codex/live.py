@@ -1,5 +1,4 @@
-"""A turn that Codex works on. Its events are kept from the moment they arrive, so that whoever follows it may come late
-or leave."""
+"""A turn that Codex works on: its events, and what it asks meanwhile."""
 
 from __future__ import annotations
 
@@ -8,10 +7,11 @@ import asyncio
 import msgspec
 
 from clew.errors import RuntimeLost
-from clew.events import Event, GateClosed, GateOpened, Notice, NoticeKind
+from clew.events import GateClosed, GateOpened, Notice, NoticeKind
 from clew.runtimes.codex import requests, wire
 from clew.runtimes.codex.gates import CANCELLED, Pending
 from clew.runtimes.codex.translate import Translation
+from clew.runtimes.following import Events
 from clew.runtimes.process import within
 
 
@@ -21,7 +21,7 @@ class Live:
     def __init__(self, turn: str, runtime_turn: str | None = None) -> None:
         self.turn = turn
         self.translation = Translation(runtime_turn)
-        self.events: asyncio.Queue[Event | RuntimeLost] = asyncio.Queue()
+        self.events: Events = asyncio.Queue()
         self.gates: dict[str, Pending] = {}  # what it has asked
         self._known = asyncio.Event()  # Codex's id of it; or it is over
         self._begun = asyncio.Event()  # or it is over

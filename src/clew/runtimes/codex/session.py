@@ -15,13 +15,14 @@ import msgspec
 from clew.asking import Answer, Decision
 from clew.config import CodexConfig
 from clew.errors import RuntimeLost, RuntimeTrouble
-from clew.events import Event, TurnEnded
+from clew.events import Event
 from clew.model import Said
 from clew.runtimes.base import Continuity, RecordState, Seat, TurnRecord, TurnRequest
 from clew.runtimes.codex import answers, record, threads, trouble, wire
 from clew.runtimes.codex.connection import Connection
 from clew.runtimes.codex.gates import Pending
 from clew.runtimes.codex.live import Live
+from clew.runtimes.following import follow
 from clew.runtimes.jsonrpc import RpcError, RpcTimeout
 from clew.runtimes.server import Server
 
@@ -71,14 +72,14 @@ class CodexSession:
 
     async def run(self, request: TurnRequest) -> AsyncIterator[Event]:
         live = await self._begin(request)
-        async for event in self._follow(live):
+        async for event in follow(live.events):
             yield event
 
     async def attach(self, turn: str) -> AsyncIterator[Event]:
         live = self._live
         if live is None or live.turn != turn or live.is_told:
             live = await self._join(turn)
-        async for event in self._follow(live):
+        async for event in follow(live.events):
             yield event
 
     async def steer(self, message: Said) -> bool:
@@ -212,15 +213,6 @@ class CodexSession:
         else:
             live.catch_up(self._thread, again)
         return live
-
-    async def _follow(self, live: Live) -> AsyncIterator[Event]:
-        while True:
-            event = await live.events.get()
-            if isinstance(event, RuntimeLost):
-                raise event
-            yield event
-            if isinstance(event, TurnEnded):
-                return
 
     def _claim(self, live: Live | None) -> None:
         waiting, self._unclaimed = self._unclaimed, []

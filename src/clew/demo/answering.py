@@ -1,0 +1,29 @@
+"""A program of the demo that is spoken to by HTTP: it prints its address, takes JSON and answers with JSON."""
+
+from __future__ import annotations
+
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class Answering(BaseHTTPRequestHandler):
+    def given(self) -> Any:
+        return json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
+
+    def answer(self, value: object) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass  # what came is told on request
+
+
+def serve(handler: type[Answering]) -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        print(f"http://127.0.0.1:{server.server_port}/", flush=True)
+        server.serve_forever()
