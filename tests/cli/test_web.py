@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -59,10 +60,12 @@ def test_one_command_opens_the_page_and_cuts_no_turn_also_through_a_crash(home: 
     browser.chmod(0o700)
     home.env = {"BROWSER": str(browser)}
     process = home.begin("web")
-    url = opened.read_text().strip()
-    assert home.wait(process).out.strip() == url
+    led = Path(urlsplit(opened.read_text().strip()).path)  # what all on the machine can see
+    url = home.wait(process).out.strip()
+    assert stat.filemode(led.stat().st_mode) == "-rw-------" and f"url={url}" in led.read_text()
     assert tomllib.loads(home.home.config.read_text())["http"]["port"] == urlsplit(url).port
     shown = come_in(url)
+    assert not led.exists()
     assert (status(url, "/"), status(url, "/api/status"), status(url, "/api/status", shown)) == (200, 401, 200)
     assert home.pid == before and not home.json("status")["daemon"]["outdated"]
     gate.release()

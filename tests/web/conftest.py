@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Page
 from clew.client import Client, new_message_id
 from clew.home import Home
 from clew.scripted_model import write_codex_home
+from clew.web import forward
 from tests.daemons import Clew
 from tests.models import Model
 from tests.web.browsers import Person, Seat, find_chromium
@@ -123,7 +124,7 @@ def _free_port() -> int:
 
 @pytest.fixture
 def sit_down(seat: Seat, chromium: Browser) -> Iterator[Sit]:
-    """Somebody comes to a browser of their own by the link of `clew web`. At the end nothing may have gone wrong."""
+    """Somebody comes to a browser of their own as `clew web` leads them. At the end nothing may have gone wrong."""
     people: list[Person] = []
 
     def sit(desk: Desk, where: str = "", listen: Callable[[Page], object] = bool, **settings: Any) -> Person:
@@ -131,7 +132,7 @@ def sit_down(seat: Seat, chromium: Browser) -> Iterator[Sit]:
         person = Person(context.new_page())
         people.append(person)
         listen(person.page)
-        person.page.goto(desk.client.post("logins")["url"])
+        person.page.goto(forward.write(desk.clew.home, desk.client.post("logins")["url"]).as_uri())
         person.page.locator("body[data-view]").wait_for()
         if where:
             person.go(where)

@@ -27,7 +27,7 @@ def test_a_first_visit_by_the_link_shows_what_there_is_and_asks_nobody_else(own_
     for view, words in (("Inbox", "nothing waits"), ("Health", "up")):
         ann.find("link", view).click()
         expect(ann.page.locator("main")).to_contain_text(re.compile(words, re.IGNORECASE))
-    assert {url for url in asked if not url.startswith((own_desk.url, "data:", "blob:"))} == set()
+    assert {url for url in asked if not url.startswith((own_desk.url, "data:", "blob:", "file:"))} == set()
 
 
 def test_a_thread_is_begun_and_talked_in(desk: Desk, sit_down: Sit) -> None:

@@ -27,10 +27,11 @@ def web_command(out: Out, no_open: bool) -> None:
     The browser then stays in for 30 days; clew token rotate ends that for all. Where clew listens on no port yet it
     gets one of this machine alone (http.port), and what runs goes on. With --json nothing is opened.
     """
-    login = link(Home.find(), out.say)
-    opened = not (no_open or out.as_json) and _open(login["url"])
+    home = Home.find()
+    login = link(home, out.say)
+    opened = not (no_open or out.as_json) and _open(home, login["url"])
     out.result({**login, "opened": opened}, login["url"])
-    out.hint("it is open in your browser" if opened else _elsewhere())
+    out.hint("it is open in your browser; if nothing is shown there, open this link" if opened else _elsewhere())
 
 
 def link(home: Home, say: Callable[[str], None]) -> Any:
@@ -71,12 +72,19 @@ def _free(host: str) -> int:
     )
 
 
-def _open(url: str) -> bool:
-    """Only where there is a screen: a browser of the terminal would take it over."""
+def _open(home: Home, url: str) -> bool:
+    """Only where there is a screen: a browser of the terminal would take it over. By a file of ours, so that nobody
+    else sees the link; it is gone once the browser is in."""
+    if sys.platform != "darwin" and not any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))):
+        return False
     import webbrowser
 
-    has_screen = sys.platform == "darwin" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")))
-    return has_screen and webbrowser.open(url)
+    from clew.web import forward
+
+    opened = webbrowser.open(forward.write(home, url).as_uri())
+    if not opened:
+        forward.remove(home)
+    return opened
 
 
 def _elsewhere() -> str:

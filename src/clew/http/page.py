@@ -16,6 +16,7 @@ from clew.errors import NotFound
 from clew.http.door import Door
 from clew.http.login import COOKIE
 from clew.http.routing import Router
+from clew.web import forward
 
 router = Router(tag="page")
 
@@ -70,6 +71,7 @@ async def login(request: Request, door: Door, code: str = "") -> Response:
     if logins is None:
         raise NotFound("there is no page at this address: `clew web` opens it")
     if logins.redeem(code):
+        forward.remove(door.home, code)
         cookie = logins.cookie()
         answer = RedirectResponse(f"/#k={logins.key(cookie)}", 303, {"Cache-Control": "no-store"})
         answer.set_cookie(logins.name, cookie, max_age=COOKIE, httponly=True, samesite="strict")

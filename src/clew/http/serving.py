@@ -18,6 +18,7 @@ from clew.http.door import Door
 from clew.http.login import Logins
 from clew.http.routing import Router
 from clew.token import Token
+from clew.web import forward
 
 
 class Serving:
@@ -43,6 +44,7 @@ class Serving:
         door.about = replace(door.about, http=address)
         door.settings = dataclasses.replace(door.settings, http=http)
         door.logins = Logins(token, address)
+        forward.remove(door.home)  # links of an earlier daemon
         app = tcp_app(door, token, listen.names(listener, http.host), self._routers(), door.logins)
         self._serve(listen.Server(app, listener))
 
