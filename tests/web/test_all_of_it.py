@@ -13,6 +13,7 @@ from clew.demo.phone import OWNER
 from clew.demo.stage import Helper
 from tests.web.browsers import Person
 from tests.web.conftest import Desk, Sit, open_desk
+from tests.web.test_views import violations
 
 
 def choose(ann: Person, words: str) -> None:
@@ -73,6 +74,12 @@ def test_a_thread_is_renamed_forked_done_picked_up_with_a_file_and_cancelled(
     expect(ann.page.locator("article.passage").filter(has_text="notes.txt")).to_have_count(1)
     choose(ann, "What it asked")
     expect(ann.page.locator("dialog[open]")).to_contain_text("It has asked nothing yet")
+    ann.press("Escape")
+    choose(ann, "Details")
+    known = ann.page.locator("dialog[open]")
+    for words in ("codex", "kept in the thread", ":final"):
+        expect(known).to_contain_text(words)
+    assert violations(ann.page) == []
     ann.press("Escape")
     choose(ann, "Check its history")
     expect(ann.page.locator(".says[role=status]")).to_contain_text("sound")

@@ -1,4 +1,4 @@
-/** What can be done with a thread: stop, hand off and take back, fork, done, cancel, check, release. */
+/** What can be done with a thread: stop, hand off and take back, fork, done, cancel, look closer, check, release. */
 
 import { post } from "/page/lib/api.js";
 import { h, icon, show } from "/page/lib/dom.js";
@@ -6,6 +6,7 @@ import { during, say } from "/page/lib/say.js";
 import { keep } from "/page/lib/things.js";
 import { t } from "/page/lib/words.js";
 import { askedBefore } from "/page/parts/asked_before.js";
+import { details } from "/page/parts/details.js";
 import { sure } from "/page/parts/dialog.js";
 import { handOff } from "/page/parts/handoff.js";
 import { menu } from "/page/parts/menu.js";
@@ -55,6 +56,7 @@ export function actions(id, current) {
       !isOver && [t("done.do"), () => change("done", t("saving"), t("done.done"))],
       view.adopted && [t("release.do"), release],
       [t("asked.do"), () => askedBefore(id)],
+      [t("details"), () => details(view)],
       [t("verify.do"), verify],
       view.status !== "cancelled" && [t("cancel.do"), cancel],
     ].filter(Boolean);
