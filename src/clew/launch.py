@@ -11,7 +11,6 @@ import json
 import os
 import select
 import signal
-import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -21,9 +20,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from msgspec import Struct
 
 from clew import lock, supervisor
-from clew.client import Client, known
+from clew.client import DEAF, Client, Deaf, known
 from clew.errors import ClewError, OutOfReach, StoreHeld
 from clew.home import Home, remove_socket
+from clew.sockets import listens
 
 if TYPE_CHECKING:
     from clew.processes import Named, Process
@@ -39,12 +39,11 @@ Say = Callable[[str], None]
 
 
 def answers(home: Home) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
-        try:
-            door.connect(str(home.socket))
-        except OSError:
-            return False
-        return True
+    """Raises Deaf where one is there, but takes no connection."""
+    try:
+        return listens(home.socket)
+    except TimeoutError as error:
+        raise Deaf(DEAF) from error
 
 
 def ensure_daemon(home: Home, say: Say, *, again: bool = False) -> bool:
@@ -250,7 +249,7 @@ def _stop(home: Home, grace: float, say: Say, restart: bool) -> int | None:
     if (found := _holding(home)) is None:
         return _stop_begun(home)
     what, process = found
-    say("stopping the daemon…" if not grace else f"stopping the daemon; running turns get up to {grace:g} s…")
+    say(f"stopping the daemon{_what_runs(home, grace, restart)}…")
     if what == "daemon" and not _ask_to_stop(home, grace, restart):
         processes.tell(process, signal.SIGTERM)
     if not _gone(process, grace + CLOSING):
@@ -258,6 +257,16 @@ def _stop(home: Home, grace: float, say: Say, restart: bool) -> int | None:
         processes.tell(process, signal.SIGKILL)
         _gone(process, CLOSING)
     return process.pid
+
+
+def _what_runs(home: Home, grace: float, restart: bool) -> str:
+    """What becomes of running turns."""
+    from clew import keepers
+
+    goes_on = "; what Codex works on goes on" if restart and keepers.living(home) else ""
+    if not grace:
+        return goes_on
+    return f"{goes_on}, other turns get up to {grace:g} s" if goes_on else f"; running turns get up to {grace:g} s"
 
 
 def _holding(home: Home) -> tuple[str, Process] | None:

@@ -207,7 +207,8 @@ def test_restart_cuts_no_turn_and_watchers_go_on(desk: Desk, tmp_path: Path) -> 
     watched = desk.clew.begin("run", HELD, "--workspace", str(tmp_path), "--json")
     desk.model.wait_held("here")
     codex = kept(desk).program
-    desk.clew("restart", "--grace", "60")
+    restarted = desk.clew.run("restart", "--grace", "60")
+    assert restarted.code == 0 and "what Codex works on goes on, other turns get up to 60 s" in restarted.err
     assert kept(desk).program == codex
     desk.model.release("here")
     result = desk.clew.wait(watched)
