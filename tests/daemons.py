@@ -161,6 +161,11 @@ class Clew:
         os.kill(pid, signal.SIGKILL)
         self.wait_gone(pid)
 
+    def kill_for_good(self) -> None:
+        """With the supervisor, so that nobody brings it back."""
+        self.kill_supervisor()
+        self.kill()
+
     def wait_gone(self, pid: int | None = None) -> None:
         """Until the daemon, or another process, has ended, by whatever."""
         try:

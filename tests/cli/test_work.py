@@ -138,8 +138,7 @@ def test_run_goes_on_when_the_daemon_is_killed_under_it(clew: Clew) -> None:
     gate.wait()
     read_words(running, 1)
     with launch.starting(clew.home, lambda line: None):  # so that it comes back only when the test is ready
-        clew.kill_supervisor()
-        clew.kill()
+        clew.kill_for_good()
         gate.release()
     gate.wait()
     gate.release()
