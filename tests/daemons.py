@@ -23,9 +23,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from clew import launch, lock, processes, supervisor
+from clew import lock, processes, supervisor
 from clew.client import Client, Event
 from clew.home import Home
+from clew.stopping import stop_daemon
 
 SCRIPTED = '[threads]\nruntime = "scripted"\n'
 PATIENCE = 60.0  # seconds that anything may take at most
@@ -90,7 +91,7 @@ class Clew:
             self.end(process)
         if error is not None:
             print(self.logs(), file=sys.stderr)
-        launch.stop_daemon(self.home, 0, lambda line: None)
+        stop_daemon(self.home, 0, lambda line: None)
 
     @property
     def home(self) -> Home:

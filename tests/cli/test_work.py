@@ -6,24 +6,12 @@ import json
 import os
 import re
 import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from clew import launch
-from tests.cli.terminal import read_words
+from tests.cli.terminal import read_until, read_words
 from tests.daemons import Clew
-
-
-def read_until(process: subprocess.Popen[str], words: str) -> str:
-    """What a command says on stderr, up to these words."""
-    assert process.stderr is not None
-    said = ""
-    while words not in said:
-        line = process.stderr.readline()
-        assert line, f"it ended without {words!r}: {said}"
-        said += line
-    return said
 
 
 def test_run_prints_the_answer_exactly(clew: Clew) -> None:
