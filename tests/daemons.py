@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from unittest.mock import patch
 
 from clew import lock, processes, supervisor
 from clew.client import Client, Event
@@ -136,8 +137,10 @@ class Clew:
         return Result(process.returncode, out, err)
 
     def up(self, env: Mapping[str, str] | None = None) -> int:
-        """Start the daemon; its pid."""
-        return int(self.json("up", env=env)["daemon"]["pid"])
+        """Start the daemon as `clew up` does, but from here; its pid."""
+        with patch.dict(os.environ, self._environ(env), clear=True):
+            launch.ensure_daemon(self.home, lambda line: None, again=True)
+        return self.pid
 
     @property
     def pid(self) -> int:

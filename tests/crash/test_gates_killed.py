@@ -151,7 +151,7 @@ def test_codex_killed_while_the_gate_is_open_it_is_void_and_asked_anew(desk: Des
     check(desk, thread)
 
 
-@pytest.mark.parametrize("point", AFTER[:3])
+@pytest.mark.parametrize("point", [*(pytest.param(each, marks=pytest.mark.heavy) for each in AFTER[:2]), AFTER[2]])
 def test_codex_killed_after_the_yes_it_runs_at_most_once_for_it(desk: Desk, tmp_path: Path, point: str) -> None:
     desk.clew.up(env={"CLEW_CRASH": f"{point}@children"})
     thread, log = start(desk, tmp_path)

@@ -287,7 +287,7 @@ def _ended(turn: Turn) -> Turn:
 
 @pytest.fixture
 def connection() -> SqliteConnection:
-    connection = SqliteConnection(sqlite3.connect(":memory:", isolation_level=None))
+    connection = SqliteConnection(sqlite3.connect(":memory:", isolation_level=None, cached_statements=512))
     migrate(connection, VirtualClock(random.Random(0)))
     return connection
 
