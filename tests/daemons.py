@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Any
 from unittest.mock import patch
 
-from clew import lock, processes, supervisor
+from clew import launch, lock, processes, supervisor
 from clew.client import Client, Event
 from clew.home import Home
 from clew.stopping import stop_daemon
