@@ -2,7 +2,8 @@
 Codex at random; then the count of what was lost, doubled or left.
 
 Messages come by signed webhook, each with an id of its own, and are sent again until they are acknowledged. The agent
-talks, is steered, asks before it runs a command; somebody says yes, no or nothing; threads are stopped and resumed.
+talks, is steered, asks before it runs a command; somebody says yes, no or nothing; somebody else starts tasks, stops
+threads and takes them up again.
 """
 
 from __future__ import annotations
@@ -16,41 +17,26 @@ import signal
 import socket
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.soak_count import Count, verdict
 from clew import launch, lock, processes
 from clew.client import Client
 from clew.errors import ClewError
 from clew.home import Home
 from clew.scripted_model import ScriptedModel, write_codex_home
 from clew.stopping import stop_daemon
-from clew.store import Tx, audit, inbox
-from clew.store.sqlite import connect
 from clew.surfaces.signing import sign
 
 SECRET = "soak"
 ROOMS = 8
 PAUSE = (0.05, 0.6)  # seconds between two messages
+ORDERS = (0.5, 2.0)  # seconds between two of what is asked by the API
 CALM = (2.0, 7.0)  # seconds between two deaths
 DRAIN, LOOK = 180.0, 0.5  # seconds that the rest may take, and between two looks at it
 CODE = re.compile(r"\(([A-Z2-9]{4,12})\)")
-
-
-@dataclass
-class Count:
-    """What happened, by name."""
-
-    seen: Counter[str] = field(default_factory=Counter)
-    bodies: dict[str, set[bytes]] = field(default_factory=dict)  # by idempotency key
-    memory: list[tuple[float, float]] = field(default_factory=list)  # seconds, MB of the daemon
-
-    def took(self, key: str, body: bytes) -> None:
-        self.seen["repeats, same key"] += key in self.bodies
-        self.bodies.setdefault(key, set()).add(body)
 
 
 class Soak:
@@ -88,7 +74,9 @@ class Soak:
 
     async def _live(self, seconds: float) -> None:
         """Until the time is over; then whoever is on the way arrives."""
-        tasks = [asyncio.create_task(work()) for work in (self._talk, self._answer, self._kill, self._weigh)]
+        tasks = [
+            asyncio.create_task(work()) for work in (self._talk, self._answer, self._order, self._kill, self._weigh)
+        ]
         _, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
         for task in tasks:
             task.cancel()
@@ -127,6 +115,27 @@ class Soak:
             if word is not None:
                 self.count.seen["yes" if word == "y" else "no"] += 1
                 self._send(conversation, f"re-{code}-{os.urandom(4).hex()}", f"{code} {word}")
+
+    async def _order(self) -> None:
+        """By the API, as a terminal does it. What nobody answers was perhaps done all the same, and is not repeated."""
+        client = Client(self.home, start=False)
+        while True:
+            await asyncio.sleep(self.chance.uniform(*ORDERS))
+            what, pick = self.chance.choice(("start", "stop", "stop", "resume")), self.chance.random()
+            with suppress(ClewError):
+                await asyncio.to_thread(self._order_once, client, what, pick)
+                self.count.seen[f"ordered: {what}"] += 1
+
+    def _order_once(self, client: Client, what: str, pick: float) -> None:
+        name = f"order-{os.urandom(8).hex()}"
+        if what == "start":
+            task = {"message_id": name, "text": "!slow 20 20\n!text done", "kind": "task", "notify": "webhook:x"}
+            client.post("threads", body={**task, "workspace": str(self.folder)})
+            return
+        known = client.get("threads", limit=20, history="true" if what == "resume" else "false")["threads"]
+        thread = known[int(pick * len(known))]["id"] if known else "none"
+        body = {"message_id": name, "supplement": "!text once more"} if what == "resume" else {}
+        client.post("threads", thread, what, body=body)
 
     def _send(self, conversation: str, name: str, text: str) -> None:
         task = asyncio.create_task(self._until_taken(conversation, name, text))
@@ -194,7 +203,7 @@ class Soak:
             await asyncio.sleep(5)
             process = processes.look(pid) if (pid := self._daemon()) else None
             if process is not None:
-                self.count.memory.append((time.monotonic() - began, process.rss / 1e6))
+                self.count.weighed(time.monotonic() - began, process.rss / 1e6, _open_files(process.pid))
 
     async def _received(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(asyncio.IncompleteReadError, ConnectionError):
@@ -207,9 +216,8 @@ class Soak:
         writer.close()
 
     def _took(self, key: str, body: bytes) -> None:
-        is_new = key not in self.count.bodies
-        self.count.took(key, body)
         told = json.loads(body)
+        is_new = self.count.took(key, body, told.get("note", ""))
         if told["kind"] == "ask" and is_new:
             for code in CODE.findall(told["text"]):
                 self._open.put_nowait((told["conversation"], code))
@@ -225,7 +233,7 @@ class Soak:
             await asyncio.sleep(LOOK)
         fates = (await asyncio.to_thread(client.get, "status"))["fates"]
         await asyncio.to_thread(stop_daemon, self.home, 10, _quietly)
-        return self._verdict(fates)
+        return verdict(self.home, self.count, self.runs, fates)
 
     def _push_on(self, client: Client) -> bool:
         """True: nothing is left to do."""
@@ -244,50 +252,12 @@ class Soak:
         waiting = sum(surface["pending"] for surface in client.get("status")["surfaces"])
         return not gates and not waiting and all(each["status"] == "idle" and not each["queued"] for each in threads)
 
-    def _verdict(self, fates: dict[str, int]) -> list[str]:
-        seen, connection = self.count.seen, connect(self.home.database, read_only=True)
-        tx = Tx(connection)
-        rows = inbox.count_rows(tx)
-        lost = seen["acknowledged"] - sum(1 for name in _names(tx) if name.startswith(("m", "re-")))
-        doubled = sum(len(bodies) > 1 for bodies in self.count.bodies.values())
-        stuck = list(audit.unfinished(tx))
-        unowed = list(audit.ended_without_owing(tx))
-        runs = Counter(self.runs.read_text().split()) if self.runs.exists() else Counter()
-        left = self._left()
-        connection.raw.close()
-        for name in sorted(seen):
-            print(f"  {name}: {seen[name]}")
-        print(f"  fates: {fates}, rows: {rows}")
-        print(f"  answers and notices at the receiver: {len(self.count.bodies)}; commands run: {sum(runs.values())}")
-        print(f"  memory of the daemon: {_slope(self.count.memory)}")
-        troubles = {
-            "lost": lost,
-            "doubled": doubled,
-            "stuck": stuck,
-            "ended and not owed": unowed,
-            "runs without a yes": max(0, sum(runs.values()) - seen["yes"]),
-            "fates that do not add up": 0 if fates == rows else (fates, rows),
-            "left running": left,
-        }
-        for name, trouble in troubles.items():
-            print(f"{'✗' if trouble else '✓'} {name}: {trouble or 0}")
-        return [name for name, trouble in troubles.items() if trouble]
 
-    def _left(self) -> list[str]:
-        holder = lock.read(self.home.lock)
-        found = processes.children(holder.store) if holder and holder.store else []
-        return [f"{each.pid} {each.command}" for each in found]
-
-
-def _names(tx: Tx) -> list[str]:
-    return [message for message, _ in audit.all_fates(tx)]
-
-
-def _slope(samples: list[tuple[float, float]]) -> str:
-    if len(samples) < 2:
-        return "too short to tell"
-    first, last = samples[0][1], samples[-1][1]
-    return f"{first:.0f} MB at first, {last:.0f} MB at last, {max(each for _, each in samples):.0f} MB at most"
+def _open_files(pid: int) -> int:
+    try:
+        return sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
+    except OSError:  # gone meanwhile, or not Linux
+        return 0
 
 
 def _free_port() -> int:

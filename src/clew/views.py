@@ -280,6 +280,7 @@ class GateView(Struct, frozen=True):
     replies: tuple[tuple[str, ...], ...] = ()  # what was answered to each question; of a secret one only that
     rule: str | None = None  # the pattern of the rule that is offered with a yes
     answer_reason: str = ""  # why the answer was no
+    closed_at: int | None = None  # when the runtime took the answer, or nobody could answer any more
 
 
 class Snapshot(Struct, frozen=True):

@@ -293,6 +293,25 @@ async def test_a_stale_socket_is_taken_over(make: Make, root: Home, seat: Seat) 
     assert only_one(root).socket == kept.socket
 
 
+async def test_one_that_cannot_be_reached_any_more_is_replaced_at_once(
+    make: Make, root: Home, seat: Seat, model: ScriptedModel
+) -> None:
+    """As one that is dying, and no longer listens."""
+    runtime = make()
+    events = (await runtime.open(seat)).run(request("!hold cut"))
+    await next_of(events, TurnStarted)
+    await model.held("cut")
+    kept = only_one(root)
+    kept.socket.unlink()
+    connection = await runtime._servers.main.connect()
+    connection._transport._socket.abort()  # type: ignore[union-attr]
+    with pytest.raises(RuntimeLost):
+        await collect(events)
+    session = await runtime.open(seat)
+    assert ended(await collect(session.run(request("!text hello", turn="next")))).text == "hello"
+    assert only_one(root).program != kept.program
+
+
 async def test_a_foreign_socket_is_refused_with_a_clear_word(make: Make, root: Home, seat: Seat) -> None:
     first = make()
     await first.open(seat)

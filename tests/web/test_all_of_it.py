@@ -20,6 +20,13 @@ def choose(ann: Person, words: str) -> None:
     ann.find("menuitem", words).click()
 
 
+FOCUS_AND_MARK = """() => {
+  const button = document.querySelector("clew-pending button");
+  if (button) (button.focus(), button.setAttribute("data-old", ""));
+  return Boolean(button);
+}"""
+
+
 def test_a_turn_is_queued_behind_taken_back_and_stopped(desk: Desk, sit_down: Sit) -> None:
     turn = desk.start("!text begun\n!hold stop-me", kind="chat")
     desk.model.wait_held("stop-me")
@@ -27,7 +34,12 @@ def test_a_turn_is_queued_behind_taken_back_and_stopped(desk: Desk, sit_down: Si
     message = ann.find("textbox", "Message")
     message.fill("!text never")
     message.press("Alt+Enter")
-    ann.find("button", "Take back").click()
+    back = ann.find("button", "Take back")
+    ann.page.wait_for_function(FOCUS_AND_MARK)
+    desk.client.patch("threads", turn["thread"], body={"title": "drawn anew"})
+    expect(ann.page.locator("[data-old]")).to_have_count(0)
+    expect(back).to_be_focused()
+    ann.press("Enter")
     expect(message).to_have_value("!text never")
     assert desk.client.get("threads", turn["thread"], "queue") == []
     message.fill("")

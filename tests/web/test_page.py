@@ -144,6 +144,7 @@ def test_a_daemon_that_is_killed_comes_back_and_nothing_typed_is_lost(desk: Desk
     with desk.away():
         expect(ann.page.locator(".link-word")).to_be_visible()
         assert ann.find("textbox", "Message").input_value() == "!text after"
+        expect(ann.page.locator("clew-working")).to_contain_text("The daemon does not answer")
         desk.model.release("cut")
     expect(ann.page.locator(".link-word")).to_be_hidden()
     expect(ann.page.locator(".answer clew-text")).to_have_text(["before", "before"])
@@ -162,6 +163,12 @@ def test_two_tabs_show_the_same(desk: Desk, sit_down: Sit) -> None:
     other.page.goto(f"{desk.url}/#/threads/{turn['thread']}")
     for each in (ann, other):
         expect(each.page.locator("clew-gate")).to_contain_text("touch two-tabs")
+    ann.page.evaluate("() => { const now = Date.now; Date.now = () => now() + 3_600_000 }")
+    ann.go("#/inbox")
+    ann.page.locator("clew-inbox").wait_for()
+    ann.go(f"#/threads/{turn['thread']}")
+    stands = re.compile(r"Waits for your answer, after (\d+ min )?\d+ s of work")
+    expect(ann.page.locator("clew-working")).to_have_text(stands)
     other.find("button", "Allow", exact=True).click()
     for each in (ann, other):
         expect(each.answer_of(turn["turn"])).to_have_text("agreed")

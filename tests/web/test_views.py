@@ -64,6 +64,10 @@ def test_in_chinese_the_page_speaks_chinese(desk: Desk, sit_down: Sit, full: str
         assert left == [], view
     assert ann.page.evaluate("document.documentElement.lang").startswith("zh")
     expect(ann.page.locator("nav")).to_contain_text(re.compile("[一-鿿]"))
+    ann.page.set_viewport_size({"width": 360, "height": 800})
+    ann.page.locator(".tools button").last.click()
+    ann.find("combobox", "语言").select_option("en")
+    expect(ann.page.locator("nav")).to_contain_text("Inbox")
 
 
 def settle(page: Page, view: str) -> None:

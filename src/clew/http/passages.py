@@ -54,6 +54,8 @@ def _code(item: ItemView) -> str:
     return item.title.partition(" ")[0].removesuffix(":")
 
 
-def with_reason(tx: Tx, view: GateView) -> GateView:
+def closed(tx: Tx, view: GateView) -> GateView:
+    """With what is known of its end."""
     row = gates.get(tx, view.id)
-    return replace(view, answer_reason=row.answer.reason) if row and row.answer else view
+    assert row is not None, view.id
+    return replace(view, answer_reason=row.answer.reason if row.answer else "", closed_at=row.closed_at)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from clew.asking import Asked, Decision, Effect, GateKind, RuleKind, Scope
 from clew.http import shapes
 from clew.http.door import Door, answer
-from clew.http.passages import with_reason
+from clew.http.passages import closed
 from clew.http.routing import Router
 from clew.views import AnswerGate, GateView, NewRuleView, RuleTest, RuleView
 
@@ -20,14 +20,14 @@ async def gates(door: Door, thread: str | None = None) -> Response:
     """With `thread`: all of that thread, newest first, whatever became of them."""
     if thread is not None:
         found = await door.engine.waiting.of_thread(await door.engine.find(thread))
-        return answer(await door.store.read(lambda tx: [with_reason(tx, each) for each in found]))
+        return answer(await door.store.read(lambda tx: [closed(tx, each) for each in found]))
     return answer(await door.engine.waiting.all())
 
 
 @router.get("/gates/{gate}", gives=GateView, summary="One gate, whole")
 async def gate(door: Door, gate: str) -> Response:
     found = await door.engine.waiting.one(gate)
-    return answer(await door.store.read(lambda tx: with_reason(tx, found)))
+    return answer(await door.store.read(lambda tx: closed(tx, found)))
 
 
 @router.post("/gates/{gate}/answer", gives=GateView, summary="Answer a gate; the first answer counts")

@@ -115,14 +115,24 @@ class Keeping(Struct, frozen=True):
         """To the one that is kept, or to a new one. Raises RuntimeTrouble."""
         _framing()  # before anything is begun that could not be spoken to
         name = self.name(binary)
-        if (kept := keepers.named(self.home, name)) is not None:
-            return kept, await self.attach(kept, binary)
+        kept = keepers.named(self.home, name)
+        if kept is not None and (connection := await self.rejoin(kept, binary)) is not None:
+            return kept, connection
         kept = await self._begin(name, binary)
         try:
             return kept, await self.attach(kept, binary)
         except BaseException:
             await keepers.end(kept, self.clock)
             raise
+
+    async def rejoin(self, kept: Kept, binary: Binary | None = None) -> Connection | None:
+        """None: it has ended, perhaps in this moment. Raises RuntimeTrouble."""
+        try:
+            return await self.attach(kept, binary)
+        except RuntimeLost:
+            if kept.find() is not None:
+                raise
+            return None
 
     async def attach(self, kept: Kept, binary: Binary | None = None) -> Connection:
         """One that answers nothing is as good as dead, and is made so; whatever else is wrong, it works on. Raises

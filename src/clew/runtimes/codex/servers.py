@@ -120,7 +120,9 @@ class Servers:
         """To the one that we had, while it lives: its turns are ours, though Codex was replaced by a newer one."""
         assert self._keeping is not None
         if self._kept is not None and self._kept.find() is not None:
-            return await self._keeping.attach(self._kept)
+            connection = await self._keeping.rejoin(self._kept)
+            if connection is not None:
+                return connection
         found = await binary.find(self._config, self._clock, self._marks)
         self._kept, connection = await self._keeping.connect(found)
         return connection

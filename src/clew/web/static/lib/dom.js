@@ -38,6 +38,25 @@ export function show(element, ...children) {
   return element;
 }
 
+const REACHED = "a, button, input, select, textarea, summary, [tabindex]";
+
+/** `show` for what is drawn anew. Who had the focus in it has it again, in the row of the same `data-row`; where that is
+ * gone the element itself has it, so that nothing else is pressed by mistake. */
+export function redraw(element, ...children) {
+  const had = element.contains(document.activeElement) ? document.activeElement : null;
+  const row = had?.closest("[data-row]");
+  const number = row && reached(row).indexOf(had);
+  show(element, ...children);
+  if (!had || element.contains(document.activeElement)) return element;
+  const same = row && [...element.querySelectorAll("[data-row]")].find((each) => each.dataset.row === row.dataset.row);
+  const again = same && reached(same)[number];
+  if (!again) element.tabIndex = -1;
+  (again ?? element).focus({ preventScroll: true });
+  return element;
+}
+
+const reached = (row) => [row, ...row.querySelectorAll(REACHED)].filter((each) => each.matches(REACHED));
+
 /** Each child as a node; what is left out is left out. */
 const nodes = (children) =>
   children

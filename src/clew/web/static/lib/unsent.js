@@ -66,8 +66,8 @@ async function deliver(message) {
   }
   if (accepted.fate === "refused") return refused(id, new Error(accepted.words));
   drop(PREFIX + id);
-  mail.tell("changed");
   mail.tell("taken", message, accepted);
+  mail.tell("changed");
 }
 
 function refused(id, error) {

@@ -1,7 +1,7 @@
 /** Files for a message: chosen, dropped or pasted; sent at once, named in the message later. */
 
 import { upload } from "/page/lib/api.js";
-import { h, icon, show } from "/page/lib/dom.js";
+import { h, icon, redraw } from "/page/lib/dom.js";
 import { bytes } from "/page/lib/format.js";
 import { complain } from "/page/lib/say.js";
 import { t } from "/page/lib/words.js";
@@ -59,7 +59,7 @@ export class Attachments {
   }
 
   #draw() {
-    show(
+    redraw(
       this.element,
       this.#files.map((file) => this.#chip(file)),
     );
@@ -70,7 +70,7 @@ export class Attachments {
     const label = t("files.remove", { name: file.name });
     return h(
       "li",
-      { class: file.id ? "" : "waits" },
+      { class: file.id ? "" : "waits", "data-row": file.name },
       icon("clip"),
       h("span", {}, file.name),
       h("small", {}, file.id ? bytes(file.size) : t("files.sending")),

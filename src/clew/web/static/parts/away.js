@@ -1,7 +1,7 @@
 /** Where the person is: away from the desk, what it would show goes to a chat meanwhile. */
 
 import { get, put, remove } from "/page/lib/api.js";
-import { h, show, worded } from "/page/lib/dom.js";
+import { h, redraw, worded } from "/page/lib/dom.js";
 import { during, say } from "/page/lib/say.js";
 import { link } from "/page/lib/stream.js";
 import { known, t } from "/page/lib/words.js";
@@ -13,14 +13,14 @@ export function away() {
   const draw = async () => {
     try {
       const [{ conversation }, { targets }] = await Promise.all([get("/api/away"), get("/api/choices")]);
-      show(content, conversation ? gone(conversation) : here(targets.filter((each) => each.state === "up")));
+      redraw(content, conversation ? gone(conversation) : here(targets.filter((each) => each.state === "up")));
     } catch {
-      show(content, h("p", { class: "note" }, t("person.unknown")));
+      redraw(content, h("p", { class: "note" }, t("person.unknown")));
     }
   };
   const gone = (conversation) => [
     h("p", {}, t("person.away", { surface: name(conversation) })),
-    h("button", { class: "plain", type: "button", onclick: back }, t("person.come_back")),
+    h("button", { class: "plain", type: "button", "data-row": "back", onclick: back }, t("person.come_back")),
   ];
   const here = (targets) =>
     targets.length
@@ -32,7 +32,7 @@ export function away() {
             targets.map((each) =>
               h(
                 "button",
-                { class: "plain", type: "button", onclick: () => leave(each.target) },
+                { class: "plain", type: "button", "data-row": each.target, onclick: () => leave(each.target) },
                 t("person.leave", { surface: placeName(each) }),
               ),
             ),

@@ -1,7 +1,7 @@
 /** What was said and is not in the history yet: on its way to the daemon, being passed on, or queued behind a turn. */
 
 import { get, remove } from "/page/lib/api.js";
-import { h, show } from "/page/lib/dom.js";
+import { h, redraw } from "/page/lib/dom.js";
 import { giveBack } from "/page/lib/drafts.js";
 import { soon } from "/page/lib/hub.js";
 import { during, say } from "/page/lib/say.js";
@@ -15,6 +15,7 @@ class Pending extends HTMLElement {
   #thread;
   #queue = [];
   #steers = [];
+  #taken = []; // the daemon has them; what became of them is being looked up
   #ends = [];
   look = soon(() => this.#look(), 150);
 
@@ -25,7 +26,7 @@ class Pending extends HTMLElement {
 
   connectedCallback() {
     this.className = "pending";
-    this.#ends = [mail.on("changed", () => this.#draw()), mail.on("taken", () => this.look())];
+    this.#ends = [mail.on("changed", () => this.#draw()), mail.on("taken", (message) => this.#take(message))];
     this.#draw();
   }
 
@@ -33,35 +34,44 @@ class Pending extends HTMLElement {
     this.#ends.forEach((end) => end());
   }
 
+  #take(message) {
+    if (message.thread !== this.#thread) return;
+    this.#taken.push(message);
+    this.look();
+  }
+
   async #look() {
     const view = threads.get(this.#thread);
+    const looked = this.#taken.length;
+    const isRunning = view?.status === "running"; // how much is queued then, is older than what was just said
     try {
-      this.#queue = view?.queued ? await get(`/api/threads/${this.#thread}/queue`) : [];
-      this.#steers = view?.status === "running" ? await get(`/api/turns/${view.turn}/steers`) : [];
+      this.#queue = view?.queued || isRunning || looked ? await get(`/api/threads/${this.#thread}/queue`) : [];
+      this.#steers = isRunning ? await get(`/api/turns/${view.turn}/steers`) : [];
     } catch {
-      this.#queue = []; // told again with the next event
+      return; // as it was, until the next event
     }
+    this.#taken.splice(0, looked);
     this.#draw();
   }
 
   #draw() {
-    const unsent = unsentIn(this.#thread).map((message) =>
-      this.#row(message.text, t("pending.unsent"), () => takeBack(message.id)),
-    );
-    const steers = this.#steers.map((steer) => this.#row(steer.text, t("pending.steer")));
+    const waits = (message, back) => this.#row(message.id, message.text, t("pending.unsent"), back);
+    const taken = this.#taken.map((message) => waits(message, () => this.#recall(message)));
+    const unsent = unsentIn(this.#thread).map((message) => waits(message, () => takeBack(message.id)));
+    const steers = this.#steers.map((steer) => this.#row(steer.message, steer.text, t("pending.steer")));
     const queued = this.#queue
       .slice(0, SHOWN)
-      .map((turn) => this.#row(turn.text, t("pending.queued"), () => this.#unqueue(turn)));
+      .map((turn) => this.#row(turn.message, turn.text, t("pending.queued"), () => this.#unqueue(turn)));
     const more =
       this.#queue.length > SHOWN && h("p", { class: "note" }, t("pending.more", { n: this.#queue.length - SHOWN }));
-    show(this, steers, queued, more, unsent);
+    redraw(this, steers, queued, more, taken, unsent);
   }
 
-  #row(text, words, back) {
+  #row(message, text, words, back) {
     const label = t("pending.take_back");
     return h(
       "article",
-      { class: "passage by-person is-pending", "aria-label": words },
+      { class: "passage by-person is-pending", "data-row": message, "aria-label": words },
       h(
         "header",
         {},
@@ -70,6 +80,13 @@ class Pending extends HTMLElement {
       ),
       h("div", { class: "said" }, text),
     );
+  }
+
+  /** The daemon has it already: the turn that it became is taken back. */
+  async #recall(message) {
+    const queue = await during(t("saving"), get(`/api/threads/${this.#thread}/queue`));
+    const turn = queue?.find((each) => each.message === message.id);
+    if (turn) await this.#unqueue(turn);
   }
 
   async #unqueue(turn) {

@@ -1,7 +1,7 @@
 /** The rules that answer for a person: look at them, remove one, and put it back. */
 
 import { get, post, remove } from "/page/lib/api.js";
-import { h, show } from "/page/lib/dom.js";
+import { h, redraw } from "/page/lib/dom.js";
 import { folder, when } from "/page/lib/format.js";
 import { soon } from "/page/lib/hub.js";
 import { during, say } from "/page/lib/say.js";
@@ -25,9 +25,9 @@ export function rules() {
     if (!fold.open) return;
     try {
       const found = await get("/api/rules");
-      show(list, found.length ? found.map((rule) => row(rule, draw)) : h("li", { class: "note" }, t("rules.none")));
+      redraw(list, found.length ? found.map((rule) => row(rule, draw)) : h("li", { class: "note" }, t("rules.none")));
     } catch (error) {
-      show(list, h("li", { class: "note" }, error.message));
+      redraw(list, h("li", { class: "note" }, error.message));
     }
   };
   const off = things.on(
@@ -46,7 +46,7 @@ function row(rule, draw) {
   };
   return h(
     "li",
-    {},
+    { "data-row": rule.id },
     h("span", { class: `effect is-${rule.effect}` }, known(`effect.${rule.effect}`, rule.effect)),
     h("code", {}, rule.pattern),
     h(

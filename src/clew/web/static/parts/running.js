@@ -3,40 +3,38 @@
 
 import { get } from "/page/lib/api.js";
 import { h } from "/page/lib/dom.js";
-import { spanSoFar } from "/page/lib/format.js";
 import { nextFrame, soon } from "/page/lib/hub.js";
 import { events } from "/page/lib/stream.js";
 import { textsOf, written } from "/page/lib/texts.js";
 import { t } from "/page/lib/words.js";
 import { deed } from "/page/parts/deed.js";
 import { growingText } from "/page/parts/text.js";
+import { working } from "/page/parts/working.js";
 
 const REST = 50; // milliseconds between two changes of the page: as fast as eyes follow
 const ANSWERED = /^gate\.(answered|taken|void|expired)$/;
 
 class Running extends HTMLElement {
   #turn;
-  #since = Date.now();
   #parts = new Map(); // item → {element, item?, text?}
   #grown = new Set();
   #deeds = new Map(); // item → newest view of it
   #body = h("div", {});
-  #line = h("p", { class: "working" });
   #ends = [];
   #paint = nextFrame(() => this.#grow(), REST);
   #fetch = soon(() => this.#catchUp(), 250);
 
-  /** `told` is the running passage of a transcript. */
-  begin(told) {
+  /** `told` is the running passage of a thread's transcript. */
+  begin(told, thread) {
     this.#turn = told.turn;
-    this.#since = told.at;
     this.className = "passage by-agent is-running";
     this.setAttribute("aria-busy", "true");
     this.setAttribute("data-turn", told.turn);
     this.setAttribute("tabindex", "-1");
     this.setAttribute("role", "article");
     this.setAttribute("aria-label", t("passage.by", { who: told.author }));
-    this.replaceChildren(h("header", {}, h("span", { class: "who" }, told.author)), this.#body, this.#line);
+    const head = h("header", {}, h("span", { class: "who" }, told.author));
+    this.replaceChildren(head, this.#body, working(thread, told.turn, told.at));
     this.#take(told.items);
     for (const { item } of textsOf(told.turn)) this.#textPart(item);
     this.#paint();
@@ -67,9 +65,6 @@ class Running extends HTMLElement {
     ];
     const answered = (kind, frame) => frame.turn === this.#turn && ANSWERED.test(kind) && this.#fetch();
     this.#ends.push(events.on("stored", answered));
-    const timer = setInterval(() => this.#tick(), 1000);
-    this.#ends.push(() => clearInterval(timer));
-    this.#tick();
   }
 
   disconnectedCallback() {
@@ -147,12 +142,8 @@ class Running extends HTMLElement {
     if (hadFocus) made.querySelector("summary")?.focus();
     part.element = made;
   }
-
-  #tick() {
-    this.#line.textContent = t("working", { time: spanSoFar(Math.max(0, Date.now() - this.#since)) });
-  }
 }
 
 customElements.define("clew-running", Running);
 
-export const running = (told) => document.createElement("clew-running").begin(told);
+export const running = (told, thread) => document.createElement("clew-running").begin(told, thread);

@@ -64,6 +64,6 @@ export function about(view) {
     h("span", { title: view.workspace }, folder(view.workspace)),
     h("span", { title: t(`policy.${view.policy}.words`) }, known(`policy.${view.policy}`, view.policy)),
     bound,
-    view.forked_from && h("a", { href: `#/threads/${view.forked_from}` }, t("forked")),
+    view.forked_from && h("a", { href: `#/threads/${view.forked_from}`, "data-row": "source" }, t("forked")),
   ];
 }

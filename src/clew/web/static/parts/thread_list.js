@@ -201,14 +201,24 @@ class ThreadList extends HTMLElement {
     const { scrollTop, clientHeight } = this.#scroll;
     const from = Math.max(0, Math.floor(scrollTop / ROW) - SPARE);
     const to = Math.min(this.#ids.length, Math.ceil((scrollTop + clientHeight) / ROW) + SPARE);
-    const seen = this.#ids.slice(from, to);
+    const seen = new Map(this.#ids.slice(from, to).map((id, number) => [id, from + number]));
+    const focused = this.#space.contains(document.activeElement) ? document.activeElement.closest("li") : null;
+    const held = focused ? this.#ids.indexOf(focused.dataset.thread) : -1;
+    if (held >= 0) seen.set(this.#ids[held], held); // scrolled away, it keeps the focus
     const before = this.#rows;
-    this.#rows = new Map(seen.map((id) => [id, before.get(id) ?? threadRow(threads.get(id))]));
+    this.#rows = new Map([...seen.keys()].map((id) => [id, before.get(id) ?? threadRow(threads.get(id))]));
     this.#space.style.height = `${this.#ids.length * ROW}px`;
-    seen.forEach((id, number) => this.#settle(this.#rows.get(id), id, from + number));
+    seen.forEach((at, id) => this.#settle(this.#rows.get(id), id, at));
     before.forEach((row, id) => this.#rows.has(id) || row.remove());
     this.#rows.forEach((row) => row.isConnected || this.#space.append(row));
+    if (focused && held < 0) this.#focusAt(Number(focused.getAttribute("aria-posinset")) - 1);
     if (to > this.#ids.length - SPARE) this.#more();
+  }
+
+  /** Where a row had the focus and is gone, the one in its place has it. */
+  #focusAt(at) {
+    const id = this.#ids[Math.min(at, this.#ids.length - 1)];
+    (this.#rows.get(id)?.querySelector("a") ?? this.#field).focus({ preventScroll: true });
   }
 
   #settle(row, id, at) {

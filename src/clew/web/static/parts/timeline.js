@@ -182,8 +182,9 @@ class Timeline extends HTMLElement {
   #run(told) {
     const shown = this.#now.firstChild;
     if (shown?.turn === told?.turn) return;
-    if (told) this.#now.replaceChildren(running(told));
-    else this.#now.replaceChildren();
+    const hadFocus = shown?.contains(document.activeElement);
+    this.#now.replaceChildren(...(told ? [running(told, this.#thread)] : []));
+    if (hadFocus) this.querySelector(`.passage[data-turn="${shown.turn}"]`)?.focus({ preventScroll: true });
   }
 }
 

@@ -1,7 +1,7 @@
 /** How clew is: the daemon, runtimes, surfaces, what is owed, what runs; for anything degraded why, and what to do. */
 
 import { get, post } from "/page/lib/api.js";
-import { h, show, worded } from "/page/lib/dom.js";
+import { h, redraw, show, worded } from "/page/lib/dom.js";
 import { age, bytes, clock, number, when } from "/page/lib/format.js";
 import { soon } from "/page/lib/hub.js";
 import { during, say } from "/page/lib/say.js";
@@ -45,7 +45,7 @@ class Health extends HTMLElement {
     if (!status) return show(this.#word, t("away.words"));
     show(this.#word, summary(status, outbox));
     this.#word.className = troubles(status, outbox) ? "verdict is-bad" : "verdict";
-    show(
+    redraw(
       this.#now,
       daemon(status.daemon),
       runtimes(status.runtimes),
@@ -158,7 +158,7 @@ function owed(list, again) {
   const row = (each) =>
     h(
       "li",
-      {},
+      { "data-row": each.delivery },
       h(
         "a",
         { href: `#/threads/${each.thread}` },
@@ -175,7 +175,7 @@ function owed(list, again) {
     list.length
       ? h("ul", { class: "states" }, list.slice(0, 20).map(row))
       : h("p", { class: "note" }, t("outbox.empty")),
-    hasFailed && h("button", { class: "plain", type: "button", onclick: retry }, t("outbox.retry")),
+    hasFailed && h("button", { class: "plain", type: "button", "data-row": "retry", onclick: retry }, t("outbox.retry")),
   );
 }
 
@@ -183,7 +183,7 @@ function running(list) {
   const row = (each) =>
     h(
       "li",
-      {},
+      { "data-row": `pid ${each.pid}` },
       h("code", { title: each.command }, each.role),
       h("small", {}, `pid ${each.pid}`),
       each.rss > 0 && h("small", {}, bytes(each.rss)),
@@ -202,7 +202,7 @@ function moves(list) {
   const row = (each) =>
     h(
       "li",
-      {},
+      { "data-row": each.id },
       h("a", { href: `#/threads/${each.thread}` }, threads.get(each.thread)?.title || t("gate.thread")),
       h("span", {}, `→ ${known(`surface.${each.surface}`, each.surface)}`),
       mark(each.state, known(`handoff.is.${each.state}`, each.state)),

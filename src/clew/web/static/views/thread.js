@@ -1,7 +1,7 @@
 /** One thread: its history and what runs, what it asks, and where one speaks to it. */
 
 import { patch } from "/page/lib/api.js";
-import { h, icon, show } from "/page/lib/dom.js";
+import { h, icon, redraw, show } from "/page/lib/dom.js";
 import { lend, PASS, step } from "/page/lib/keys.js";
 import { during, say } from "/page/lib/say.js";
 import { keep, look, things, threads, waiting } from "/page/lib/things.js";
@@ -93,7 +93,7 @@ class ThreadView extends HTMLElement {
     this.#view = view;
     this.#entitle(view.title || t("untitled"));
     this.#title.show(view.title || t("untitled"));
-    show(this.#about, about(view));
+    redraw(this.#about, about(view));
     this.#actions.update(view);
     this.#composer.update(view);
     this.#pending.look();
