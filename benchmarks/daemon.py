@@ -19,8 +19,9 @@ from benchmarks.report import Line
 from clew import processes
 from clew.client import Client
 from clew.home import Home
-from clew.launch import ensure_daemon, stop_daemon
+from clew.launch import ensure_daemon
 from clew.model import ThreadKind
+from clew.stopping import stop_daemon
 
 IDLE = 30.0
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -13,7 +13,8 @@ from clew.client import Client, new_message_id
 from clew.demo.phone import OWNER
 from clew.demo.stage import Helper
 from clew.home import Home
-from clew.launch import ensure_daemon, stop_daemon
+from clew.launch import ensure_daemon
+from clew.stopping import stop_daemon
 
 HANDED, POLLED, EVERY = 50, 10, 2.0
 BAR = 150.0  # milliseconds, in the median

@@ -27,6 +27,7 @@ from clew.client import Client
 from clew.errors import ClewError
 from clew.home import Home
 from clew.scripted_model import ScriptedModel, write_codex_home
+from clew.stopping import stop_daemon
 from clew.surfaces.signing import sign
 
 SECRET = "soak"
@@ -59,7 +60,7 @@ class Soak:
                 await self._live(minutes * 60)
                 return await self._settle()
             finally:
-                await asyncio.to_thread(launch.stop_daemon, self.home, 0, _quietly)
+                await asyncio.to_thread(stop_daemon, self.home, 0, _quietly)
                 server.close()
 
     def _configure(self, model: str, hook: int) -> None:
@@ -231,7 +232,7 @@ class Soak:
                 break
             await asyncio.sleep(LOOK)
         fates = (await asyncio.to_thread(client.get, "status"))["fates"]
-        await asyncio.to_thread(launch.stop_daemon, self.home, 10, _quietly)
+        await asyncio.to_thread(stop_daemon, self.home, 10, _quietly)
         return verdict(self.home, self.count, self.runs, fates)
 
     def _push_on(self, client: Client) -> bool:

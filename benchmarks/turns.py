@@ -23,8 +23,9 @@ from benchmarks.bare import Bare, BareSocket
 from benchmarks.report import Line
 from clew.client import Client, address, parse
 from clew.home import Home
-from clew.launch import ensure_daemon, stop_daemon
+from clew.launch import ensure_daemon
 from clew.scripted_model import ScriptedModel, write_codex_home
+from clew.stopping import stop_daemon
 from clew.surfaces.signing import sign
 
 SECRET = "bench"

@@ -27,6 +27,7 @@ from unittest.mock import patch
 from clew import launch, lock, processes, supervisor
 from clew.client import Client, Event
 from clew.home import Home
+from clew.stopping import stop_daemon
 
 SCRIPTED = '[threads]\nruntime = "scripted"\n'
 PATIENCE = 60.0  # seconds that anything may take at most
@@ -91,7 +92,7 @@ class Clew:
             self.end(process)
         if error is not None:
             print(self.logs(), file=sys.stderr)
-        launch.stop_daemon(self.home, 0, lambda line: None)
+        stop_daemon(self.home, 0, lambda line: None)
 
     @property
     def home(self) -> Home:
@@ -163,6 +164,11 @@ class Clew:
         pid = self.supervisor
         os.kill(pid, signal.SIGKILL)
         self.wait_gone(pid)
+
+    def kill_for_good(self) -> None:
+        """With the supervisor, so that nobody brings it back."""
+        self.kill_supervisor()
+        self.kill()
 
     def wait_gone(self, pid: int | None = None) -> None:
         """Until the daemon, or another process, has ended, by whatever."""

@@ -127,8 +127,7 @@ def test_open_streams_end_when_it_stops_and_say_that_it_was_on_purpose(clew: Cle
 
 def test_killed_it_leaves_a_socket_that_the_next_one_replaces(clew: Clew) -> None:
     clew.up()
-    clew.kill_supervisor()
-    clew.kill()
+    clew.kill_for_good()
     assert clew.home.socket.exists()
     assert clew.run("status").code == 3
     assert clew.json("threads") == []
@@ -140,8 +139,7 @@ def test_down_removes_what_a_killed_one_left(clew: Clew) -> None:
     assert holder is not None and holder.store is not None
     mark = processes.Marks(holder.store, "dead").next()
     left = subprocess.Popen(["sleep", "600"], env={**os.environ, processes.VARIABLE: str(mark)})
-    clew.kill_supervisor()
-    clew.kill()
+    clew.kill_for_good()
     assert clew("down") == "not running\n"
     assert left.wait() == -signal.SIGTERM
     assert not clew.home.socket.exists()

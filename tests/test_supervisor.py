@@ -333,8 +333,7 @@ def test_a_command_that_waited_while_it_was_given_up_says_why_and_starts_nothing
 def test_what_a_dead_daemon_left_is_ended_by_down_also_if_a_later_one_could_not_even_start(clew: Clew) -> None:
     clew.up()
     left = leave_a_child(clew)
-    clew.kill_supervisor()
-    clew.kill()
+    clew.kill_for_good()
     clew.configure(BROKEN)
     assert clew.run("up").code == 1
     clew("down")

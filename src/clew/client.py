@@ -9,7 +9,6 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import socket
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,6 +18,7 @@ from msgspec import Struct
 
 from clew.errors import BadInput, ClewError, OutOfReach
 from clew.home import Home
+from clew.sockets import connect
 
 Json = Any  # what came over the wire, decoded; its shapes are in `clew.views` and docs/cli.md
 
@@ -26,6 +26,7 @@ PATIENCE = 120.0  # seconds for an answer
 SILENCE = 45.0  # seconds without even a heartbeat, after which a stream counts as lost
 TRIES = 5  # of a request that may be repeated
 
+DEAF = "the daemon takes no connection: it hangs, or has far too much to do; `clew restart` starts another one"
 _LOST = (ConnectionError, http.client.HTTPException)
 
 
@@ -33,6 +34,12 @@ class Stopped(OutOfReach):
     """The daemon was stopped on purpose, so it is not started again behind the back of who did it."""
 
     code = "stopped"
+
+
+class Deaf(OutOfReach):
+    """The daemon is there, and does not even take a connection."""
+
+    code = "deaf"
 
 
 class Event(Struct, frozen=True):
@@ -170,6 +177,8 @@ class Client:
                 connection.connect()
                 self._see_to_its_supervisor()
                 return connection
+            except Deaf:
+                raise
             except OutOfReach:
                 if not self._start:
                     raise
@@ -221,16 +230,15 @@ class _Connection(http.client.HTTPConnection):
         self._path = path
 
     def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
         try:
-            self.sock.connect(self._path)
+            self.sock = connect(self._path)
         except (FileNotFoundError, ConnectionRefusedError) as error:
-            self.close()
             raise OutOfReach("the daemon does not run; `clew up` starts it") from error
         except PermissionError as error:
-            self.close()
             raise ClewError(f"{self._path} is not yours to open: set CLEW_HOME to a folder of yours") from error
+        except TimeoutError as error:
+            raise Deaf(DEAF) from error
+        self.sock.settimeout(self.timeout)
 
 
 def _word(value: object) -> str:

@@ -39,16 +39,51 @@ LOGGED = 1 << 20  # bytes of stderr that are kept; as much again of what was bef
 LAST, WORDS = 20, 400  # lines that are its last words, and characters of each
 
 
+class Stderr:
+    """What the program says there goes to the log, and to nobody else; its last words are kept."""
+
+    def __init__(self, log: str) -> None:
+        self._path = log
+        self._log = self._open_log()
+        self._last = b""
+        ours, self.theirs = os.pipe()
+        self.open = [ours]  # until it ends
+
+    def pump(self) -> None:
+        piece = os.read(self.open[0], 1 << 16)
+        if not piece:
+            os.close(self.open.pop())
+            return
+        self._last = (self._last + piece)[-4096:]
+        try:
+            if os.fstat(self._log).st_size > LOGGED:
+                os.close(self._log)
+                os.replace(self._path, f"{self._path}.1")
+                self._log = self._open_log()
+            os.write(self._log, piece)
+        except OSError:
+            pass  # a full disk does not hold it up
+
+    def drain(self) -> None:
+        while select.select(self.open, [], [], 0)[0]:
+            self.pump()
+
+    def last_words(self) -> list[str]:
+        lines = self._last.decode("utf-8", "replace").splitlines()[-LAST:]
+        return [line.strip()[:WORDS] for line in lines if line.strip()]
+
+    def _open_log(self) -> int:
+        return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+
+
 class Keeper:
     def __init__(self, record: str, daemon: str, log: str, keep_alive: float, socket: str, about: str) -> None:
         self._record = os.open(record, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._daemon = daemon
-        self._path = log
+        self._log = log
         self._keep_alive = keep_alive
         self._socket = socket
         self._about = about
-        self._said = -1  # the program's stderr
-        self._last = b""  # of what it said
         self._names = ""
         self._out, self._in = os.pipe()
 
@@ -66,21 +101,20 @@ class Keeper:
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)
-        self._log = self._open_log()
         return True
 
     def start(self, command: list[str]) -> int:
-        self._said, theirs = os.pipe()
+        self._stderr = Stderr(self._log)
         me = os.getpid()
         pid = os.fork()
         if pid == 0:
             try:
-                _become(command, theirs, me)
+                _become(command, self._stderr.theirs, me)
             finally:
                 os._exit(127)
-        os.close(theirs)
+        os.close(self._stderr.theirs)
         self._names = f'"keeper": {_name(me)}, "program": {_name(pid)}, {self._about}'
-        self._note("")
+        self._note("", [])
         return pid
 
     def keep(self, pid: int, look: list[str]) -> None:
@@ -117,11 +151,11 @@ class Keeper:
         """Whether it has, by the time that something happens, or has waited so long."""
         if self._is_over(pid):
             return True
-        ready = select.select([self._out, *([self._said] if self._said >= 0 else [])], [], [], patience)[0]
+        ready = select.select([self._out, *self._stderr.open], [], [], patience)[0]
         if self._out in ready:
             os.read(self._out, 4096)
-        if self._said in ready:
-            self._pump()
+        if set(ready) & set(self._stderr.open):
+            self._stderr.pump()
         return self._is_over(pid)
 
     def _is_over(self, pid: int) -> bool:
@@ -130,9 +164,8 @@ class Keeper:
         ended, status = os.waitpid(pid, os.WNOHANG)
         if not ended:
             return False
-        while self._said >= 0 and select.select([self._said], [], [], 0)[0]:
-            self._pump()
-        self._note(_fate(status))
+        self._stderr.drain()
+        self._note(_fate(status), self._stderr.last_words())
         self._names = ""
         for remove, path in ((os.unlink, self._socket), (os.rmdir, self._socket.rpartition("/")[0])):
             try:
@@ -140,26 +173,6 @@ class Keeper:
             except OSError:
                 pass  # it has taken it along; and only a folder that was made for it is empty
         return True
-
-    def _pump(self) -> None:
-        """What it says on stderr goes to the log, and to nobody else."""
-        piece = os.read(self._said, 1 << 16)
-        if not piece:
-            os.close(self._said)
-            self._said = -1
-            return
-        self._last = (self._last + piece)[-4096:]
-        try:
-            if os.fstat(self._log).st_size > LOGGED:
-                os.close(self._log)
-                os.replace(self._path, f"{self._path}.1")
-                self._log = self._open_log()
-            os.write(self._log, piece)
-        except OSError:
-            pass  # a full disk does not hold it up
-
-    def _open_log(self) -> int:
-        return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
     def _is_attended(self) -> bool:
         """Whether a daemon is there, or at least somebody who holds its lock."""
@@ -192,10 +205,8 @@ class Keeper:
             if ready:
                 os.read(self._out, 4096)
 
-    def _note(self, fate: str) -> None:
-        words = self._last.decode("utf-8", "replace") if fate else ""
-        lines = [line.strip()[:WORDS] for line in words.splitlines()[-LAST:] if line.strip()]
-        said = ", ".join(map(_quoted, lines))
+    def _note(self, fate: str, words: list[str]) -> None:
+        said = ", ".join(map(_quoted, words))
         note = f'{{{self._names}, "fate": {_quoted(fate)}, "words": [{said}]}}'
         os.pwrite(self._record, note.encode().ljust(SIZE), 0)
 

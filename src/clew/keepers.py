@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from clew import crash, keeper, lock, processes
+from clew import crash, keeper, lock, processes, sockets
 from clew.clock import Clock
 from clew.home import Home, remove_socket
 from clew.processes import Mark, Named, Process
@@ -92,16 +91,10 @@ def record(home: Home, name: str) -> Path:
 
 
 async def listens(path: Path) -> bool:
-    """Whether somebody answers at a socket."""
-    return await asyncio.to_thread(_listens, path)
-
-
-def _listens(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
-        try:
-            door.connect(str(path))
-        except OSError:
-            return False
+    """Whether somebody is there, if only to take nobody in."""
+    try:
+        return await asyncio.to_thread(sockets.listens, path)
+    except TimeoutError:
         return True
 
 

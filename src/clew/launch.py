@@ -1,4 +1,4 @@
-"""Starting and stopping the daemon from outside, as tmux does: who needs it starts it, and waits until it is ready.
+"""Starting the daemon from outside, as tmux does: who needs it starts it, and waits until it is ready.
 
 One start at a time per home, by a lock of its own; who comes second finds the daemon there. What is started is a
 supervisor, which starts the daemon and brings it back after a crash.
@@ -10,8 +10,6 @@ import fcntl
 import json
 import os
 import select
-import signal
-import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -21,16 +19,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from msgspec import Struct
 
 from clew import lock, supervisor
-from clew.client import Client, known
+from clew.client import DEAF, Deaf, known
 from clew.errors import ClewError, OutOfReach, StoreHeld
-from clew.home import Home, remove_socket
+from clew.home import Home
+from clew.sockets import listens
 
 if TYPE_CHECKING:
-    from clew.processes import Named, Process
+    from clew.processes import Named
 
 START = 60.0  # seconds in which a daemon must get ready
 HANDOVER = 30.0  # seconds in which one that starts or stops must have done so
-CLOSING = 20.0  # seconds beyond its grace in which a daemon must have ended
 OUTPUT = "daemon.out"  # what a daemon says beside its log, and its supervisor
 KEPT_OUTPUT = 1 << 20  # bytes
 _POLL = 0.05
@@ -39,12 +37,11 @@ Say = Callable[[str], None]
 
 
 def answers(home: Home) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
-        try:
-            door.connect(str(home.socket))
-        except OSError:
-            return False
-        return True
+    """Raises Deaf where one is there, but takes no connection."""
+    try:
+        return listens(home.socket)
+    except TimeoutError as error:
+        raise Deaf(DEAF) from error
 
 
 def ensure_daemon(home: Home, say: Say, *, again: bool = False) -> bool:
@@ -195,24 +192,6 @@ def _last_words(home: Home, begin: int) -> str:
     return f": {lines[-1]} (see {path})" if lines else "; `clew logs` tells more"
 
 
-def stop_daemon(home: Home, grace: float, say: Say, *, restart: bool = False) -> bool:
-    """End the daemon and its supervisor, if they are there, and everything that they or dead ones left. True: one was.
-
-    The supervisor goes first, because it would bring the daemon back.
-    """
-    was_supervised = _end_supervisor(home)
-    stopped = _stop(home, grace, say, restart)
-    if (note := read_note(home)) and note.daemon and note.daemon.pid == stopped:
-        _end_supervisor(home)  # a command may have given it a new one meanwhile
-    forget(home)
-    holder = lock.read(home.lock)
-    if holder and holder.store:
-        _sweep(home, holder.store, 0.0 if stopped else grace, restart)
-    if lock.is_free(home.lock):
-        remove_socket(home.socket)
-    return was_supervised or stopped is not None
-
-
 class Note(Struct, frozen=True):
     """What a supervisor writes down: itself, and the daemon that it has begun or adopted."""
 
@@ -227,115 +206,3 @@ def read_note(home: Home) -> Note | None:
         data: dict[str, Any] = json.loads((home.run / supervisor.LOCK).read_bytes())
         return Note(Named(**data["supervisor"]), Named(**data["daemon"]) if data["daemon"] else None)
     return None
-
-
-def _end_supervisor(home: Home) -> bool:
-    """True: there was one. Its daemon goes on."""
-    if not is_supervised(home):
-        return False
-    deadline = time.monotonic() + CLOSING
-    while is_supervised(home) and time.monotonic() < deadline:
-        note = read_note(home)
-        if note and (process := note.supervisor.find()):
-            _end(process)
-        else:
-            time.sleep(_POLL)  # it has only just begun
-    return True
-
-
-def _stop(home: Home, grace: float, say: Say, restart: bool) -> int | None:
-    """The pid of the daemon that was there."""
-    from clew import processes
-
-    if (found := _holding(home)) is None:
-        return _stop_begun(home)
-    what, process = found
-    say("stopping the daemon…" if not grace else f"stopping the daemon; running turns get up to {grace:g} s…")
-    if what == "daemon" and not _ask_to_stop(home, grace, restart):
-        processes.tell(process, signal.SIGTERM)
-    if not _gone(process, grace + CLOSING):
-        say(f"pid {process.pid} does not end; killing it…")
-        processes.tell(process, signal.SIGKILL)
-        _gone(process, CLOSING)
-    return process.pid
-
-
-def _holding(home: Home) -> tuple[str, Process] | None:
-    """What holds the store, and which process it is. One that has only just taken it is about to say so."""
-    from clew import processes
-
-    deadline = time.monotonic() + CLOSING
-    while not lock.is_free(home.lock):
-        holder = lock.read(home.lock)
-        process = processes.look(holder.pid) if holder else None
-        if holder and process and process.started == holder.started:
-            return holder.what, process
-        if time.monotonic() > deadline:
-            raise StoreHeld(lock.words(home.lock))
-        time.sleep(_POLL)
-    return None
-
-
-def _stop_begun(home: Home) -> int | None:
-    """A daemon that does not hold the store yet is known only to its supervisor, which may be dead."""
-    note = read_note(home)
-    process = note.daemon.find() if note and note.daemon else None
-    if process is None:
-        return None
-    _end(process)
-    return process.pid
-
-
-def _end(process: Process) -> None:
-    from clew import processes
-
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        processes.tell(process, number)
-        if _gone(process, CLOSING):
-            break
-
-
-def _ask_to_stop(home: Home, grace: float, restart: bool) -> bool:
-    with suppress(ClewError):
-        Client(home, start=False).post("shutdown", body={"grace": grace, "restart": restart})
-        return True
-    return False
-
-
-def _gone(process: Process, patience: float) -> bool:
-    """Whether a process ends in time. Woken by its end where the system can tell."""
-    from clew import processes
-
-    if sys.platform == "linux":
-        try:
-            handle = os.pidfd_open(process.pid)
-        except ProcessLookupError:
-            return True
-        try:
-            select.select([handle], [], [], patience)
-        finally:
-            os.close(handle)
-    deadline = time.monotonic() + patience
-    while (now := processes.look(process.pid)) and now.started == process.started:
-        if sys.platform == "linux" or time.monotonic() > deadline:
-            return False
-        time.sleep(_POLL)
-    return True
-
-
-def _sweep(home: Home, store: str, grace: float, restart: bool) -> None:
-    """What is kept for the next daemon stays where there is to be one; else it may finish what it works on, unless its
-    daemon has seen to that."""
-    import asyncio
-
-    from clew import keepers
-    from clew.clock import SystemClock
-    from clew.processes import sweep
-
-    async def end() -> None:
-        clock = SystemClock()
-        if not restart:
-            await keepers.end_all(home, clock, grace)
-        await sweep(store, clock, spared=keepers.marks(home))
-
-    asyncio.run(end())

@@ -104,3 +104,14 @@ def read_words(process: subprocess.Popen[str], count: int) -> str:
         assert piece, f"it ended after {read!r}"
         read += piece
     return read
+
+
+def read_until(process: subprocess.Popen[str], words: str, times: int = 1) -> str:
+    """What a command says on stderr, up to these words."""
+    assert process.stderr is not None
+    said = ""
+    while said.count(words) < times:
+        line = process.stderr.readline()
+        assert line, f"it ended without {words!r}: {said}"
+        said += line
+    return said

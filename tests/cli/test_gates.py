@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.terminal import Terminal
+from tests.cli.terminal import Terminal, read_until
 from tests.cli.test_completion import completed
 from tests.cli.test_shapes import SHAPES
 from tests.daemons import SCRIPTED, Clew, Result
@@ -647,16 +646,6 @@ def test_a_pipe_that_ends_before_the_answer_says_what_waits(clew: Clew) -> None:
 
 
 # In `watch`
-
-
-def read_until(process: subprocess.Popen[str], words: str) -> str:
-    assert process.stderr is not None
-    said = ""
-    while words not in said:
-        line = process.stderr.readline()
-        assert line, f"it ended without {words!r}: {said}"
-        said += line
-    return said
 
 
 def test_watch_shows_what_is_asked_and_what_becomes_of_it(clew: Clew) -> None:

@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-
-from tests.cli.terminal import Terminal, read_words
+from tests.cli.terminal import Terminal, read_until, read_words
 from tests.daemons import Clew
 
 SLOW = "!slow 120 3"
-
-
-def read_errors_until(process: subprocess.Popen[str], words: str, times: int = 1) -> str:
-    assert process.stderr is not None
-    said = ""
-    while said.count(words) < times:
-        line = process.stderr.readline()
-        assert line, f"it ended without {words!r}: {said}"
-        said += line
-    return said
 
 
 def answer_of(clew: Clew, thread: str) -> str:
@@ -29,13 +17,13 @@ def test_watch_through_a_kill_in_mid_stream_shows_the_final_text_without_gap_or_
     thread = clew.json("start", f"!hold watched-begin\n{SLOW}\n!hold watched-kill")["thread"]
     begin.wait()
     watching = clew.begin("watch", thread)
-    read_errors_until(watching, "watching")
+    read_until(watching, "watching")
     begin.release()
     begun = read_words(watching, 5)
     clew.kill()
     begin.release()  # the turn that continues stands there again
     end.release()
-    said = read_errors_until(watching, "thread is completed")
+    said = read_until(watching, "thread is completed")
     shown = begun + clew.end(watching).out
     cut, _, continued = shown.partition("\n")
     assert "it was cut off and is continued" in said
@@ -51,9 +39,9 @@ def test_watch_shows_the_rest_of_an_answer_that_ended_while_nobody_could_tell(cl
     thread = clew.json("start", f"!hold watched-end\n{SLOW}")["thread"]
     gate.wait()
     watching = clew.begin("watch", thread)
-    read_errors_until(watching, "watching")
+    read_until(watching, "watching")
     gate.release()
-    read_errors_until(watching, "thread is completed")
+    read_until(watching, "thread is completed")
     assert clew.end(watching).out == f"{answer_of(clew, thread)}\n"
 
 
@@ -62,9 +50,9 @@ def test_who_begins_to_watch_in_mid_turn_gets_what_was_said_and_done_until_then(
     thread = clew.json("start", "!text first\n!shell make\n!text second\n!hold late")["thread"]
     gate.wait()
     watching = clew.begin("watch", thread)
-    assert "· command: make" in read_errors_until(watching, "command")
+    assert "· command: make" in read_until(watching, "command")
     gate.release()
-    read_errors_until(watching, "thread is completed")
+    read_until(watching, "thread is completed")
     assert clew.end(watching).out == "first\nsecond\n"
 
 
@@ -72,12 +60,12 @@ def test_watch_goes_on_with_the_next_turn_after_a_restart(clew: Clew) -> None:
     """Both turns name their items alike, because the runtime was started anew."""
     thread = clew.json("run", "!text zero")["thread"]
     watching = clew.begin("watch", thread)
-    read_errors_until(watching, "watching")
+    read_until(watching, "watching")
     clew.wait_ended(clew.json("send", thread, "!text one and more"))
     clew("restart")
-    read_errors_until(watching, "back again")
+    read_until(watching, "back again")
     clew.wait_ended(clew.json("send", thread, "!text one"))
-    read_errors_until(watching, "turn completed")
+    read_until(watching, "turn completed")
     assert clew.end(watching).out == "one and more\none\n"
 
 

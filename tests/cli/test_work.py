@@ -6,24 +6,12 @@ import json
 import os
 import re
 import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
 from clew import launch
-from tests.cli.terminal import read_words
+from tests.cli.terminal import read_until, read_words
 from tests.daemons import Clew
-
-
-def read_until(process: subprocess.Popen[str], words: str) -> str:
-    """What a command says on stderr, up to these words."""
-    assert process.stderr is not None
-    said = ""
-    while words not in said:
-        line = process.stderr.readline()
-        assert line, f"it ended without {words!r}: {said}"
-        said += line
-    return said
 
 
 def test_run_prints_the_answer_exactly(clew: Clew) -> None:
@@ -138,8 +126,7 @@ def test_run_goes_on_when_the_daemon_is_killed_under_it(clew: Clew) -> None:
     gate.wait()
     read_words(running, 1)
     with launch.starting(clew.home, lambda line: None):  # so that it comes back only when the test is ready
-        clew.kill_supervisor()
-        clew.kill()
+        clew.kill_for_good()
         gate.release()
     gate.wait()
     gate.release()

@@ -168,8 +168,7 @@ def _cut(desk: Desk, folder: Path) -> None:
     """A turn that its daemon left in the middle, and nobody there to bring it back. An agent that is kept stands there
     all the same."""
     _held(desk, folder)
-    desk.clew.kill_supervisor()
-    desk.clew.kill()
+    desk.clew.kill_for_good()
     if desk.transport == "stdio":
         desk.model.wait_left("here")
         desk.model.release("here")

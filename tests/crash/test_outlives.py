@@ -86,8 +86,7 @@ def test_what_was_said_while_no_daemon_was_there_is_in_the_answer(desk: Desk, tm
     desk.clew.up()
     started = start(desk, tmp_path, HELD)
     desk.model.wait_held("here")
-    desk.clew.kill_supervisor()
-    desk.clew.kill()
+    desk.clew.kill_for_good()
     desk.model.release("here")
     desk.model.wait_left("here")
     desk.clew.up()
@@ -142,8 +141,7 @@ def test_codex_killed_it_is_as_on_stdio(desk: Desk, tmp_path: Path, both: bool) 
     started = start(desk, tmp_path, HELD)
     desk.model.wait_held("here")
     if both:
-        desk.clew.kill_supervisor()
-        desk.clew.kill()
+        desk.clew.kill_for_good()
     os.kill(kept(desk).program.pid, signal.SIGKILL)
     desk.model.wait_left("here")
     desk.clew.up()
@@ -189,8 +187,7 @@ def test_down_where_only_the_agent_is_left_lets_it_finish_and_leaves_no_process(
     desk.clew.up()
     started = start(desk, tmp_path, HELD)
     desk.model.wait_held("here")
-    desk.clew.kill_supervisor()
-    desk.clew.kill()
+    desk.clew.kill_for_good()
     assert {row["role"] for row in desk.clew.json("ps")} >= {"agent", "keeper"}
     assert "left" not in {row["role"] for row in desk.clew.json("ps")}
     assert "is kept for the next daemon" in desk.clew.run("doctor", "--clean").err
@@ -207,7 +204,8 @@ def test_restart_cuts_no_turn_and_watchers_go_on(desk: Desk, tmp_path: Path) -> 
     watched = desk.clew.begin("run", HELD, "--workspace", str(tmp_path), "--json")
     desk.model.wait_held("here")
     codex = kept(desk).program
-    desk.clew("restart", "--grace", "60")
+    restarted = desk.clew.run("restart", "--grace", "60")
+    assert restarted.code == 0 and "what Codex works on goes on, other turns get up to 60 s" in restarted.err
     assert kept(desk).program == codex
     desk.model.release("here")
     result = desk.clew.wait(watched)
@@ -224,8 +222,7 @@ def test_nobody_comes_back_and_it_ends_by_itself(tmp_path: Path) -> None:
         started = start(desk, tmp_path, f"!shell echo ran >> {tmp_path}/runs\n!text the end")
         open_gate(desk.clew, started["thread"])
         one = kept(desk)
-        desk.clew.kill_supervisor()
-        desk.clew.kill()
+        desk.clew.kill_for_good()
         desk.clew.wait_gone(one.program.pid)
         desk.clew.wait_gone(one.keeper.pid)
         assert desk.clew.children() == [] and not one.socket.exists()

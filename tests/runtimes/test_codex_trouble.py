@@ -16,8 +16,9 @@ from clew.errors import RuntimeTrouble
 from clew.processes import Marks
 from clew.runtimes.base import HealthState, Seat
 from clew.runtimes.codex import CodexRuntime, binary, trouble
-from clew.runtimes.codex.ping import PingStep, ping
+from clew.runtimes.codex.ping import ping
 from clew.runtimes.codex.wire import TurnError
+from clew.runtimes.looking import PingStep
 from clew.scripted_model import ScriptedModel, write_codex_home
 from clew.scripted_model.script import Hold, Status
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import json
 from collections.abc import Callable
@@ -13,18 +12,18 @@ from uuid import uuid4
 from clew.clock import Clock, SystemClock
 from clew.config import FeishuConfig
 from clew.surfaces.feishu.surface import FeishuSurface
-from tests.surfaces.fakes.process import PATIENCE, Fake
+from tests.surfaces.fakes.process import Driven, Fake
 
 ANN, BOB, BOT = "ou_ann", "ou_bob", "ou_clew"
 ALONE, GROUP = "oc_ann", "oc_group"
 
 
-class App:
+class App(Driven):
     """One world of the fake, with Ann alone with the bot, and a group."""
 
     def __init__(self, fake: Fake) -> None:
-        self.fake = fake
         self.id = f"cli_{uuid4().hex[:16]}"
+        super().__init__(fake, self.id)
         self.base_url = self.secret = ""
 
     async def open(self) -> App:
@@ -34,15 +33,9 @@ class App:
         await self.do("chat", id=GROUP, type="group")
         return self
 
-    async def close(self) -> None:
-        await self.do("close")
-
     def surface(self, files: Path, clock: Clock | None = None, **settings: Any) -> FeishuSurface:
         config = FeishuConfig(app_id=self.id, app_secret=self.secret, base_url=self.base_url, **settings)
         return FeishuSurface(config, self.secret, clock or SystemClock(), files)
-
-    async def do(self, verb: str, **given: Any) -> Any:
-        return await self.fake.control(f"/{self.id}/{verb}", given)
 
     async def say(self, text: str, *, chat: str = ALONE, user: str = ANN, **more: Any) -> dict[str, Any]:
         """With `more`, such as `parent_id` or `mentions`, put into the message as it is."""
@@ -70,25 +63,11 @@ class App:
         found: dict[str, Any] = [each for each in state["answers"] if each["event"] == event][-1]
         return found
 
-    async def fault(self, method: str, kind: str, **more: Any) -> None:
-        await self.do("fault", method=method, kind=kind, **more)
-
     async def refuse(self, method: str, code: int, msg: str = "no", **more: Any) -> None:
         await self.fault(method, "error", code=code, msg=msg, **more)
 
     async def keep(self, key: str, data: bytes) -> None:
         await self.do("file", key=key, data=base64.b64encode(data).decode())
-
-    async def state(self, beyond: int = -1) -> dict[str, Any]:
-        state: dict[str, Any] = await self.fake.control(f"/{self.id}?beyond={beyond}")
-        return state
-
-    async def until(self, happened: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
-        async with asyncio.timeout(PATIENCE):
-            state = await self.state()
-            while not happened(state):
-                state = await self.state(state["revision"])
-            return state
 
     async def connected(self, count: int = 1) -> None:
         await self.until(lambda state: state["lines"] >= count)
@@ -102,13 +81,6 @@ class App:
         found = await self.until(lambda state: [m for m in self._said(state, chat) if is_so(words(m))])
         message: dict[str, Any] = next(m for m in self._said(found, chat) if is_so(words(m)))
         return message
-
-    async def calls(self, method: str) -> list[dict[str, Any]]:
-        return [call["fields"] for call in (await self.state())["calls"] if call["method"] == method]
-
-    async def confirmed(self) -> None:
-        """Until nothing is pending any more."""
-        await self.until(lambda state: not state["pending"])
 
     def _said(self, state: dict[str, Any], chat: str) -> list[dict[str, Any]]:
         return [m for m in state["messages"] if m["sender"]["id"] == self.id and m["chat_id"] == chat]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,35 +10,29 @@ from uuid import uuid4
 from clew.clock import Clock, SystemClock
 from clew.config import TelegramConfig
 from clew.surfaces.telegram.surface import TelegramSurface
-from tests.surfaces.fakes.process import PATIENCE, Fake
+from tests.surfaces.fakes.process import Driven, Fake, calls
 
 ANN: dict[str, Any] = {"id": 42, "is_bot": False, "first_name": "Ann", "last_name": "Lee", "username": "ann"}
 BOB: dict[str, Any] = {"id": 43, "is_bot": False, "first_name": "Bob"}
 GROUP = -1001
 
 
-class Bot:
+class Bot(Driven):
     """One world of the fake. Ann's chat alone with the bot has Ann's number."""
 
     def __init__(self, fake: Fake) -> None:
-        self.fake = fake
         self.token = f"7000:{uuid4().hex}"
+        super().__init__(fake, self.token)
         self.base_url = ""
 
     async def open(self) -> Bot:
-        port = (await self.fake.control(f"/{self.token}/open", {}))["port"]
+        port = (await self.do("open"))["port"]
         self.base_url = f"http://127.0.0.1:{port}"
         return self
-
-    async def close(self) -> None:
-        await self.do("close")
 
     def surface(self, files: Path, clock: Clock | None = None, **settings: Any) -> TelegramSurface:
         config = TelegramConfig(token=self.token, base_url=self.base_url, **settings)
         return TelegramSurface(config, self.token, clock or SystemClock(), files)
-
-    async def do(self, verb: str, **given: Any) -> Any:
-        return await self.fake.control(f"/{self.token}/{verb}", given)
 
     async def say(self, text: str | None, *, chat: int = 42, user: dict[str, Any] = ANN, **more: Any) -> dict[str, Any]:
         """With `topic`, `reply` (the number of a message), `files` and `more` (put into the message as it is)."""
@@ -53,38 +45,17 @@ class Bot:
         state = await self.until(lambda state: state["toasts"][id]["answered"])
         return str(state["toasts"][id]["text"])
 
-    async def fault(self, method: str, kind: str, **more: Any) -> None:
-        await self.do("fault", method=method, kind=kind, **more)
-
     async def refuse(self, method: str, code: int, description: str, times: int = 1, **parameters: Any) -> None:
         more = {"code": code, "description": description, "parameters": parameters}
         await self.fault(method, "error", times=times, **more)
-
-    async def state(self, beyond: int = -1) -> dict[str, Any]:
-        state: dict[str, Any] = await self.fake.control(f"/{self.token}?beyond={beyond}")
-        return state
-
-    async def until(self, happened: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
-        async with asyncio.timeout(PATIENCE):
-            state = await self.state()
-            while not happened(state):
-                state = await self.state(state["revision"])
-            return state
 
     async def shown(self, count: int = 0, chat: int = 42) -> list[dict[str, Any]]:
         """What the bot has said in a chat, as soon as that are so many messages."""
         state = await self.until(lambda state: len(_said(state, chat)) >= count)
         return _said(state, chat)
 
-    async def calls(self, method: str) -> list[dict[str, Any]]:
-        return _calls(await self.state(), method)
-
     async def called(self, method: str, count: int = 1) -> list[dict[str, Any]]:
-        return _calls(await self.until(lambda state: len(_calls(state, method)) >= count), method)
-
-    async def confirmed(self) -> None:
-        """Until nothing is pending any more."""
-        await self.until(lambda state: not state["pending"])
+        return calls(await self.until(lambda state: len(calls(state, method)) >= count), method)
 
 
 def file(data: bytes, **more: Any) -> dict[str, Any]:
@@ -99,7 +70,3 @@ def mention(text: str, name: str = "@clew_bot") -> dict[str, Any]:
 
 def _said(state: dict[str, Any], chat: int) -> list[dict[str, Any]]:
     return [m for m in state["messages"] if m["from"]["is_bot"] and m["chat"]["id"] == chat and "edits" in m]
-
-
-def _calls(state: dict[str, Any], method: str) -> list[dict[str, Any]]:
-    return [call["fields"] for call in state["calls"] if call["method"] == method]

@@ -50,8 +50,7 @@ class Desk:
     @contextmanager
     def away(self) -> Iterator[None]:
         """While the daemon is dead and nobody brings it back."""
-        self.clew.kill_supervisor()
-        self.clew.kill()
+        self.clew.kill_for_good()
         yield
         self.clew.up()
 

@@ -47,6 +47,8 @@ def all_checks(home: Home) -> Iterator[Finding]:
     for check in _CHECKS:
         try:
             yield check(home, settings)
+        except ClewError as error:
+            yield Finding(check.__name__.strip("_"), False, error.message)
         except Exception as error:  # a check that breaks is a finding too
             yield Finding(check.__name__.strip("_"), False, f"could not be checked: {type(error).__name__}: {error}")
     try:

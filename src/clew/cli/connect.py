@@ -58,6 +58,9 @@ def connect_command(out: Out, surface: str, given: tuple[str, ...], no_wait: boo
     It asks for what is needed, checks it, writes config.toml, restarts the daemon, waits until you write there, lets
     you in, and greets you there.
     """
+    from clew.cli.daemon import GRACE
+    from clew.home import Home
+    from clew.stopping import restart_daemon
     from clew.surfaces import connecting
 
     plan = connecting.of(surface)
@@ -66,7 +69,7 @@ def connect_command(out: Out, surface: str, given: tuple[str, ...], no_wait: boo
     out.say(f"✓ {connected.who} answers")
     _write(surface, plan, values)
     client = out.client()
-    _restart(out, client)
+    restart_daemon(Home.find(), GRACE, out.say)
     out.say(f"✓ config.toml is written, and {surface} is {_state(client, surface)}")
     person = None
     if no_wait or not sys.stdin.isatty():  # whom to let in is for a person to say
@@ -117,16 +120,6 @@ def _write(surface: str, plan: Connecting, values: dict[str, str]) -> None:
     config.parse(text, f"{home.config} as it would be")
     home.prepare()
     config_edit.write(home.config, text)
-
-
-def _restart(out: Out, client: Client) -> None:
-    from clew import launch
-    from clew.home import Home
-
-    home = Home.find()
-    with launch.starting(home, out.say):
-        launch.stop_daemon(home, 10.0, out.say, restart=True)
-        launch.start(home, out.say)
 
 
 def _state(client: Client, surface: str) -> str:

@@ -52,7 +52,7 @@ def down_command(out: Out, grace: float) -> None:
 
     Running turns get a grace; what is cut off is continued at the next start.
     """
-    from clew.launch import stop_daemon
+    from clew.stopping import stop_daemon
 
     stopped = stop_daemon(Home.find(), grace, out.say)
     out.result({"stopped": stopped}, "stopped" if stopped else "not running")
@@ -67,13 +67,9 @@ def restart_command(out: Out, grace: float) -> None:
 
     With Codex on its socket, its turns are neither cut nor waited for.
     """
-    from clew import launch
+    from clew.stopping import restart_daemon
 
-    home = Home.find()
-    home.prepare()
-    with launch.starting(home, out.say):
-        launch.stop_daemon(home, grace, out.say, restart=True)
-        launch.start(home, out.say)
+    restart_daemon(Home.find(), grace, out.say)
     daemon = out.client().get("status")["daemon"]
     out.result({"daemon": daemon, "started": True}, f"up: pid {daemon['pid']}, home {daemon['home']}")
 

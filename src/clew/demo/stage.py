@@ -20,6 +20,7 @@ from clew.demo.phone import OWNER
 from clew.errors import ClewError, RuntimeTrouble
 from clew.home import Home
 from clew.scripted_model import write_codex_home
+from clew.stopping import stop_daemon
 
 HOOK = "webhook:demo"
 PATIENCE = 30.0  # seconds that any step may take at most
@@ -140,7 +141,7 @@ class Stage:
             for helper in self._helpers:
                 also.callback(helper.end)
             also.callback(self._close_hold)
-            launch.stop_daemon(self.home, 0, _quietly)
+            stop_daemon(self.home, 0, _quietly)
 
     def _help(self, module: str) -> Helper:
         helper = Helper(module)

@@ -15,6 +15,7 @@ from clew.cli.moving import end_of
 from clew.client import Event, Json, new_message_id
 from clew.demo import words
 from clew.demo.stage import HOOK, PATIENCE, Stage
+from clew.stopping import stop_daemon
 
 
 class Unexpected(Exception):
@@ -184,7 +185,7 @@ class Story:
         return {"nodes": verdict["nodes"]}
 
     def _down(self) -> dict[str, object]:
-        launch.stop_daemon(self._stage.home, PATIENCE, lambda line: None)
+        stop_daemon(self._stage.home, PATIENCE, lambda line: None)
         if left := self._stage.left():
             raise Unexpected(words.STILL_THERE.format(left=", ".join(left)))
         return {}

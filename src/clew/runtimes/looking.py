@@ -12,7 +12,7 @@ from msgspec import Struct
 from clew.asking import Answer, Decision, Policy
 from clew.clock import Clock
 from clew.errors import RuntimeTrouble
-from clew.events import GateOpened, TurnEnded
+from clew.events import Event, GateOpened, TurnEnded
 from clew.model import Said, TurnState
 from clew.runtimes.base import Look, Runtime, Seat, Session, TurnRequest
 
@@ -21,7 +21,7 @@ PATIENCE = 120.0
 
 
 class PingStep(Struct, frozen=True):
-    name: str  # start, turn, stop
+    name: str  # find, start, turn, stop
     seconds: float
     detail: str = ""
 
@@ -42,7 +42,7 @@ async def ping(runtime: Runtime, clock: Clock, patience: float = PATIENCE) -> As
             pid = (await runtime.health()).pid
             yield PingStep("start", clock.monotonic() - began, f"pid {pid}" if pid else "")
             began = clock.monotonic()
-            text = await _tiny_turn(session, patience)
+            text = await answer(_tiny_turn(session), patience)
             yield PingStep("turn", clock.monotonic() - began, text)
             began = clock.monotonic()
         finally:
@@ -50,13 +50,19 @@ async def ping(runtime: Runtime, clock: Clock, patience: float = PATIENCE) -> As
         yield PingStep("stop", clock.monotonic() - began)
 
 
-async def _tiny_turn(session: Session, patience: float) -> str:
+async def _tiny_turn(session: Session) -> AsyncIterator[Event]:
+    async for event in session.run(TurnRequest("ping", (Said("ping", "clew", PROMPT),))):
+        if isinstance(event, GateOpened):
+            await session.answer(event.ref, Answer(Decision.DECLINE))
+        yield event
+
+
+async def answer(events: AsyncIterator[Event], patience: float) -> str:
+    """The text of a turn. Raises RuntimeTrouble where it has none in time."""
     ended = TurnEnded(TurnState.FAILED)
     try:
         async with asyncio.timeout(patience):
-            async for event in session.run(TurnRequest("ping", (Said("ping", "clew", PROMPT),))):
-                if isinstance(event, GateOpened):
-                    await session.answer(event.ref, Answer(Decision.DECLINE))
+            async for event in events:
                 if isinstance(event, TurnEnded):
                     ended = event
     except TimeoutError:

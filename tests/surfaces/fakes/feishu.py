@@ -10,7 +10,6 @@ import asyncio
 import base64
 import json
 import re
-import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
@@ -24,16 +23,14 @@ from websockets.http11 import Request as Handshake
 from websockets.http11 import Response
 
 from clew.surfaces.feishu.frames import CONTROL, DATA, Frame, decode, encode
-from tests.surfaces.fakes.http import Answer, Cut, Request, Server, Upload
+from tests.surfaces.fakes.http import Answer, Cut, Request, Upload
+from tests.surfaces.fakes.world import AnyWorld, Fields, run
 
 BOT = "ou_clew"
-SHOWN = 1000  # bytes of a file that a test can look at
 LARGEST = 30 * 1024  # bytes of the content of a post or a card
 LARGEST_TEXT = 150 * 1024
 TABLES = 5
 FILE_TYPES = ("opus", "mp4", "pdf", "doc", "xls", "ppt", "stream")
-
-Fields = dict[str, Any]
 
 
 class Wrong(Exception):
@@ -42,50 +39,38 @@ class Wrong(Exception):
         self.code, self.msg, self.status, self.headers = code, msg, status, headers or {}
 
 
-class World:
-    """One app. `revision` grows with everything that happens, so that whoever looks can wait for more."""
+class World(AnyWorld):
+    """One app."""
 
     def __init__(self, app: str) -> None:
+        super().__init__()
         self.app, self.secret = app, f"secret of {app}"
-        self.server = Server(self.serve)
         self.sockets: Sockets | None = None
         self.lines: set[ServerConnection] = set()
         self.chats: dict[str, Fields] = {}
-        self.messages: list[Fields] = []  # of everybody, as they stand now
         self.events: dict[str, Fields] = {}  # not acknowledged yet, by event id
         self.past: dict[str, Fields] = {}  # those that were
         self.answers: list[Fields] = []  # what was told about events: event, code, data
-        self.calls: list[Fields] = []
-        self.files: dict[str, bytes] = {}
         self.names: dict[str, str] = {}
         self.cards: dict[str, Fields] = {}  # of CardKit
         self.tokens: list[str] = []
         self.token_lasts = 7200
-        self.faults: list[Fields] = []
         self.parts = 1  # frames of each event
         self.ping_interval = 120
         self.refused = False  # no connection is taken
         self.curt = False  # each is ended at once
         self.pings = 0
-        self.changed = asyncio.Condition()
-        self.revision = 0
 
     async def open(self) -> Fields:
-        await self.server.start()
         self.sockets = await serve(self._line, "127.0.0.1", 0, process_request=self._shake, compression=None)
-        return {"port": self.server.port, "secret": self.secret}
+        return {**await super().open(), "secret": self.secret}
 
     async def close(self) -> None:
-        await self.server.stop()
+        await super().close()
         if self.sockets is not None:
             self.sockets.close()
             await self.when_drop({})
             await self.sockets.wait_closed()
-
-    async def tell(self) -> None:
-        async with self.changed:
-            self.revision += 1
-            self.changed.notify_all()
 
     # The long connection
 
@@ -180,7 +165,7 @@ class World:
         return await self._faulty(name, lambda: work(self, fields))
 
     async def _faulty(self, name: str, work: Callable[[], Awaitable[Any]]) -> Answer:
-        fault = self._fault(name)
+        fault = self.fault(name)
         match fault.get("kind"):
             case "cut_before":
                 raise Cut
@@ -195,15 +180,6 @@ class World:
         if isinstance(answer, bytes):
             return Answer(answer)
         return Answer({"code": 0, "msg": "ok", **answer})
-
-    def _fault(self, name: str) -> Fields:
-        for fault in self.faults:
-            if name == fault["method"]:
-                fault["times"] = fault.get("times", 1) - 1
-                if not fault["times"]:
-                    self.faults.remove(fault)
-                return dict(fault)
-        return {}
 
     def _check(self, authorization: str) -> None:
         token = authorization.removeprefix("Bearer ")
@@ -412,13 +388,6 @@ class World:
 
     # What people do
 
-    async def control(self, verb: str, given: Fields) -> object:
-        result = getattr(self, f"when_{verb}")(given)
-        if asyncio.iscoroutine(result):
-            result = await result
-        await self.tell()
-        return result
-
     def when_chat(self, given: Fields) -> Fields:
         chat = self.chats.setdefault(given["id"], {"type": "p2p"})
         chat.update(given)
@@ -475,9 +444,6 @@ class World:
     def when_file(self, given: Fields) -> None:
         self.files[given["key"]] = bytes(given["size"]) if "size" in given else base64.b64decode(given["data"])
 
-    def when_fault(self, given: Fields) -> None:
-        self.faults.append(given)
-
     def when_show(self, given: Fields) -> None:
         """A message is rewritten, whatever it was."""
         self._message(given["message"])["content"] = json.dumps(given["content"])
@@ -485,37 +451,23 @@ class World:
     def when_delete(self, given: Fields) -> None:
         self._message(given["message"])["deleted"] = True
 
-    def when_set(self, given: Fields) -> None:
-        for name, value in given.items():
-            setattr(self, name, value)
-
     async def when_drop(self, given: Fields) -> None:
         """The connections are cut, and may come again."""
         for line in list(self.lines):
             line.transport.abort()
 
     async def when_cut(self, given: Fields) -> None:
-        await self.server.stop()
+        await super().when_cut(given)
         await self.when_drop({})
 
-    async def when_mend(self, given: Fields) -> None:
-        await self.server.start()
-
-    async def state(self, beyond: int) -> Fields:
-        """Everything, as soon as there is more than the caller knows."""
-        async with self.changed:
-            await self.changed.wait_for(lambda: self.revision > beyond)
+    def seen(self) -> Fields:
         return {
-            "revision": self.revision,
-            "messages": self.messages,
             "pending": self.events,
             "answers": self.answers,
-            "calls": self.calls,
             "lines": len(self.lines),
             "tokens": len(self.tokens),
             "pings": self.pings,
             "cards": self.cards,
-            "files": {key: base64.b64encode(data).decode() for key, data in self.files.items() if len(data) < SHOWN},
         }
 
 
@@ -612,32 +564,5 @@ def _buttons(card: object) -> list[tuple[str, Fields]]:
     return [button for each in card.values() for button in _buttons(each)]
 
 
-class Feishu:
-    """The control port: POST /APP/VERB, and GET /APP?beyond=REVISION."""
-
-    def __init__(self) -> None:
-        self.worlds: dict[str, World] = {}
-        self.server = Server(self.serve)
-
-    async def serve(self, request: Request) -> Answer:
-        app, _, verb = request.path.strip("/").partition("/")
-        if request.method == "GET":
-            return Answer(await self.worlds[app].state(int(request.query.get("beyond", -1))))
-        if verb == "open":
-            world = self.worlds[app] = World(app)
-            return Answer(await world.open())
-        if verb == "close":
-            await self.worlds.pop(app).close()
-            return Answer({})
-        return Answer(await self.worlds[app].control(verb, request.fields()))
-
-
-async def main() -> None:
-    feishu = Feishu()
-    await feishu.server.start()
-    print(json.dumps({"port": feishu.server.port}), flush=True)
-    await asyncio.to_thread(sys.stdin.read)
-
-
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(run(World))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -39,3 +41,42 @@ class Fake:
         async with httpx.AsyncClient(base_url=base, timeout=PATIENCE, verify=False, trust_env=False) as client:
             answer = await (client.get(path) if given is None else client.post(path, json=given))
             return answer.json()
+
+
+class Driven:
+    """One world of a fake, as a test drives it."""
+
+    def __init__(self, fake: Fake, name: str) -> None:
+        self.fake = fake
+        self._name = name
+
+    async def close(self) -> None:
+        await self.do("close")
+
+    async def do(self, verb: str, **given: Any) -> Any:
+        return await self.fake.control(f"/{self._name}/{verb}", given)
+
+    async def fault(self, method: str, kind: str, **more: Any) -> None:
+        await self.do("fault", method=method, kind=kind, **more)
+
+    async def state(self, beyond: int = -1) -> dict[str, Any]:
+        state: dict[str, Any] = await self.fake.control(f"/{self._name}?beyond={beyond}")
+        return state
+
+    async def until(self, happened: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+        async with asyncio.timeout(PATIENCE):
+            state = await self.state()
+            while not happened(state):
+                state = await self.state(state["revision"])
+            return state
+
+    async def calls(self, method: str) -> list[dict[str, Any]]:
+        return calls(await self.state(), method)
+
+    async def confirmed(self) -> None:
+        """Until nothing is pending any more."""
+        await self.until(lambda state: not state["pending"])
+
+
+def calls(state: dict[str, Any], method: str) -> list[dict[str, Any]]:
+    return [call["fields"] for call in state["calls"] if call["method"] == method]

@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 import re
-import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.surfaces.fakes.http import Answer, Cut, Request, Server, Upload
+from tests.surfaces.fakes.http import Answer, Cut, Request, Upload
+from tests.surfaces.fakes.world import AnyWorld, Fields, run
 
 BOT = {"id": 7000, "is_bot": True, "first_name": "Clew", "username": "clew_bot"}
 LONGEST = 4096
 LARGEST_FILE = 20 << 20
 LARGEST_PHOTO = 10 << 20
 DOT = {"width": 1, "height": 1}
-SHOWN = 1000  # bytes of a file that a test can look at
-
-Fields = dict[str, Any]
 
 
 class Wrong(Exception):
@@ -33,24 +29,18 @@ class Wrong(Exception):
         self.code, self.description, self.parameters = code, description, parameters
 
 
-class World:
-    """One bot. `revision` grows with everything that happens, so that whoever looks can wait for more."""
+class World(AnyWorld):
+    """One bot."""
 
     def __init__(self, token: str) -> None:
+        super().__init__()
         self.token = token
-        self.server = Server(self.serve)
         self.chats: dict[int, Fields] = {}
-        self.messages: list[Fields] = []  # of everybody, as they stand now
         self.updates: list[Fields] = []  # not confirmed yet
-        self.calls: list[Fields] = []
         self.toasts: dict[str, Fields] = {}
-        self.files: dict[str, bytes] = {}
-        self.faults: list[Fields] = []
         self.webhook = ""
         self.commands: dict[str, object] = {}  # by language
         self.revoked = False
-        self.changed = asyncio.Condition()
-        self.revision = 0
         self._poller: asyncio.Event | None = None
         self._released = asyncio.Event()
         self._numbers = 0
@@ -75,7 +65,7 @@ class World:
         if work is None:
             raise Wrong(404, "Not Found: method not found")
         await self._note(method, fields)
-        fault = self._fault(method)
+        fault = self.fault(method)
         await self._before(fault)
         result = await self.updates_for(fields) if method == "getUpdates" else work(fields)
         await self.tell()
@@ -88,15 +78,6 @@ class World:
         self.calls.append({"method": method, "fields": shown})
         await self.tell()
 
-    def _fault(self, method: str) -> Fields:
-        for fault in self.faults:
-            if method.lower() == str(fault["method"]).lower():
-                fault["times"] = fault.get("times", 1) - 1
-                if not fault["times"]:
-                    self.faults.remove(fault)
-                return dict(fault)
-        return {}
-
     async def _before(self, fault: Mapping[str, Any]) -> None:
         match fault.get("kind"):
             case "cut_before":
@@ -105,11 +86,6 @@ class World:
                 await self._released.wait()
             case "error":
                 raise Wrong(fault["code"], fault["description"], **fault.get("parameters", {}))
-
-    async def tell(self) -> None:
-        async with self.changed:
-            self.revision += 1
-            self.changed.notify_all()
 
     def do_getme(self, fields: Fields) -> object:
         return {**BOT, "can_join_groups": True, "can_read_all_group_messages": False, "supports_inline_queries": False}
@@ -242,7 +218,7 @@ class World:
         return {**_file(fields["file_id"], data), "file_path": f"documents/{fields['file_id']}.bin"}
 
     def _download(self, path: str) -> Answer:
-        fault = self._fault("download")
+        fault = self.fault("download")
         if fault.get("kind") == "cut_before":
             raise Cut
         start, name = f"/file/bot{self.token}/documents/", path.rsplit("/", 1)[1].removesuffix(".bin")
@@ -311,13 +287,6 @@ class World:
             self.updates.append(update)
         return update
 
-    async def control(self, verb: str, given: Fields) -> object:
-        result = getattr(self, f"when_{verb}")(given)
-        if asyncio.iscoroutine(result):
-            result = await result
-        await self.tell()
-        return result
-
     def when_chat(self, given: Fields) -> Fields:
         return self.chat(given)
 
@@ -353,35 +322,16 @@ class World:
         self.updates.append({"update_id": self._update_numbers, **given})
         return self.updates[-1]
 
-    def when_fault(self, given: Fields) -> None:
-        self.faults.append(given)
-
-    def when_set(self, given: Fields) -> None:
-        for name, value in given.items():
-            setattr(self, name, value)
-
     def when_release(self, given: Fields) -> None:
         self._released.set()
         self._released = asyncio.Event()
 
-    async def when_cut(self, given: Fields) -> None:
-        await self.server.stop()
-
-    async def when_mend(self, given: Fields) -> None:
-        await self.server.start()
-
-    async def state(self, beyond: int) -> Fields:
-        """Everything, as soon as there is more than the caller knows."""
-        async with self.changed:
-            await self.changed.wait_for(lambda: self.revision > beyond)
+    def seen(self) -> Fields:
         return {
-            "revision": self.revision,
             "messages": [{**message, **_public(message)} for message in self.messages],
             "pending": [update["update_id"] for update in self.updates],
             "waiting": [update["message"]["message_id"] for update in self.updates if update.get("message")],
-            "calls": self.calls,
             "toasts": self.toasts,
-            "files": {name: base64.b64encode(data).decode() for name, data in self.files.items() if len(data) < SHOWN},
             "chats": list(self.chats.values()),
             "polling": self._poller is not None,
         }
@@ -446,33 +396,5 @@ def _hung(kind: str, given: Fields, world: World) -> object:
     return [{**file, **DOT}] if kind == "photo" else file
 
 
-class Telegram:
-    """The control port: POST /TOKEN/VERB, and GET /TOKEN?beyond=REVISION."""
-
-    def __init__(self) -> None:
-        self.worlds: dict[str, World] = {}
-        self.server = Server(self.serve)
-
-    async def serve(self, request: Request) -> Answer:
-        token, _, verb = request.path.strip("/").partition("/")
-        if request.method == "GET":
-            return Answer(await self.worlds[token].state(int(request.query.get("beyond", -1))))
-        if verb == "open":
-            world = self.worlds[token] = World(token)
-            await world.server.start()
-            return Answer({"port": world.server.port})
-        if verb == "close":
-            await self.worlds.pop(token).server.stop()
-            return Answer({})
-        return Answer(await self.worlds[token].control(verb, request.fields()))
-
-
-async def main() -> None:
-    telegram = Telegram()
-    await telegram.server.start()
-    print(json.dumps({"port": telegram.server.port}), flush=True)
-    await asyncio.to_thread(sys.stdin.read)
-
-
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(run(World))

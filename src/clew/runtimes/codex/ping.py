@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from collections.abc import AsyncIterator
-
-from msgspec import Struct
 
 from clew.asking import Policy
 from clew.clock import Clock
 from clew.config import CodexConfig
-from clew.errors import RuntimeTrouble
-from clew.events import TurnEnded
 from clew.model import Said
 from clew.processes import Marks
 from clew.runtimes.base import Seat
@@ -20,16 +15,9 @@ from clew.runtimes.codex import binary, threads, trouble, wire
 from clew.runtimes.codex.connection import Connection, connect
 from clew.runtimes.codex.gates import Pending
 from clew.runtimes.codex.live import Live
+from clew.runtimes.following import follow
 from clew.runtimes.jsonrpc import RpcError
-
-PROMPT = "Answer with the one word: pong"
-PATIENCE = 120.0
-
-
-class PingStep(Struct, frozen=True):
-    name: str  # find, start, turn, stop
-    seconds: float
-    detail: str = ""
+from clew.runtimes.looking import PATIENCE, PROMPT, PingStep, answer
 
 
 async def ping(config: CodexConfig, clock: Clock, marks: Marks, patience: float = PATIENCE) -> AsyncIterator[PingStep]:
@@ -62,22 +50,7 @@ async def _tiny_turn(connection: Connection, config: CodexConfig, patience: floa
             await connection.ask("turn/start", {"threadId": thread, "input": given}, wire.TurnAnswer)
         except RpcError as error:
             raise trouble.refuses("make a tiny turn", error.message) from error
-        return await _answer(listener.live, patience)
-
-
-async def _answer(live: Live, patience: float) -> str:
-    try:
-        async with asyncio.timeout(patience):
-            while not isinstance(event := await live.events.get(), TurnEnded):
-                if isinstance(event, RuntimeTrouble):
-                    raise event
-    except TimeoutError:
-        raise RuntimeTrouble(
-            f"The model did not answer within {patience:g} s. Check the network and its address."
-        ) from None
-    if event.problem is not None:
-        raise RuntimeTrouble(event.problem.message)
-    return event.text
+        return await answer(follow(listener.live.events), patience)
 
 
 class _Listener:

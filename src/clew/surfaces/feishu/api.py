@@ -4,23 +4,17 @@ It knows what came back, and not what that means for a delivery."""
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from clew.clock import Clock
 from clew.surfaces.base import Down, InDoubt, NotSent
+from clew.surfaces.calling import ANSWER, UPLOAD, Caller
 from clew.surfaces.local import one_line
 
-if TYPE_CHECKING:
-    import httpx
-
-CONNECT = 10.0  # seconds to reach it
-ANSWER = 30.0  # seconds for an answer
-UPLOAD = 300.0  # and where a file has to get there first
 EARLY = 1200.0  # seconds before its end at which a token is got anew; Feishu gives another one from 1800 on
 BUSY = 429
 STALE = frozenset({99991661, 99991663, 99991664, 99991668, 99991671})  # what it says to a token that is no good
@@ -30,6 +24,9 @@ REFUSED = (
     "Feishu refuses the app: check app_id, app_secret and base_url of [surfaces.feishu] (for Lark it is"
     " https://open.larksuite.com), then `clew restart`"
 )
+
+
+UNUSABLE = "the base_url of [surfaces.feishu] cannot be used as an address"
 
 
 class Refusal(Exception):
@@ -64,7 +61,7 @@ class OpenApi:
         self._secret = secret
         self._base = base_url.rstrip("/")
         self._clock = clock
-        self._client: httpx.AsyncClient | None = None
+        self._caller = Caller("Feishu", secret, UNUSABLE)
         self._token: _Token | None = None
         self._getting = asyncio.Lock()
 
@@ -130,9 +127,7 @@ class OpenApi:
         return found
 
     async def close(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        await self._caller.close()
 
     async def _tenant_token(self) -> _Token:
         """Raises Down where none can be had: without it nothing leaves."""
@@ -164,7 +159,7 @@ class OpenApi:
     async def _ask(
         self, method: str, path: str, given: Mapping[str, Any], query: Mapping[str, str] | None, token: str | None
     ) -> dict[str, Any]:
-        status, headers, data = await self._exchange(method, path, given, query, token, None)
+        status, headers, data = await self._exchange(method, path, given, query, token)
         answer = _read_json(data)
         if status >= 400 or answer is None or answer.get("code") != 0:
             raise _refusal(status, headers, answer, path)
@@ -177,35 +172,12 @@ class OpenApi:
         given: Mapping[str, Any],
         query: Mapping[str, str] | None,
         token: str | None,
-        largest: int | None,
+        largest: int | None = None,
     ) -> tuple[int, Mapping[str, str], bytes]:
-        import httpx
-
+        headers = given.get("headers", {}) | ({"Authorization": f"Bearer {token}"} if token else {})
+        more = {**given, "params": query, "headers": headers}
         patience = UPLOAD if "files" in given else ANSWER
-        more = {**given, "headers": given.get("headers", {}) | ({"Authorization": f"Bearer {token}"} if token else {})}
-        limits = httpx.Timeout(patience, connect=CONNECT)
-        sending = self._open().stream(method, f"{self._base}{path}", params=query, timeout=limits, **more)
-        try:
-            async with asyncio.timeout(CONNECT + 2 * patience), sending as response:
-                return response.status_code, response.headers, await _read(response, largest)
-        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError) as error:
-            raise Down(f"Feishu is out of reach: {self._safe(error)}") from error
-        except (httpx.HTTPError, TimeoutError) as error:
-            raise InDoubt(f"Feishu gave no answer: {self._safe(error)}") from error
-        except (httpx.InvalidURL, UnicodeError) as error:
-            raise Down("the base_url of [surfaces.feishu] cannot be used as an address") from error
-
-    def _open(self) -> httpx.AsyncClient:
-        if self._client is None:
-            import httpx
-
-            logging.getLogger("httpx").setLevel(logging.WARNING)  # at INFO it logs every call
-            self._client = httpx.AsyncClient(follow_redirects=False)
-        return self._client
-
-    def _safe(self, error: Exception) -> str:
-        words = str(error).replace(self._secret, "[secret]") if self._secret else str(error)
-        return one_line(words) or type(error).__name__
+        return await self._caller.exchange(method, f"{self._base}{path}", more, patience, largest)
 
 
 def is_frequency(code: int) -> bool:
@@ -216,16 +188,6 @@ def _as_json(body: Mapping[str, object] | None) -> dict[str, Any]:
     if body is None:
         return {}
     return {"content": msgspec.json.encode(body), "headers": {"Content-Type": "application/json; charset=utf-8"}}
-
-
-async def _read(response: httpx.Response, largest: int | None) -> bytes:
-    """All of it; of what is larger than it may be, just enough to see that."""
-    data = bytearray()
-    async for piece in response.aiter_bytes():
-        data += piece
-        if largest is not None and len(data) > largest:
-            break
-    return bytes(data)
 
 
 def _read_json(data: bytes) -> dict[str, Any] | None:

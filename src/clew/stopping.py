@@ -1,0 +1,171 @@
+"""Stopping the daemon from outside, with its supervisor and everything that they or dead ones left."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from clew import lock
+from clew.client import Client
+from clew.errors import ClewError, StoreHeld
+from clew.home import Home, remove_socket
+from clew.launch import Say, forget, is_supervised, read_note, start, starting
+
+if TYPE_CHECKING:
+    from clew.processes import Process
+
+CLOSING = 20.0  # seconds beyond its grace in which a daemon must have ended
+_POLL = 0.05
+
+
+def restart_daemon(home: Home, grace: float, say: Say) -> None:
+    """What outlives a daemon goes on. Raises why it cannot run."""
+    home.prepare()
+    with starting(home, say):
+        stop_daemon(home, grace, say, restart=True)
+        start(home, say)
+
+
+def stop_daemon(home: Home, grace: float, say: Say, *, restart: bool = False) -> bool:
+    """End the daemon and its supervisor, if they are there, and everything that they or dead ones left. True: one was.
+
+    The supervisor goes first, because it would bring the daemon back.
+    """
+    was_supervised = _end_supervisor(home)
+    stopped = _stop(home, grace, say, restart)
+    if (note := read_note(home)) and note.daemon and note.daemon.pid == stopped:
+        _end_supervisor(home)  # a command may have given it a new one meanwhile
+    forget(home)
+    holder = lock.read(home.lock)
+    if holder and holder.store:
+        _sweep(home, holder.store, 0.0 if stopped else grace, restart)
+    if lock.is_free(home.lock):
+        remove_socket(home.socket)
+    return was_supervised or stopped is not None
+
+
+def _end_supervisor(home: Home) -> bool:
+    """True: there was one. Its daemon goes on."""
+    if not is_supervised(home):
+        return False
+    deadline = time.monotonic() + CLOSING
+    while is_supervised(home) and time.monotonic() < deadline:
+        note = read_note(home)
+        if note and (process := note.supervisor.find()):
+            _end(process)
+        else:
+            time.sleep(_POLL)  # it has only just begun
+    return True
+
+
+def _stop(home: Home, grace: float, say: Say, restart: bool) -> int | None:
+    """The pid of the daemon that was there."""
+    from clew import processes
+
+    if (found := _holding(home)) is None:
+        return _stop_begun(home)
+    what, process = found
+    say(f"stopping the daemon{_what_runs(home, grace, restart)}…")
+    if what == "daemon" and not _ask_to_stop(home, grace, restart):
+        processes.tell(process, signal.SIGTERM)
+    if not _gone(process, grace + CLOSING):
+        say(f"pid {process.pid} does not end; killing it…")
+        processes.tell(process, signal.SIGKILL)
+        _gone(process, CLOSING)
+    return process.pid
+
+
+def _what_runs(home: Home, grace: float, restart: bool) -> str:
+    """What becomes of running turns."""
+    from clew import keepers
+
+    goes_on = "; what Codex works on goes on" if restart and keepers.living(home) else ""
+    if not grace:
+        return goes_on
+    return f"{goes_on}, other turns get up to {grace:g} s" if goes_on else f"; running turns get up to {grace:g} s"
+
+
+def _holding(home: Home) -> tuple[str, Process] | None:
+    """What holds the store, and which process it is. One that has only just taken it is about to say so."""
+    from clew import processes
+
+    deadline = time.monotonic() + CLOSING
+    while not lock.is_free(home.lock):
+        holder = lock.read(home.lock)
+        process = processes.look(holder.pid) if holder else None
+        if holder and process and process.started == holder.started:
+            return holder.what, process
+        if time.monotonic() > deadline:
+            raise StoreHeld(lock.words(home.lock))
+        time.sleep(_POLL)
+    return None
+
+
+def _stop_begun(home: Home) -> int | None:
+    """A daemon that does not hold the store yet is known only to its supervisor, which may be dead."""
+    note = read_note(home)
+    process = note.daemon.find() if note and note.daemon else None
+    if process is None:
+        return None
+    _end(process)
+    return process.pid
+
+
+def _end(process: Process) -> None:
+    from clew import processes
+
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        processes.tell(process, number)
+        if _gone(process, CLOSING):
+            break
+
+
+def _ask_to_stop(home: Home, grace: float, restart: bool) -> bool:
+    with suppress(ClewError):
+        Client(home, start=False).post("shutdown", body={"grace": grace, "restart": restart})
+        return True
+    return False
+
+
+def _gone(process: Process, patience: float) -> bool:
+    """Whether a process ends in time. Woken by its end where the system can tell."""
+    from clew import processes
+
+    if sys.platform == "linux":
+        try:
+            handle = os.pidfd_open(process.pid)
+        except ProcessLookupError:
+            return True
+        try:
+            select.select([handle], [], [], patience)
+        finally:
+            os.close(handle)
+    deadline = time.monotonic() + patience
+    while (now := processes.look(process.pid)) and now.started == process.started:
+        if sys.platform == "linux" or time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL)
+    return True
+
+
+def _sweep(home: Home, store: str, grace: float, restart: bool) -> None:
+    """What is kept for the next daemon stays where there is to be one; else it may finish what it works on, unless its
+    daemon has seen to that."""
+    import asyncio
+
+    from clew import keepers
+    from clew.clock import SystemClock
+    from clew.processes import sweep
+
+    async def end() -> None:
+        clock = SystemClock()
+        if not restart:
+            await keepers.end_all(home, clock, grace)
+        await sweep(store, clock, spared=keepers.marks(home))
+
+    asyncio.run(end())

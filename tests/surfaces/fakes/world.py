@@ -1,0 +1,119 @@
+"""What every fake platform has: worlds that a test controls from outside.
+
+The control port makes a world (POST /NAME/open), lets people and faults do things there (POST /NAME/VERB), and tells
+what is seen of it (GET /NAME?beyond=REVISION). It ends when its stdin does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from tests.surfaces.fakes.http import Answer, Request, Server
+
+SHOWN = 1000  # bytes of a file that a test can look at
+
+Fields = dict[str, Any]
+
+
+class AnyWorld(ABC):
+    """`revision` grows with everything that happens, so that whoever looks can wait for more."""
+
+    def __init__(self) -> None:
+        self.server = Server(self.serve)
+        self.messages: list[Fields] = []  # of everybody, as they stand now
+        self.calls: list[Fields] = []
+        self.files: dict[str, bytes] = {}
+        self.faults: list[Fields] = []
+        self.changed = asyncio.Condition()
+        self.revision = 0
+
+    @abstractmethod
+    async def serve(self, request: Request) -> Answer: ...
+
+    @abstractmethod
+    def seen(self) -> Fields:
+        """What a test sees beyond messages, calls and files."""
+
+    async def open(self) -> Fields:
+        await self.server.start()
+        return {"port": self.server.port}
+
+    async def close(self) -> None:
+        await self.server.stop()
+
+    async def tell(self) -> None:
+        async with self.changed:
+            self.revision += 1
+            self.changed.notify_all()
+
+    async def state(self, beyond: int) -> Fields:
+        """Everything, as soon as there is more than the caller knows."""
+        async with self.changed:
+            await self.changed.wait_for(lambda: self.revision > beyond)
+        files = {name: base64.b64encode(data).decode() for name, data in self.files.items() if len(data) < SHOWN}
+        told = {"revision": self.revision, "messages": self.messages, "calls": self.calls, "files": files}
+        return {**told, **self.seen()}
+
+    def fault(self, method: str) -> Fields:
+        """The one that is armed for a call; each so many times."""
+        for fault in self.faults:
+            if method.lower() == fault["method"].lower():
+                fault["times"] = fault.get("times", 1) - 1
+                if not fault["times"]:
+                    self.faults.remove(fault)
+                return dict(fault)
+        return {}
+
+    async def control(self, verb: str, given: Fields) -> object:
+        result = getattr(self, f"when_{verb}")(given)
+        if asyncio.iscoroutine(result):
+            result = await result
+        await self.tell()
+        return result
+
+    def when_fault(self, given: Fields) -> None:
+        self.faults.append(given)
+
+    def when_set(self, given: Fields) -> None:
+        for name, value in given.items():
+            setattr(self, name, value)
+
+    async def when_cut(self, given: Fields) -> None:
+        await self.server.stop()
+
+    async def when_mend(self, given: Fields) -> None:
+        await self.server.start()
+
+
+class Platform:
+    """The control port."""
+
+    def __init__(self, make: Callable[[str], AnyWorld]) -> None:
+        self._make = make
+        self._worlds: dict[str, AnyWorld] = {}
+        self.server = Server(self.serve)
+
+    async def serve(self, request: Request) -> Answer:
+        name, _, verb = request.path.strip("/").partition("/")
+        if request.method == "GET":
+            return Answer(await self._worlds[name].state(int(request.query.get("beyond", -1))))
+        if verb == "open":
+            self._worlds[name] = self._make(name)
+            return Answer(await self._worlds[name].open())
+        if verb == "close":
+            await self._worlds.pop(name).close()
+            return Answer({})
+        return Answer(await self._worlds[name].control(verb, request.fields()))
+
+
+async def run(make: Callable[[str], AnyWorld]) -> None:
+    platform = Platform(make)
+    await platform.server.start()
+    print(json.dumps({"port": platform.server.port}), flush=True)
+    await asyncio.to_thread(sys.stdin.read)

@@ -1,0 +1,51 @@
+"""A daemon that is there, but takes no connection."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clew import keepers, launch, sockets
+from clew.cli.checks import all_checks
+from clew.client import DEAF, Client, Deaf
+from clew.home import Home
+
+
+@pytest.fixture
+def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Home, socket.socket]]:
+    """A home whose socket has no room for anybody."""
+    monkeypatch.setattr(sockets, "PATIENCE", 0.1)
+    home = Home(tmp_path)
+    home.prepare()
+    waiting = []
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(home.socket))
+        listener.listen(0)
+        while True:
+            try:
+                waiting.append(sockets.connect(home.socket))
+            except TimeoutError:
+                break
+        yield home, listener
+        for each in waiting:
+            each.close()
+
+
+def test_it_is_not_waited_for_for_ever(full: tuple[Home, socket.socket]) -> None:
+    home, listener = full
+    asking = Client(home)
+    for ask in (lambda: launch.answers(home), lambda: launch.ensure_daemon(home, print), lambda: asking.get("status")):
+        with pytest.raises(Deaf, match="`clew restart` starts another one") as found:
+            ask()
+        assert found.value.exit == 3
+    finding = next(each for each in all_checks(home) if each.check == "socket")
+    assert not finding.ok and finding.detail == DEAF
+    listener.accept()[0].close()
+    assert launch.answers(home)
+
+
+async def test_where_an_agent_should_listen_it_counts_as_somebody(full: tuple[Home, socket.socket]) -> None:
+    assert await keepers.listens(full[0].socket)
