@@ -298,9 +298,9 @@ async def test_one_that_cannot_be_reached_any_more_is_replaced_at_once(
 ) -> None:
     """As one that is dying, and no longer listens."""
     runtime = make()
-    events = (await runtime.open(seat)).run(request("!hold cut"))
+    events = (await runtime.open(seat)).run(request("!hold unreachable"))
     await next_of(events, TurnStarted)
-    await model.held("cut")
+    await model.held("unreachable")
     kept = only_one(root)
     kept.socket.unlink()
     connection = await runtime._servers.main.connect()

@@ -142,6 +142,7 @@ class ScriptedSession:
             yield TurnStarted(turn)
             entry = self._must(turn)
             steps = self._runtime.play(TurnRequest(turn, entry.messages))
+            self._items = sum(map(_items_of, steps[: entry.position]))  # a step that is played again is the same item
             while (entry := self._must(turn)).position < len(steps):
                 async for event in self._step(entry, steps[entry.position]):
                     yield event
@@ -338,6 +339,18 @@ class ScriptedSession:
         self._check()
         others = [old for old in self._runtime.ledger.load(self._name) if old.turn != entry.turn]
         self._runtime.ledger.save(self._name, [*others, entry])
+
+
+def _items_of(step: Step) -> int:
+    """How many items it is told as."""
+    match step:
+        case script.Cut(times=int() as times):
+            return times
+        case script.Say() | script.Recall():
+            return 1
+        case script.Shell() | script.Patch() | script.Tool() | script.Plan() | script.Think():
+            return 1
+    return 0
 
 
 class _Stopped(Exception):
