@@ -84,6 +84,7 @@ def test_work_that_was_cut_is_continued_visibly(desk: Desk, tmp_path: Path) -> N
         (f"{delivery.json['turn']}:final", "sent"),
     ]
     assert clew.json("show", started["thread"])["status"] == "completed"
+    assert "(cut off, goes on below)" in clew("read", started["thread"])
 
 
 def test_a_chat_that_ran_a_command_asks_before_it_goes_on(desk: Desk, tmp_path: Path) -> None:

@@ -18,9 +18,8 @@ def markdown(thread: Any, passages: Sequence[Any]) -> str:
 
 
 def passage(told: Any) -> str:
-    state = f" ({told['state']})" if told["state"] not in (None, "completed") else ""
     outside = " (outside clew)" if told["outside"] else ""
-    parts = [f"## {told['author'] or told['role']}, {moment(told['at'])}{state}{outside}"]
+    parts = [f"## {told['author'] or told['role']}, {moment(told['at'])}{_state(told)}{outside}"]
     deeds: list[str] = []
     for item in told["items"]:
         if item["kind"] == "text":
@@ -31,6 +30,12 @@ def passage(told: Any) -> str:
             deeds.append(activity_line({**item, "activity": item["kind"]}).replace("·", "-", 1))
     parts += [*_listed(deeds), told["text"], f"(attached: {', '.join(told['files'])})" if told["files"] else ""]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _state(told: Any) -> str:
+    if told.get("cut"):
+        return " (cut off, goes on below)" if told["continued_by"] else " (cut off)"
+    return f" ({told['state']})" if told["state"] not in (None, "completed") else ""
 
 
 def _listed(deeds: Sequence[str]) -> list[str]:
