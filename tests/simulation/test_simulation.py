@@ -60,6 +60,7 @@ def test_every_promise_holds_whatever_the_seed_decides(chunk: int) -> None:
 # Seeds that once told of something broken, and what that was.
 NAMED = {
     12516: "a greeting was cut in a thread that was cancelled meanwhile, and what was said into it waited for ever",
+    35427: "what was said into a turn that had never run was not among what clew asked about as waiting",
     14064: "an agent that was joined again told a command under another name, so that it never ended, nor did the turn",
     3095: "a secret was answered before its card could leave, and lost in a crash: where it is asked again counts",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from clew.engine import asks, words
 from clew.engine.core import Core
-from clew.engine.ending import drop, log_status, queue_continuation, queue_turn
+from clew.engine.ending import drop, log_status, queue_continuation, queue_turn, requeue_steer
 from clew.engine.owing import owe, owed_to
 from clew.model import (
     Conversation,
@@ -19,7 +19,7 @@ from clew.model import (
     Turn,
     TurnState,
 )
-from clew.store import Tx, bindings, threads, turns
+from clew.store import Tx, bindings, inbox, threads, turns
 from clew.store.inbox import Arrival
 
 CLEW = "clew"
@@ -27,10 +27,13 @@ CLEW = "clew"
 
 
 def hold_backlog(tx: Tx, core: Core, name: str) -> None:
-    """Suspend a thread whose messages waited too long, and ask once what to do with them."""
+    """Suspend a thread whose messages waited too long, and ask once what to do with them. What was said into a turn
+    that had never run is one of them."""
     for turn in turns.queued(tx, name):
         if turn.origin is Origin.GREETING:
             drop(tx, core, turn)  # nobody waits for it
+        for steer in inbox.open_steers(tx, turn.id):
+            requeue_steer(tx, core, steer)
     thread, waiting = threads.get(tx, name), turns.queued(tx, name)
     question = words.backlog(len(waiting))
     if thread is None or not waiting or not threads.suspend(tx, name, SuspendedBy.BACKLOG, question):
