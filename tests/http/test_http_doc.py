@@ -72,6 +72,8 @@ def test_a_program_of_the_page_holds_a_conversation_with_an_approval_and_comes_b
         assert program.stdout.readline() == "Allow make deploy? [y/n]\n"
         clew.kill()  # the question is asked anew, and the program finds its way back to it
         clew.up()
+        [thread] = Client(clew.home).get("threads")["threads"]
+        clew.wait_for(thread["id"], "gate.void")  # else a yes to the first one would count for the second
         program.stdin.write("y\n")
         program.stdin.flush()
         assert program.stdout.readline() == "Allow make deploy? [y/n]\n"

@@ -33,6 +33,7 @@ from clew.store.sqlite import Inline, SqliteConnection
 
 INTERLEAVINGS = 10_000
 CHUNKS = 20
+OFTEN = 5  # of them in every check; the others with `--all`
 COMMANDS = ("make", "make deploy", "rm -r build")
 
 
@@ -292,7 +293,9 @@ def connection() -> SqliteConnection:
     return connection
 
 
-@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize(
+    "chunk", [*range(OFTEN), *(pytest.param(chunk, marks=pytest.mark.heavy) for chunk in range(OFTEN, CHUNKS))]
+)
 def test_at_most_one_run_per_yes_whatever_happens_in_whatever_order(chunk: int, connection: SqliteConnection) -> None:
     for seed in range(chunk, INTERLEAVINGS, CHUNKS):
         Story(connection, seed).tell()
