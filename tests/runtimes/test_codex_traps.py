@@ -234,7 +234,7 @@ async def test_an_interrupt_does_not_stop_the_command_so_we_clean_up_behind_it(
     assert not any(is_item("item/completed", "commandExecution")(*each) for each in codex.heard)
     await codex.ask("thread/backgroundTerminals/clean", threadId=thread)
     item = await codex.hear_item("item/completed", "commandExecution")
-    assert (item["status"], item["exitCode"]) == ("failed", -1)
+    assert item["status"] == "failed" and item["exitCode"] in (-1, 137)  # it tells now one, now the other
 
     session = await runtime.open(free)
     events = session.run(request(f"!shell echo $$ > pid; {CHATTER}", turn="a"))

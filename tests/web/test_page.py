@@ -36,7 +36,7 @@ def test_a_thread_is_begun_and_talked_in(desk: Desk, sit_down: Sit) -> None:
     ann.find("button", "Start").click()
     answer = ann.page.locator(".answer clew-text")
     expect(answer.locator("li")).to_have_text(["look", "leap"])
-    assert answer.locator("em").inner_text() == "leap"
+    expect(answer.locator("em")).to_have_text("leap")
     ann.find("textbox", "Message").fill("!shell echo here-it-is\n!plan one | two\n!text second answer")
     ann.press("Enter")
     expect(answer.last).to_have_text("second answer")
@@ -200,7 +200,8 @@ def test_what_is_hostile_is_shown_as_text(desk: Desk, sit_down: Sit) -> None:
     shown = ann.answer_of(turn["turn"])
     for words in ("<script>window.hurt = 1</script>", "<img src=x onerror=", "<style>", "</div></article><h1 onclick"):
         expect(shown).to_contain_text(words)
-    assert shown.locator("script, style, img, svg, h1, [onclick], [onerror]").count() == 0
-    assert [link.get_attribute("href") for link in shown.locator("a").all()] == ["https://evil.example/x.png"]
+    expect(shown.locator("script, style, img, svg, h1, [onclick], [onerror]")).to_have_count(0)
+    expect(shown.locator("a")).to_have_count(1)
+    expect(shown.locator("a")).to_have_attribute("href", "https://evil.example/x.png")
     assert ann.page.evaluate("window.hurt") is None
     expect(ann.page.locator(f"clew-thread-list [data-thread='{turn['thread']}']")).to_contain_text(evil)
