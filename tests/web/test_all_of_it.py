@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import APIResponse, Route, expect
 
 from clew.demo.phone import OWNER
 from clew.demo.stage import Helper
@@ -47,6 +47,23 @@ def test_a_turn_is_queued_behind_taken_back_and_stopped(desk: Desk, sit_down: Si
     ann.find("button", "Stop").click()
     assert desk.clew.wait_ended(turn)["state"] == "interrupted"
     expect(ann.page.locator("clew-running")).to_have_count(0)
+
+
+def test_what_is_queued_is_shown_once_while_the_daemons_yes_is_on_its_way(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start("!text begun\n!hold a-while", kind="chat")
+    desk.model.wait_held("a-while")
+    ann = sit_down(desk, f"#/threads/{turn['thread']}")
+    held: list[tuple[Route, APIResponse]] = []
+    ann.page.route("**/messages", lambda route: held.append((route, route.fetch())))
+    ann.find("textbox", "Message").fill("!text next")
+    ann.press("Alt+Enter")
+    expect(ann.page.get_by_role("article", name="Queued")).to_have_count(1)
+    expect(ann.page.locator("clew-pending article")).to_have_count(1)
+    [(route, response)] = held
+    route.fulfill(response=response)
+    desk.model.release("a-while")
+    expect(ann.page.locator(".answer clew-text").last).to_have_text("next")
+    expect(ann.page.locator("clew-pending article")).to_have_count(0)
 
 
 def test_a_thread_is_renamed_forked_done_picked_up_with_a_file_and_cancelled(

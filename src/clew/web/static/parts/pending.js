@@ -56,8 +56,12 @@ class Pending extends HTMLElement {
 
   #draw() {
     const waits = (message, back) => this.#row(message.id, message.text, t("pending.unsent"), back);
-    const taken = this.#taken.map((message) => waits(message, () => this.#recall(message)));
-    const unsent = unsentIn(this.#thread).map((message) => waits(message, () => takeBack(message.id)));
+    const told = new Set([...this.#queue, ...this.#steers].map((each) => each.message));
+    const isUntold = (message) => !told.has(message.id); // the queue can be quicker than the daemon's yes
+    const taken = this.#taken.filter(isUntold).map((message) => waits(message, () => this.#recall(message)));
+    const unsent = unsentIn(this.#thread)
+      .filter(isUntold)
+      .map((message) => waits(message, () => takeBack(message.id)));
     const steers = this.#steers.map((steer) => this.#row(steer.message, steer.text, t("pending.steer")));
     const queued = this.#queue
       .slice(0, SHOWN)
