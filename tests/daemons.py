@@ -237,4 +237,4 @@ def _variables(folder: Path) -> list[bytes]:
 
 
 def _argv(args: Sequence[str]) -> list[str]:
-    return [sys.executable, "-m", "clew.cli.main", *args]
+    return [sys.executable, "-m", "clew.begin", "clew.cli.main", *args]

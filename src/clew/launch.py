@@ -153,7 +153,7 @@ def _small_python() -> list[str]:
 
 
 def _daemon_command() -> list[str]:
-    return [sys.executable, "-m", "clew.daemon"]
+    return [sys.executable, "-m", "clew.begin", "clew.daemon"]
 
 
 def _environ(home: Home) -> dict[str, str]:

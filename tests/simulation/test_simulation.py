@@ -25,8 +25,8 @@ cards = importlib.import_module("clew.engine.cards")
 admission = importlib.import_module("clew.engine.inbox")
 ending = importlib.import_module("clew.engine.ending")
 FIRST = int(os.environ.get("CLEW_FIRST_SEED", "0"))  # another one, and a check tries stories that none has tried
-SEEDS = 1_000
-CHUNKS = 20
+SEEDS = 2_000
+CHUNKS = 40
 pytestmark = pytest.mark.timeout(900)  # all of it is computing, and other programs compute too
 
 

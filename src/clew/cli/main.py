@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Mapping
@@ -133,6 +134,11 @@ def main() -> int:
     except BrokenPipeError:
         # Who read our output has gone. What is still buffered must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        out.error("disk_full", f"the disk is full: {error.filename or 'the output'} cannot be written")
         return 1
 
 

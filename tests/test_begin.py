@@ -1,0 +1,34 @@
+"""A program that ends at once has still said all that it had to say, or says that it could not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CLEW = [sys.executable, "-m", "clew.begin", "clew.cli.main"]
+
+
+def test_all_that_was_said_arrives_with_the_exit_code() -> None:
+    done = subprocess.run([*CLEW, "--help"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("\n") and "Never lose the thread" in done.stdout
+    assert subprocess.run([*CLEW, "no-such-command"], capture_output=True).returncode == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_what_could_not_be_written_is_told() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([*CLEW, "--version"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, "clew: the disk is full: the output cannot be written\n")
+
+
+def test_who_reads_no_further_needs_no_word() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([*CLEW, "--version"], stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
