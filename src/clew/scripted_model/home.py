@@ -28,6 +28,8 @@ enabled = true
 [features]
 default_mode_request_user_input = true
 request_permissions_tool = true
+apps = false
+plugins = false  # else each start asks GitHub for a catalogue of them
 """
 
 
