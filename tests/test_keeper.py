@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from clew import keepers, processes
+from clew import keeper, keepers, processes
 from clew.clock import SystemClock
 from clew.home import Home
 from clew.keepers import Kept
@@ -196,3 +196,30 @@ async def test_the_first_signal_lets_it_finish_for_as_long_as_it_is_given(making
     await ending
     ended = keepers.read(keepers.record(making.home, kept.name))
     assert ended is not None and ended.fate == "exit code 0"
+
+
+def test_where_its_log_cannot_begin_anew_what_is_said_goes_nowhere_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper, "LOGGED", 3)
+    log, old = tmp_path / "log", tmp_path / "log.1"
+    (old / "in the way").mkdir(parents=True)
+    stderr = keeper.Stderr(str(log))
+
+    def say(words: bytes) -> None:
+        os.write(stderr.theirs, words)
+        stderr.pump()
+
+    say(b"first")
+    say(b"second")
+    with (tmp_path / "another file").open("wb") as other:  # which would get the number of a log that was let go
+        say(b"third")
+        assert os.fstat(other.fileno()).st_size == 0
+    assert log.read_bytes() == b"first"
+    (old / "in the way").rmdir()
+    old.rmdir()
+    say(b"fourth")
+    assert (old.read_bytes(), log.read_bytes()) == (b"first", b"fourth")
+    assert stderr.last_words() == ["firstsecondthirdfourth"]
+    os.close(stderr.theirs)
+    stderr.pump()

@@ -57,9 +57,7 @@ class Stderr:
         self._last = (self._last + piece)[-4096:]
         try:
             if os.fstat(self._log).st_size > LOGGED:
-                os.close(self._log)
-                os.replace(self._path, f"{self._path}.1")
-                self._log = self._open_log()
+                self._begin_anew()
             os.write(self._log, piece)
         except OSError:
             pass  # a full disk does not hold it up
@@ -71,6 +69,13 @@ class Stderr:
     def last_words(self) -> list[str]:
         lines = self._last.decode("utf-8", "replace").splitlines()[-LAST:]
         return [line.strip()[:WORDS] for line in lines if line.strip()]
+
+    def _begin_anew(self) -> None:
+        """The old one is let go last: where anything fails, the number still means this log and no other file."""
+        os.replace(self._path, f"{self._path}.1")
+        new, old = self._open_log(), self._log
+        self._log = new
+        os.close(old)
 
     def _open_log(self) -> int:
         return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)

@@ -143,3 +143,15 @@ def test_the_day_in_figures() -> None:
     assert (third.ended, third.failed, third.median, third.p95) == (3, 1, 40, 80)
     assert [bucket.oldest_gate for bucket in figures.buckets[:6]] == [None, STEP, STEP * 2, STEP * 2 + 5, None, None]
     assert (figures.buckets[-1].oldest_gate, figures.buckets[-1].ended, figures.buckets[-1].median) == (60_000, 0, None)
+
+
+async def test_a_no_by_a_rule_says_once_why(api: Api) -> None:
+    rule = {"effect": "deny", "pattern": "git push *"}
+    assert (await api.client.post("/api/rules", json=rule)).status_code == 201
+    accepted = await api.start("!approve git push now\n!text done")
+    await api.ended(accepted["turn"])
+    [gate] = (await api.client.get("/api/gates", params={"thread": accepted["thread"]})).json()
+    assert gate["decision"] == "decline" and "git push *" in gate["answered_by"]
+    assert gate["answer_reason"] == ""
+    told = [item for item in (await passages(api, accepted["thread"]))[-1]["items"] if item["kind"] == "gate"]
+    assert [item["reason"] for item in told] == [""] and "git push *" in told[0]["title"]

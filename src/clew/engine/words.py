@@ -246,8 +246,15 @@ def more_files(count: int, most: int) -> str:
     return f"📎 {count} more: at most {most} files come with one answer. 另有 {count} 个文件未发送。"
 
 
+_CLEW_ITSELF = "clew ("
+
+
 def by_rule(why: str) -> str:
-    return f"clew ({why})"
+    return f"{_CLEW_ITSELF}{why})"
+
+
+def is_by_rule(answered_by: str | None) -> bool:
+    return (answered_by or "").startswith(_CLEW_ITSELF)
 
 
 def answered_before(gate: Gate) -> Both:

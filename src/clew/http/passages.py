@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from clew.asking import GateState
+from clew.asking import Gate, GateState
+from clew.engine import words
 from clew.engine.progress import GATE
 from clew.model import TurnState
 from clew.store import Tx, gates, turns
@@ -40,7 +41,7 @@ def with_reasons(tx: Tx, turn: str | None, items: tuple[ItemView, ...]) -> tuple
     """The line of a gate that is not open any more begins with its code."""
     if turn is None or not any(_is_closed_gate(item) for item in items):
         return items
-    reasons = {gate.code: gate.answer.reason for gate in gates.of_turn(tx, turn) if gate.answer}
+    reasons = {gate.code: _reason(gate) for gate in gates.of_turn(tx, turn)}
     return tuple(
         replace(item, reason=reasons.get(_code(item), "")) if _is_closed_gate(item) else item for item in items
     )
@@ -54,8 +55,13 @@ def _code(item: ItemView) -> str:
     return item.title.partition(" ")[0].removesuffix(":")
 
 
+def _reason(gate: Gate) -> str:
+    """Where a rule said no, who answered says why."""
+    return "" if gate.answer is None or words.is_by_rule(gate.answered_by) else gate.answer.reason
+
+
 def closed(tx: Tx, view: GateView) -> GateView:
     """With what is known of its end."""
     row = gates.get(tx, view.id)
     assert row is not None, view.id
-    return replace(view, answer_reason=row.answer.reason if row.answer else "", closed_at=row.closed_at)
+    return replace(view, answer_reason=_reason(row), closed_at=row.closed_at)

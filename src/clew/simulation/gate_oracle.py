@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from clew.asking import Decision, Gate, GateState
-from clew.engine import cards, replies
+from clew.engine import cards, replies, words
 from clew.engine.words import Both
 from clew.model import ENDED, DeliveryState, Fate, TurnState
 from clew.simulation.platform import POCKET, Post
@@ -56,7 +56,7 @@ def _carried_once(seen: Seen) -> Iterator[str]:
     for gate in seen.gates:
         if gate.state is GateState.VOID and gate.answer is not None and gate.sent_at is None and not gate.carried:
             kept[_root(seen.tx, gate)] += 1
-        if gate.id not in seen.aloud and gate.answer is not None and not _by_rule(gate):
+        if gate.id not in seen.aloud and gate.answer is not None and not words.is_by_rule(gate.answered_by):
             taken[_root(seen.tx, gate)] += 1
         if gate.carried and (gate.sent_at is not None or gate.state is not GateState.VOID):
             yield f"the answer to {gate.code} left, and is kept for another time"
@@ -177,7 +177,3 @@ def _root(tx: Tx, gate: Gate) -> tuple[str, str]:
     while turn is not None and turn.continues is not None:
         turn = turns.get(tx, turn.continues)
     return (turn.id if turn else "", gate.asked.subject)
-
-
-def _by_rule(gate: Gate) -> bool:
-    return (gate.answered_by or "").startswith("clew (")
