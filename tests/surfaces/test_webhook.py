@@ -25,10 +25,11 @@ from clew.config import WebhookConfig
 from clew.errors import BadInput, ConfigError, Refused, StoreError
 from clew.http.openapi import describe
 from clew.model import Accepted, Conversation, DeliveryKind, Fate, Inbound
-from clew.surfaces import webhook
 from clew.surfaces.base import Down, Inbox, InDoubt, Known, Never, NotSent, Outgoing, Surface, TryAgain
 from clew.surfaces.signing import sign
-from clew.surfaces.webhook import MAX_BODY, WebhookSurface, origin, retry_after, router
+from clew.surfaces.webhook import WebhookSurface, receiving, router
+from clew.surfaces.webhook.receiving import MAX_BODY
+from clew.surfaces.webhook.sending import origin, retry_after
 from tests.receivers import Answer, Hang, Receiver
 
 SECRET = "correct-horse"
@@ -170,7 +171,7 @@ async def test_any_2xx_is_a_receipt(
     surface: WebhookSurface, receiver: Receiver, answer: Answer, message_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "Content-Length" in answer.headers:
-        monkeypatch.setattr(webhook, "ANSWER_TIMEOUT", 0.01)
+        monkeypatch.setattr("clew.surfaces.webhook.sending.ANSWER_TIMEOUT", 0.01)
     receiver.then(answer)
     assert (await surface.send(FINAL)).message_id == message_id
 
@@ -256,7 +257,7 @@ async def test_what_never_left_is_down_and_what_may_have_left_is_in_doubt(
         raise error
 
     surface = aimed_at("http://127.0.0.1:1")
-    monkeypatch.setattr(surface, "_client", httpx.AsyncClient(transport=httpx.MockTransport(fail)))
+    monkeypatch.setattr(surface._sender, "_client", httpx.AsyncClient(transport=httpx.MockTransport(fail)))
     caught = await failure(surface)
     assert type(caught) is kind and not caught.reason.endswith(": ")
     await surface.close()
@@ -545,7 +546,7 @@ async def test_a_body_that_does_not_end_is_read_no_further_than_the_limit(surfac
             given += 65_536
             yield b"x" * 65_536
 
-    assert len(await webhook._bounded(endless())) == given == MAX_BODY + 65_536
+    assert len(await receiving._bounded(endless())) == given == MAX_BODY + 65_536
 
 
 async def test_what_cannot_be_stored_is_left_to_its_sender(surface: WebhookSurface) -> None:

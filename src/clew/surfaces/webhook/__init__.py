@@ -1,0 +1,132 @@
+"""The surface for machines: signed JSON comes in by `POST /surfaces/webhook/NAME` and goes out to the NAME's `url`.
+
+It answers a sender only after the inbox has committed. Outbound, a delivery's body is the same bytes each time and its
+id is the `Idempotency-Key`, so that a receiver takes it once however often it is sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+
+from clew.clock import Clock
+from clew.config import WebhookConfig
+from clew.errors import BadInput, ClewError, ConfigError
+from clew.model import Accepted, Conversation, Inbound
+from clew.surfaces.base import Inbox, Never, Outgoing, Receipt, SurfaceCan
+from clew.surfaces.local import one_line
+from clew.surfaces.signing import verify
+from clew.surfaces.webhook.receiving import MAX_BODY, Message, NotYet, Reply, TooLarge, parse, refusal, reply_to, router
+from clew.surfaces.webhook.sending import Sender, Target
+
+__all__ = ["WebhookSurface", "router"]
+
+_NAME = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+
+
+class WebhookSurface:
+    """Its addresses are `NAME`, which a person types, and `NAME/CONVERSATION` for what a sender calls a conversation.
+
+    A NAME holds no slash, so the first one divides the two, whatever the sender's words are.
+    """
+
+    name = "webhook"
+    trouble = ""
+    can = SurfaceCan(idempotency_window=float("inf"))
+
+    def __init__(self, config: Mapping[str, WebhookConfig], clock: Clock) -> None:
+        for name, settings in config.items():
+            _check(name, settings)
+        self.inbox: Inbox | None = None
+        self._config = config
+        self._clock = clock
+        self._decoy = clock.token()
+        self._sender = Sender()
+
+    def resolve(self, address: str) -> Conversation:
+        self._target(address)
+        return Conversation(self.name, address)
+
+    async def run(self, inbox: Inbox) -> None:
+        """The router receives; this keeps the inbox for it, until cancelled."""
+        self.inbox = inbox
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.inbox = None
+
+    async def send(self, outgoing: Outgoing) -> Receipt:
+        try:
+            target = self._target(outgoing.conversation.address)
+        except BadInput as error:
+            raise Never(error.message) from error
+        return await self._sender.send(outgoing, target, self._seconds())
+
+    async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
+        raise Never("what was posted to a webhook cannot be edited")
+
+    async def find(self, outgoing: Outgoing) -> Receipt | None:
+        return None
+
+    async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
+        return None
+
+    async def close(self) -> None:
+        await self._sender.close()
+
+    async def receive(self, name: str, headers: Mapping[str, str], body: bytes, inbox: Inbox | None) -> Reply:
+        """All of the inbound way but HTTP itself."""
+        try:
+            if len(body) > MAX_BODY:
+                raise TooLarge(f"a message may have {MAX_BODY} bytes at most")
+            self._verify(name, headers, body)
+            return reply_to(await _accept(inbox, _inbound(name, self._config[name], parse(body))))
+        except ClewError as error:
+            return refusal(error)
+
+    def _verify(self, name: str, headers: Mapping[str, str], body: bytes) -> None:
+        """An unknown NAME has a secret that nobody knows: it looks like a bad signature, and takes as long."""
+        settings = self._config.get(name)
+        secret = settings.secret if settings else self._decoy
+        given = {key.lower(): value for key, value in headers.items()}
+        verify(secret, given.get("x-clew-timestamp"), given.get("x-clew-signature"), body, self._seconds())
+
+    def _target(self, address: str) -> Target:
+        name = address.partition("/")[0]
+        settings = self._config.get(name)
+        if settings is None:
+            known = ", ".join(sorted(self._config)) or "none"
+            raise BadInput(f"there is no webhook {one_line(name)!r}; known: {known}. Each is a [surfaces.webhook.NAME]")
+        if settings.url is None:
+            raise BadInput(f"webhook {name} only receives: set `url` in [surfaces.webhook.{name}] to send there")
+        return Target(name, settings.url, settings.secret, settings.timeout)
+
+    def _seconds(self) -> int:
+        return self._clock.now() // 1000
+
+
+def _check(name: str, settings: WebhookConfig) -> None:
+    """What the surface itself relies on, wherever its settings come from."""
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"[surfaces.webhook.{name!r}]: a webhook's name has letters, digits, `_` and `-` only")
+    if not settings.secret:
+        raise ConfigError(f"[surfaces.webhook.{name}]: `secret` is empty; make one with `openssl rand -hex 32`")
+
+
+def _inbound(name: str, settings: WebhookConfig, message: Message) -> Inbound:
+    conversation = Conversation(WebhookSurface.name, f"{name}/{message.conversation}")
+    return Inbound(
+        conversation,
+        message.id,
+        message.sender,
+        message.text,
+        runtime=settings.runtime,
+        workspace=settings.workspace,
+    )
+
+
+async def _accept(inbox: Inbox | None, inbound: Inbound) -> Accepted:
+    if inbox is None:
+        raise NotYet("the webhook surface does not run yet")
+    return await inbox.accept(inbound)

@@ -1,0 +1,133 @@
+"""What a sender posts, how it is read, and what the sender is answered. HTTP itself is only in `router`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+from msgspec import Struct, field
+
+from clew.errors import BadInput, ClewError, StoreError
+from clew.model import Accepted
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from clew.http.routing import Router
+    from clew.surfaces.base import Inbox
+    from clew.surfaces.webhook import WebhookSurface
+
+MAX_BODY = 1 << 20  # bytes that a sender may send
+RETRY_LATER = 5  # seconds, told to a sender whose message cannot be stored now
+
+
+class TooLarge(BadInput):
+    code = "too_large"
+    status = 413
+
+
+class NotYet(StoreError):
+    code = "not_yet"
+
+
+class Message(msgspec.Struct, frozen=True):
+    """What a sender posts."""
+
+    id: Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+    conversation: Annotated[str, msgspec.Meta(max_length=512)]
+    sender: Annotated[str, msgspec.Meta(max_length=256)]
+    text: Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class Reply(Struct, frozen=True):
+    """What a sender is answered."""
+
+    status: int
+    json: Mapping[str, object]
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def media_type(self) -> str:
+        return "application/problem+json" if self.status >= 400 else "application/json"
+
+
+def router(surface: WebhookSurface, inbox: Inbox | None = None) -> Router:
+    """The HTTP side of receiving. Without an inbox it uses the one that `run` was given, and says 503 until then."""
+    from starlette.requests import ClientDisconnect
+    from starlette.responses import Response
+
+    from clew.http.routing import Router
+
+    routes = Router(tag="surfaces")
+
+    @routes.post(
+        "/surfaces/webhook/{name}",
+        summary="Say something, as a machine",
+        extra={"requestBody": {"required": True, "content": {"application/json": {"schema": _schema()}}}},
+    )
+    async def webhook(name: str, request: Request) -> Response:
+        """Signed: `X-Clew-Timestamp` and `X-Clew-Signature: sha256=` + hex HMAC-SHA256 of `timestamp.body`."""
+        try:
+            body = await _bounded(request.stream())
+        except ClientDisconnect:
+            return Response(status_code=HTTPStatus.BAD_REQUEST)
+        reply = await surface.receive(name, request.headers, body, inbox or surface.inbox)
+        content = msgspec.json.encode(reply.json)
+        return Response(content, reply.status, dict(reply.headers), media_type=reply.media_type)
+
+    return routes
+
+
+def parse(body: bytes) -> Message:
+    try:
+        message = msgspec.json.decode(body, type=Message)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"the body does not fit: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise BadInput("the body is not JSON in UTF-8") from error
+    for name in Message.__struct_fields__:
+        if "\0" in getattr(message, name):  # PostgreSQL cannot store one
+            raise BadInput(f"the body does not fit: a NUL character - at `$.{name}`")
+    return message
+
+
+def reply_to(accepted: Accepted) -> Reply:
+    fields = {
+        "fate": accepted.fate.value,
+        "thread": accepted.thread,
+        "turn": accepted.turn,
+        "state": accepted.state,
+        "words": accepted.words,
+        "repeated": accepted.repeated,
+    }
+    return Reply(HTTPStatus.OK, fields)
+
+
+def refusal(error: ClewError) -> Reply:
+    if isinstance(error, StoreError):
+        return _problem(error, "clew cannot store this now; send it again", {"Retry-After": str(RETRY_LATER)})
+    return _problem(error, error.message)
+
+
+def _problem(error: ClewError, detail: str, headers: Mapping[str, str] | None = None) -> Reply:
+    title = HTTPStatus(error.status).phrase
+    fields = {"type": "about:blank", "title": title, "status": error.status, "detail": detail, "code": error.code}
+    return Reply(error.status, fields, headers or {})
+
+
+def _schema() -> object:
+    _, components = msgspec.json.schema_components([Message])
+    return components["Message"]
+
+
+async def _bounded(chunks: AsyncIterator[bytes]) -> bytes:
+    """A body, read no further than to know that it is too large."""
+    body = bytearray()
+    async for chunk in chunks:
+        body += chunk
+        if len(body) > MAX_BODY:
+            break
+    return bytes(body)

@@ -1,0 +1,194 @@
+"""How a delivery goes out, and what a receiver's answer means for it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from clew import __version__
+from clew.surfaces.base import Down, InDoubt, Never, Outgoing, Receipt, TryAgain
+from clew.surfaces.local import one_line
+from clew.surfaces.signing import sign
+
+if TYPE_CHECKING:
+    import httpx
+
+MAX_ANSWER = 1 << 16  # bytes of a receiver's answer that are read; beyond its `id` it is only for people
+ANSWER_TIMEOUT = 5.0  # seconds for the rest of an answer whose status is known
+
+_LATER = frozenset({408, 409, 425, 429})
+
+
+class Target(Struct, frozen=True):
+    """Where a delivery goes."""
+
+    name: str
+    url: str
+    secret: str
+    timeout: float
+
+    def __str__(self) -> str:
+        return f"webhook {self.name} at {origin(self.url)}"
+
+
+class Answer(Struct, frozen=True):
+    """What a receiver answered, as far as it was read."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Sender:
+    """Keeps its connections open between deliveries."""
+
+    def __init__(self) -> None:
+        self._client: httpx.AsyncClient | None = None
+
+    async def send(self, outgoing: Outgoing, target: Target, now: int) -> Receipt:
+        """`now` is in seconds. Raises one of NotSent."""
+        body = encode(outgoing)
+        return judge(
+            outgoing, await self._post(target, body, _headers(target.secret, outgoing.id, body, now)), target, now
+        )
+
+    async def close(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _post(self, target: Target, body: bytes, headers: Mapping[str, str]) -> Answer:
+        import httpx
+
+        sending = self._open().stream("POST", target.url, content=body, headers=headers, timeout=target.timeout)
+        try:
+            # httpx bounds each step; the whole is bounded too, against a receiver that trickles.
+            async with asyncio.timeout(2 * target.timeout), sending as response:
+                return Answer(response.status_code, dict(response.headers), await _read(response))
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
+            raise Never(f"the url of webhook {target.name} cannot be used: {_words(error)}") from error
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError) as error:
+            raise Down(f"{target} is out of reach: {_words(error)}") from error
+        except (httpx.HTTPError, TimeoutError) as error:
+            raise InDoubt(f"{target} gave no answer to what was sent: {_words(error)}") from error
+
+    def _open(self) -> httpx.AsyncClient:
+        if self._client is None:
+            import httpx
+
+            # At INFO httpx logs whole addresses, and an address may hold a token.
+            logging.getLogger("httpx").setLevel(logging.WARNING)
+            self._client = httpx.AsyncClient(follow_redirects=False)
+        return self._client
+
+
+def encode(outgoing: Outgoing) -> bytes:
+    """The body of a delivery: the same bytes for the same delivery. A note is there only where there is one."""
+    name, slash, said_in = outgoing.conversation.address.partition("/")
+    fields = {
+        "id": outgoing.id,
+        "kind": outgoing.kind.value,
+        "conversation": said_in if slash else name,
+        "thread": outgoing.thread,
+        "turn": outgoing.turn,
+        "text": outgoing.text,
+        **({"note": outgoing.note} if outgoing.note else {}),
+    }
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def _headers(secret: str, key: str, body: bytes, now: int) -> dict[str, str]:
+    return {
+        "Content-Type": "application/json",
+        "Accept-Encoding": "identity",  # so that the bound on what is read is a bound on what is kept
+        "User-Agent": f"clew/{__version__}",
+        "Idempotency-Key": key,
+        "X-Clew-Timestamp": str(now),
+        "X-Clew-Signature": sign(secret, now, body),
+    }
+
+
+def judge(outgoing: Outgoing, answer: Answer, target: Target, now: int) -> Receipt:
+    """What a receiver's answer means for a delivery. Raises one of NotSent."""
+    status = answer.status
+    if 200 <= status < 300:
+        return Receipt(outgoing.conversation, _message_id(answer.body) or outgoing.id)
+    if 300 <= status < 400:
+        raise Never(
+            f"{target} answered {status}, {_pointing(target.url, answer.headers)}; set `url` to where it listens"
+        )
+    said = one_line(answer.body.decode(errors="replace").replace(target.secret, "[secret]"))
+    reason = f"{target} answered {status}: {said}" if said else f"{target} answered {status}"
+    if status in _LATER or status >= 500:
+        raise TryAgain(reason, retry_after(answer.headers.get("retry-after"), now))
+    raise Never(reason)
+
+
+def retry_after(value: str | None, now: int) -> float | None:
+    """A `Retry-After`, which is seconds or a date, in seconds from `now` on; None where it is neither."""
+    if value is None:
+        return None
+    if re.fullmatch(r"[0-9]{1,9}", value.strip(), re.ASCII):
+        return float(value)
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    return max(0.0, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now)
+
+
+def origin(url: str) -> str:
+    """The part of an address that may be shown: a path or a query may hold a token."""
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{parts.scheme}://{host}:{parts.port}" if parts.port else f"{parts.scheme}://{host}"
+
+
+async def _read(response: httpx.Response) -> bytes:
+    """As much of an answer as is of use. Its status has decided already, so what goes wrong here changes nothing."""
+    import httpx
+
+    body = bytearray()
+    try:
+        async with asyncio.timeout(ANSWER_TIMEOUT):
+            async for chunk in response.aiter_raw():
+                body += chunk
+                if len(body) >= MAX_ANSWER:
+                    break
+    except (httpx.HTTPError, TimeoutError):
+        pass
+    return bytes(body[:MAX_ANSWER])
+
+
+def _message_id(body: bytes) -> str | None:
+    try:
+        answer = msgspec.json.decode(body)
+    except (ValueError, RecursionError):
+        return None
+    given = answer.get("id") if isinstance(answer, dict) else None
+    return given if isinstance(given, str) and 0 < len(given) <= 256 and given.isprintable() else None
+
+
+def _pointing(url: str, headers: Mapping[str, str]) -> str:
+    location = headers.get("location")
+    if not location:
+        return "a redirect to nowhere"
+    try:
+        place = origin(urljoin(url, location))
+    except ValueError:
+        return "a redirect to a malformed address"
+    return f"a redirect to another path of {place}" if place == origin(url) else f"a redirect to {one_line(place)}"
+
+
+def _words(error: Exception) -> str:
+    return one_line(str(error)) or type(error).__name__
