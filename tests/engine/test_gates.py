@@ -232,7 +232,7 @@ async def test_a_stored_yes_that_never_left_applies_once_to_the_very_same_reques
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}\n!approve {COMMAND}\n!text done")
         (gate,) = await asked(rig)
-        await _answered_and_cut(rig, gate)
+        await answered_and_cut(rig, gate)
     async with Rig(tmp_path) as rig:
         (second,) = await asked(rig)  # the first was answered by the yes of before
         assert executions(rig) == [COMMAND] and second.turn != accepted.turn
@@ -245,7 +245,7 @@ async def test_a_yes_that_left_is_never_applied_again_and_says_so(tmp_path: Path
     async with Rig(tmp_path) as rig:
         await rig.start(f"!approve {COMMAND}\n!text done")
         (gate,) = await asked(rig)
-        await _answered_and_cut(rig, gate, sent=True)
+        await answered_and_cut(rig, gate, sent=True)
     async with Rig(tmp_path) as rig:
         (again,) = await asked(rig)
         assert "may already have run" in again.warning and again.state == "open"
@@ -257,14 +257,14 @@ async def test_a_chat_whose_yes_was_on_its_way_asks_before_it_goes_on(tmp_path: 
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!shell first\n!approve {COMMAND}\n!text done")
         (gate,) = await asked(rig)
-        await _answered_and_cut(rig, gate, sent=True)
+        await answered_and_cut(rig, gate, sent=True)
     async with Rig(tmp_path) as rig:
         await rig.saw("thread.status")
         thread = await rig.engine.thread(accepted.thread or "")
         assert thread.status == "suspended" and (await rig.engine.waiting.one(gate.id)).state == "void"
 
 
-async def _answered_and_cut(rig: Rig, gate: GateView, *, sent: bool = False) -> None:
+async def answered_and_cut(rig: Rig, gate: GateView, *, sent: bool = False) -> None:
     """The daemon dies when the answer is stored, and perhaps just as it leaves."""
     rig.engine._runner.nudge = lambda turn, kind: None  # type: ignore[method-assign]  # nobody hears of it any more
     await rig.engine.waiting.answer(gate.code, YES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import sqlite3
 from pathlib import Path
 
@@ -277,6 +278,21 @@ async def test_05_a_clock_that_was_set_back_makes_no_doubt_young(tmp_path: Path)
         accepted = await rig.say("!text hello")
         await rig.delivered(f"{accepted.turn}:final")
     assert [bool(sent.note) for sent in room.sent] == [False, True]
+
+
+async def test_05_where_repeats_are_known_for_ever_a_clock_that_was_set_back_changes_nothing(tmp_path: Path) -> None:
+    clock = SetBack()
+
+    class Slow(Room):
+        async def send(self, outgoing: Outgoing) -> Receipt:
+            clock.wrong = 3_600_000
+            return await super().send(outgoing)
+
+    room = Slow(can=SurfaceCan(idempotency_window=math.inf), after=[InDoubt("the answer was lost", 0.0)])
+    async with Rig(tmp_path, room=room, clock=clock) as rig:
+        accepted = await rig.say("!text hello")
+        await rig.delivered(f"{accepted.turn}:final")
+    assert [(sent.id, sent.text, sent.note) for sent in room.sent] == 2 * [(f"{accepted.turn}:final", "hello", "")]
 
 
 async def test_05_what_one_thread_owes_to_a_conversation_leaves_in_order(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from clew.store import rules as rows
 from clew.store.items import Item
 from clew.text import clean
 
+KEPT = 3600 * 1000  # milliseconds for which an answer that never left still counts
 DAY = 24 * 3600 * 1000  # milliseconds in which a code is not given again
 LETTERS, DIGITS = "BCDFGHJKMPQRSTVWXZ", "23456789"  # none that is mistaken for another, none that makes a word
 SECRET = "(secret)"
@@ -103,9 +104,9 @@ def close_gate(tx: Tx, core: Core, ref: str, ran_out: bool = False) -> None:
     gate = gates.by_ref(tx, ref)
     if gate is None:
         return
-    if gate.state is GateState.ANSWERED:
+    if gate.state is GateState.ANSWERED and (gate.sent_at is not None or _is_cancel(gate)):
         take(tx, core, gate)
-    elif gate.state is GateState.OPEN:
+    elif gate.state in (GateState.OPEN, GateState.ANSWERED):
         void(tx, core, gate, words.RAN_OUT if ran_out else words.WITHDRAWN)
     _go_on(tx, gate.turn)
 
@@ -172,7 +173,8 @@ def settle_cut(tx: Tx, core: Core, turn: Turn) -> None:
         answered = gate.state is GateState.ANSWERED
         sent = answered and gate.sent_at is not None
         hidden = any(question.secret for question in gate.asked.questions)
-        void(tx, core, gate, words.CUT_SENT if sent else words.CUT, carried=answered and not sent and not hidden)
+        kept = answered and not sent and not hidden
+        void(tx, core, gate, words.CUT_SENT if sent else words.CUT_KEPT if kept else words.CUT, carried=kept)
         if gate.asked.item is not None and not sent:
             items.finish(tx, turn.id, gate.asked.item, None, words.NOT_RUN)
 
@@ -231,8 +233,10 @@ def _answered_already(tx: Tx, core: Core, thread: Thread, gate: Gate) -> bool:
 
 
 def _answered_before_the_cut(tx: Tx, core: Core, gate: Gate) -> bool:
+    oldest = core.clock.now() - KEPT
     for earlier in gates.alike(tx, gate.turn, gate.asked):
-        if earlier.carried and earlier.answer is not None and gates.uncarry(tx, earlier):
+        is_fresh = earlier.carried and (earlier.answered_at or 0) >= oldest
+        if is_fresh and earlier.answer is not None and gates.uncarry(tx, earlier):
             answer_gate(tx, core, gate, earlier.answer, earlier.answered_by or "")
             return True
     return False

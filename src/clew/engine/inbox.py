@@ -129,6 +129,7 @@ class Admission(Struct, frozen=True):
         if running and not inbound.queue and not running.stop_asked and self.core.can_steer(thread.runtime):
             steer = Steer(message, running.id, thread.id, inbound.conversation, SteerState.OFFERED)
             inbox.offer_steer(tx, steer, threads.next_seq(tx, thread.id))
+            gates.forget_carried(tx, thread.id)
             tx.log(thread.id, running.id, "steer.offered", self.core.clock.now(), message=message.id)
             return Arrival(Fate.STEER, thread.id, running.id, words.STEERED)
         ahead = turns.count_queued(tx, thread.id)

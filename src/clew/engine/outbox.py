@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from math import inf
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -123,10 +124,11 @@ class Outbox:
         """What can leave now, and when the next one is due."""
         now = self._core.clock.now()
         owner = self._core.incarnation
+        was_set_back = self._was_set_back()
         leaving = now if surface.can.idempotency_window else None  # there doubt is cheap, and saves a commit
 
         def body(tx: Tx) -> tuple[list[Delivery], int | None]:
-            if self._was_set_back():
+            if was_set_back:
                 deliveries.hasten(tx, now)
             waiting = deliveries.free_to_go(tx, surface.name, free + 1)
             ready = [id for id, due in waiting[:free] if due <= now]
@@ -177,7 +179,8 @@ class Outbox:
     async def _settle_doubt(self, delivery: Delivery, surface: Surface, outgoing: Outgoing) -> Receipt:
         """It may have arrived already."""
         age = (self._core.clock.now() - (delivery.first_sent_at or 0)) / 1000
-        if 0 <= age < surface.can.idempotency_window:
+        window = surface.can.idempotency_window
+        if 0 <= age < window or window == inf:  # for ever is for ever, wherever the clock was set
             return await _bring(replace(outgoing, again=True), surface)
         if surface.can.read_back:
             return await surface.find(outgoing) or await _bring(outgoing, surface)

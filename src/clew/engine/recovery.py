@@ -179,6 +179,7 @@ class Recovery:
             await self.absent(turn)
         elif record.state is RecordState.ALIVE:
             await self._core.write_down(lambda tx: self._count_as_sent(tx, turn))
+            self._in_doubt.pop(turn.id, None)
             return await self._runner.reattach(turn, session)
         elif record.state is RecordState.CUT:
             await self._cut(thread, turn, record)
@@ -189,7 +190,7 @@ class Recovery:
     def _count_as_sent(self, tx: Tx, turn: Turn) -> None:
         """A steer that was on its way may be in the turn already, though its record does not say so yet: it is not sent
         again, and at the end of the turn the record decides."""
-        for steer in self._in_doubt.pop(turn.id, ()):
+        for steer in self._in_doubt.get(turn.id, ()):
             inbox.move_steer(tx, steer, SteerState.SENT)
 
     async def _acted(self, thread: Thread, turn: Turn) -> bool:

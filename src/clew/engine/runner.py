@@ -89,8 +89,16 @@ class Runner:
         return await self._follow(work, session.attach(turn.id))
 
     async def end(self, turn: Turn, end: End) -> None:
-        whole = replace(end, made=await self._made(turn, end))
+        whole = replace(end, made=await self._made_or_nothing(turn, end))
         await self._core.write_down(lambda tx: end_turn(tx, self._core, turn, whole))
+
+    async def _made_or_nothing(self, turn: Turn, end: End) -> Made:
+        """Whatever is wrong with files, the answer comes."""
+        try:
+            return await self._made(turn, end)
+        except Exception:
+            _log.exception("what turn %s made could not be looked at", turn.id)
+            return NOTHING_MADE
 
     async def _made(self, turn: Turn, end: End) -> Made:
         """The files that its answer names, where they can be brought along."""

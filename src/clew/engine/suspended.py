@@ -19,7 +19,7 @@ from clew.model import (
     Turn,
     TurnState,
 )
-from clew.store import Tx, bindings, inbox, threads, turns
+from clew.store import Tx, bindings, gates, inbox, threads, turns
 from clew.store.inbox import Arrival
 
 CLEW = "clew"
@@ -68,6 +68,8 @@ def _answer_cut(tx: Tx, core: Core, thread: Thread, message: Said, where: Conver
     if cut is None:
         turn = queue_turn(tx, core.clock, thread.id, Origin.RESUME, (message,), where)
         return Arrival(Fate.TURN, thread.id, turn.id, "")
+    if word not in words.CONTINUE:
+        gates.forget_carried(tx, thread.id)
     request = _go_on(core, cut, None if word in words.CONTINUE else message)
     there = where if core.reaches(where) else bindings.driver(tx, thread.id)  # whoever decides gets the answer
     return Arrival(Fate.TURN, thread.id, queue_continuation(tx, core.clock, cut, request, Origin.RESUME, there), "")

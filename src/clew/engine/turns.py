@@ -157,6 +157,14 @@ class Turns:
             await self._runner.run(turn)
         except Exception:
             _log.exception("turn %s broke clew", turn.id)
+            await self._look_it_up(turn)
+
+    async def _look_it_up(self, turn: Turn) -> None:
+        """Its runtime may have come to the end all the same; only where that cannot be found out either, it failed."""
+        try:
+            await self._runner.doubt(turn, "clew itself failed on it; `clew logs` has the details")
+        except Exception:
+            _log.exception("turn %s broke clew again", turn.id)
             await self._fail(turn)
 
     async def _fail(self, turn: Turn) -> None:

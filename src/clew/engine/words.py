@@ -66,6 +66,10 @@ MAY_HAVE_RUN = Both(
     "它可能已经运行过：工作中断时，先前的同意正在送达途中。",
 )
 CUT = Both("the work was cut off; it is asked again if it is still needed", "工作中断了；如仍需要会重新询问")
+CUT_KEPT = Both(
+    "the work was cut off; the answer counts if the same is asked again soon",
+    "工作中断了；如果很快再问同一件事，这个答复仍然有效",
+)
 CUT_SENT = Both(
     "the work was cut off while the answer was on its way; it may have counted", "答复送达途中工作中断了；可能已生效"
 )

@@ -195,6 +195,11 @@ def reopen(tx: Tx, gate: Gate, warning: str, at: int) -> bool:
     return _moved(tx, gate, GateState.ANSWERED, undone, warning, at)
 
 
+def forget_carried(tx: Tx, thread: str) -> None:
+    """What was said since may mean something else: what was answered is asked again."""
+    tx.run("UPDATE gates SET carried = 0 WHERE thread = ? AND carried = 1", thread)
+
+
 def uncarry(tx: Tx, gate: Gate) -> bool:
     """A carried answer is used: once."""
     return tx.run("UPDATE gates SET carried = 0 WHERE id = ? AND carried = 1", gate.id) == 1
