@@ -16,6 +16,7 @@ from clew.model import Attachment, Button, Conversation, Delivery, DeliveryKind,
 from clew.seen import shortened
 from clew.store import Tx, deliveries, places, turns
 from clew.store.inbox import Arrival
+from clew.surfaces.base import Units
 
 _MARKS = [text for mark in (words.POSSIBLE_REPEAT, words.RECOVERED) for text in (mark, mark.zh)]
 SEAMS = 16  # characters in which a surface sets text and small print apart
@@ -90,21 +91,25 @@ def _parts(core: Core, where: Conversation | None, body: str, note: str) -> list
     surface = core.surfaces.get(where.surface) if where else None
     if surface is None or surface.can.max_length is None:
         return [body]
-    marks = max(size(mark, surface.can.units) for mark in _MARKS)
-    room = surface.can.max_length - size(note, surface.can.units) - marks - SEAMS
+    room = surface.can.max_length - size(note, surface.can.units) - _spare(surface.can.units)
     return [part.shown for part in split(body, room, surface.can.units)]
 
 
 def fitting(core: Core, where: Conversation | None, body: str) -> str:
     """What has to be one message, such as a card, as long as it may be there: its beginning and its end."""
     surface = core.surfaces.get(where.surface) if where else None
-    limit = surface.can.max_length if surface is not None else None
-    if surface is None or limit is None or size(body, surface.can.units) <= limit - SEAMS:
+    if surface is None or surface.can.max_length is None:
         return body
-    room = limit - SEAMS
-    while size(shown := shortened(body, room), surface.can.units) > limit - SEAMS:
-        room = room * 3 // 4
+    room = limit = surface.can.max_length - _spare(surface.can.units)
+    shown = body
+    while size(shown, surface.can.units) > limit:
+        shown, room = shortened(body, room), room * 3 // 4
     return shown
+
+
+def _spare(units: Units) -> int:
+    """What a message may need beside its text, should it have to be said again."""
+    return SEAMS + max(size(mark, units) for mark in _MARKS)
 
 
 def owe_words(tx: Tx, core: Core, inbound: Inbound, arrival: Arrival) -> None:

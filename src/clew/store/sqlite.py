@@ -268,7 +268,8 @@ def _snapshot(connection: SqliteConnection, body: Body[T]) -> T:
 
 
 class Inline:
-    """Runs each body at once, on the caller's turn of the loop: for simulations, where a thread would be chance."""
+    """Runs each body at once, on the caller's turn of the loop: for simulations, where a thread would be chance. A full
+    disk is met at the commit, when the body has run already."""
 
     def __init__(self, connection: SqliteConnection, fails: Callable[[], bool] = lambda: False) -> None:
         self._connection = connection
@@ -297,12 +298,12 @@ class Inline:
 
     def _transact(self, body: Body[T]) -> tuple[T, list[Entry]]:
         self._check()
-        if self._fails():
-            raise StoreError("no room left")
-        tx = Tx(self._connection)
+        tx, is_full = Tx(self._connection), self._fails()
         self._connection.raw.execute("BEGIN IMMEDIATE")
         try:
             result = body(tx)
+            if is_full:
+                raise StoreError("no room left")
             self._connection.raw.execute("COMMIT")
         except BaseException:
             _roll_back(self._connection)
