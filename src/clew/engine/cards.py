@@ -24,9 +24,11 @@ Say = Callable[[str, str], str]  # of the English and the Chinese, one
 REMIND, AGAIN = "remind", "again"  # how the deliveries are called that say it once more
 
 
-def show(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
-    """Owed in the transaction that stores the gate."""
-    where = owed_to(tx, core, thread, turn)
+def show(
+    tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate, to: Conversation | None = None, note: str = ""
+) -> None:
+    """Owed in the transaction that stores the gate; where it is wanted, else where the answer goes."""
+    where = to or owed_to(tx, core, thread, turn)
     if where is None:
         return
     card = _gathering(tx, core, turn) or unused(tx, f"{gate.id}:{DeliveryKind.ASK}")
@@ -34,7 +36,7 @@ def show(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
     shown = gates.on_card(tx, card)
     text, pressed = _drawn_for(tx, core, where, shown, thread.workspace), buttons.of_card(shown, thread.workspace)
     if not deliveries.rewrite(tx, card, text, pressable(tx, core, where, pressed)):
-        owe(tx, core, turn, DeliveryKind.ASK, where, text, id=card, after=GATHER, buttons=pressed)
+        owe(tx, core, turn, DeliveryKind.ASK, where, text, note=note, id=card, after=GATHER, buttons=pressed)
 
 
 def show_again(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:

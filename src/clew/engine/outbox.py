@@ -19,6 +19,7 @@ from clew.engine.core import Core
 from clew.engine.language import spoken
 from clew.engine.showing import placeholder
 from clew.engine.spread import Spread
+from clew.engine.stranded import ask_elsewhere
 from clew.kept import forget
 from clew.model import Conversation, Delivery, DeliveryKind
 from clew.store import Entry, Tx, deliveries
@@ -226,6 +227,8 @@ class Outbox:
             tx.log(delivery.thread, delivery.turn, "delivery.failed", now, delivery=delivery.id, error=failure.reason)
             if delivery.kind is DeliveryKind.HANDOFF:
                 self.not_handed(tx, delivery, failure.reason)
+            if delivery.kind is DeliveryKind.ASK:
+                ask_elsewhere(tx, self._core, delivery)
             return
         down = isinstance(failure, Down)
         if down and delivery.conversation is not None:

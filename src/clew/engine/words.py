@@ -77,6 +77,7 @@ RAN_OUT = Both(
     "the agent waits only so long for an answer, and that time ran out; it asks anew",
     "代理等待回答的时间有限，已经超时；它会重新询问",
 )
+STRANDED = Both("The place where this belongs takes nothing any more.", "它所属的会话已无法接收消息。")
 WITHDRAWN = Both("the agent does not need it any more", "代理不再需要")
 TURN_OVER = Both("the turn is over", "本轮已结束")
 OVER_SENT = Both(

@@ -171,9 +171,12 @@ class SimulatedSurface:
         raise self._platform.chance.choice(kinds)
 
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
-        await asyncio.sleep(self._platform.chance.random() * 0.2)
+        chance = self._platform.chance
+        await asyncio.sleep(chance.random() * 0.2)
+        if not self.alive or chance.random() < self._platform.faults:
+            self._fail(outgoing)
         for post in self._platform.posts:
-            if self.alive and post.id == receipt.message_id:
+            if post.id == receipt.message_id:
                 post.key, post.kind, post.text, post.note = outgoing.id, outgoing.kind, outgoing.text, outgoing.note
                 post.told[outgoing.id] = outgoing.note
                 self._platform.tell(f"platform edits {post.id} into {post.key}")

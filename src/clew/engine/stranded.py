@@ -1,0 +1,40 @@
+"""A question that its place refuses for good, because a topic was deleted or clew was sent out of a group, is asked
+where people can still be reached. It never decides."""
+
+from __future__ import annotations
+
+from clew.asking import Gate, GateState
+from clew.engine import asks, cards, words
+from clew.engine.core import Core
+from clew.model import Conversation, Delivery
+from clew.store import Tx, deliveries, gates, places, threads, turns
+
+
+def ask_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
+    """Where there is no such place, it waits at the desk."""
+    thread = threads.get(tx, refused.thread)
+    to = _elsewhere(tx, core, refused.conversation) if refused.conversation else None
+    if thread is None or to is None:
+        return
+    for gate in _asked_by(tx, refused):
+        turn = turns.get(tx, gate.turn)
+        if gate.state is GateState.OPEN and gate.where == refused.conversation and turn is not None:
+            gates.forget_card(tx, gate.id)
+            cards.show(tx, core, thread, turn, gate, to, words.STRANDED)
+    newest = deliveries.newest_ask(tx, thread.id)
+    if newest is not None and newest.id == refused.id:
+        asks.move(tx, core, thread, to)
+
+
+def _elsewhere(tx: Tx, core: Core, refused_by: Conversation) -> Conversation | None:
+    """Its surface's home, else where the person is who is not at the desk; never back to where it was refused."""
+    ways = [place for place in (places.home(tx, refused_by.surface), places.away(tx)) if place is not None]
+    if refused_by in ways:
+        ways = ways[ways.index(refused_by) + 1 :]
+    return next((place for place in ways if place != refused_by and core.reaches(place)), None)
+
+
+def _asked_by(tx: Tx, refused: Delivery) -> list[Gate]:
+    """All that stand on the card; or the one that it reminds of."""
+    reminded = gates.get(tx, refused.id.partition(":")[0])
+    return gates.on_card(tx, refused.id) or ([reminded] if reminded is not None else [])
