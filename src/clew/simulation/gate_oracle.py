@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from clew.asking import Decision, Gate, GateState
 from clew.engine import cards, replies, words
 from clew.engine.words import Both
-from clew.model import ENDED, DeliveryState, Fate, TurnState
+from clew.model import ENDED, Delivery, DeliveryState, Fate, TurnState
 from clew.simulation.platform import POCKET, Post
 from clew.simulation.world import World
 from clew.store import Tx, audit, deliveries, threads, turns
@@ -124,7 +124,7 @@ def _redrawn(seen: Seen) -> Iterator[str]:
         by_card.setdefault(gate.card or "", []).append(gate)
     for name, gates in by_card.items():
         card = deliveries.get(seen.tx, name)
-        if card is None or card.state is not DeliveryState.SENT:
+        if card is None or card.state is not DeliveryState.SENT or _is_gone(seen, card):
             continue
         post = seen.posts[card.message_id or ""]
         if seen.world.platform.kind == "editable":
@@ -137,6 +137,10 @@ def _redrawn(seen: Seen) -> Iterator[str]:
         closed = [gate for gate in gates if gate.state in TOLD and not _is_told(gate, post.text)]
         mute = [gate for gate in closed if f"{gate.id}:{gate.state}" not in seen.told]
         yield from (f"nobody was told in the room that {gate.code} is {gate.state}" for gate in mute)
+
+
+def _is_gone(seen: Seen, card: Delivery) -> bool:
+    return card.conversation is not None and card.conversation.address == seen.world.platform.gone
 
 
 def _drawn(gates: list[Gate], workspace: str) -> Both:

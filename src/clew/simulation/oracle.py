@@ -9,6 +9,7 @@ from clew import chain
 from clew.engine import words
 from clew.model import Fate, HandoffState
 from clew.simulation.gate_oracle import asked_and_answered
+from clew.simulation.platform import GONE
 from clew.simulation.world import World
 from clew.store import Tx, audit, handoffs, inbox, nodes, threads
 
@@ -54,10 +55,11 @@ def _accepted_once(world: World, tx: Tx) -> Iterator[str]:
 
 
 def _nothing_stuck(world: World, tx: Tx) -> Iterator[str]:
-    """7. It comes to rest, and then nothing runs, nothing waits in a queue that nobody holds, nothing is half sent."""
+    """7. It comes to rest, and then nothing runs, nothing waits in a queue that nobody holds, nothing is half sent.
+    What a room that is gone has refused is told as that."""
     if not world.rested:
         yield "it never comes to rest"
-    yield from audit.unfinished(tx)
+    yield from (left for left in audit.unfinished(tx) if f"is failed ({GONE})" not in left)
 
 
 def _owed_with_the_end(world: World, tx: Tx) -> Iterator[str]:

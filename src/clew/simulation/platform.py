@@ -43,6 +43,7 @@ class Letter:
     late: float = 0.0  # seconds that it is on its way
 
 
+GONE = "this room is gone"
 EVERYBODY = "everybody"  # who may speak there
 POCKET = "pocket"  # the second surface; the names of its conversations begin so
 CLASSES = {
@@ -51,6 +52,10 @@ CLASSES = {
     "editable": SurfaceCan(edit=True, backlog=Backlog.PLATFORM, chat=True, max_length=2000),
     "plain": SurfaceCan(backlog=Backlog.PLATFORM),
 }
+
+
+def loop_time() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def surface_of(conversation: str) -> str:
@@ -70,6 +75,8 @@ class Platform:
     replies: Callable[[Post], None] = lambda post: None
     listeners: list[Callable[[], None]] = field(default_factory=list)  # told when something was shown
     topics: list[str] = field(default_factory=list)  # threads of the platform that were opened, by their conversations
+    gone: str = ""  # a room that takes nothing any more
+    gone_at: float = 0.0
     fates: dict[str, Fate] = field(default_factory=dict)  # what became of each letter, as its sender was told
 
     @staticmethod
@@ -137,7 +144,7 @@ class SimulatedSurface:
                 await shown.wait()
 
     async def _receive(self, inbox: Inbox, letter: Letter) -> None:
-        await asyncio.sleep(max(0.0, letter.at + letter.late - asyncio.get_running_loop().time()))
+        await asyncio.sleep(max(0.0, letter.at + letter.late - loop_time()))
         while letter.copies > 0:
             where = Conversation(self.name, letter.conversation)
             said_at = self._platform.clock(letter.at)
@@ -159,6 +166,9 @@ class SimulatedSurface:
         await asyncio.sleep(chance.random() * 0.5)
         if not self.alive or chance.random() < self._platform.faults:
             self._fail(outgoing)
+        if outgoing.conversation.address == self._platform.gone and loop_time() >= self._platform.gone_at:
+            self._platform.tell(f"{outgoing.id} is refused: {self._platform.gone} is gone")
+            raise Never(GONE)
         post = self._platform.show(outgoing)
         await asyncio.sleep(chance.random() * 0.2)
         if chance.random() < self._platform.faults / 2:

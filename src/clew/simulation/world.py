@@ -12,14 +12,14 @@ from clew import crash
 from clew.config import Config, GatesConfig, TurnsConfig
 from clew.engine import Engine
 from clew.errors import RuntimeLost
-from clew.model import DeliveryKind, Person, Role
+from clew.model import Conversation, DeliveryKind, Person, Role
 from clew.runtimes.scripted import MemoryLedger, Played, ScriptedRuntime
 from clew.simulation import answers, people, stores
 from clew.simulation.agent import steps
 from clew.simulation.clock import VirtualClock, jumps
 from clew.simulation.loop import VirtualLoop
 from clew.simulation.platform import CLASSES, EVERYBODY, POCKET, Letter, Platform, Post, SimulatedSurface
-from clew.store import Store, Tx, log
+from clew.store import Store, Tx, log, places
 from clew.store import people as rows
 from clew.store.sqlite import Inline
 
@@ -85,6 +85,7 @@ class World:
         self.outlives = self.chance.random() < 0.3
         self.platform = Platform(random.Random(f"platform {self.seed}"), kind, self.chance.random() * 0.4, self.tell)
         self.platform.replies = self._reply
+        self._close_a_room(random.Random(f"gone {self.seed}"))
         self.lives = 0
         self.rested = False
         self.time = 0.0
@@ -173,6 +174,12 @@ class World:
         async with asyncio.TaskGroup() as group:
             group.create_task(engine.run())
             group.create_task(people.live(engine, self.acts, self.tell))
+
+    def _close_a_room(self, chance: random.Random) -> None:
+        """In some stories a room is gone from some moment on; what is asked there is asked at home then."""
+        if chance.random() < 0.2:
+            self.platform.gone, self.platform.gone_at = f"room-{chance.randrange(4)}", chance.random() * 20
+            places.set_home(Tx(self.connection), Conversation("simulated", "simulated-home"))
 
     def _disk_is_full(self) -> bool:
         """Now and then, for a while; not for ever."""
