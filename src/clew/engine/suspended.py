@@ -6,7 +6,7 @@ from __future__ import annotations
 from clew.engine import asks, words
 from clew.engine.core import Core
 from clew.engine.ending import drop, log_status, queue_continuation, queue_turn, requeue_steer
-from clew.engine.owing import owe, owed_to
+from clew.engine.owing import owe, owe_dropped, owed_to
 from clew.model import (
     Conversation,
     DeliveryKind,
@@ -96,7 +96,7 @@ def _answer_backlog(tx: Tx, core: Core, thread: Thread, message: Said, where: Co
     if word in words.MERGE:
         return _merge(tx, core, thread, waiting, message)
     if word in words.SKIP:
-        return _skip(tx, core, thread, waiting, message)
+        return _skip(tx, core, thread, waiting, message, where)
     if not word and not message.attachments:
         return Arrival(Fate.REFUSED, thread.id, None, words.backlog(len(waiting)))
     turn = queue_turn(tx, core.clock, thread.id, Origin.MESSAGE, (message,), where)
@@ -116,9 +116,10 @@ def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Sai
     return Arrival(Fate.ANSWER, thread.id, fresh[0].id, words.merged(len(fresh)))
 
 
-def _skip(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Said) -> Arrival:
+def _skip(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Said, where: Conversation) -> Arrival:
     for turn in waiting:
         drop(tx, core, turn)
+    owe_dropped(tx, core, waiting, words.skipped_by(message.author), where)
     _reopen(tx, core, thread, words.skipped_by(message.author))
     return Arrival(Fate.ANSWER, thread.id, None, words.skipped(len(waiting)))
 

@@ -79,6 +79,8 @@ OVER_SENT = Both(
     "the turn ended while the answer was on its way; it may have counted", "答复送达途中本轮已结束；可能已生效"
 )
 THREAD_OVER = Both("the thread was cancelled", "会话已取消")
+STOPPED_FIRST = Both("it was stopped before it began", "开始之前已被停止")
+TAKEN_BACK = Both("it was taken back", "已被撤回")
 ASKED_AGAIN = Both("the agent has asked it again since", "代理之后又重新询问了")
 GONE = Both("the agent did not wait for it any more", "代理没有再等")
 DID_NOT_ARRIVE = Both("The last answer did not reach the agent.", "上次的答复没有送到代理。")
@@ -340,6 +342,12 @@ def queued(ahead: int) -> Both:
     if ahead == 0:
         return Both("Queued: it runs next.", "已排队：接下来运行。")
     return Both(f"Queued behind {ahead} more.", f"已排队：前面还有 {ahead} 条。")
+
+
+def not_run(count: int, why: str) -> Both:
+    """For those who were told that it waits."""
+    english = "A message that waited here does" if count == 1 else f"{count} messages that waited here do"
+    return joined("", Both(f"{english} not run: ", f"这里等待的 {count} 条消息不再运行："), why, Both(".", "。"))
 
 
 def cancelled(thread: str) -> Both:
