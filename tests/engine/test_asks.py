@@ -57,6 +57,24 @@ async def test_what_was_asked_about_a_backlog_says_what_became_of_it(tmp_path: P
     assert redrawn.text == f"clew was away, and 1 message waited here.\n→ {outcome}" and not redrawn.buttons
 
 
+async def test_merging_what_was_said_in_several_places_answers_in_each_of_them(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    first = await rig.say("!text one")
+    second = await rig.say("!text two", thread=first.thread, room="b")
+    third = await rig.say("!text three")
+    await rig.kill()
+    async with Rig(tmp_path, config=patient(stale_after=-1), room=Room(can=CAN)) as rig:
+        await rig.delivered(f"{first.turn}:backlog")
+        told = await rig.say("merge", thread=first.thread, room="b")
+        await rig.delivered(f"{first.turn}:final")
+        await rig.delivered(f"{second.turn}:final")
+        asked = {turn: (await rig.engine.turn(turn or "")).request for turn in (first.turn, second.turn, third.turn)}
+    assert told.words.startswith("Merged 3 into 2, one for each chat")
+    assert asked == {first.turn: "!text one\n\n!text three", second.turn: "!text two", third.turn: ""}
+    answered = [(sent.conversation.address, sent.turn) for sent in rig.room.sent if sent.kind == "final"]
+    assert answered == [("a", first.turn), ("b", second.turn)]
+
+
 async def test_whoever_ends_the_thread_settles_what_it_asked(tmp_path: Path) -> None:
     thread, turn = await _cut(tmp_path)
     async with Rig(tmp_path, room=Room(can=CAN)) as rig:

@@ -104,16 +104,23 @@ def _answer_backlog(tx: Tx, core: Core, thread: Thread, message: Said, where: Co
 
 
 def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Said) -> Arrival:
-    """All of it as one request, in the place of the first. What is history already stays as it is."""
-    _reopen(tx, core, thread, words.merged_by(message.author))
+    """All of it as one request, in the place of the first; what was said in different conversations as one for each, so
+    that every answer comes to where it was asked for. What is history already stays as it is."""
     fresh = [turn for turn in waiting if turn.request_node is None]
-    merged = tuple(said for turn in fresh for said in turn.request)
-    if not fresh or not turns.set_request(tx, fresh[0].id, merged):
+    places = list(dict.fromkeys(turn.conversation for turn in fresh))
+    _reopen(tx, core, thread, words.merged_by(message.author, len(places)))
+    if not fresh:
         return Arrival(Fate.ANSWER, thread.id, None, words.NOTHING_TO_MERGE)
-    for turn in fresh[1:]:
+    for place in places:
+        _merge_into_first(tx, core, [turn for turn in fresh if turn.conversation == place])
+    return Arrival(Fate.ANSWER, thread.id, fresh[0].id, words.merged(len(fresh), len(places)))
+
+
+def _merge_into_first(tx: Tx, core: Core, waiting: list[Turn]) -> None:
+    turns.set_request(tx, waiting[0].id, tuple(said for turn in waiting for said in turn.request))
+    for turn in waiting[1:]:
         turns.set_request(tx, turn.id, ())  # what was said is said once
         drop(tx, core, turn)
-    return Arrival(Fate.ANSWER, thread.id, fresh[0].id, words.merged(len(fresh)))
 
 
 def _skip(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Said, where: Conversation) -> Arrival:

@@ -130,16 +130,21 @@ def run_by(who: str) -> Both:
     return Both(f"run in their order, by {who}", f"{who} 选择了全部运行")
 
 
-def merged_by(who: str) -> Both:
-    return Both(f"merged into one by {who}", f"{who} 选择了合并")
+def merged_by(who: str, into: int) -> Both:
+    return Both(f"merged into {'one' if into <= 1 else into} by {who}", f"{who} 选择了合并")
 
 
 def skipped_by(who: str) -> Both:
     return Both(f"skipped by {who}", f"{who} 选择了跳过")
 
 
-def merged(count: int) -> Both:
-    return Both(f"Merged {count} into one.", f"已将 {count} 条合并成一条。")
+def merged(count: int, into: int) -> Both:
+    if into == 1:
+        return Both(f"Merged {count} into one.", f"已将 {count} 条合并成一条。")
+    return Both(
+        f"Merged {count} into {into}, one for each chat: every answer comes to where it was asked for.",
+        f"已将 {count} 条按聊天合并成 {into} 条：答复各自回到提出的地方。",
+    )
 
 
 def skipped(count: int) -> Both:
