@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from clew.engine import words
-from clew.model import Accepted, Fate, Person, Role
-from clew.store import people
+from clew.engine.taking_in import take_in
+from clew.events import TurnEnded
+from clew.model import Accepted, Fate, Person, Role, Said, TurnState
+from clew.runtimes.lender import PastTurn
+from clew.store import Tx, people, threads
 from clew.surfaces.base import SurfaceCan
 from tests.rig import Rig, Room, patient
 
@@ -73,6 +76,26 @@ async def test_merging_what_was_said_in_several_places_answers_in_each_of_them(t
     assert asked == {first.turn: "!text one\n\n!text three", second.turn: "!text two", third.turn: ""}
     answered = [(sent.conversation.address, sent.turn) for sent in rig.room.sent if sent.kind == "final"]
     assert answered == [("a", first.turn), ("b", second.turn)]
+
+
+async def test_what_is_continued_is_the_turn_that_was_asked_about_not_what_was_done_outside_since(
+    tmp_path: Path,
+) -> None:
+    thread, turn = await _cut(tmp_path)
+    outside = PastTurn("o", (Said("m", "you", "!text outside"),), (), TurnEnded(TurnState.COMPLETED, "outside"), 1, 2)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        assert await rig.store.write(lambda tx: _take_in(tx, rig, thread, outside)) == 1
+        rig.scripted.holds.release("door")
+        continued = await rig.say("continue")
+        answer = await rig.ended(continued.turn)
+    assert (answer.continues, answer.text) == (turn, "hello")
+
+
+def _take_in(tx: Tx, rig: Rig, thread: str, past: PastTurn) -> int:
+    row = threads.get(tx, thread)
+    assert row is not None
+    return take_in(tx, rig.engine._core, row, [past])
 
 
 async def test_whoever_ends_the_thread_settles_what_it_asked(tmp_path: Path) -> None:

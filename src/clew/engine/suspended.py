@@ -62,7 +62,7 @@ def _word(message: Said) -> str | None:
 def _answer_cut(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
     word = _word(message)
     _reopen(tx, core, thread, (words.stopped_by if word in words.STOP else words.continued_by)(message.author))
-    cut = turns.get(tx, thread.last_turn) if thread.last_turn else None
+    cut = turns.last_own(tx, thread.id)
     if word in words.STOP:
         return _stopped(tx, core, thread, cut, where)
     if cut is None:
