@@ -6,6 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from clew.engine import words
+from clew.engine.taking_in import take_in
+from clew.events import TurnEnded
+from clew.model import Accepted, Fate, Person, Role, Said, TurnState
+from clew.runtimes.lender import PastTurn
+from clew.store import Tx, people, threads
 from clew.surfaces.base import SurfaceCan
 from tests.rig import Rig, Room, patient
 
@@ -54,6 +60,44 @@ async def test_what_was_asked_about_a_backlog_says_what_became_of_it(tmp_path: P
     assert redrawn.text == f"clew was away, and 1 message waited here.\n→ {outcome}" and not redrawn.buttons
 
 
+async def test_merging_what_was_said_in_several_places_answers_in_each_of_them(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    first = await rig.say("!text one")
+    second = await rig.say("!text two", thread=first.thread, room="b")
+    third = await rig.say("!text three")
+    await rig.kill()
+    async with Rig(tmp_path, config=patient(stale_after=-1), room=Room(can=CAN)) as rig:
+        await rig.delivered(f"{first.turn}:backlog")
+        told = await rig.say("merge", thread=first.thread, room="b")
+        await rig.delivered(f"{first.turn}:final")
+        await rig.delivered(f"{second.turn}:final")
+        asked = {turn: (await rig.engine.turn(turn or "")).request for turn in (first.turn, second.turn, third.turn)}
+    assert told.words.startswith("Merged 3 into 2, one for each chat")
+    assert asked == {first.turn: "!text one\n\n!text three", second.turn: "!text two", third.turn: ""}
+    answered = [(sent.conversation.address, sent.turn) for sent in rig.room.sent if sent.kind == "final"]
+    assert answered == [("a", first.turn), ("b", second.turn)]
+
+
+async def test_what_is_continued_is_the_turn_that_was_asked_about_not_what_was_done_outside_since(
+    tmp_path: Path,
+) -> None:
+    thread, turn = await _cut(tmp_path)
+    outside = PastTurn("o", (Said("m", "you", "!text outside"),), (), TurnEnded(TurnState.COMPLETED, "outside"), 1, 2)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        assert await rig.store.write(lambda tx: _take_in(tx, rig, thread, outside)) == 1
+        rig.scripted.holds.release("door")
+        continued = await rig.say("continue")
+        answer = await rig.ended(continued.turn)
+    assert (answer.continues, answer.text) == (turn, "hello")
+
+
+def _take_in(tx: Tx, rig: Rig, thread: str, past: PastTurn) -> int:
+    row = threads.get(tx, thread)
+    assert row is not None
+    return take_in(tx, rig.engine._core, row, [past])
+
+
 async def test_whoever_ends_the_thread_settles_what_it_asked(tmp_path: Path) -> None:
     thread, turn = await _cut(tmp_path)
     async with Rig(tmp_path, room=Room(can=CAN)) as rig:
@@ -71,3 +115,52 @@ async def test_where_nothing_can_be_edited_nothing_is_said_again(tmp_path: Path)
         last = await rig.say("!text last")
         await rig.delivered(f"{last.turn}:final")
     assert [sent.kind for sent in rig.room.sent] == ["ask", "final"] and not rig.room.edits
+
+
+async def _press(rig: Rig, says: str, asked: str, **more: object) -> Accepted:
+    """On the card that was sent as this delivery."""
+    [number] = [number for number, sent in enumerate(rig.room.sent, 1) if sent.id == asked]
+    return await rig.say(says, pressed=True, quoted=f"message-{number}", **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("late", ["continue", "stop"])
+async def test_a_late_press_on_what_is_settled_answers_no_question_that_came_since(tmp_path: Path, late: str) -> None:
+    async with Rig(tmp_path) as rig:
+        cut = await rig.say("!shell make\n!hold door\n!ask Which branch?\n!text done")
+        await rig.held("door")
+    async with Rig(tmp_path, room=Room(can=CAN)) as rig:
+        await rig.delivered(f"{cut.turn}:ask")
+        rig.scripted.holds.release("door")
+        assert (await _press(rig, "continue", f"{cut.turn}:ask")).fate is Fate.TURN
+        await rig.saw("gate.opened")
+        second = await _press(rig, late, f"{cut.turn}:ask")
+        assert (second.fate, second.words) == (Fate.REFUSED, words.SETTLED)
+        [gate] = await rig.engine.waiting.all()
+        assert gate.state == "open"
+
+
+async def test_a_press_on_what_was_asked_about_an_earlier_turn_decides_nothing(tmp_path: Path) -> None:
+    _, turn = await _cut(tmp_path)
+    room = Room(can=CAN)
+    async with Rig(tmp_path, room=room) as rig:
+        await rig.delivered(f"{turn}:ask")
+        again = await _press(rig, "continue", f"{turn}:ask")
+        await rig.held("door")
+    async with Rig(tmp_path, room=room) as rig:
+        await rig.delivered(f"{again.turn}:ask")
+        assert (await _press(rig, "stop", f"{turn}:ask")).words == words.SETTLED
+        assert (await _press(rig, "stop", f"{again.turn}:ask")).fate is Fate.ANSWER
+
+
+async def test_yes_to_all_on_a_card_whose_gates_have_moved_allows_nothing(tmp_path: Path) -> None:
+    room = Room(can=SurfaceCan(chat=True, edit=True, buttons=8))
+    async with Rig(tmp_path, room=room) as rig:
+        await rig.store.write(lambda tx: people.add(tx, Person("room", "7", "ann", Role.OWNER, 0, "me")))
+        await rig.say("!both one | two", sender_id="7")
+        await rig.saw("gate.opened")
+        card = f"{(await rig.engine.waiting.all())[0].id}:ask"
+        await rig.delivered(card)
+        await rig.say("/resume 1", sender_id="7", room="b")
+        late = await _press(rig, "yes all", card, sender_id="7")
+        assert (late.fate, late.words) == (Fate.REFUSED, words.SETTLED)
+        assert len(await rig.engine.waiting.all()) == 2

@@ -371,8 +371,10 @@ async def test_a_steer_that_a_cancelled_thread_did_not_take_does_not_wait_for_ev
         await rig.engine.cancel(first.thread or "")
         await rig.ended(first.turn)
         left = await rig.store.read(audit.unfinished)
+        owed = await rig.engine.where(first.thread or "")
     assert late.fate is Fate.STEER
     assert [line for line in left if not line.startswith("delivery")] == []
+    assert [row.delivery.rpartition(":")[2] for row in owed if row.kind == "notice"] == ["dropped"]
 
 
 async def test_the_end_of_a_turn_waits_for_a_full_disk_and_is_not_lost(tmp_path: Path) -> None:

@@ -283,7 +283,7 @@ async def test_a_pressed_button_is_what_it_says_and_whoever_pressed_is_told(app:
     assert told["toast"]["type"] == "info" and len(told["toast"]["content"]) == 200
 
 
-async def test_a_press_that_takes_long_is_answered_at_once_and_worked_on_later(
+async def test_a_press_that_is_not_stored_in_time_is_not_called_taken_and_is_worked_on_all_the_same(
     app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(receiving, "QUICK", 0.01)
@@ -291,7 +291,7 @@ async def test_a_press_that_takes_long_is_answered_at_once_and_worked_on_later(
     receipt = await surface.send(owed("May I?", buttons=ASK))
     async with running(surface, inbox):
         told = await app.press(receipt.message_id, "Allow")
-        assert told["toast"]["content"] == receiving.LATER and inbox.got == []
+        assert told["toast"] == {"type": "warning", "content": receiving.UNSTORED} and inbox.got == []
         assert inbox.hold is not None
         inbox.hold.set()
         assert [inbound.text for inbound in await inbox.first()] == ["K7 y"]

@@ -146,7 +146,7 @@ def _fork(order: Order) -> str:
 
 
 def _stop(order: Order) -> str:
-    life.ask_stop(order.tx, order.core, order.bound(), order.inbound.sender)
+    life.ask_stop(order.tx, order.core, order.bound(), order.inbound.sender, order.where)
     return order.tell("stopping")
 
 

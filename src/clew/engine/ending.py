@@ -15,7 +15,7 @@ from clew.engine.asks import ask
 from clew.engine.core import Core
 from clew.engine.gates import settle_cancelled, settle_completed, settle_cut, settle_ended
 from clew.engine.made import NOTHING_MADE, Made
-from clew.engine.owing import owe, owe_files, owe_final, owe_nothing, owed_to
+from clew.engine.owing import owe, owe_dropped, owe_files, owe_final, owe_nothing, owed_to
 from clew.engine.showing import owe_end
 from clew.events import ActivityKind, NoticeKind, Phase
 from clew.model import (
@@ -197,8 +197,7 @@ def _settle_steers(tx: Tx, core: Core, thread: Thread, turn: Turn, end: End) -> 
     head = thread.head
     for steer in inbox.open_steers(tx, turn.id):
         if steer.message.id not in end.messages:
-            over = thread.status is ThreadStatus.CANCELLED
-            requeue_steer(tx, core, steer, words.cancelled(thread.id) if over else words.STEER_QUEUED)
+            requeue_steer(tx, core, steer, over=thread.status is ThreadStatus.CANCELLED)
             continue
         said = steer.message
         node = chain.Spoken(turn.id, core.clock.now(), said.id, said.author, said.text, said.attachments, steer=True)
@@ -207,15 +206,17 @@ def _settle_steers(tx: Tx, core: Core, thread: Thread, turn: Turn, end: End) -> 
     return head
 
 
-def requeue_steer(tx: Tx, core: Core, steer: Steer, told: str = words.STEER_QUEUED) -> None:
-    """It was not taken: it runs as a turn of its own, and its sender is told."""
+def requeue_steer(tx: Tx, core: Core, steer: Steer, *, over: bool = False) -> None:
+    """It was not taken: it runs as a turn of its own, and its sender is told. Where its thread is over, that turn is
+    dropped in the same transaction, and its sender hears of that instead."""
     if not inbox.move_steer(tx, steer, SteerState.QUEUED):
         return
-    where = _driven_from(tx, core, steer)
+    where = steer.conversation if over else _driven_from(tx, core, steer)
     turn = queue_turn(tx, core.clock, steer.thread, Origin.MESSAGE, (steer.message,), where)
     inbox.change_fate(tx, steer, turn.id)
     tx.log(steer.thread, turn.id, "steer.queued", core.clock.now(), message=steer.message.id)
-    owe(tx, core, turn, DeliveryKind.NOTICE, steer.conversation, told)
+    if not over:
+        owe(tx, core, turn, DeliveryKind.NOTICE, steer.conversation, words.STEER_QUEUED)
 
 
 def _driven_from(tx: Tx, core: Core, steer: Steer) -> Conversation | None:
@@ -251,23 +252,27 @@ def queue_turn(
     return turn
 
 
-def drop(tx: Tx, core: Core, turn: Turn, told: str = words.STEER_QUEUED) -> None:
-    """A queued turn that a person does not want any more. Nothing is owed for it, and that is written down too. What
+def drop(tx: Tx, core: Core, turn: Turn, *, over: bool = False) -> None:
+    """A queued turn that a person does not want any more. No answer is owed for it, and that is written down too. What
     was said into it, before it turned out that it had never run, is not lost with it."""
     now = core.clock.now()
     if not turns.drop_queued(tx, turn.id, now):
         return
     owe_nothing(tx, core, turn)
+    owe_end(tx, core, turn, TurnState.INTERRUPTED, ())
     tx.log(turn.thread, turn.id, "turn.ended", now, state=TurnState.INTERRUPTED, error=None)
     for steer in inbox.open_steers(tx, turn.id):
-        requeue_steer(tx, core, steer, told)
+        requeue_steer(tx, core, steer, over=over)
 
 
 def drop_all(tx: Tx, core: Core, thread: str) -> None:
     """In a cancelled thread nothing waits."""
+    dropped: list[Turn] = []
     while waiting := turns.queued(tx, thread):
         for turn in waiting:
-            drop(tx, core, turn, words.cancelled(thread))
+            drop(tx, core, turn, over=True)
+        dropped += waiting
+    owe_dropped(tx, core, dropped, words.THREAD_OVER, None)
     settle_cancelled(tx, core, thread)
 
 

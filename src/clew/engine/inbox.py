@@ -40,6 +40,7 @@ from clew.surfaces.base import Known
 from clew.text import clean
 
 _log = logging.getLogger(__name__)
+_ASKED = frozenset(button.says for asked in ASKS.values() for button in asked)
 
 
 class Admission(Struct, frozen=True):
@@ -94,12 +95,13 @@ class Admission(Struct, frozen=True):
         thread = threads.get(tx, name) if name else None
         if name and thread is None:
             return Arrival(Fate.REFUSED, None, None, words.no_thread(name))
-        meant = at_gates(tx, self.core, thread, inbound)  # an answer never waits behind the turn that waits for it
+        is_its_own = inbound.pressed and inbound.text in _ASKED  # the thread's own question, and no gate's
+        meant = None if is_its_own else at_gates(tx, self.core, thread, inbound)  # an answer never waits in a queue
         if isinstance(meant, Arrival):
             return meant
         if meant is not None:
             return self.pass_on(tx, meant, threads.get(tx, meant.thread or ""))
-        if inbound.pressed and not _is_asked(thread, inbound):
+        if inbound.pressed and not _is_asked(tx, thread, inbound):
             return Arrival(Fate.REFUSED, name, None, words.SETTLED)  # a second click starts nothing
         return self.pass_on(tx, inbound, thread or open_thread(tx, self.core, _opening(tx, inbound)))
 
@@ -152,13 +154,18 @@ def _on_its_card(tx: Tx, inbound: Inbound) -> Inbound:
     if not inbound.pressed or inbound.quoted is None:
         return inbound
     card = deliveries.by_receipt(tx, inbound.conversation, inbound.quoted)
-    shown = gates.on_card(tx, (card.edits or card.id) if card else "")
-    return replace(inbound, sees=tuple(gate.code for gate in shown)) if shown else inbound
+    if card is None:
+        return inbound
+    return replace(inbound, sees=tuple(gate.code for gate in gates.on_card(tx, card.edits or card.id)))
 
 
-def _is_asked(thread: Thread | None, inbound: Inbound) -> bool:
-    """Whether the thread still waits for what this button says."""
+def _is_asked(tx: Tx, thread: Thread | None, inbound: Inbound) -> bool:
+    """Whether the thread still waits for what this button says, about the turn that its message was about."""
     if thread is None or thread.status is not ThreadStatus.SUSPENDED or thread.suspended_by is None:
+        return False
+    card = deliveries.by_receipt(tx, inbound.conversation, inbound.quoted or "")
+    asked = deliveries.newest_ask(tx, thread.id)
+    if card is not None and asked is not None and card.turn != asked.turn:
         return False
     return inbound.text in {button.says for button in ASKS[thread.suspended_by]}
 

@@ -13,6 +13,7 @@ from clew.engine import asks, words
 from clew.engine.core import Core
 from clew.engine.ending import drop, drop_all
 from clew.engine.gates import stop_turn
+from clew.engine.owing import owe_dropped
 from clew.errors import BadInput, NotFound, Refused
 from clew.model import ENDED, Conversation, Inbound, Thread, ThreadKind, ThreadStatus, Turn, TurnState
 from clew.runtimes.base import ForkPoint
@@ -91,12 +92,14 @@ def open_thread(tx: Tx, core: Core, opening: Opening) -> Thread:
     return thread
 
 
-def ask_stop(tx: Tx, core: Core, thread: Thread, by: str) -> Turn:
-    """The running turn is to end, or the one that was just about to run; what is queued behind it goes on."""
+def ask_stop(tx: Tx, core: Core, thread: Thread, by: str, here: Conversation | None = None) -> Turn:
+    """The running turn is to end, or the one that was just about to run; what is queued behind it goes on. `here`:
+    where it is asked for."""
     running = turns.live(tx, thread.id)
     waiting = turns.queued(tx, thread.id) if running is None and thread.status is ThreadStatus.IDLE else []
     if waiting:
         drop(tx, core, waiting[0])
+        owe_dropped(tx, core, waiting[:1], words.STOPPED_FIRST, here)
         return waiting[0]
     if running is None:
         raise Refused(words.nothing_runs(thread.id))
@@ -112,6 +115,7 @@ def unqueue(tx: Tx, core: Core, name: str) -> None:
     if turn.state is not TurnState.QUEUED:
         raise Refused(words.not_queued(turn.id))
     drop(tx, core, turn)
+    owe_dropped(tx, core, [turn], words.TAKEN_BACK, None)
 
 
 def finish(tx: Tx, core: Core, thread: Thread) -> None:

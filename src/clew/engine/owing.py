@@ -12,7 +12,18 @@ from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.language import spoken
 from clew.engine.split import size, split
-from clew.model import Attachment, Button, Conversation, Delivery, DeliveryKind, DeliveryState, Inbound, Thread, Turn
+from clew.model import (
+    Attachment,
+    Button,
+    Conversation,
+    Delivery,
+    DeliveryKind,
+    DeliveryState,
+    Inbound,
+    Origin,
+    Thread,
+    Turn,
+)
 from clew.seen import shortened
 from clew.store import Tx, deliveries, places, turns
 from clew.store.inbox import Arrival
@@ -130,6 +141,15 @@ def owe_line(tx: Tx, core: Core, where: Conversation | None, words: str, id: str
     """One line about a thread, for a place that can be reached."""
     if where is not None and core.reaches(where):
         _owe_notice(tx, core, where, words, id, thread, None)
+
+
+def owe_dropped(tx: Tx, core: Core, dropped: Sequence[Turn], why: str, here: Conversation | None) -> None:
+    """One line in each place whose messages do not run; `here`, where that was wanted, it is known already."""
+    waited = [turn for turn in dropped if turn.origin is not Origin.GREETING]
+    for where in dict.fromkeys(turn.conversation for turn in waited):
+        told = [turn for turn in waited if turn.conversation == where]
+        if where != here:
+            owe_line(tx, core, where, words.not_run(len(told), why), f"{told[0].id}:dropped", told[0].thread)
 
 
 def owe_handoff(tx: Tx, core: Core, where: Conversation, words: str, id: str, thread: str) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from clew.engine import asks, words
 from clew.engine.core import Core
 from clew.engine.ending import drop, log_status, queue_continuation, queue_turn, requeue_steer
-from clew.engine.owing import owe, owed_to
+from clew.engine.owing import owe, owe_dropped, owed_to
 from clew.model import (
     Conversation,
     DeliveryKind,
@@ -62,7 +62,7 @@ def _word(message: Said) -> str | None:
 def _answer_cut(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
     word = _word(message)
     _reopen(tx, core, thread, (words.stopped_by if word in words.STOP else words.continued_by)(message.author))
-    cut = turns.get(tx, thread.last_turn) if thread.last_turn else None
+    cut = turns.last_own(tx, thread.id)
     if word in words.STOP:
         return _stopped(tx, core, thread, cut, where)
     if cut is None:
@@ -98,7 +98,7 @@ def _answer_backlog(tx: Tx, core: Core, thread: Thread, message: Said, where: Co
     if word in words.MERGE:
         return _merge(tx, core, thread, waiting, message)
     if word in words.SKIP:
-        return _skip(tx, core, thread, waiting, message)
+        return _skip(tx, core, thread, waiting, message, where)
     if not word and not message.attachments:
         return Arrival(Fate.REFUSED, thread.id, None, words.backlog(len(waiting)))
     turn = queue_turn(tx, core.clock, thread.id, Origin.MESSAGE, (message,), where)
@@ -106,21 +106,29 @@ def _answer_backlog(tx: Tx, core: Core, thread: Thread, message: Said, where: Co
 
 
 def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Said) -> Arrival:
-    """All of it as one request, in the place of the first. What is history already stays as it is."""
-    _reopen(tx, core, thread, words.merged_by(message.author))
+    """All of it as one request, in the place of the first; what was said in different conversations as one for each, so
+    that every answer comes to where it was asked for. What is history already stays as it is."""
     fresh = [turn for turn in waiting if turn.request_node is None]
-    merged = tuple(said for turn in fresh for said in turn.request)
-    if not fresh or not turns.set_request(tx, fresh[0].id, merged):
+    places = list(dict.fromkeys(turn.conversation for turn in fresh))
+    _reopen(tx, core, thread, words.merged_by(message.author, len(places)))
+    if not fresh:
         return Arrival(Fate.ANSWER, thread.id, None, words.NOTHING_TO_MERGE)
-    for turn in fresh[1:]:
+    for place in places:
+        _merge_into_first(tx, core, [turn for turn in fresh if turn.conversation == place])
+    return Arrival(Fate.ANSWER, thread.id, fresh[0].id, words.merged(len(fresh), len(places)))
+
+
+def _merge_into_first(tx: Tx, core: Core, waiting: list[Turn]) -> None:
+    turns.set_request(tx, waiting[0].id, tuple(said for turn in waiting for said in turn.request))
+    for turn in waiting[1:]:
         turns.set_request(tx, turn.id, ())  # what was said is said once
         drop(tx, core, turn)
-    return Arrival(Fate.ANSWER, thread.id, fresh[0].id, words.merged(len(fresh)))
 
 
-def _skip(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Said) -> Arrival:
+def _skip(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Said, where: Conversation) -> Arrival:
     for turn in waiting:
         drop(tx, core, turn)
+    owe_dropped(tx, core, waiting, words.skipped_by(message.author), where)
     _reopen(tx, core, thread, words.skipped_by(message.author))
     return Arrival(Fate.ANSWER, thread.id, None, words.skipped(len(waiting)))
 

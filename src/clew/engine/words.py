@@ -84,6 +84,8 @@ OVER_SENT = Both(
     "the turn ended while the answer was on its way; it may have counted", "答复送达途中本轮已结束；可能已生效"
 )
 THREAD_OVER = Both("the thread was cancelled", "会话已取消")
+STOPPED_FIRST = Both("it was stopped before it began", "开始之前已被停止")
+TAKEN_BACK = Both("it was taken back", "已被撤回")
 ASKED_AGAIN = Both("the agent has asked it again since", "代理之后又重新询问了")
 GONE = Both("the agent did not wait for it any more", "代理没有再等")
 DID_NOT_ARRIVE = Both("The last answer did not reach the agent.", "上次的答复没有送到代理。")
@@ -133,16 +135,21 @@ def run_by(who: str) -> Both:
     return Both(f"run in their order, by {who}", f"{who} 选择了全部运行")
 
 
-def merged_by(who: str) -> Both:
-    return Both(f"merged into one by {who}", f"{who} 选择了合并")
+def merged_by(who: str, into: int) -> Both:
+    return Both(f"merged into {'one' if into <= 1 else into} by {who}", f"{who} 选择了合并")
 
 
 def skipped_by(who: str) -> Both:
     return Both(f"skipped by {who}", f"{who} 选择了跳过")
 
 
-def merged(count: int) -> Both:
-    return Both(f"Merged {count} into one.", f"已将 {count} 条合并成一条。")
+def merged(count: int, into: int) -> Both:
+    if into == 1:
+        return Both(f"Merged {count} into one.", f"已将 {count} 条合并成一条。")
+    return Both(
+        f"Merged {count} into {into}, one for each chat: every answer comes to where it was asked for.",
+        f"已将 {count} 条按聊天合并成 {into} 条：答复各自回到提出的地方。",
+    )
 
 
 def skipped(count: int) -> Both:
@@ -345,6 +352,12 @@ def queued(ahead: int) -> Both:
     if ahead == 0:
         return Both("Queued: it runs next.", "已排队：接下来运行。")
     return Both(f"Queued behind {ahead} more.", f"已排队：前面还有 {ahead} 条。")
+
+
+def not_run(count: int, why: str) -> Both:
+    """For those who were told that it waits."""
+    english = "A message that waited here does" if count == 1 else f"{count} messages that waited here do"
+    return joined("", Both(f"{english} not run: ", f"这里等待的 {count} 条消息不再运行："), why, Both(".", "。"))
 
 
 def cancelled(thread: str) -> Both:

@@ -105,6 +105,15 @@ def last_with_runtime(tx: Tx, thread: str, seq: int) -> Turn | None:
     return _maybe(tx.one(sql, thread, seq))
 
 
+def last_own(tx: Tx, thread: str) -> Turn | None:
+    """The newest turn that has ended here, and not in another program."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND node IS NOT NULL AND origin != 'outside'"
+        " ORDER BY seq DESC LIMIT 1"
+    )
+    return _maybe(tx.one(sql, thread))
+
+
 def continuation_of(tx: Tx, turn: Turn) -> str | None:
     """The turn that continues this one: it stands right behind it."""
     row = tx.one(

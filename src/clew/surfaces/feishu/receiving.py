@@ -1,6 +1,6 @@
 """Receiving from Feishu: an event is answered only after the inbox has committed it. What is said in one chat is taken
-in its order; a button is answered within the platform's three seconds, and worked on later where that is not enough.
-Whatever cannot be an event is told once in the log, and passed over; nothing else stops."""
+in its order; a button is answered within the platform's three seconds, and where it could not be committed by then,
+whoever pressed is told so. Whatever cannot be an event is told once in the log, and passed over; nothing else stops."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ log = logging.getLogger(__name__)
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two tries to connect
 STEADY = 60.0  # seconds after which a connection counts as a good one
-QUICK = 2.0  # seconds after which whoever pressed a button is told that it is worked on
+QUICK = 2.0  # seconds after which whoever pressed a button is told that it is not stored yet
 TOAST = 200  # characters that they can be told
 TRIES = 4  # to fetch a file
 KINDS_TOLD = 100  # of what was passed over, for the log
 TAKEN, FAILED = 200, 500  # what the platform is told
 
-LATER = "clew is working on it. 正在处理。"
+UNSTORED = "Not stored yet: if the card does not change, press again. 尚未保存：如果卡片没有变化，请再按一次。"
 BROKEN = "clew could not take this; its log says why. 未能处理，原因见日志。"
 TOO_MANY = (
     "too many connections of this app are open: end the other programs that use it, or make an app of its own for clew"
@@ -176,7 +176,7 @@ class Receiver:
             return None
         accepting = work.create_task(self._press(inbox, inbound))
         await asyncio.wait({accepting}, timeout=QUICK)
-        return accepting.result() if accepting.done() else _toast(LATER)
+        return accepting.result() if accepting.done() else _toast(UNSTORED, "warning")
 
     async def _press(self, inbox: Inbox, inbound: Inbound) -> object:
         try:
