@@ -62,11 +62,12 @@ def test_what_is_queued_is_shown_once_while_the_daemons_yes_is_on_its_way(desk: 
     ann.press("Alt+Enter")
     expect(ann.page.get_by_role("article", name="Queued")).to_have_count(1)
     expect(ann.page.locator("clew-pending article")).to_have_count(1)
-    late.wait()
-    late.let_go()
     desk.model.release("a-while")
     expect(ann.page.locator(".answer clew-text").last).to_have_text("next")
     expect(ann.page.locator("clew-pending article")).to_have_count(0)
+    expect(ann.page.locator(".said").filter(has_text="!text next")).to_have_count(1)
+    late.wait()
+    late.let_go()
 
 
 def test_a_thread_is_renamed_forked_done_picked_up_with_a_file_and_cancelled(
