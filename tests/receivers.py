@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import threading
 import time
 import urllib.request
@@ -26,6 +25,7 @@ from types import TracebackType
 from typing import Any
 
 from clew.surfaces.signing import BadSignature, sign, verify
+from tests.ports import held_port, number_of
 
 PATIENCE = 60.0  # seconds that anything may take at most
 
@@ -76,11 +76,8 @@ class Receiver:
     """`answers` are given in order, one to each delivery; after them it answers `otherwise`."""
 
     def __init__(self, *answers: Behaviour, otherwise: Behaviour | None = None) -> None:
-        # Any free one, and ours to the end: over close() and start() too, as if a machine had been away.
-        self._place = socket.socket()
-        self._place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self._place.bind(("127.0.0.1", 0))
-        self.port: int = self._place.getsockname()[1]
+        self._place = held_port()  # over close() and start() too, as if a machine had been away
+        self.port = number_of(self._place)
         self.connections = 0
         self.otherwise: Behaviour = otherwise or Answer()
         self._answers = deque(answers)

@@ -102,16 +102,23 @@ async def test_what_works_is_not_ended_until_it_does_not(making: Making) -> None
     os.close(pipe)
 
 
+def put(program: Path, text: str) -> None:
+    """In one step: nobody can begin what is being written."""
+    fresh = program.with_suffix(".fresh")
+    fresh.write_text(text)
+    fresh.chmod(0o755)
+    fresh.replace(program)
+
+
 async def test_what_cannot_be_asked_is_not_ended(making: Making, tmp_path: Path) -> None:
     """The Python of the look goes away, as in an upgrade, and comes back."""
     python = tmp_path / "python"
     kept = await making.start(python=str(python))
     pipe = os.open(making.looks, os.O_RDWR)
     assert not hears(pipe, 0.6) and kept.find() is not None, "twice the time after which it would be ended"
-    python.write_text("#!/bin/sh\nexit 1\n")
-    python.chmod(0o755)
+    put(python, "#!/bin/sh\nexit 1\n")
     assert not hears(pipe, 0.6) and kept.find() is not None
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    put(python, f'#!/bin/sh\nexec {sys.executable} "$@"\n')
     assert hears(pipe) and await gone(kept)
     os.close(pipe)
 

@@ -19,7 +19,7 @@ from tests.daemons import carrying
 
 STEPS = ["prepare", "start", "stream", "kill", "back", "continue", "deliver", "ask", "approve", "resume"]
 STEPS += ["handoff", "reply", "return", "verify", "down"]
-PATIENCE = 100.0
+PATIENCE = 240.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,10 +61,11 @@ def test_watch_goes_on_with_the_next_turn_after_a_restart(clew: Clew) -> None:
     thread = clew.json("run", "!text zero")["thread"]
     watching = clew.begin("watch", thread)
     read_until(watching, "watching")
-    clew.wait_ended(clew.json("send", thread, "!text one and more"))
+    clew.json("send", thread, "!text one and more")
+    read_until(watching, "turn completed")
     clew("restart")
     read_until(watching, "back again")
-    clew.wait_ended(clew.json("send", thread, "!text one"))
+    clew.json("send", thread, "!text one")
     read_until(watching, "turn completed")
     assert clew.end(watching).out == "one and more\none\n"
 

@@ -7,7 +7,6 @@ import socket
 import stat
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from types import MappingProxyType
@@ -15,14 +14,22 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from clew.cli.web import PORTS
+from clew.cli import web
 from tests.daemons import SCRIPTED, Clew
+from tests.ports import held_port, number_of
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Clew]:
     with Clew(tmp_path / "home") as clew:
         yield clew
+
+
+@pytest.fixture
+def place() -> Iterator[socket.socket]:
+    """Where this clew listens, and no other: `clew web` itself takes the first free one of a few."""
+    with held_port() as place:
+        yield place
 
 
 def status(url: str, path: str, shown: Mapping[str, str] = MappingProxyType({})) -> int:
@@ -49,11 +56,14 @@ def come_in(url: str) -> dict[str, str]:
         asked.close()
 
 
-def test_one_command_opens_the_page_and_cuts_no_turn_also_through_a_crash(home: Clew, tmp_path: Path) -> None:
+def test_one_command_opens_the_page_and_cuts_no_turn_also_through_a_crash(
+    home: Clew, place: socket.socket, tmp_path: Path
+) -> None:
     gate = home.gate("web")
     turn = home.json("start", "!hold web\n!text done")
     gate.wait()
     before = home.pid
+    home.configure(f"{SCRIPTED}[http]\nport = {number_of(place)}\n")
     opened, browser = tmp_path / "opened", tmp_path / "browser"
     os.mkfifo(opened)
     browser.write_text(f'#!/bin/sh\necho "$1" > {opened}\n')
@@ -63,7 +73,7 @@ def test_one_command_opens_the_page_and_cuts_no_turn_also_through_a_crash(home: 
     led = Path(urlsplit(opened.read_text().strip()).path)  # what all on the machine can see
     url = home.wait(process).out.strip()
     assert stat.filemode(led.stat().st_mode) == "-rw-------" and f"url={url}" in led.read_text()
-    assert tomllib.loads(home.home.config.read_text())["http"]["port"] == urlsplit(url).port
+    assert urlsplit(url).port == number_of(place)
     shown = come_in(url)
     assert not led.exists()
     assert (status(url, "/"), status(url, "/api/status"), status(url, "/api/status", shown)) == (200, 401, 200)
@@ -75,12 +85,17 @@ def test_one_command_opens_the_page_and_cuts_no_turn_also_through_a_crash(home: 
     assert status(url, "/api/status", shown) == 200
 
 
-def test_where_a_port_is_taken_the_next_one_is_chosen_and_the_rest_of_the_config_stays(home: Clew) -> None:
+def test_where_a_port_is_taken_the_next_one_is_chosen_and_the_rest_of_the_config_stays(
+    home: Clew, place: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home.configure(f"# mine\n{SCRIPTED}# the end\n")
+    home.up()
     with socket.socket() as other:
-        with suppress(OSError):  # it is taken already
-            other.bind(("127.0.0.1", PORTS[0]))
-        login = home.json("web")
+        other.bind(("127.0.0.1", 0))
+        monkeypatch.setattr(web, "PORTS", [number_of(other), number_of(place)])
+        chosen = web.link(home.home, lambda line: None)
+    login = home.json("web")
     assert set(login) == {"url", "expires_at", "opened"} and login["opened"] is False
-    assert urlsplit(login["url"]).port in PORTS[1:]
+    assert [urlsplit(each["url"]).port for each in (chosen, login)] == [number_of(place)] * 2
+    assert tomllib.loads(home.home.config.read_text())["http"]["port"] == number_of(place)
     assert home.home.config.read_text().startswith(f"# mine\n{SCRIPTED}# the end\n")

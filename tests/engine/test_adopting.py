@@ -19,6 +19,7 @@ from clew.runtimes.base import Continuity, Seat, Session
 from clew.runtimes.lender import Outside, PastTurn
 from clew.runtimes.scripted import FileLedger, ScriptedRuntime
 from clew.store import audit
+from tests.clocks import IdleClock
 from tests.rig import PATIENCE, Rig
 
 AT = 1_763_258_400_000
@@ -258,9 +259,11 @@ async def test_an_adopted_turn_gets_its_grace_where_others_outlive_the_daemon(pl
 async def test_a_session_is_let_go_after_the_time_that_is_set_and_opened_once_for_a_turn(tmp_path: Path) -> None:
     shared = Shared(tmp_path)
     shared.begin("aa", "one", folder=str(tmp_path))
-    config = Config(threads=ThreadsConfig(runtime="scripted", release_after=2.0))
-    async with Rig(tmp_path, more={"shared": shared}, config=config) as rig:
+    clock = IdleClock(1234.5)
+    config = Config(threads=ThreadsConfig(runtime="scripted", release_after=clock.idle))
+    async with Rig(tmp_path, more={"shared": shared}, config=config, clock=clock) as rig:
         thread = await rig.engine.adopting.adopt(Wanted("aa"))
         await rig.ended((await rig.send(thread, "!text two")).turn)
+        clock.passed.set()
         await rig.saw("thread.released", thread)
         assert len(shared.seats) == 2, "once to adopt it, once for the turn"

@@ -84,6 +84,13 @@ def stored(clew: Clew) -> list[Entry]:
         store.close()
 
 
+def wait_over(clew: Clew, turn: dict[str, str]) -> None:
+    """Also the turns in which it goes on."""
+    ended = clew.wait_ended(turn)
+    while ended["continued_by"]:
+        ended = clew.wait_ended({**turn, "turn": ended["continued_by"]})
+
+
 def test_a_stream_that_is_cut_anywhere_and_a_daemon_that_is_killed_lose_and_double_nothing(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", SCRIPTED) as clew:
         clew.up()
@@ -98,7 +105,7 @@ def test_a_stream_that_is_cut_anywhere_and_a_daemon_that_is_killed_lose_and_doub
                 clew.up()
             after = take(got, cutter.read_some(after, cutter.random.randrange(1, 4000)))
         for turn in sent:
-            clew.wait_ended(turn)
+            wait_over(clew, turn)
         take(got, cutter.read_some(after, 1 << 30))
         clew("down")
         entries = stored(clew)

@@ -48,6 +48,7 @@ from clew.runtimes.codex import CodexRuntime
 from clew.runtimes.codex.session import CodexSession
 from clew.runtimes.process import Child
 from clew.scripted_model import ScriptedModel, write_codex_home
+from tests.clocks import IdleClock
 from tests.runtimes.raw import GUARD, collect, ended, next_of, only, release_when_followed, request, said
 
 PIXEL = base64.b64decode(
@@ -374,21 +375,6 @@ async def test_closing_fails_what_is_open_and_leaves_no_process(
     assert processes.children(marks.store) == []
     with pytest.raises(RuntimeTrouble, match="closed"):
         await runtime.open(seat)
-
-
-class IdleClock(SystemClock):
-    """The idle time passes when a test says so."""
-
-    def __init__(self, idle: float) -> None:
-        super().__init__()
-        self.idle = idle
-        self.passed = asyncio.Event()
-
-    async def sleep(self, seconds: float) -> None:
-        if seconds == self.idle:
-            await self.passed.wait()
-        else:
-            await super().sleep(seconds)
 
 
 async def test_a_long_idle_server_is_stopped_and_started_again_on_need(

@@ -353,7 +353,7 @@ async def test_one_that_does_not_stay_up_says_why(make: Make, root: Home, seat: 
 
 
 async def test_one_that_is_frozen_is_ended_and_the_next_need_gets_another(
-    make: Make, root: Home, careful: Seat, tmp_path: Path
+    make: Make, root: Home, careful: Seat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = make()
     session = await before.open(careful)
@@ -362,8 +362,12 @@ async def test_one_that_is_frozen_is_ended_and_the_next_need_gets_another(
     await before.leave()
     kept = only_one(root)
     os.kill(kept.program.pid, signal.SIGSTOP)
-    after = make(start_timeout=0.5)
-    again = await after.open(elsewhere(careful, session))
+
+    async def hastily(at: Path, feed: Callable[[bytes], None], patience: float) -> object:
+        return await open_unix(at, feed, patience if kept.find() is None else 0.5)
+
+    monkeypatch.setattr(keeping, "_framing", lambda: hastily)  # the next one has all its time
+    again = await make().open(elsewhere(careful, session))
     assert only_one(root).program != kept.program
     found = await again.record("turn")
     assert found is not None and found.state is RecordState.CUT

@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, expect, sync_playwright
+from playwright.sync_api import (
+    APIResponse,
+    Browser,
+    ConsoleMessage,
+    Locator,
+    Page,
+    Route,
+    expect,
+    sync_playwright,
+)
 
 from tests.daemons import PATIENCE
 
@@ -106,3 +115,34 @@ class Person:
     def answer_of(self, turn: str) -> Locator:
         """The rendered answer of a turn that has ended."""
         return self.page.locator(f"[data-turn='{turn}'] .answer clew-text")
+
+
+@dataclass
+class Late:
+    """Answers that the daemon has given and a page does not get yet."""
+
+    url: re.Pattern[str]
+    _held: list[tuple[Route, APIResponse]] = field(default_factory=list)
+    _is_over: bool = False
+
+    def begin(self, page: Page) -> None:
+        self._page = page
+        page.route(self.url, self._hold)
+
+    def wait(self) -> None:
+        """Until there is one; those that are asked for after it come at once."""
+        while not self._held:
+            self._page.wait_for_timeout(20)
+        self._is_over = True
+
+    def let_go(self) -> None:
+        self._is_over = True
+        for route, response in self._held:
+            route.fulfill(response=response)
+
+    def _hold(self, route: Route) -> None:
+        response = route.fetch()
+        if self._is_over:
+            route.fulfill(response=response)
+        else:
+            self._held.append((route, response))

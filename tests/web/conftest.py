@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from clew.scripted_model import write_codex_home
 from clew.web import forward
 from tests.daemons import Clew
 from tests.models import Model
+from tests.ports import held_port, number_of
 from tests.web.browsers import Person, Seat, find_chromium
 
 Sit = Callable[..., Person]
@@ -99,9 +99,9 @@ def own_desk(tmp_path: Path) -> Iterator[Desk]:
 @contextmanager
 def open_desk(folder: Path, before: Callable[[Home], str] = lambda home: "", more: str = "") -> Iterator[Desk]:
     """`before` is done to its home before there is a daemon; `more` are further settings."""
-    with Model() as model:
+    with Model() as model, held_port() as place:  # the same for the next daemon, so that a page finds it again
         home = write_codex_home(folder / "codex", model.url)
-        config = f'[runtimes.codex]\nhome = "{home}"\n[http]\nport = {_free_port()}\n{more}'
+        config = f'[runtimes.codex]\nhome = "{home}"\n[http]\nport = {number_of(place)}\n{more}'
         with Clew(folder / "home", config) as clew:
             (work := folder / "work").mkdir()
             made = before(clew.home)
@@ -112,13 +112,6 @@ def open_desk(folder: Path, before: Callable[[Home], str] = lambda home: "", mor
 def write(text: str) -> str:
     """A script that says a text of several lines."""
     return f"!write 0 {json.dumps(text)}"
-
-
-def _free_port() -> int:
-    """The same for the next daemon, so that a page finds it again."""
-    with socket.socket() as trial:
-        trial.bind(("127.0.0.1", 0))
-        return int(trial.getsockname()[1])
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import APIResponse, Route, expect
+from playwright.sync_api import expect
 
 from clew.demo.phone import OWNER
 from clew.demo.stage import Helper
-from tests.web.browsers import Person
+from tests.web.browsers import Late, Person
 from tests.web.conftest import Desk, Sit, open_desk
 from tests.web.test_views import violations
 
@@ -31,10 +31,13 @@ FOCUS_AND_MARK = """() => {
 def test_a_turn_is_queued_behind_taken_back_and_stopped(desk: Desk, sit_down: Sit) -> None:
     turn = desk.start("!text begun\n!hold stop-me", kind="chat")
     desk.model.wait_held("stop-me")
-    ann = sit_down(desk, f"#/threads/{turn['thread']}")
+    late = Late(re.compile(r"/api/threads(\?|/\w+$)"))
+    ann = sit_down(desk, f"#/threads/{turn['thread']}", listen=late.begin)
     message = ann.find("textbox", "Message")
     message.fill("!text never")
-    message.press("Alt+Enter")
+    message.press("Alt+Enter")  # before the page knows that a turn runs
+    expect(ann.page.get_by_role("article", name="Queued")).to_have_count(1)
+    late.let_go()
     back = ann.find("button", "Take back")
     ann.page.wait_for_function(FOCUS_AND_MARK)
     desk.client.patch("threads", turn["thread"], body={"title": "drawn anew"})
@@ -53,17 +56,18 @@ def test_what_is_queued_is_shown_once_while_the_daemons_yes_is_on_its_way(desk: 
     turn = desk.start("!text begun\n!hold a-while", kind="chat")
     desk.model.wait_held("a-while")
     ann = sit_down(desk, f"#/threads/{turn['thread']}")
-    held: list[tuple[Route, APIResponse]] = []
-    ann.page.route("**/messages", lambda route: held.append((route, route.fetch())))
+    late = Late(re.compile("/messages$"))
+    late.begin(ann.page)
     ann.find("textbox", "Message").fill("!text next")
     ann.press("Alt+Enter")
     expect(ann.page.get_by_role("article", name="Queued")).to_have_count(1)
     expect(ann.page.locator("clew-pending article")).to_have_count(1)
-    [(route, response)] = held
-    route.fulfill(response=response)
     desk.model.release("a-while")
     expect(ann.page.locator(".answer clew-text").last).to_have_text("next")
     expect(ann.page.locator("clew-pending article")).to_have_count(0)
+    expect(ann.page.locator(".said").filter(has_text="!text next")).to_have_count(1)
+    late.wait()
+    late.let_go()
 
 
 def test_a_thread_is_renamed_forked_done_picked_up_with_a_file_and_cancelled(

@@ -145,6 +145,7 @@ def test_a_daemon_that_is_killed_comes_back_and_nothing_typed_is_lost(desk: Desk
         expect(ann.page.locator(".link-word")).to_be_visible()
         assert ann.find("textbox", "Message").input_value() == "!text after"
         expect(ann.page.locator("clew-working")).to_contain_text("The daemon does not answer")
+        desk.model.wait_left("cut")
         desk.model.release("cut")
     expect(ann.page.locator(".link-word")).to_be_hidden()
     expect(ann.page.locator(".answer clew-text")).to_have_text(["before", "before"])

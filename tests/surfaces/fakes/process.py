@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 
 ROOT = Path(__file__).parents[3]
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 class Fake:

@@ -25,6 +25,21 @@ export function soon(work, wait) {
   };
 }
 
+/** Answers can overtake each other. Call what this gives before you ask; what that gives tells, once the answer is there,
+ * whether it is news of a thing, or that of a later question has come already. */
+export function inOrder() {
+  const newest = new Map();
+  let asked = 0;
+  return () => {
+    const mine = ++asked;
+    return (thing) => {
+      if (mine < (newest.get(thing) ?? 0)) return false;
+      newest.set(thing, mine);
+      return true;
+    };
+  };
+}
+
 /** Call `work` once before a frame, however often it was asked for, and not again for `rest` milliseconds. Also where
  * nobody looks at the page. */
 export function nextFrame(work, rest = 0) {

@@ -2,7 +2,7 @@
  * again; what is shown is always what the daemon answered. */
 
 import { get } from "/page/lib/api.js";
-import { Hub, soon } from "/page/lib/hub.js";
+import { Hub, inOrder, soon } from "/page/lib/hub.js";
 import { events, linkState } from "/page/lib/stream.js";
 
 export const things = new Hub(); // tells "thread" (view), "waiting", "fresh"
@@ -11,6 +11,7 @@ export const waiting = { gates: [], suspended: [], known: false };
 
 const QUIET = new Set(["message.accepted", "activity", "notice", "steer.sent", "turn.claimed", "gate.reminded"]);
 const due = new Set();
+const ask = inOrder();
 
 export function keep(view) {
   threads.set(view.id, view);
@@ -19,7 +20,19 @@ export function keep(view) {
 }
 
 /** One thread, as it is now. */
-export const look = async (id) => keep(await get(`/api/threads/${id}`));
+export async function look(id) {
+  const isNews = ask();
+  const view = await get(`/api/threads/${id}`);
+  return isNews(id) ? keep(view) : threads.get(id);
+}
+
+/** A page of the list of threads. What was seen of one of them since it was asked for stays. */
+export async function lookThrough(address) {
+  const isNews = ask();
+  const page = await get(address);
+  for (const view of page.threads) if (isNews(view.id)) threads.set(view.id, view);
+  return { ...page, threads: page.threads.map((view) => threads.get(view.id)) };
+}
 
 const lookAgain = soon(() => {
   const ids = [...due];
@@ -28,7 +41,9 @@ const lookAgain = soon(() => {
 }, 120);
 
 export async function lookForWaiting() {
+  const isNews = ask();
   const [gates, suspended] = await Promise.all([get("/api/gates"), get("/api/threads?status=suspended&limit=200")]);
+  if (!isNews("waiting")) return;
   Object.assign(waiting, { gates, suspended: suspended.threads, known: true });
   things.tell("waiting");
 }

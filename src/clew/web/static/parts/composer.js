@@ -109,13 +109,7 @@ class Composer extends HTMLElement {
     if (this.#go.disabled) return;
     const text = this.#field.value;
     const sees = this.#view?.status === "running" && !queue ? this.#gates() : undefined;
-    send({
-      thread: this.#thread,
-      text,
-      queue: queue && this.#view?.status === "running",
-      files: this.#attached.ready,
-      sees,
-    });
+    send({ thread: this.#thread, text, queue, files: this.#attached.ready, sees });
     this.#field.value = "";
     this.#attached.set([]);
     this.#keep();

@@ -3,7 +3,7 @@
 import { get, remove } from "/page/lib/api.js";
 import { h, redraw } from "/page/lib/dom.js";
 import { giveBack } from "/page/lib/drafts.js";
-import { soon } from "/page/lib/hub.js";
+import { inOrder, soon } from "/page/lib/hub.js";
 import { during, say } from "/page/lib/say.js";
 import { threads } from "/page/lib/things.js";
 import { mail, takeBack, unsentIn } from "/page/lib/unsent.js";
@@ -16,6 +16,8 @@ class Pending extends HTMLElement {
   #queue = [];
   #steers = [];
   #taken = []; // the daemon has them; what became of them is being looked up
+  #told = new Set(); // stand in the history: messages, and each with its turn
+  #ask = inOrder();
   #ends = [];
   look = soon(() => this.#look(), 150);
 
@@ -34,6 +36,13 @@ class Pending extends HTMLElement {
     this.#ends.forEach((end) => end());
   }
 
+  /** These passages are in the history now, and so not here. */
+  told(passages) {
+    for (const each of passages.filter(({ message }) => message)) this.#told.add(each.message).add(nameOf(each));
+    this.#draw();
+    this.look();
+  }
+
   #take(message) {
     if (message.thread !== this.#thread) return;
     this.#taken.push(message);
@@ -41,33 +50,40 @@ class Pending extends HTMLElement {
   }
 
   async #look() {
+    const isNews = this.#ask();
     const view = threads.get(this.#thread);
-    const looked = this.#taken.length;
+    const looked = new Set(this.#taken);
     const isRunning = view?.status === "running"; // how much is queued then, is older than what was just said
+    let queue, steers;
     try {
-      this.#queue = view?.queued || isRunning || looked ? await get(`/api/threads/${this.#thread}/queue`) : [];
-      this.#steers = isRunning ? await get(`/api/turns/${view.turn}/steers`) : [];
+      queue = view?.queued || isRunning || looked.size ? await get(`/api/threads/${this.#thread}/queue`) : [];
+      steers = isRunning ? await steersOf(view.turn) : [];
     } catch {
       return; // as it was, until the next event
     }
-    this.#taken.splice(0, looked);
+    if (!isNews()) return;
+    this.#queue = queue;
+    this.#steers = steers;
+    this.#taken = this.#taken.filter((message) => !looked.has(message));
     this.#draw();
   }
 
   #draw() {
     const waits = (message, back) => this.#row(message.id, message.text, t("pending.unsent"), back);
-    const told = new Set([...this.#queue, ...this.#steers].map((each) => each.message));
-    const isUntold = (message) => !told.has(message.id); // the queue can be quicker than the daemon's yes
+    const waiting = this.#queue.filter((turn) => !this.#told.has(nameOf(turn)));
+    const passed = this.#steers.filter((steer) => !this.#told.has(nameOf(steer)));
+    const known = new Set([...this.#told, ...[...waiting, ...passed].map((each) => each.message)]);
+    const isUntold = (message) => !known.has(message.id); // all of these can be quicker than the daemon's yes
     const taken = this.#taken.filter(isUntold).map((message) => waits(message, () => this.#recall(message)));
     const unsent = unsentIn(this.#thread)
       .filter(isUntold)
       .map((message) => waits(message, () => takeBack(message.id)));
-    const steers = this.#steers.map((steer) => this.#row(steer.message, steer.text, t("pending.steer")));
-    const queued = this.#queue
+    const steers = passed.map((steer) => this.#row(steer.message, steer.text, t("pending.steer")));
+    const queued = waiting
       .slice(0, SHOWN)
       .map((turn) => this.#row(turn.message, turn.text, t("pending.queued"), () => this.#unqueue(turn)));
     const more =
-      this.#queue.length > SHOWN && h("p", { class: "note" }, t("pending.more", { n: this.#queue.length - SHOWN }));
+      waiting.length > SHOWN && h("p", { class: "note" }, t("pending.more", { n: waiting.length - SHOWN }));
     redraw(this, steers, queued, more, taken, unsent);
   }
 
@@ -101,6 +117,11 @@ class Pending extends HTMLElement {
     this.look();
   }
 }
+
+const steersOf = async (turn) => (await get(`/api/turns/${turn}/steers`)).map((steer) => ({ ...steer, turn }));
+
+/** Chats count their messages, each from one on: only with its turn it is this one. */
+const nameOf = ({ turn, message }) => `${turn} ${message}`;
 
 customElements.define("clew-pending", Pending);
 

@@ -1,10 +1,9 @@
 /** `<clew-thread-list>`: the threads, newest first, live, searchable, and their history. Only the rows that can be seen
  * are in the page, so that a thousand scroll as well as ten. */
 
-import { get } from "/page/lib/api.js";
 import { cap, h, icon, show } from "/page/lib/dom.js";
 import { nextFrame, soon } from "/page/lib/hub.js";
-import { threads, things } from "/page/lib/things.js";
+import { lookThrough, threads, things } from "/page/lib/things.js";
 import { t } from "/page/lib/words.js";
 import { Filter } from "/page/parts/list_filter.js";
 import { threadRow } from "/page/parts/thread_row.js";
@@ -125,9 +124,8 @@ class ThreadList extends HTMLElement {
     const mine = ++this.#asked;
     const slow = setTimeout(() => show(this.#word, t("list.waiting")), 200);
     try {
-      const page = await get(this.#address());
+      const page = await lookThrough(this.#address());
       if (mine !== this.#asked) return;
-      page.threads.forEach((view) => threads.set(view.id, view));
       const last = page.threads.at(-1)?.id;
       const further = this.#isSame(page) ? this.#ids.filter((id) => last && id < last) : [];
       this.#ids = [...page.threads.map((view) => view.id), ...further];
@@ -158,9 +156,8 @@ class ThreadList extends HTMLElement {
     this.#isLoading = true;
     const mine = this.#asked;
     try {
-      const page = await get(this.#address(this.#next));
+      const page = await lookThrough(this.#address(this.#next));
       if (mine !== this.#asked) return;
-      page.threads.forEach((view) => threads.set(view.id, view));
       this.#ids.push(...page.threads.map((view) => view.id));
       this.#next = page.next;
       this.#paint();

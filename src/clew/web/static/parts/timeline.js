@@ -110,8 +110,14 @@ class Timeline extends HTMLElement {
     this.#earlier.hidden = !isFull(told);
     this.#earlier.textContent = t("timeline.earlier");
     this.#run(told.find(isRunning));
+    this.#tell(told);
     this.toEnd();
     giveReceipts(this.#thread, this);
+  }
+
+  /** In the step in which they are shown: what is below them must not show them, too. */
+  #tell(told) {
+    this.dispatchEvent(new CustomEvent("told", { detail: told }));
   }
 
   #get(limit, before) {
@@ -167,9 +173,9 @@ class Timeline extends HTMLElement {
     this.#list.append(...fresh);
     ended.filter((each) => each.continued_by).forEach((each) => this.#goesOn(each));
     this.#run(told.find(isRunning));
+    this.#tell(told);
     if (fresh.length) giveReceipts(this.#thread, this);
     if (fresh.some((each) => each.matches(".by-agent"))) announce(t("timeline.answered"));
-    this.dispatchEvent(new CustomEvent("told"));
   }
 
   /** What was cut off when it was told here, and goes on since. */

@@ -4,7 +4,7 @@
 import { get } from "/page/lib/api.js";
 import { show } from "/page/lib/dom.js";
 import { spanSoFar } from "/page/lib/format.js";
-import { soon } from "/page/lib/hub.js";
+import { inOrder, soon } from "/page/lib/hub.js";
 import { events, link, linkState } from "/page/lib/stream.js";
 import { things, waiting } from "/page/lib/things.js";
 import { t } from "/page/lib/words.js";
@@ -18,6 +18,7 @@ class Working extends HTMLElement {
   #gates = [];
   #worked = null;
   #ends = [];
+  #ask = inOrder();
   #again = soon(() => this.#look(), 100);
 
   begin(thread, turn, since) {
@@ -49,11 +50,15 @@ class Working extends HTMLElement {
   }
 
   async #look() {
+    const isNews = this.#ask();
+    let gates;
     try {
-      this.#gates = this.#own(await get(`/api/gates?thread=${this.#thread}`));
+      gates = await get(`/api/gates?thread=${this.#thread}`);
     } catch {
       return; // looked at again when the stream is back
     }
+    if (!isNews()) return;
+    this.#gates = this.#own(gates);
     this.#tick();
   }
 

@@ -55,7 +55,7 @@ class ThreadView extends HTMLElement {
       h("div", { class: "foot" }, this.#composer),
     );
     this.#composer.addEventListener("sent", () => this.#timeline.toEnd());
-    this.#timeline.addEventListener("told", () => this.#pending.look());
+    this.#timeline.addEventListener("told", ({ detail }) => this.#pending.told(detail));
     this.#ends = [
       things.on("thread", (view) => view.id === this.#id && this.#show(view)),
       things.on("waiting", () => this.#ask()),
