@@ -16,7 +16,7 @@ from clew import crash
 from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.language import spoken
-from clew.engine.showing import placeholder
+from clew.engine.showing import to_become
 from clew.engine.spread import Spread
 from clew.kept import forget
 from clew.model import Conversation, Delivery, DeliveryKind
@@ -194,8 +194,7 @@ class Outbox:
     async def _placeholder(self, delivery: Delivery) -> Receipt | None:
         if delivery.id != f"{delivery.turn}:{DeliveryKind.FINAL}":
             return None  # a later part of an answer would take the place of the first
-        row = await self._core.store.read(lambda tx: placeholder(tx, delivery.turn or ""))
-        return _receipt_of(row) if row is not None and row.conversation == delivery.conversation else None
+        return _receipt_of(await self._core.store.read(lambda tx: to_become(tx, delivery)))
 
     async def _receipt(self, name: str) -> Receipt | None:
         return _receipt_of(await self._core.store.read(lambda tx: deliveries.get(tx, name)))
