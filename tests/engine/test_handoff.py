@@ -18,7 +18,7 @@ from clew.errors import BadInput, ClewError, Refused
 from clew.model import Conversation, Fate, Inbound, Origin, Person, Role, Said, ThreadKind
 from clew.store import bindings, deliveries, handoffs, inbox, people
 from clew.store.base import Tx
-from clew.surfaces.base import InDoubt, Never, NotSent, SurfaceCan, TryAgain
+from clew.surfaces.base import Down, InDoubt, Never, NotSent, SurfaceCan, TryAgain
 from clew.views import HandoffView
 from tests.rig import Rig, Room
 
@@ -399,6 +399,36 @@ async def test_while_away_what_the_desk_would_show_goes_there(rig: Rig) -> None:
     later = await rig.start("!text two", kind=ThreadKind.CHAT)
     await rig.ended(later.turn)
     assert "two" not in phone_of(rig).texts
+
+
+async def test_a_network_that_was_away_for_a_moment_is_not_held_against_its_surface(rig: Rig) -> None:
+    begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+    await rig.ended(begun.turn)
+    phone_of(rig).troubles = [Down("no route", 50.0)]
+    asked = await rig.engine.handoffs.request(Wish(begun.thread or "", "phone", "ann", quiet=True))
+    while not await rig.store.read(lambda tx: _trouble(tx, f"{asked.id}:handoff")):
+        pass
+    with pytest.raises(Refused, match="phone is not connected: no route"):
+        await rig.engine.away("phone")
+    await rig.engine.handoffs.take_back(asked.id, "ann")
+    assert [each.state for each in await rig.engine.surfaces()] == ["up", "up"]
+    assert (await rig.engine.away("phone")).conversation == "phone:home"
+    assert (await hand(rig, begun.thread)).state == "completed"
+
+
+async def test_a_surface_that_refuses_something_is_there_though_other_things_still_wait(rig: Rig) -> None:
+    phone_of(rig).troubles = [Down("no route", 50.0), Never("the bot was thrown out")]
+    waits = await rig.start("!text one", notify="phone:ann")
+    while not await rig.store.read(lambda tx: _trouble(tx, f"{waits.turn}:final")):
+        pass
+    await rig.start("!text two", notify="phone:boss")
+    await rig.saw("delivery.failed")
+    assert (await rig.engine.away("phone")).conversation == "phone:home"
+
+
+def _trouble(tx: Tx, name: str) -> str | None:
+    row = deliveries.get(tx, name)
+    return row.error if row is not None else None
 
 
 async def test_away_and_back_by_command(rig: Rig) -> None:

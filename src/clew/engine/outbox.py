@@ -74,6 +74,9 @@ class Outbox:
     async def deliver(self, delivery: Delivery, surface: Surface) -> None:
         """Send one claimed delivery and write down what came of it."""
         outcome = await self._try(delivery, surface)
+        if outcome is not None and not isinstance(outcome, Down):
+            self._core.down.pop(surface.name, None)
+            self._downs.pop(surface.name, None)
         if outcome is None:
             await self._core.write_down(lambda tx: deliveries.pointless(tx, delivery))
             return
@@ -82,8 +85,6 @@ class Outbox:
             return
         crash.point("outbox.sent-not-recorded")
         self.latency.add(max(0, self._core.clock.now() - delivery.created_at) / 1000)
-        self._core.down.pop(surface.name, None)
-        self._downs.pop(surface.name, None)
         await self._core.write_down(partial(self._sent, delivery=delivery, receipt=outcome))
         if delivery.file is not None:
             await asyncio.to_thread(forget, Path(delivery.file.path))
