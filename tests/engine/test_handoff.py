@@ -15,11 +15,11 @@ from clew.engine.ending import queue_turn, requeue_steer
 from clew.engine.suspended import hold_backlog
 from clew.engine.wishes import Wish
 from clew.errors import BadInput, ClewError, Refused
-from clew.model import Conversation, Fate, Inbound, Origin, Person, Role, Said, ThreadKind
+from clew.model import Accepted, Conversation, Fate, Inbound, Origin, Person, Role, Said, ThreadKind
 from clew.store import bindings, deliveries, handoffs, inbox, people
 from clew.store.base import Tx
 from clew.surfaces.base import Down, InDoubt, Never, NotSent, SurfaceCan, TryAgain
-from clew.views import HandoffView
+from clew.views import GateView, HandoffView
 from tests.rig import Rig, Room
 
 
@@ -145,6 +145,50 @@ async def test_an_open_gate_is_asked_there_and_withdrawn_here(rig: Rig) -> None:
     assert fate is Fate.ANSWER
     await rig.delivered(f"{begun.turn}:final")
     assert phone_of(rig).sent[-1].text == "done"
+
+
+async def test_a_question_in_passing_moves_also_when_its_turn_is_over(rig: Rig) -> None:
+    begun = await rig.say("!aside Which colour? | red | blue\n!text done", sender_id="7")
+    [gate] = await _asked_in_passing(rig, begun)
+    assert (await hand(rig, begun.thread)).state == "completed"
+    await rig.delivered(f"{gate.id}:ask:2")
+    await rig.delivered(f"{gate.id}:ask:moved")
+    assert ["Which colour?" in sent.text for sent in phone_of(rig).sent if sent.kind == "ask"] == [True]
+    assert [sent.id for sent in rig.room.sent if sent.kind == "ask"] == [f"{gate.id}:ask"]
+    assert (await said_there(rig, f"{gate.code} 1", "home/1"))[:2] == (Fate.TURN, begun.thread)
+    assert not await rig.engine.waiting.all()
+
+
+async def test_a_question_in_passing_that_moved_to_the_desk_follows_whoever_is_away(rig: Rig) -> None:
+    begun = await rig.say("!aside Which colour? | red | blue\n!text done", sender_id="7")
+    [gate] = await _asked_in_passing(rig, begun)
+    await rig.engine.take_wheel(begun.thread or "")
+    await rig.delivered(f"{gate.id}:ask:moved")
+    await rig.engine.away("phone")
+    await rig.delivered(f"{gate.id}:ask:2")
+    assert ["Which colour?" in sent.text for sent in phone_of(rig).sent] == [True]
+    assert [sent.id for sent in rig.room.sent if sent.kind == "ask"] == [f"{gate.id}:ask"]
+
+
+async def test_whoever_is_away_takes_nothing_that_stands_in_a_chat(rig: Rig) -> None:
+    begun = await rig.say("!aside Which colour? | red | blue\n!text done", sender_id="7")
+    await _asked_in_passing(rig, begun)
+    await rig.send(begun.thread, "!approve deploy\n!text two")
+    await rig.until(lambda entry: entry.kind == "gate.opened" and entry.data["title"] == "deploy")
+    [here, desk] = sorted(await rig.engine.waiting.all(), key=lambda each: each.title == "deploy")
+    await rig.engine.away("phone")
+    await rig.delivered(f"{desk.id}:ask")
+    assert ["deploy" in sent.text for sent in phone_of(rig).sent] == [True]
+    await rig.say(f"{here.code} 1", sender_id="7")
+    await rig.delivered(f"{here.id}:ask:{here.code}:taken")
+    assert not any("moved" in out.text for _, out in rig.room.edits)
+    assert [sent.id for sent in rig.room.sent if sent.kind == "ask"] == [f"{here.id}:ask"]
+
+
+async def _asked_in_passing(rig: Rig, begun: Accepted) -> list[GateView]:
+    """By a turn that is over."""
+    await rig.delivered(f"{begun.turn}:final")
+    return await rig.engine.waiting.all()
 
 
 async def test_the_agent_greets_and_that_is_nothing_a_person_said(rig: Rig) -> None:
