@@ -445,6 +445,57 @@ async def test_while_away_what_the_desk_would_show_goes_there(rig: Rig) -> None:
     assert "two" not in phone_of(rig).texts
 
 
+async def _cut(folder: Path, *, notify: str | None = None) -> Accepted:
+    """A turn of the desk that was begun and has no end."""
+    async with desk_and_phone(folder) as rig:
+        kind = ThreadKind.TASK if notify else ThreadKind.CHAT
+        begun = await rig.start("!shell make\n!hold door\n!text one", kind=kind, notify=notify)
+        await rig.held("door")
+    return begun
+
+
+async def test_while_away_what_a_cut_turn_asks_at_the_desk_goes_there(tmp_path: Path) -> None:
+    begun = await _cut(tmp_path)
+    async with desk_and_phone(tmp_path) as rig:
+        await rig.until(lambda entry: entry.kind == "thread.status")
+        await rig.engine.away("phone")
+        await rig.delivered(f"{begun.turn}:ask:2")
+        await rig.engine.away(None)
+        await rig.engine.away("room:pocket")
+        await rig.delivered(f"{begun.turn}:ask:3")
+        assert [sent.conversation.address for sent in rig.room.sent] == ["pocket"]
+
+
+async def test_whoever_is_away_is_not_asked_what_somebody_else_is_asked(tmp_path: Path) -> None:
+    """By `--notify`; a task goes on by itself once, so it asks when it is cut off a second time."""
+    begun = await _cut(tmp_path, notify="room:boss")
+    async with desk_and_phone(tmp_path) as rig:
+        await rig.held("door")
+    async with desk_and_phone(tmp_path) as rig:
+        asked = await rig.until(lambda entry: entry.kind == "delivery.sent" and entry.data["delivery"].endswith(":ask"))
+        await rig.engine.away("phone")
+        await rig.engine.resume(begun.thread or "", "stop", rig.clock.ulid(), "ann")
+        await rig.delivered(f"{asked.data['delivery']}:over")
+        assert not phone_of(rig).sent
+        assert [out.text.split("\n")[-1] for _, out in rig.room.edits] == ["→ stopped by ann"]
+
+
+async def test_whoever_is_away_is_not_asked_what_a_quote_from_elsewhere_began(tmp_path: Path) -> None:
+    async with desk_and_phone(tmp_path) as rig:
+        await rig.engine.away("room:boss")
+        begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+        await rig.delivered(f"{begun.turn}:final")
+        await rig.engine.away(None)
+        quoting = await rig.say("!shell make\n!hold door", sender_id="7", room="boss", quoted="message-1")
+        await rig.held("door")
+    async with desk_and_phone(tmp_path) as rig:
+        await rig.delivered(f"{quoting.turn}:ask")
+        assert (quoting.thread, await driver(rig, begun.thread)) == (begun.thread, "None")
+        await rig.engine.away("phone")
+        owed = [row.delivery for row in await rig.engine.where(begun.thread or "")]
+        assert f"{quoting.turn}:ask" in owed and f"{quoting.turn}:ask:2" not in owed
+
+
 async def test_a_network_that_was_away_for_a_moment_is_not_held_against_its_surface(rig: Rig) -> None:
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     await rig.ended(begun.turn)

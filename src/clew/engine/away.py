@@ -24,8 +24,14 @@ def go(tx: Tx, core: Core, where: Conversation) -> None:
         if nearest(tx, core, thread, turn.conversation if gate.where else None) == where:
             cards.move(tx, core, thread, where, [gate])
     for seen in threads.page(tx, Filter(status=ThreadStatus.SUSPENDED, limit=MOST)):
-        if isinstance(seen.thread, Thread) and bindings.driver(tx, seen.thread.id) is None:
+        if isinstance(seen.thread, Thread) and _asks_the_desk(tx, core, seen.thread, where):
             asks.move(tx, core, seen.thread, where)
+
+
+def _asks_the_desk(tx: Tx, core: Core, thread: Thread, where: Conversation) -> bool:
+    """The desk drives it, and what it owes to the desk comes here."""
+    is_here = bindings.driver(tx, thread.id) is None and nearest(tx, core, thread, None) == where
+    return is_here and not asks.is_for_another(tx, thread.id)
 
 
 def back(tx: Tx, core: Core) -> bool:
