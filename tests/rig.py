@@ -18,10 +18,10 @@ from types import TracebackType
 from clew.clock import Clock, SystemClock
 from clew.config import Config, InboxConfig, ThreadsConfig, TurnsConfig
 from clew.engine import DESK, Engine
-from clew.model import Accepted, Conversation, Inbound, ThreadKind
+from clew.model import Accepted, Conversation, Inbound, Person, Role, ThreadKind
 from clew.runtimes.base import Runtime, Session
 from clew.runtimes.scripted import FileLedger, ScriptedRuntime
-from clew.store import Entry, Store
+from clew.store import Entry, Store, people
 from clew.store.migrate import open_store
 from clew.surfaces.base import Inbox, NotSent, Outgoing, Receipt, Surface, SurfaceCan
 from clew.views import NewThread, TurnView
@@ -147,6 +147,11 @@ class Rig:
 
     def where(self, room: str = "a") -> Conversation:
         return Conversation("room", room)
+
+    async def allow(self, sender_id: str) -> None:
+        """Somebody may speak where the room is a chat."""
+        person = Person("room", sender_id, "ann", Role.OWNER, 0, "test")
+        await self.store.write(lambda tx: people.add(tx, person))
 
     async def say(self, text: str, *, id: str | None = None, room: str = "a", **more: object) -> Accepted:
         """A message in a room."""

@@ -36,21 +36,27 @@ class Death:
         await rig.kill()
 
 
+@pytest.mark.parametrize("chat", [False, True])
 async def test_a_placeholder_that_became_the_answer_is_edited_again_and_nothing_is_sent_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chat: bool
 ) -> None:
-    room, death = Room(can=SurfaceCan(edit=True)), Death()
+    """And its last words, which a chat owes behind the answer, do not take the answer's place."""
+    room, death = Room(can=SurfaceCan(edit=True, chat=chat)), Death()
     monkeypatch.setattr(crash, "hook", death)
     async with Rig(tmp_path, room=room) as rig:
-        accepted = await rig.say("!hold door\n!text hello")
+        await rig.allow("7")
+        accepted = await rig.say("!hold door\n!text hello", sender_id="7")
         await rig.delivered(f"{accepted.turn}:placeholder")
         room.after = [InDoubt("the answer was lost", 0.0)]
         rig.scripted.holds.release("door")
         await death.take(rig)
     async with Rig(tmp_path, room=room) as rig:
         await rig.delivered(f"{accepted.turn}:final")
-    assert [(edited, outgoing.text) for edited, outgoing in room.edits] == [("message-1", "hello")] * 2
-    assert [sent.kind for sent in room.sent] == ["placeholder", "final"]
+        later = await rig.say("!text more", sender_id="7")
+        await rig.delivered(f"{later.turn}:final")  # so all that was owed before it is settled
+    kinds = [outgoing.kind for edited, outgoing in room.edits if edited == "message-1"]
+    assert [kind for kind in kinds if kind != "placeholder"] == ["final"] * 2
+    assert [sent.kind for sent in room.sent] == ["placeholder", "final"] * 2
 
 
 async def test_a_gate_that_was_redrawn_is_redrawn_again_where_it_stands(

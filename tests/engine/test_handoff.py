@@ -15,11 +15,11 @@ from clew.engine.ending import queue_turn, requeue_steer
 from clew.engine.suspended import hold_backlog
 from clew.engine.wishes import Wish
 from clew.errors import BadInput, ClewError, Refused
-from clew.model import Conversation, Fate, Inbound, Origin, Person, Role, Said, ThreadKind
+from clew.model import Accepted, Conversation, Fate, Inbound, Origin, Person, Role, Said, ThreadKind
 from clew.store import bindings, deliveries, handoffs, inbox, people
 from clew.store.base import Tx
-from clew.surfaces.base import InDoubt, Never, NotSent, SurfaceCan, TryAgain
-from clew.views import HandoffView
+from clew.surfaces.base import Down, InDoubt, Never, NotSent, SurfaceCan, TryAgain
+from clew.views import GateView, HandoffView
 from tests.rig import Rig, Room
 
 
@@ -145,6 +145,50 @@ async def test_an_open_gate_is_asked_there_and_withdrawn_here(rig: Rig) -> None:
     assert fate is Fate.ANSWER
     await rig.delivered(f"{begun.turn}:final")
     assert phone_of(rig).sent[-1].text == "done"
+
+
+async def test_a_question_in_passing_moves_also_when_its_turn_is_over(rig: Rig) -> None:
+    begun = await rig.say("!aside Which colour? | red | blue\n!text done", sender_id="7")
+    [gate] = await _asked_in_passing(rig, begun)
+    assert (await hand(rig, begun.thread)).state == "completed"
+    await rig.delivered(f"{gate.id}:ask:2")
+    await rig.delivered(f"{gate.id}:ask:moved")
+    assert ["Which colour?" in sent.text for sent in phone_of(rig).sent if sent.kind == "ask"] == [True]
+    assert [sent.id for sent in rig.room.sent if sent.kind == "ask"] == [f"{gate.id}:ask"]
+    assert (await said_there(rig, f"{gate.code} 1", "home/1"))[:2] == (Fate.TURN, begun.thread)
+    assert not await rig.engine.waiting.all()
+
+
+async def test_a_question_in_passing_that_moved_to_the_desk_follows_whoever_is_away(rig: Rig) -> None:
+    begun = await rig.say("!aside Which colour? | red | blue\n!text done", sender_id="7")
+    [gate] = await _asked_in_passing(rig, begun)
+    await rig.engine.take_wheel(begun.thread or "")
+    await rig.delivered(f"{gate.id}:ask:moved")
+    await rig.engine.away("phone")
+    await rig.delivered(f"{gate.id}:ask:2")
+    assert ["Which colour?" in sent.text for sent in phone_of(rig).sent] == [True]
+    assert [sent.id for sent in rig.room.sent if sent.kind == "ask"] == [f"{gate.id}:ask"]
+
+
+async def test_whoever_is_away_takes_nothing_that_stands_in_a_chat(rig: Rig) -> None:
+    begun = await rig.say("!aside Which colour? | red | blue\n!text done", sender_id="7")
+    await _asked_in_passing(rig, begun)
+    await rig.send(begun.thread, "!approve deploy\n!text two")
+    await rig.until(lambda entry: entry.kind == "gate.opened" and entry.data["title"] == "deploy")
+    [here, desk] = sorted(await rig.engine.waiting.all(), key=lambda each: each.title == "deploy")
+    await rig.engine.away("phone")
+    await rig.delivered(f"{desk.id}:ask")
+    assert ["deploy" in sent.text for sent in phone_of(rig).sent] == [True]
+    await rig.say(f"{here.code} 1", sender_id="7")
+    await rig.delivered(f"{here.id}:ask:{here.code}:taken")
+    assert not any("moved" in out.text for _, out in rig.room.edits)
+    assert [sent.id for sent in rig.room.sent if sent.kind == "ask"] == [f"{here.id}:ask"]
+
+
+async def _asked_in_passing(rig: Rig, begun: Accepted) -> list[GateView]:
+    """By a turn that is over."""
+    await rig.delivered(f"{begun.turn}:final")
+    return await rig.engine.waiting.all()
 
 
 async def test_the_agent_greets_and_that_is_nothing_a_person_said(rig: Rig) -> None:
@@ -399,6 +443,87 @@ async def test_while_away_what_the_desk_would_show_goes_there(rig: Rig) -> None:
     later = await rig.start("!text two", kind=ThreadKind.CHAT)
     await rig.ended(later.turn)
     assert "two" not in phone_of(rig).texts
+
+
+async def _cut(folder: Path, *, notify: str | None = None) -> Accepted:
+    """A turn of the desk that was begun and has no end."""
+    async with desk_and_phone(folder) as rig:
+        kind = ThreadKind.TASK if notify else ThreadKind.CHAT
+        begun = await rig.start("!shell make\n!hold door\n!text one", kind=kind, notify=notify)
+        await rig.held("door")
+    return begun
+
+
+async def test_while_away_what_a_cut_turn_asks_at_the_desk_goes_there(tmp_path: Path) -> None:
+    begun = await _cut(tmp_path)
+    async with desk_and_phone(tmp_path) as rig:
+        await rig.until(lambda entry: entry.kind == "thread.status")
+        await rig.engine.away("phone")
+        await rig.delivered(f"{begun.turn}:ask:2")
+        await rig.engine.away(None)
+        await rig.engine.away("room:pocket")
+        await rig.delivered(f"{begun.turn}:ask:3")
+        assert [sent.conversation.address for sent in rig.room.sent] == ["pocket"]
+
+
+async def test_whoever_is_away_is_not_asked_what_somebody_else_is_asked(tmp_path: Path) -> None:
+    """By `--notify`; a task goes on by itself once, so it asks when it is cut off a second time."""
+    begun = await _cut(tmp_path, notify="room:boss")
+    async with desk_and_phone(tmp_path) as rig:
+        await rig.held("door")
+    async with desk_and_phone(tmp_path) as rig:
+        asked = await rig.until(lambda entry: entry.kind == "delivery.sent" and entry.data["delivery"].endswith(":ask"))
+        await rig.engine.away("phone")
+        await rig.engine.resume(begun.thread or "", "stop", rig.clock.ulid(), "ann")
+        await rig.delivered(f"{asked.data['delivery']}:over")
+        assert not phone_of(rig).sent
+        assert [out.text.split("\n")[-1] for _, out in rig.room.edits] == ["→ stopped by ann"]
+
+
+async def test_whoever_is_away_is_not_asked_what_a_quote_from_elsewhere_began(tmp_path: Path) -> None:
+    async with desk_and_phone(tmp_path) as rig:
+        await rig.engine.away("room:boss")
+        begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+        await rig.delivered(f"{begun.turn}:final")
+        await rig.engine.away(None)
+        quoting = await rig.say("!shell make\n!hold door", sender_id="7", room="boss", quoted="message-1")
+        await rig.held("door")
+    async with desk_and_phone(tmp_path) as rig:
+        await rig.delivered(f"{quoting.turn}:ask")
+        assert (quoting.thread, await driver(rig, begun.thread)) == (begun.thread, "None")
+        await rig.engine.away("phone")
+        owed = [row.delivery for row in await rig.engine.where(begun.thread or "")]
+        assert f"{quoting.turn}:ask" in owed and f"{quoting.turn}:ask:2" not in owed
+
+
+async def test_a_network_that_was_away_for_a_moment_is_not_held_against_its_surface(rig: Rig) -> None:
+    begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+    await rig.ended(begun.turn)
+    phone_of(rig).troubles = [Down("no route", 50.0)]
+    asked = await rig.engine.handoffs.request(Wish(begun.thread or "", "phone", "ann", quiet=True))
+    while not await rig.store.read(lambda tx: _trouble(tx, f"{asked.id}:handoff")):
+        pass
+    with pytest.raises(Refused, match="phone is not connected: no route"):
+        await rig.engine.away("phone")
+    await rig.engine.handoffs.take_back(asked.id, "ann")
+    assert [each.state for each in await rig.engine.surfaces()] == ["up", "up"]
+    assert (await rig.engine.away("phone")).conversation == "phone:home"
+    assert (await hand(rig, begun.thread)).state == "completed"
+
+
+async def test_a_surface_that_refuses_something_is_there_though_other_things_still_wait(rig: Rig) -> None:
+    phone_of(rig).troubles = [Down("no route", 50.0), Never("the bot was thrown out")]
+    waits = await rig.start("!text one", notify="phone:ann")
+    while not await rig.store.read(lambda tx: _trouble(tx, f"{waits.turn}:final")):
+        pass
+    await rig.start("!text two", notify="phone:boss")
+    await rig.saw("delivery.failed")
+    assert (await rig.engine.away("phone")).conversation == "phone:home"
+
+
+def _trouble(tx: Tx, name: str) -> str | None:
+    row = deliveries.get(tx, name)
+    return row.error if row is not None else None
 
 
 async def test_away_and_back_by_command(rig: Rig) -> None:

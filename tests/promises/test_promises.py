@@ -229,6 +229,7 @@ LADDER = {
     "the platform's own key, inside its window": (SurfaceCan(idempotency_window=3600), ["hello", "hello"], [""]),
     "its trace, where the conversation can be read": (SurfaceCan(read_back=True), ["hello"], [""]),
     "a placeholder that is edited": (SurfaceCan(edit=True), ["Working on it …", "hello"], []),
+    "a placeholder in a chat, too": (SurfaceCan(edit=True, chat=True), ["Working on it …", "hello"], []),
     "a marked repeat, last of all": (SurfaceCan(), ["hello", "hello"], ["", "may be a repeat"]),
 }
 
@@ -239,7 +240,8 @@ async def test_05_delivered_once(tmp_path: Path, rung: str) -> None:
     can, shown, notes = LADDER[rung]
     room = Room(can=can)
     async with Rig(tmp_path, room=room) as rig:
-        accepted = await rig.say("!hold door\n!text hello")
+        await rig.allow("7")
+        accepted = await rig.say("!hold door\n!text hello", sender_id="7")
         if can.edit:
             await rig.delivered(f"{accepted.turn}:placeholder")
         room.after = [InDoubt("the answer was lost", 0.0)]
@@ -252,7 +254,7 @@ async def test_05_delivered_once(tmp_path: Path, rung: str) -> None:
     for sent, note in zip([sent for sent in room.sent if sent.kind == "final"], notes, strict=False):
         assert note in sent.note if note else sent.note == ""
     if can.edit:
-        [(edited, outgoing)] = room.edits
+        [(edited, outgoing)] = [edit for edit in room.edits if edit[1].kind == "final"]
         assert (edited, outgoing.text) == ("message-1", "hello") and "Recovered" in outgoing.note
 
 

@@ -31,6 +31,7 @@ HOT: dict[str, Callable[[Tx], object]] = {
     "what is queued": turns.threads_with_queued,
     "the queue of a thread": lambda tx: turns.queued(tx, "x"),
     "deliveries that can leave": lambda tx: deliveries.free_to_go(tx, "webhook", 9),
+    "whether anything is owed there": lambda tx: deliveries.is_owed(tx, "webhook"),
     "claim a delivery": lambda tx: deliveries.claim_pending(tx, "d", "me", None),
     "what a dead daemon was sending": lambda tx: deliveries.release_sending(tx, 1),
     "what has not arrived": lambda tx: deliveries.undelivered_finals(tx, failed=True, after="", limit=10),

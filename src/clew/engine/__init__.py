@@ -344,11 +344,14 @@ class Engine:
         return self._outbox.latency
 
     async def surfaces(self) -> list[SurfaceView]:
-        pending = await self._core.store.read(deliveries.pending_by_surface)
-        return [self._surface(name, pending.get(name, 0)) for name in sorted(self._core.surfaces)]
+        return await self._core.store.read(self._surfaces)
 
-    def _surface(self, name: str, pending: int) -> SurfaceView:
-        reason, can = self._core.trouble(name), self._core.surfaces[name].can
+    def _surfaces(self, tx: Tx) -> list[SurfaceView]:
+        pending = deliveries.pending_by_surface(tx)
+        return [self._surface(tx, name, pending.get(name, 0)) for name in sorted(self._core.surfaces)]
+
+    def _surface(self, tx: Tx, name: str, pending: int) -> SurfaceView:
+        reason, can = self._core.trouble(tx, name), self._core.surfaces[name].can
         return SurfaceView(name, "down" if reason else "up", reason, pending, can.delivery, can.backlog)
 
 

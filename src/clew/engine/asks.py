@@ -8,7 +8,7 @@ from clew.engine.buttons import ASKS
 from clew.engine.core import Core
 from clew.engine.owing import owe, owed_to, unused, used
 from clew.model import Conversation, Delivery, DeliveryKind, DeliveryState, SuspendedBy, Thread, Turn
-from clew.store import Tx, deliveries, turns
+from clew.store import Tx, bindings, deliveries, turns
 
 
 def ask(tx: Tx, core: Core, thread: Thread, turn: Turn, by: SuspendedBy, question: str) -> None:
@@ -29,6 +29,13 @@ def move(tx: Tx, core: Core, thread: Thread, to: Conversation) -> None:
     if core.reaches(to):
         id, pressed = unused(tx, f"{turn.id}:{_NAMES[thread.suspended_by]}"), ASKS[thread.suspended_by]
         owe(tx, core, turn, DeliveryKind.ASK, to, asked.body, id=id, buttons=pressed)
+
+
+def is_for_another(tx: Tx, thread: str) -> bool:
+    """Whether it asks somebody who wrote from a place that is not bound to the thread, as by a quote."""
+    asked, turn = _newest(tx, thread)
+    where = asked.conversation if asked is not None else None
+    return where is not None and turn is not None and where == turn.conversation and bindings.bound(tx, where) != thread
 
 
 def settled(tx: Tx, core: Core, thread: str, outcome: str) -> None:

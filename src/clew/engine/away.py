@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clew.engine import asks, cards
 from clew.engine.core import Core
-from clew.engine.owing import owed_to
+from clew.engine.owing import nearest
 from clew.model import Conversation, Thread, ThreadStatus
 from clew.store import Tx, bindings, gates, places, threads, turns
 from clew.store.threads import Filter
@@ -21,11 +21,17 @@ def go(tx: Tx, core: Core, where: Conversation) -> None:
         thread, turn = threads.get(tx, gate.thread), turns.get(tx, gate.turn)
         if thread is None or turn is None or gate.where not in (None, before):
             continue
-        if owed_to(tx, core, thread, turn) == where:
-            cards.move(tx, core, thread, where)
+        if nearest(tx, core, thread, turn.conversation if gate.where else None) == where:
+            cards.move(tx, core, thread, where, [gate])
     for seen in threads.page(tx, Filter(status=ThreadStatus.SUSPENDED, limit=MOST)):
-        if isinstance(seen.thread, Thread) and bindings.driver(tx, seen.thread.id) is None:
+        if isinstance(seen.thread, Thread) and _asks_the_desk(tx, core, seen.thread, where):
             asks.move(tx, core, seen.thread, where)
+
+
+def _asks_the_desk(tx: Tx, core: Core, thread: Thread, where: Conversation) -> bool:
+    """The desk drives it, and what it owes to the desk comes here."""
+    is_here = bindings.driver(tx, thread.id) is None and nearest(tx, core, thread, None) == where
+    return is_here and not asks.is_for_another(tx, thread.id)
 
 
 def back(tx: Tx, core: Core) -> bool:

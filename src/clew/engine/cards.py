@@ -11,7 +11,7 @@ from clew.engine import buttons, words
 from clew.engine.choices import choices
 from clew.engine.core import Core
 from clew.engine.language import spoken
-from clew.engine.owing import fitting, owe, owed_to, pressable, unused, used
+from clew.engine.owing import fitting, nearest, owe, owed_to, pressable, unused, used
 from clew.engine.words import Both
 from clew.model import Button, Conversation, Delivery, DeliveryKind, DeliveryState, Thread, Turn
 from clew.seen import exactly, shortened
@@ -24,14 +24,15 @@ Say = Callable[[str, str], str]  # of the English and the Chinese, one
 REMIND, AGAIN = "remind", "again"  # how the deliveries are called that say it once more
 
 
-def show(
-    tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate, to: Conversation | None = None, note: str = ""
-) -> None:
-    """Owed in the transaction that stores the gate; where it is wanted, else where the answer goes."""
-    where = to or owed_to(tx, core, thread, turn)
-    if where is None:
-        return
-    card = _gathering(tx, core, turn) or unused(tx, f"{gate.id}:{DeliveryKind.ASK}")
+def show(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
+    """Owed in the transaction that stores the gate."""
+    where = owed_to(tx, core, thread, turn)
+    if where is not None:
+        show_at(tx, core, thread, turn, gate, where)
+
+
+def show_at(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate, where: Conversation, note: str = "") -> None:
+    card = _gathering(tx, turn, where) or unused(tx, f"{gate.id}:{DeliveryKind.ASK}")
     gates.set_card(tx, gate.id, card, where)
     shown = gates.on_card(tx, card)
     text, pressed = _drawn_for(tx, core, where, shown, thread.workspace), buttons.of_card(shown, thread.workspace)
@@ -48,9 +49,10 @@ def show_again(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> No
     _say_again(tx, core, gate, Both("Asked again:", "再次询问："), AGAIN)
 
 
-def move(tx: Tx, core: Core, thread: Thread, to: Conversation) -> None:
-    """What is open is asked there, and every copy elsewhere says where it went."""
-    moving = [gate for gate in gates.open_in(tx, thread.id) if gate.where != to]
+def move(tx: Tx, core: Core, thread: Thread, to: Conversation, asked: Sequence[Gate]) -> None:
+    """What is open is asked there, also where its turn is over, and every copy elsewhere says where it went."""
+    where = nearest(tx, core, thread, to)
+    moving = [gate for gate in asked if gate.where != where]
     copies = {copy.id: copy for gate in moving for copy in _copies(tx, gate)}
     for gate in moving:
         gates.forget_card(tx, gate.id)
@@ -58,8 +60,8 @@ def move(tx: Tx, core: Core, thread: Thread, to: Conversation) -> None:
         _withdraw(tx, core, thread, copy, words.moved(to.surface, core.desk))
     for gate in moving:
         turn = turns.get(tx, gate.turn)
-        if turn is not None:
-            show(tx, core, thread, turn, gate)
+        if turn is not None and where is not None:
+            show_at(tx, core, thread, turn, gate, where)
 
 
 def _withdraw(tx: Tx, core: Core, thread: Thread, copy: Delivery, told: str) -> None:
@@ -219,12 +221,13 @@ def _fenced(text: str) -> str:
     return f"{fence}\n{shown}\n{fence}"
 
 
-def _gathering(tx: Tx, core: Core, turn: Turn) -> str | None:
+def _gathering(tx: Tx, turn: Turn, where: Conversation) -> str | None:
     """A card of this turn that has not left yet."""
     open_now = [gate for gate in gates.unsettled(tx, turn.id) if gate.state is GateState.OPEN and gate.card]
     card = deliveries.get(tx, open_now[-1].card or "") if open_now else None
-    is_kept = card is not None and card.state is DeliveryState.PENDING and card.first_sent_at is None
-    return card.id if card is not None and is_kept else None
+    if card is None or card.conversation != where:
+        return None
+    return card.id if card.state is DeliveryState.PENDING and card.first_sent_at is None else None
 
 
 def _redraw_unsent(tx: Tx, card: str, shown: Sequence[Gate], text: str, pressed: Sequence[Button]) -> None:

@@ -16,7 +16,7 @@ from clew.engine.live import Live
 from clew.errors import BadInput, StoreError
 from clew.model import Conversation
 from clew.runtimes.base import Runtime
-from clew.store import Store, Tx
+from clew.store import Store, Tx, deliveries
 from clew.surfaces.base import Surface
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ class Core(Struct, frozen=True):
     desk: str = "cli"  # what is said there comes from a client of ours, which fetches its answer itself
     given: dict[str, Answer] = field(default_factory=dict)  # by gate: in memory only, since an answer may be secret
     broken: dict[str, str] = field(default_factory=dict)  # surfaces that receive nothing, and why
-    down: dict[str, str] = field(default_factory=dict)  # surfaces that nothing can be sent to, and why
+    down: dict[str, str] = field(default_factory=dict)  # surfaces that could not be reached at the last try, and why
 
     async def write_down(self, body: Callable[[Tx], T]) -> T:
         """A write that must not be lost because the disk is full or the file is locked for a while."""
@@ -59,9 +59,11 @@ class Core(Struct, frozen=True):
         except BadInput:
             return False
 
-    def trouble(self, surface: str) -> str:
-        """Why a surface is out of reach; empty while it is not."""
-        return self.broken.get(surface) or self.surfaces[surface].trouble or self.down.get(surface, "")
+    def trouble(self, tx: Tx, surface: str) -> str:
+        """Why a surface is out of reach; empty while it is not, or while nothing is tried there that would tell."""
+        down = self.down.get(surface, "")
+        is_tried = bool(down) and deliveries.is_owed(tx, surface)
+        return self.broken.get(surface) or self.surfaces[surface].trouble or (down if is_tried else "")
 
     def takes_files(self, where: Conversation | None) -> int:
         """How large a file may be that is brought there; 0: none is."""

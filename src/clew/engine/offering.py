@@ -36,10 +36,10 @@ def _targets(tx: Tx, core: Core) -> Iterator[TargetView]:
     chats = [name for name, surface in sorted(core.surfaces.items()) if surface.can.chat and surface.can.send]
     for name in chats:
         if _has_home(tx, core, name):
-            yield _target(core, name, Conversation(name), "home")
+            yield _target(tx, core, name, Conversation(name), "home")
     for where, title in bindings.newest(tx, PLACES):
         if where.surface in chats and where.address:
-            yield _target(core, where.surface, where, title)
+            yield _target(tx, core, where.surface, where, title)
 
 
 def _has_home(tx: Tx, core: Core, name: str) -> bool:
@@ -50,6 +50,6 @@ def _has_home(tx: Tx, core: Core, name: str) -> bool:
     return True
 
 
-def _target(core: Core, surface: str, where: Conversation, name: str) -> TargetView:
-    reason = core.trouble(surface)
+def _target(tx: Tx, core: Core, surface: str, where: Conversation, name: str) -> TargetView:
+    reason = core.trouble(tx, surface)
     return TargetView(str(where), surface, name, "down" if reason else "up", reason)

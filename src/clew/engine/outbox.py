@@ -17,7 +17,7 @@ from clew import crash
 from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.language import spoken
-from clew.engine.showing import placeholder
+from clew.engine.showing import to_become
 from clew.engine.spread import Spread
 from clew.engine.stranded import ask_elsewhere
 from clew.kept import forget
@@ -76,6 +76,9 @@ class Outbox:
     async def deliver(self, delivery: Delivery, surface: Surface) -> None:
         """Send one claimed delivery and write down what came of it."""
         outcome = await self._try(delivery, surface)
+        if outcome is not None and not isinstance(outcome, Down):
+            self._core.down.pop(surface.name, None)
+            self._downs.pop(surface.name, None)
         if outcome is None:
             await self._core.write_down(lambda tx: deliveries.pointless(tx, delivery))
             return
@@ -84,8 +87,6 @@ class Outbox:
             return
         crash.point("outbox.sent-not-recorded")
         self.latency.add(max(0, self._core.clock.now() - delivery.created_at) / 1000)
-        self._core.down.pop(surface.name, None)
-        self._downs.pop(surface.name, None)
         await self._core.write_down(partial(self._sent, delivery=delivery, receipt=outcome))
         if delivery.file is not None:
             await asyncio.to_thread(forget, Path(delivery.file.path))
@@ -198,8 +199,7 @@ class Outbox:
     async def _placeholder(self, delivery: Delivery) -> Receipt | None:
         if delivery.id != f"{delivery.turn}:{DeliveryKind.FINAL}":
             return None  # a later part of an answer would take the place of the first
-        row = await self._core.store.read(lambda tx: placeholder(tx, delivery.turn or ""))
-        return _receipt_of(row) if row is not None and row.conversation == delivery.conversation else None
+        return _receipt_of(await self._core.store.read(lambda tx: to_become(tx, delivery)))
 
     async def _receipt(self, name: str) -> Receipt | None:
         return _receipt_of(await self._core.store.read(lambda tx: deliveries.get(tx, name)))

@@ -34,11 +34,16 @@ SEAMS = 16  # characters in which a surface sets text and small print apart
 
 
 def owed_to(tx: Tx, core: Core, thread: Thread, turn: Turn) -> Conversation | None:
-    """Where an answer goes: to where it was asked, or has moved to since; where nothing can be sent, to where the
-    thread notifies; else to where the person is who is not at the desk."""
+    """Where an answer goes: to where it was asked, or has moved to since."""
     now = turns.get(tx, turn.id) or turn
-    if core.reaches(now.conversation):
-        return now.conversation
+    return nearest(tx, core, thread, now.conversation)
+
+
+def nearest(tx: Tx, core: Core, thread: Thread, wanted: Conversation | None) -> Conversation | None:
+    """There; where nothing can be sent, to where the thread notifies; else to where the person is who is not at the
+    desk."""
+    if core.reaches(wanted):
+        return wanted
     return Conversation.parse(thread.notify_target) if thread.notify_target else places.away(tx)
 
 

@@ -110,6 +110,15 @@ def placeholder(tx: Tx, turn: str) -> Delivery | None:
     return None if is_over else shown[-1]
 
 
+def to_become(tx: Tx, answer: Delivery) -> Delivery | None:
+    """The one where the answer goes, which can be made the answer until its last words are said there."""
+    shown = used(tx, f"{answer.turn}:{DeliveryKind.PLACEHOLDER}")
+    here = [each for each in shown if each.conversation == answer.conversation]
+    last = deliveries.get(tx, _over(here[-1])) if here else None
+    is_over = last is not None and last.state is DeliveryState.SENT
+    return here[-1] if here and not is_over else None
+
+
 def _over(shown: Delivery) -> str:
     return f"{shown.id}:over"
 

@@ -20,7 +20,7 @@ def ask_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
         turn = turns.get(tx, gate.turn)
         if gate.state is GateState.OPEN and gate.where == refused.conversation and turn is not None:
             gates.forget_card(tx, gate.id)
-            cards.show(tx, core, thread, turn, gate, to, words.STRANDED)
+            cards.show_at(tx, core, thread, turn, gate, to, words.STRANDED)
     newest = deliveries.newest_ask(tx, thread.id)
     if newest is not None and newest.id == refused.id:
         asks.move(tx, core, thread, to)

@@ -8,7 +8,7 @@ from clew.engine import asks, cards, showing, words
 from clew.engine.core import Core
 from clew.engine.owing import owe_line
 from clew.model import Conversation, Inbound, Thread, ThreadStatus
-from clew.store import Tx, bindings, turns
+from clew.store import Tx, bindings, gates, turns
 
 
 def spoke(tx: Tx, core: Core, thread: Thread, inbound: Inbound) -> None:
@@ -28,7 +28,7 @@ def move(tx: Tx, core: Core, thread: Thread, to: Conversation, by: str, name: st
     former, running = bindings.driver(tx, thread.id), turns.live(tx, thread.id)
     bindings.take_wheel(tx, to, thread.id)
     turns.move(tx, thread.id, to)
-    cards.move(tx, core, thread, to)
+    cards.move(tx, core, thread, to, gates.open_in(tx, thread.id))
     if running is not None:
         showing.move(tx, core, running, to)
     if thread.status is ThreadStatus.SUSPENDED:

@@ -65,7 +65,7 @@ def there(tx: Tx, core: Core, target: str, *, may_choose: bool) -> Conversation:
             f"{wanted.surface!r} is no place where people talk; there are: {', '.join(chats) or 'none'}."
             " `clew connect` sets one up."
         )
-    if trouble := core.trouble(surface.name):
+    if trouble := core.trouble(tx, surface.name):
         raise Refused(f"{surface.name} is not connected: {trouble}. `clew surfaces` tells more.")
     if wanted.address and not may_choose:
         raise Refused(f"Only an owner may choose the conversation; say `{surface.name}` alone for its home.")

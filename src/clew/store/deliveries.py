@@ -237,6 +237,12 @@ def release_sending(tx: Tx, now: int) -> list[str]:
     return [row["id"] for row in rows]
 
 
+def is_owed(tx: Tx, surface: str) -> bool:
+    """Whether anything waits for the surface, or is on its way there."""
+    sql = "SELECT 1 FROM deliveries WHERE surface = ? AND state IN ('pending', 'sending') LIMIT 1"
+    return tx.one(sql, surface) is not None
+
+
 def pending_by_surface(tx: Tx) -> dict[str, int]:
     """What is open; by a partial index, so that it costs what is open and not what ever was."""
     rows = tx.all("SELECT surface, count(*) AS n FROM deliveries WHERE state = 'pending' GROUP BY surface")
