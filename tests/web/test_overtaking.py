@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
+from clew.client import new_message_id
 from tests.web.browsers import Late
 from tests.web.conftest import Desk, Sit
 
@@ -37,6 +38,27 @@ def test_what_is_said_is_shown_once_at_every_moment(desk: Desk, sit_down: Sit) -
     expect(ann.page.locator(".answer clew-text")).to_have_text(["before", "once"])
     expect(ann.page.locator("clew-pending article")).to_have_count(0)
     assert ann.page.evaluate("window.most") == 1
+
+
+def test_a_yes_that_was_said_before_a_question_came_does_not_answer_it(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start("!text Shall I?", kind="chat")
+    desk.clew.wait_ended(turn)
+    ann = sit_down(desk, f"#/threads/{turn['thread']}")
+    expect(ann.answer_of(turn["turn"])).to_have_text("Shall I?")
+    slow: list[Route] = []
+    ann.page.route(re.compile("/messages$"), lambda route: slow.append(route))
+    ann.find("textbox", "Message").fill("y")
+    ann.press("Enter")
+    while not slow:
+        ann.page.wait_for_timeout(20)
+    body = {"message_id": new_message_id(), "text": "!approve touch unseen"}
+    desk.client.post("threads", turn["thread"], "messages", body=body)
+    gate = desk.clew.wait_for(turn["thread"], "gate.opened").data["data"]["gate"]
+    with ann.page.expect_response(re.compile("/messages$")) as said:
+        slow[0].continue_()
+    assert said.value.json()["fate"] == "steer"
+    assert desk.client.get("gates", gate)["state"] == "open"
+    desk.client.post("threads", turn["thread"], "cancel")
 
 
 def test_an_answer_that_comes_late_brings_back_nothing_old(desk: Desk, sit_down: Sit) -> None:

@@ -11,7 +11,6 @@ const isTouch = () => matchMedia("(pointer: coarse)").matches;
 
 class Composer extends HTMLElement {
   #thread;
-  #view = null;
   #gates = () => [];
   #attached = new Attachments(() => this.#keep());
   #end = () => {};
@@ -21,7 +20,8 @@ class Composer extends HTMLElement {
   #stop = h("button", { class: "plain stop", type: "button" }, icon("stop"), t("composer.stop"));
   #go = h("button", { class: "main", type: "submit" }, icon("send"), h("span", {}, t("composer.send")));
 
-  /** `gates` gives the gates that are shown as open; `onstop` stops the running turn. */
+  /** `gates` gives the codes of the gates that are shown as open: no other can be meant. `onstop` stops the running
+   * turn. */
   begin(thread, { gates, onstop }) {
     this.#thread = thread;
     this.#gates = gates;
@@ -59,7 +59,6 @@ class Composer extends HTMLElement {
 
   /** Another state of the thread: other words, other buttons. */
   update(view) {
-    this.#view = view;
     const isRunning = view.status === "running";
     this.#field.disabled = isOver(view);
     this.#field.placeholder = invitation(view);
@@ -108,8 +107,7 @@ class Composer extends HTMLElement {
   #send(queue) {
     if (this.#go.disabled) return;
     const text = this.#field.value;
-    const sees = this.#view?.status === "running" && !queue ? this.#gates() : undefined;
-    send({ thread: this.#thread, text, queue, files: this.#attached.ready, sees });
+    send({ thread: this.#thread, text, queue, files: this.#attached.ready, sees: this.#gates() });
     this.#field.value = "";
     this.#attached.set([]);
     this.#keep();
