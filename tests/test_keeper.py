@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from clew import keeper, keepers, processes
+from clew import keeper, keepers, launch, processes
 from clew.clock import SystemClock
 from clew.home import Home
 from clew.keepers import Kept
@@ -87,6 +87,19 @@ async def test_where_nobody_comes_back_it_is_ended(making: Making) -> None:
     assert sys.platform != "linux" or kept.family() == [], "with what it has begun"
     ended = keepers.read(keepers.record(making.home, kept.name))
     assert ended is not None and ended.fate == "killed by SIGTERM"
+    os.close(pipe)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+async def test_on_a_full_disk_it_is_ended_in_order_too(making: Making) -> None:
+    (making.home.logs / launch.OUTPUT).symlink_to("/dev/full")
+    pipe = os.open(making.looks, os.O_RDWR)
+    kept = await making.start("trap 'exit 7' TERM; while :; do sleep 0.01; done", keep_alive=0.06)
+    keeper = kept.keeper.find()
+    assert await gone(kept)
+    assert keeper is None or await processes.gone(keeper, SystemClock(), GUARD)
+    ended = keepers.read(keepers.record(making.home, kept.name))
+    assert ended is not None and ended.fate == "exit code 7"
     os.close(pipe)
 
 

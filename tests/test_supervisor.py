@@ -167,6 +167,35 @@ def test_a_start_that_was_interrupted_starts_nothing(tmp_path: Path) -> None:
     assert (tmp_path / supervisor.LOCK).exists() and not began.exists()
 
 
+DIES_ONCE = """
+import os, signal, sys
+os.chdir(os.environ["RUN"])
+if os.path.exists("began"):
+    open("clew.lock", "w").write('{"pid": %d, "stopping": true}' % os.getpid())
+else:
+    open("began", "w").close()
+    os.write(int(sys.argv[2]), b'{"ready": true}\\n')
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_on_a_full_disk_a_killed_daemon_is_brought_back_too(tmp_path: Path) -> None:
+    asked, ready = os.pipe()
+    ends, life = os.pipe()  # it ends with the last process that has it
+    command = [sys.executable, "-I", "-S", supervisor.__file__, str(tmp_path), str(ready), "0"]
+    daemon = [sys.executable, "-I", "-S", "-c", DIES_ONCE]
+    env = {**os.environ, "RUN": str(tmp_path)}
+    with Path("/dev/full").open("r+b", 0) as full:
+        subprocess.run([*command, *daemon], pass_fds=[ready, life], stderr=full, env=env, check=True)
+    os.close(ready)
+    os.close(life)
+    assert os.read(ends, 1) == b""
+    os.close(ends)
+    os.close(asked)
+    assert b'"stopping": true' in (tmp_path / "clew.lock").read_bytes()
+
+
 def test_it_waits_for_somebody_else_who_holds_the_store(clew: Clew) -> None:
     clew.up()
     handle = os.open(clew.home.lock, os.O_RDWR)

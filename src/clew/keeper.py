@@ -297,7 +297,10 @@ def _quoted(text: str) -> str:
 
 def _say(words: str) -> None:
     stamp = time.strftime("%Y-%m-%d %H:%M:%S")
-    os.write(2, f"{stamp} keeper: {words}\n".encode())
+    try:
+        os.write(2, f"{stamp} keeper: {words}\n".encode())
+    except OSError:
+        pass  # a full disk does not hold it up
 
 
 def _try(handle: int, how: int) -> bool:
