@@ -26,6 +26,26 @@ def test_what_could_not_be_written_is_told() -> None:
     assert (done.returncode, done.stderr) == (1, "clew: the disk is full: the output cannot be written\n")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize("words", [["config", "get", "--json"], ["no-such-command", "--json"], ["completion", "bash"]])
+def test_it_is_told_once_and_without_a_traceback_whatever_was_to_be_said(words: list[str], tmp_path: Path) -> None:
+    env = {**os.environ, "CLEW_HOME": str(tmp_path)}
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([*CLEW, *words], stdout=full, stderr=subprocess.PIPE, text=True, env=env)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr and done.stderr.count("cannot be written") == 1
+
+
+@pytest.mark.parametrize("stream", [1, 2])
+def test_a_stream_that_was_closed_costs_neither_the_work_nor_the_exit_code(stream: int, tmp_path: Path) -> None:
+    for words, code in (("--version", 0), ("no-such-command", 2), ("status", 3)):
+        script = f'"$@" {words} {stream}>&-'
+        env = {**os.environ, "CLEW_HOME": str(tmp_path)}
+        done = subprocess.run(["/bin/sh", "-c", script, "sh", *CLEW], capture_output=True, text=True, env=env)
+        assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+        assert stream == 1 or "clew: " not in done.stdout
+
+
 def test_who_reads_no_further_needs_no_word() -> None:
     reader, writer = os.pipe()
     os.close(reader)
