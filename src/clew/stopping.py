@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from clew.processes import Process
 
 CLOSING = 20.0  # seconds beyond its grace in which a daemon must have ended
+ANSWER = 5.0  # seconds in which one that does not hang says that it heard
 _POLL = 0.05
 
 
@@ -72,7 +73,7 @@ def _stop(home: Home, grace: float, say: Say, restart: bool) -> int | None:
     what, process = found
     say(f"stopping the daemon{_what_runs(home, grace, restart)}…")
     if what == "daemon" and not _ask_to_stop(home, grace, restart):
-        processes.tell(process, signal.SIGTERM)
+        _tell_to_stop(home, process, say, restart)
     if not _gone(process, grace + CLOSING):
         say(f"pid {process.pid} does not end; killing it…")
         processes.tell(process, signal.SIGKILL)
@@ -125,9 +126,18 @@ def _end(process: Process) -> None:
             break
 
 
+def _tell_to_stop(home: Home, process: Process, say: Say, restart: bool) -> None:
+    """One that is told by a signal would end what is kept, too."""
+    from clew import keepers, processes
+
+    say(f"pid {process.pid} gives no answer; waiting for its end…")
+    if not (restart and keepers.living(home)):
+        processes.tell(process, signal.SIGTERM)
+
+
 def _ask_to_stop(home: Home, grace: float, restart: bool) -> bool:
     with suppress(ClewError):
-        Client(home, start=False).post("shutdown", body={"grace": grace, "restart": restart})
+        Client(home, start=False, patience=ANSWER).post("shutdown", body={"grace": grace, "restart": restart})
         return True
     return False
 
