@@ -1,4 +1,4 @@
-"""Stopping and restarting from outside, where not all is as it should be. With a child that holds what a daemon holds."""
+"""Stopping and restarting from outside, where not all is as it should be. A child holds what a daemon would."""
 
 from __future__ import annotations
 

@@ -10,12 +10,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from clew import launch, lock, processes, supervisor
 from clew.errors import ClewError
+from clew.home import Home
 from tests.daemons import SCRIPTED, Clew
 
 BROKEN = "[http]\nprot = 1\n"
@@ -165,6 +167,25 @@ def test_a_start_that_was_interrupted_starts_nothing(tmp_path: Path) -> None:
     assert os.read(ends, 1) == b""
     os.close(ends)
     assert (tmp_path / supervisor.LOCK).exists() and not began.exists()
+
+
+def test_who_waits_for_a_daemon_is_told_at_once_that_its_supervisor_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path / "home")
+    home.prepare()
+    os.mkfifo(began := tmp_path / "began")
+    never_ready = f"import signal; open({str(began)!r}, 'w').close(); signal.pause()"
+    monkeypatch.setattr(launch, "_daemon_command", lambda: [sys.executable, "-I", "-S", "-c", never_ready])
+    with ThreadPoolExecutor(1) as pool:
+        starting = pool.submit(launch.ensure_daemon, home, lambda line: None)
+        began.read_bytes()
+        note = launch.read_note(home)
+        assert note is not None and note.daemon is not None
+        os.kill(note.supervisor.pid, signal.SIGKILL)
+        with pytest.raises(ClewError, match="the supervisor of the daemon ended while it started"):
+            starting.result()
+    os.kill(note.daemon.pid, signal.SIGKILL)
 
 
 DIES_ONCE = """

@@ -179,11 +179,16 @@ def _await_ready(home: Home, pipe: int, begin: int) -> None:
         if not select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))[0]:
             raise OutOfReach(f"the daemon was not ready within {START:.0f} s; `clew logs` tells more")
         if not (piece := os.read(pipe, 65536)):
-            raise ClewError(f"the daemon ended while it started{_last_words(home, begin)}")
+            raise ClewError(f"{_what_ended(home)} ended while it started{_last_words(home, begin)}")
         news += piece
     told: dict[str, Any] = json.loads(news)
     if error := told.get("error"):
         raise known(error["code"], error["message"])
+
+
+def _what_ended(home: Home) -> str:
+    note = read_note(home)
+    return "the supervisor of the daemon" if note and note.daemon and note.daemon.find() else "the daemon"
 
 
 def _last_words(home: Home, begin: int) -> str:

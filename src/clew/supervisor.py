@@ -343,6 +343,7 @@ def _detach() -> None:
 
 def main(run: str, ready: str, adopted: str, *command: str) -> None:
     _detach()
+    os.set_inheritable(int(ready), False)
     supervisor = Supervisor(run, int(ready), list(command))
     try:
         if supervisor.take():
