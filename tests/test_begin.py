@@ -5,9 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
+from clew import launch
+from clew.cli import service
+from clew.demo.stage import Helper
+from clew.runtimes.codex import keeping
 
 CLEW = [sys.executable, "-m", "clew.begin", "clew.cli.main"]
 
@@ -52,3 +58,18 @@ def test_who_reads_no_further_needs_no_word() -> None:
     done = subprocess.run([*CLEW, "--version"], stdout=writer, stderr=subprocess.PIPE, text=True)
     os.close(writer)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("command", [launch._daemon_command(), service._command(), keeping.LOOK])
+def test_nothing_of_the_folder_it_is_started_in_is_run(command: Sequence[str], tmp_path: Path) -> None:
+    (tmp_path / "clew.py").write_text("raise SystemExit('not ours')")
+    done = subprocess.run([*command, "--help"], cwd=tmp_path, capture_output=True, text=True)
+    assert "not ours" not in done.stderr
+
+
+def test_nothing_of_the_folder_in_which_the_demo_is_played_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "clew.py").write_text("raise SystemExit('not ours')")
+    monkeypatch.chdir(tmp_path)
+    Helper("clew.demo.receiver").end()

@@ -153,7 +153,8 @@ def _small_python() -> list[str]:
 
 
 def _daemon_command() -> list[str]:
-    return [sys.executable, "-m", "clew.begin", "clew.daemon"]
+    """-P, here and wherever we run a module: none of whatever folder it is started in is taken for one of ours."""
+    return [sys.executable, "-P", "-m", "clew.begin", "clew.daemon"]
 
 
 def _environ(home: Home) -> dict[str, str]:
