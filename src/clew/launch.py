@@ -129,7 +129,7 @@ def _spawn(home: Home, adopt: int = 0) -> None:
     import subprocess  # slow to import, and seldom needed
 
     receiver, sender = os.pipe()
-    with os.fdopen(receiver, "rb") as pipe, _daemon_output(home) as out:
+    with os.fdopen(receiver, "rb") as pipe, daemon_output(home) as out:
         begin = out.seek(0, os.SEEK_END)
         try:
             # It leaves this process at once, and what is waited for here is only that.
@@ -138,7 +138,7 @@ def _spawn(home: Home, adopt: int = 0) -> None:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
-                env=_environ(home),
+                env=environ(home),
                 cwd=home.root,
                 pass_fds=[sender],
             )
@@ -157,14 +157,14 @@ def _daemon_command() -> list[str]:
     return [sys.executable, "-P", "-m", "clew.begin", "clew.daemon"]
 
 
-def _environ(home: Home) -> dict[str, str]:
+def environ(home: Home) -> dict[str, str]:
     """A daemon that is started from within an agent's work must not be taken for a part of it."""
     from clew.processes import VARIABLE
 
     return {**{name: value for name, value in os.environ.items() if name != VARIABLE}, "CLEW_HOME": str(home.root)}
 
 
-def _daemon_output(home: Home) -> BinaryIO:
+def daemon_output(home: Home) -> BinaryIO:
     """For what a daemon says beside its log, such as its last words; only its owner may read it."""
     path = home.logs / OUTPUT
     file = open(path, "a+b", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115 (given to the caller)

@@ -7,14 +7,15 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from clew import lock
 from clew.client import Client
-from clew.errors import ClewError, StoreHeld
+from clew.errors import ClewError, Refused, StoreHeld
 from clew.home import Home, remove_socket
-from clew.launch import Say, forget, is_supervised, read_note, start, starting
+from clew.launch import Say, daemon_output, environ, forget, is_supervised, read_note, start, starting
 
 if TYPE_CHECKING:
     from clew.processes import Process
@@ -27,9 +28,51 @@ _POLL = 0.05
 def restart_daemon(home: Home, grace: float, say: Say) -> None:
     """What outlives a daemon goes on. Raises why it cannot run."""
     home.prepare()
+    if _ends_with_it(home, restart=True):
+        raise Refused(
+            "a restart ends this agent's work before it is over, and this command with it; `clew restart` sees to that"
+        )
     with starting(home, say):
         stop_daemon(home, grace, say, restart=True)
         start(home, say)
+
+
+def leave_to_another(home: Home, words: Sequence[str], *, restart: bool) -> bool:
+    """What an agent runs ends with its daemon, before it could start the next one. So a process that is no part of its
+    work runs the same command. False: this one is none either."""
+    if not _ends_with_it(home, restart):
+        return False
+    holder = lock.read(home.lock)
+    if restart and holder and holder.foreground:
+        raise Refused(
+            "clew runs in the foreground here, and an agent that restarts it would end what brings it back;"
+            " whoever started it can, such as `systemctl --user restart clew.service`"
+        )
+    import subprocess
+
+    with daemon_output(home) as out:
+        subprocess.Popen(
+            [sys.executable, "-P", "-m", "clew.begin", "clew.cli.main", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            env=environ(home),
+            cwd=home.root,
+            start_new_session=True,
+        )
+    return True
+
+
+def _ends_with_it(home: Home, restart: bool) -> bool:
+    """Whether this process belongs to an agent that ends with the daemon; one that is kept does so only for good."""
+    from clew import keepers
+    from clew.processes import VARIABLE, Mark
+
+    mark = Mark.parse(os.environ.get(VARIABLE, ""))
+    holder = None if lock.is_free(home.lock) else lock.read(home.lock)
+    if mark is None or holder is None or holder.store != mark.store:
+        return False
+    return not (restart and mark in keepers.marks(home))
 
 
 def stop_daemon(home: Home, grace: float, say: Say, *, restart: bool = False) -> bool:
