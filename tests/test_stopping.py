@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -21,8 +23,7 @@ from tests.daemons import Clew
 
 HOLDS = """
 import fcntl, os, signal, sys
-for path in sys.argv[1:]:
-    fcntl.flock(os.open(path, os.O_RDWR | os.O_CREAT), fcntl.LOCK_EX)
+fcntl.flock(os.open(sys.argv[1], os.O_RDWR | os.O_CREAT), fcntl.LOCK_EX)
 print(flush=True)
 signal.pause()
 """
@@ -36,9 +37,9 @@ def home(tmp_path: Path) -> Home:
 
 
 @contextmanager
-def holding(home: Home, *others: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A child that holds the store, as a daemon does, and perhaps more."""
-    command = [sys.executable, "-I", "-S", "-c", HOLDS, str(home.lock), *map(str, others)]
+def holding(home: Home) -> Iterator[subprocess.Popen[bytes]]:
+    """A child that holds the store, as a daemon does."""
+    command = [sys.executable, "-I", "-S", "-c", HOLDS, str(home.lock)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None and child.stdout.readline() == b"\n"
         write_holder(home, child.pid)
@@ -48,10 +49,26 @@ def holding(home: Home, *others: Path) -> Iterator[subprocess.Popen[bytes]]:
             child.kill()
 
 
+def started(pid: int) -> str:
+    process = processes.look(pid)
+    assert process is not None
+    return process.started
+
+
 def write_holder(home: Home, pid: int, foreground: bool = False) -> None:
-    found = processes.look(pid)
-    assert found is not None
-    home.lock.write_text(json.dumps(asdict(lock.Holder(pid, found.started, 0, store="a-store", foreground=foreground))))
+    home.lock.write_text(json.dumps(asdict(lock.Holder(pid, started(pid), 0, store="a-store", foreground=foreground))))
+
+
+@contextmanager
+def keeping(home: Home, pid: int) -> Iterator[None]:
+    """As the keeper of a program does."""
+    named = {"pid": pid, "started": started(pid), "since": 0}
+    about = {"mark": "a-store:kept.1:1", "socket": str(home.run / "none.sock"), "version": "1", "fate": "", "words": []}
+    with keepers.record(home, "codex-test").open("w") as record:
+        fcntl.flock(record, fcntl.LOCK_EX)
+        json.dump({"keeper": named, "program": named, **about}, record)
+        record.flush()
+        yield
 
 
 @contextmanager
@@ -77,12 +94,33 @@ def test_at_a_restart_it_is_told_nothing_that_would_end_what_is_kept(
 ) -> None:
     for patience in ("ANSWER", "CLOSING"):
         monkeypatch.setattr(stopping, patience, 0.1)
-    record = keepers.record(home, "codex-test")
-    with deaf(home), holding(home, record) as child, subprocess.Popen(["sleep", "1000"]) as kept:
-        record.write_text(a_record(home, kept.pid))
+    with deaf(home), holding(home) as child, Sleeping("kept.1") as kept, keeping(home, kept.pid):
         assert stopping.stop_daemon(home, 0, lambda line: None, restart=True)
         assert (child.wait(), kept.poll()) == (-signal.SIGKILL, None)
-        kept.kill()
+
+
+def test_what_a_daemon_began_that_has_come_meanwhile_is_left_alone(home: Home) -> None:
+    with (
+        holding(home) as daemon,
+        Sleeping(f"host.{daemon.pid}.{started(daemon.pid)}.x") as begun,
+        Sleeping("kept.1") as kept,
+        keeping(home, kept.pid),
+        Sleeping("dead") as left,
+    ):
+        stopping._sweep(home, "a-store", 0.0, restart=False)
+        assert (left.wait(), begun.poll(), kept.poll()) == (-signal.SIGTERM, None, None)
+
+
+class Sleeping(subprocess.Popen[bytes]):
+    """What carries the mark of an incarnation; ended with the test."""
+
+    def __init__(self, incarnation: str) -> None:
+        mark = f"a-store:{incarnation}:1"
+        super().__init__(["sleep", "1000"], env={**os.environ, processes.VARIABLE: mark})
+
+    def __exit__(self, *why: object) -> None:
+        self.kill()
+        self.wait()
 
 
 def test_an_agent_restarts_clew_and_stops_it_without_being_ended_in_the_middle_of_it(tmp_path: Path) -> None:
@@ -113,12 +151,3 @@ def test_an_agent_does_not_restart_what_only_somebody_else_could_start_again(
         with pytest.raises(Refused, match="clew runs in the foreground"):
             stopping.leave_to_another(home, ["restart"], restart=True)
     assert not stopping.leave_to_another(home, ["down"], restart=False), "no daemon is there"
-
-
-def a_record(home: Home, pid: int) -> str:
-    """Of something that is kept."""
-    process = processes.look(pid)
-    assert process is not None
-    named = {"pid": pid, "started": process.started, "since": 0}
-    about = {"mark": "a-store:kept.1:1", "socket": str(home.run / "none.sock"), "version": "1", "fate": "", "words": []}
-    return json.dumps({"keeper": named, "program": named, **about})

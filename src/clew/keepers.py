@@ -64,6 +64,13 @@ def marks(home: Home) -> frozenset[Mark]:
     return frozenset(kept.mark for kept in living(home))
 
 
+def left_now(home: Home, store: str) -> list[Process]:
+    """What carries this store's mark, is not kept, and was not begun by the daemon that is there now, if only since
+    a moment."""
+    holder = None if lock.is_free(home.lock) else lock.read(home.lock)
+    return processes.left_over(store, holder.pid if holder else 0, holder.started if holder else "", marks(home))
+
+
 def read(path: Path) -> Kept | None:
     """Also of one that has ended."""
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):

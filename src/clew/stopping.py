@@ -207,18 +207,18 @@ def _gone(process: Process, patience: float) -> bool:
 
 
 def _sweep(home: Home, store: str, grace: float, restart: bool) -> None:
-    """What is kept for the next daemon stays where there is to be one; else it may finish what it works on, unless its
-    daemon has seen to that."""
+    """What is kept for the next daemon stays where there is to be one, or is already: somebody may have started it
+    since. Else it may finish what it works on, unless its daemon has seen to that."""
     import asyncio
 
     from clew import keepers
     from clew.clock import SystemClock
-    from clew.processes import sweep
+    from clew.processes import end_left
 
     async def end() -> None:
         clock = SystemClock()
-        if not restart:
+        if not restart and lock.is_free(home.lock):
             await keepers.end_all(home, clock, grace)
-        await sweep(store, clock, spared=keepers.marks(home))
+        await end_left(lambda: keepers.left_now(home, store), clock)
 
     asyncio.run(end())
