@@ -171,6 +171,14 @@ async def test_no_file_outside_the_workspace_is_given_or_written(make: Make, sea
     assert "no file" in await said(session, f"!read {work}/nothing", "n")
 
 
+async def test_a_pipe_is_no_file_to_write(make: Make, seat: Seat, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    session = await make().open(seat)
+    turn = Followed(session, f"!write {tmp_path}/pipe words")
+    await session.answer((await turn.gate()).ref, YES)
+    assert "is no file" in (await turn.end()).text
+
+
 async def test_a_command_that_it_has_us_run_is_asked_about_and_runs_once(
     make: Make, seat: Seat, tmp_path: Path
 ) -> None:
