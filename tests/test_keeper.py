@@ -8,6 +8,7 @@ import fcntl
 import os
 import select
 import signal
+import stat
 import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
@@ -166,6 +167,12 @@ async def test_its_last_words_and_its_end_are_known(making: Making) -> None:
     assert (seen.fate, seen.words) == ("exit code 7", ("one", "two ä  x"))
     assert (making.home.logs / "codex.log").read_text().startswith("one\n")
     assert keepers.living(making.home) == []
+
+
+async def test_it_begins_also_where_the_logs_were_taken_away(making: Making) -> None:
+    making.home.logs.rmdir()
+    await making.start(keep_alive=600)
+    assert stat.S_IMODE((making.home.logs / launch.OUTPUT).stat().st_mode) == 0o600
 
 
 async def test_a_second_keeper_of_the_same_name_does_nothing(making: Making) -> None:

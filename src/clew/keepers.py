@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from clew import crash, keeper, lock, processes, sockets
+from clew import crash, keeper, launch, lock, processes, sockets
 from clew.clock import Clock
 from clew.home import Home, remove_socket
 from clew.processes import Mark, Named, Process
@@ -143,7 +143,7 @@ def _begin(home: Home, argv: list[str], env: dict[str, str]) -> None:
     """It leaves this process at once; its word tells that the program is begun."""
     receiver, sender = os.pipe()
     argv[argv.index("READY")] = str(sender)
-    with os.fdopen(receiver, "rb") as pipe, (home.logs / "daemon.out").open("ab") as out:
+    with os.fdopen(receiver, "rb") as pipe, launch.daemon_output(home) as out:
         try:
             subprocess.run(
                 [sys.executable, "-I", "-S", keeper.__file__, *argv],

@@ -166,8 +166,8 @@ def environ(home: Home) -> dict[str, str]:
 
 def daemon_output(home: Home) -> BinaryIO:
     """For what a daemon says beside its log, such as its last words; only its owner may read it."""
-    path = home.logs / OUTPUT
-    file = open(path, "a+b", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115 (given to the caller)
+    home.logs.mkdir(mode=0o700, exist_ok=True)  # somebody may have tidied up
+    file = open(home.logs / OUTPUT, "a+b", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115 (given to the caller)
     if os.fstat(file.fileno()).st_size > KEPT_OUTPUT:
         file.truncate(0)
     return file
