@@ -8,14 +8,15 @@ import fcntl
 import os
 import select
 import signal
+import stat
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from clew import keeper, keepers, processes
+from clew import keeper, keepers, launch, processes
 from clew.clock import SystemClock
 from clew.home import Home
 from clew.keepers import Kept
@@ -87,6 +88,19 @@ async def test_where_nobody_comes_back_it_is_ended(making: Making) -> None:
     assert sys.platform != "linux" or kept.family() == [], "with what it has begun"
     ended = keepers.read(keepers.record(making.home, kept.name))
     assert ended is not None and ended.fate == "killed by SIGTERM"
+    os.close(pipe)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+async def test_on_a_full_disk_it_is_ended_in_order_too(making: Making) -> None:
+    (making.home.logs / launch.OUTPUT).symlink_to("/dev/full")
+    pipe = os.open(making.looks, os.O_RDWR)
+    kept = await making.start("trap 'exit 7' TERM; while :; do sleep 0.01; done", keep_alive=0.06)
+    keeper = kept.keeper.find()
+    assert await gone(kept)
+    assert keeper is None or await processes.gone(keeper, SystemClock(), GUARD)
+    ended = keepers.read(keepers.record(making.home, kept.name))
+    assert ended is not None and ended.fate == "exit code 7"
     os.close(pipe)
 
 
@@ -162,6 +176,12 @@ async def test_its_last_words_and_its_end_are_known(making: Making) -> None:
     assert keepers.living(making.home) == []
 
 
+async def test_it_begins_also_where_the_logs_were_taken_away(making: Making) -> None:
+    making.home.logs.rmdir()
+    await making.start(keep_alive=600)
+    assert stat.S_IMODE((making.home.logs / launch.OUTPUT).stat().st_mode) == 0o600
+
+
 async def test_a_second_keeper_of_the_same_name_does_nothing(making: Making) -> None:
     first = await making.start(keep_alive=600)
     with pytest.raises(AssertionError, match="another is there"):
@@ -205,28 +225,60 @@ async def test_the_first_signal_lets_it_finish_for_as_long_as_it_is_given(making
     assert ended is not None and ended.fate == "exit code 0"
 
 
-def test_where_its_log_cannot_begin_anew_what_is_said_goes_nowhere_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def stderr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[keeper.Stderr]:
     monkeypatch.setattr(keeper, "LOGGED", 3)
+    made = keeper.Stderr(str(tmp_path / "log"))
+    yield made
+    os.close(made.theirs)
+    made.pump()
+
+
+def say(stderr: keeper.Stderr, words: bytes) -> None:
+    os.write(stderr.theirs, words)
+    stderr.pump()
+
+
+def test_where_its_log_cannot_begin_anew_it_is_emptied_and_what_is_said_goes_nowhere_else(
+    stderr: keeper.Stderr, tmp_path: Path
+) -> None:
     log, old = tmp_path / "log", tmp_path / "log.1"
     (old / "in the way").mkdir(parents=True)
-    stderr = keeper.Stderr(str(log))
-
-    def say(words: bytes) -> None:
-        os.write(stderr.theirs, words)
-        stderr.pump()
-
-    say(b"first")
-    say(b"second")
+    say(stderr, b"first")
+    say(stderr, b"second")
     with (tmp_path / "another file").open("wb") as other:  # which would get the number of a log that was let go
-        say(b"third")
+        say(stderr, b"third")
         assert os.fstat(other.fileno()).st_size == 0
-    assert log.read_bytes() == b"first"
+    assert log.read_bytes() == b"third"
     (old / "in the way").rmdir()
     old.rmdir()
-    say(b"fourth")
-    assert (old.read_bytes(), log.read_bytes()) == (b"first", b"fourth")
+    say(stderr, b"fourth")
+    assert (old.read_bytes(), log.read_bytes()) == (b"third", b"fourth")
     assert stderr.last_words() == ["firstsecondthirdfourth"]
-    os.close(stderr.theirs)
-    stderr.pump()
+
+
+def test_a_log_that_was_taken_away_begins_anew(stderr: keeper.Stderr, tmp_path: Path) -> None:
+    say(stderr, b"first")
+    (tmp_path / "log").unlink()
+    say(stderr, b"second")
+    assert (tmp_path / "log").read_bytes() == b"second" and not (tmp_path / "log.1").exists()
+
+
+def test_two_that_share_a_log_put_it_aside_once(stderr: keeper.Stderr, tmp_path: Path) -> None:
+    other = keeper.Stderr(str(tmp_path / "log"))
+    say(stderr, b"first")
+    say(stderr, b"2")
+    say(other, b"3")
+    assert ((tmp_path / "log.1").read_bytes(), (tmp_path / "log").read_bytes()) == (b"first", b"23")
+    os.close(other.theirs)
+    other.pump()
+
+
+def test_what_the_program_says_while_it_is_looked_at_does_not_hold_it_up(stderr: keeper.Stderr, tmp_path: Path) -> None:
+    it = keeper.Keeper(str(tmp_path / "record"), "", "", 1.0, "", "")
+    it._stderr = stderr
+    os.set_inheritable(stderr.theirs, True)
+    says = f"import os, sys; os.write({stderr.theirs}, bytes(300_000)); sys.exit(0)"
+    assert it._works([sys.executable, "-I", "-S", "-c", says])
+    for handle in (it._record, it._out, it._in):
+        os.close(handle)

@@ -10,12 +10,14 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from clew import launch, lock, processes, supervisor
 from clew.errors import ClewError
+from clew.home import Home
 from tests.daemons import SCRIPTED, Clew
 
 BROKEN = "[http]\nprot = 1\n"
@@ -165,6 +167,54 @@ def test_a_start_that_was_interrupted_starts_nothing(tmp_path: Path) -> None:
     assert os.read(ends, 1) == b""
     os.close(ends)
     assert (tmp_path / supervisor.LOCK).exists() and not began.exists()
+
+
+def test_who_waits_for_a_daemon_is_told_at_once_that_its_supervisor_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path / "home")
+    home.prepare()
+    os.mkfifo(began := tmp_path / "began")
+    never_ready = f"import signal; open({str(began)!r}, 'w').close(); signal.pause()"
+    monkeypatch.setattr(launch, "_daemon_command", lambda: [sys.executable, "-I", "-S", "-c", never_ready])
+    with ThreadPoolExecutor(1) as pool:
+        starting = pool.submit(launch.ensure_daemon, home, lambda line: None)
+        began.read_bytes()
+        note = launch.read_note(home)
+        assert note is not None and note.daemon is not None
+        os.kill(note.supervisor.pid, signal.SIGKILL)
+        with pytest.raises(ClewError, match="the supervisor of the daemon ended while it started"):
+            starting.result()
+    os.kill(note.daemon.pid, signal.SIGKILL)
+
+
+DIES_ONCE = """
+import os, signal, sys
+os.chdir(os.environ["RUN"])
+if os.path.exists("began"):
+    open("clew.lock", "w").write('{"pid": %d, "stopping": true}' % os.getpid())
+else:
+    open("began", "w").close()
+    os.write(int(sys.argv[2]), b'{"ready": true}\\n')
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_on_a_full_disk_a_killed_daemon_is_brought_back_too(tmp_path: Path) -> None:
+    asked, ready = os.pipe()
+    ends, life = os.pipe()  # it ends with the last process that has it
+    command = [sys.executable, "-I", "-S", supervisor.__file__, str(tmp_path), str(ready), "0"]
+    daemon = [sys.executable, "-I", "-S", "-c", DIES_ONCE]
+    env = {**os.environ, "RUN": str(tmp_path)}
+    with Path("/dev/full").open("r+b", 0) as full:
+        subprocess.run([*command, *daemon], pass_fds=[ready, life], stderr=full, env=env, check=True)
+    os.close(ready)
+    os.close(life)
+    assert os.read(ends, 1) == b""
+    os.close(ends)
+    os.close(asked)
+    assert b'"stopping": true' in (tmp_path / "clew.lock").read_bytes()
 
 
 def test_it_waits_for_somebody_else_who_holds_the_store(clew: Clew) -> None:

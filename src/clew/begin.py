@@ -22,6 +22,7 @@ def command() -> NoReturn:
 
 
 def run(program: str) -> NoReturn:
+    _fill_in()
     gc.disable()
     main = importlib.import_module(program).main
     gc.freeze()
@@ -30,11 +31,24 @@ def run(program: str) -> NoReturn:
     leave(main())
 
 
+def _fill_in() -> None:
+    """What was closed by whoever began us leads nowhere, and no other file gets its number: the lowest that is free."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
+
+
 def leave(code: int) -> NoReturn:
     """Everything that needs to be closed has been, by whoever opened it; what is left is what was said."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(BrokenPipeError):  # who read it has gone
+        try:
             stream.flush()
+        except BrokenPipeError:
+            pass  # who read it has gone
+        except (OSError, ValueError) as error:
+            code = code or 1
+            with suppress(OSError):
+                os.write(2, f"clew: the output cannot be written: {error}\n".encode())
     os._exit(code)
 
 

@@ -14,7 +14,7 @@ whatever it works on: it may be at something that never ends. The keeper decides
 program, and left to it.
 """
 
-# ruff: noqa: PTH105, PTH123, PTH208, SIM105
+# ruff: noqa: PTH105, PTH116, PTH123, PTH208, SIM105
 # pathlib and contextlib alone would be a tenth of its memory.
 
 from __future__ import annotations
@@ -56,8 +56,7 @@ class Stderr:
             return
         self._last = (self._last + piece)[-4096:]
         try:
-            if os.fstat(self._log).st_size > LOGGED:
-                self._begin_anew()
+            self._see_to_log()
             os.write(self._log, piece)
         except OSError:
             pass  # a full disk does not hold it up
@@ -70,12 +69,27 @@ class Stderr:
         lines = self._last.decode("utf-8", "replace").splitlines()[-LAST:]
         return [line.strip()[:WORDS] for line in lines if line.strip()]
 
-    def _begin_anew(self) -> None:
-        """The old one is let go last: where anything fails, the number still means this log and no other file."""
-        os.replace(self._path, f"{self._path}.1")
-        new, old = self._open_log(), self._log
+    def _see_to_log(self) -> None:
+        """One that is full is put aside, or else emptied. The old one is let go last: where anything fails, the number
+        still means this log and no other file."""
+        try:
+            if self._is_there():
+                if os.fstat(self._log).st_size <= LOGGED:
+                    return
+                os.replace(self._path, f"{self._path}.1")
+            new, old = self._open_log(), self._log
+        except OSError:
+            os.ftruncate(self._log, 0)
+            return
         self._log = new
         os.close(old)
+
+    def _is_there(self) -> bool:
+        """Somebody may have taken it away, or another keeper, whose log it is too, put it aside."""
+        try:
+            return os.path.samestat(os.stat(self._path), os.fstat(self._log))
+        except FileNotFoundError:
+            return False
 
     def _open_log(self) -> int:
         return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -156,12 +170,16 @@ class Keeper:
         """Whether it has, by the time that something happens, or has waited so long."""
         if self._is_over(pid):
             return True
+        self._listen(patience)
+        return self._is_over(pid)
+
+    def _listen(self, patience: float) -> None:
+        """To the end of a child, and to what the program says: nobody else does."""
         ready = select.select([self._out, *self._stderr.open], [], [], patience)[0]
         if self._out in ready:
             os.read(self._out, 4096)
         if set(ready) & set(self._stderr.open):
             self._stderr.pump()
-        return self._is_over(pid)
 
     def _is_over(self, pid: int) -> bool:
         if self._names == "":
@@ -206,9 +224,7 @@ class Keeper:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
                 return False
-            ready = select.select([self._out], [], [], 1.0)[0]
-            if ready:
-                os.read(self._out, 4096)
+            self._listen(1.0)
 
     def _note(self, fate: str, words: list[str]) -> None:
         said = ", ".join(map(_quoted, words))
@@ -297,7 +313,10 @@ def _quoted(text: str) -> str:
 
 def _say(words: str) -> None:
     stamp = time.strftime("%Y-%m-%d %H:%M:%S")
-    os.write(2, f"{stamp} keeper: {words}\n".encode())
+    try:
+        os.write(2, f"{stamp} keeper: {words}\n".encode())
+    except OSError:
+        pass  # a full disk does not hold it up
 
 
 def _try(handle: int, how: int) -> bool:

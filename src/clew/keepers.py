@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from clew import crash, keeper, lock, processes, sockets
+from clew import crash, keeper, launch, lock, processes, sockets
 from clew.clock import Clock
 from clew.home import Home, remove_socket
 from clew.processes import Mark, Named, Process
@@ -62,6 +62,13 @@ def named(home: Home, name: str) -> Kept | None:
 def marks(home: Home) -> frozenset[Mark]:
     """What is spared where all is swept that a daemon left."""
     return frozenset(kept.mark for kept in living(home))
+
+
+def left_now(home: Home, store: str) -> list[Process]:
+    """What carries this store's mark, is not kept, and was not begun by the daemon that is there now, if only since
+    a moment."""
+    holder = None if lock.is_free(home.lock) else lock.read(home.lock)
+    return processes.left_over(store, holder.pid if holder else 0, holder.started if holder else "", marks(home))
 
 
 def read(path: Path) -> Kept | None:
@@ -136,7 +143,7 @@ def _begin(home: Home, argv: list[str], env: dict[str, str]) -> None:
     """It leaves this process at once; its word tells that the program is begun."""
     receiver, sender = os.pipe()
     argv[argv.index("READY")] = str(sender)
-    with os.fdopen(receiver, "rb") as pipe, (home.logs / "daemon.out").open("ab") as out:
+    with os.fdopen(receiver, "rb") as pipe, launch.daemon_output(home) as out:
         try:
             subprocess.run(
                 [sys.executable, "-I", "-S", keeper.__file__, *argv],

@@ -129,7 +129,7 @@ def _spawn(home: Home, adopt: int = 0) -> None:
     import subprocess  # slow to import, and seldom needed
 
     receiver, sender = os.pipe()
-    with os.fdopen(receiver, "rb") as pipe, _daemon_output(home) as out:
+    with os.fdopen(receiver, "rb") as pipe, daemon_output(home) as out:
         begin = out.seek(0, os.SEEK_END)
         try:
             # It leaves this process at once, and what is waited for here is only that.
@@ -138,7 +138,7 @@ def _spawn(home: Home, adopt: int = 0) -> None:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
-                env=_environ(home),
+                env=environ(home),
                 cwd=home.root,
                 pass_fds=[sender],
             )
@@ -153,20 +153,21 @@ def _small_python() -> list[str]:
 
 
 def _daemon_command() -> list[str]:
-    return [sys.executable, "-m", "clew.begin", "clew.daemon"]
+    """-P, here and wherever we run a module: none of whatever folder it is started in is taken for one of ours."""
+    return [sys.executable, "-P", "-m", "clew.begin", "clew.daemon"]
 
 
-def _environ(home: Home) -> dict[str, str]:
+def environ(home: Home) -> dict[str, str]:
     """A daemon that is started from within an agent's work must not be taken for a part of it."""
     from clew.processes import VARIABLE
 
     return {**{name: value for name, value in os.environ.items() if name != VARIABLE}, "CLEW_HOME": str(home.root)}
 
 
-def _daemon_output(home: Home) -> BinaryIO:
+def daemon_output(home: Home) -> BinaryIO:
     """For what a daemon says beside its log, such as its last words; only its owner may read it."""
-    path = home.logs / OUTPUT
-    file = open(path, "a+b", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115 (given to the caller)
+    home.logs.mkdir(mode=0o700, exist_ok=True)  # somebody may have tidied up
+    file = open(home.logs / OUTPUT, "a+b", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115 (given to the caller)
     if os.fstat(file.fileno()).st_size > KEPT_OUTPUT:
         file.truncate(0)
     return file
@@ -179,11 +180,16 @@ def _await_ready(home: Home, pipe: int, begin: int) -> None:
         if not select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))[0]:
             raise OutOfReach(f"the daemon was not ready within {START:.0f} s; `clew logs` tells more")
         if not (piece := os.read(pipe, 65536)):
-            raise ClewError(f"the daemon ended while it started{_last_words(home, begin)}")
+            raise ClewError(f"{_what_ended(home)} ended while it started{_last_words(home, begin)}")
         news += piece
     told: dict[str, Any] = json.loads(news)
     if error := told.get("error"):
         raise known(error["code"], error["message"])
+
+
+def _what_ended(home: Home) -> str:
+    note = read_note(home)
+    return "the supervisor of the daemon" if note and note.daemon and note.daemon.find() else "the daemon"
 
 
 def _last_words(home: Home, begin: int) -> str:

@@ -142,7 +142,11 @@ async def sweep(
     def found() -> list[Process]:
         return [p for p in children(store) if p.mark and p.mark.incarnation != keep and p.mark not in spared]
 
-    ended = await end_all(found, clock, grace)
+    return await end_left(found, clock, grace)
+
+
+async def end_left(find: Callable[[], list[Process]], clock: Clock, grace: float = 2.0) -> list[Process]:
+    ended = await end_all(find, clock, grace)
     for process in ended:
         log.warning("ended a process left by an earlier run: pid %d, %s", process.pid, process.command)
     return ended

@@ -7,28 +7,72 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from clew import lock
 from clew.client import Client
-from clew.errors import ClewError, StoreHeld
+from clew.errors import ClewError, Refused, StoreHeld
 from clew.home import Home, remove_socket
-from clew.launch import Say, forget, is_supervised, read_note, start, starting
+from clew.launch import Say, daemon_output, environ, forget, is_supervised, read_note, start, starting
 
 if TYPE_CHECKING:
     from clew.processes import Process
 
 CLOSING = 20.0  # seconds beyond its grace in which a daemon must have ended
+ANSWER = 5.0  # seconds in which one that does not hang says that it heard
 _POLL = 0.05
 
 
 def restart_daemon(home: Home, grace: float, say: Say) -> None:
     """What outlives a daemon goes on. Raises why it cannot run."""
     home.prepare()
+    if _ends_with_it(home, restart=True):
+        raise Refused(
+            "a restart ends this agent's work before it is over, and this command with it; `clew restart` sees to that"
+        )
     with starting(home, say):
         stop_daemon(home, grace, say, restart=True)
         start(home, say)
+
+
+def leave_to_another(home: Home, words: Sequence[str], *, restart: bool) -> bool:
+    """What an agent runs ends with its daemon, before it could start the next one. So a process that is no part of its
+    work runs the same command. False: this one is none either."""
+    if not _ends_with_it(home, restart):
+        return False
+    holder = lock.read(home.lock)
+    if restart and holder and holder.foreground:
+        raise Refused(
+            "clew runs in the foreground here, and an agent that restarts it would end what brings it back;"
+            " whoever started it can, such as `systemctl --user restart clew.service`"
+        )
+    import subprocess
+
+    with daemon_output(home) as out:
+        subprocess.Popen(
+            [sys.executable, "-P", "-m", "clew.begin", "clew.cli.main", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            env=environ(home),
+            cwd=home.root,
+            start_new_session=True,
+        )
+    return True
+
+
+def _ends_with_it(home: Home, restart: bool) -> bool:
+    """Whether this process belongs to an agent that ends with the daemon; one that is kept does so only for good."""
+    from clew import keepers
+    from clew.processes import VARIABLE, Mark
+
+    mark = Mark.parse(os.environ.get(VARIABLE, ""))
+    holder = None if lock.is_free(home.lock) else lock.read(home.lock)
+    if mark is None or holder is None or holder.store != mark.store:
+        return False
+    return not (restart and mark in keepers.marks(home))
 
 
 def stop_daemon(home: Home, grace: float, say: Say, *, restart: bool = False) -> bool:
@@ -72,7 +116,7 @@ def _stop(home: Home, grace: float, say: Say, restart: bool) -> int | None:
     what, process = found
     say(f"stopping the daemon{_what_runs(home, grace, restart)}…")
     if what == "daemon" and not _ask_to_stop(home, grace, restart):
-        processes.tell(process, signal.SIGTERM)
+        _tell_to_stop(home, process, say, restart)
     if not _gone(process, grace + CLOSING):
         say(f"pid {process.pid} does not end; killing it…")
         processes.tell(process, signal.SIGKILL)
@@ -125,9 +169,18 @@ def _end(process: Process) -> None:
             break
 
 
+def _tell_to_stop(home: Home, process: Process, say: Say, restart: bool) -> None:
+    """One that is told by a signal would end what is kept, too."""
+    from clew import keepers, processes
+
+    say(f"pid {process.pid} gives no answer; waiting for its end…")
+    if not (restart and keepers.living(home)):
+        processes.tell(process, signal.SIGTERM)
+
+
 def _ask_to_stop(home: Home, grace: float, restart: bool) -> bool:
     with suppress(ClewError):
-        Client(home, start=False).post("shutdown", body={"grace": grace, "restart": restart})
+        Client(home, start=False, patience=ANSWER).post("shutdown", body={"grace": grace, "restart": restart})
         return True
     return False
 
@@ -154,18 +207,18 @@ def _gone(process: Process, patience: float) -> bool:
 
 
 def _sweep(home: Home, store: str, grace: float, restart: bool) -> None:
-    """What is kept for the next daemon stays where there is to be one; else it may finish what it works on, unless its
-    daemon has seen to that."""
+    """What is kept for the next daemon stays where there is to be one, or is already: somebody may have started it
+    since. Else it may finish what it works on, unless its daemon has seen to that."""
     import asyncio
 
     from clew import keepers
     from clew.clock import SystemClock
-    from clew.processes import sweep
+    from clew.processes import end_left
 
     async def end() -> None:
         clock = SystemClock()
-        if not restart:
+        if not restart and lock.is_free(home.lock):
             await keepers.end_all(home, clock, grace)
-        await sweep(store, clock, spared=keepers.marks(home))
+        await end_left(lambda: keepers.left_now(home, store), clock)
 
     asyncio.run(end())

@@ -11,8 +11,8 @@ daemon, so that `clew down` finds also a daemon that has only just begun. A daem
 `clew.lock` before it does; any other end is a crash. It decides nothing else: SIGTERM ends it, and the daemon goes on.
 """
 
-# ruff: noqa: PTH105, PTH123
-# pathlib alone would be a tenth of its memory.
+# ruff: noqa: PTH105, PTH123, SIM105
+# pathlib and contextlib alone would be a tenth of its memory.
 
 from __future__ import annotations
 
@@ -247,7 +247,10 @@ class Supervisor:
 
     def _note(self, daemon: int) -> None:
         line = b'{"supervisor": %s, "daemon": %s}' % (self._me, _names(daemon) if daemon else b"null")
-        os.pwrite(self._lock, line.ljust(SIZE), 0)
+        try:
+            os.pwrite(self._lock, line.ljust(SIZE), 0)
+        except OSError:
+            pass  # a full disk: it is more needed than its name
 
     def _give_up(self, pid: int, end: str) -> None:
         why = f"the daemon died {DEATHS} times in a row; the last one, pid {pid}, {end}{_last_words(self._said)}"
@@ -304,7 +307,10 @@ def _last_words(begin: int) -> str:
 
 def _say(words: str) -> None:
     stamp = time.strftime("%Y-%m-%d %H:%M:%S")
-    os.write(2, f"{stamp} supervisor: {words}\n".encode())
+    try:
+        os.write(2, f"{stamp} supervisor: {words}\n".encode())
+    except OSError:
+        pass  # a full disk does not hold it up
 
 
 def _try(handle: int, how: int = fcntl.LOCK_EX) -> bool:
@@ -337,6 +343,7 @@ def _detach() -> None:
 
 def main(run: str, ready: str, adopted: str, *command: str) -> None:
     _detach()
+    os.set_inheritable(int(ready), False)
     supervisor = Supervisor(run, int(ready), list(command))
     try:
         if supervisor.take():

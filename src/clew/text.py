@@ -11,6 +11,7 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 # C0 and C1 controls but for newline and tab, lone surrogates, and the marks that turn the direction of what follows.
 _UNSHOWN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def clean(text: str) -> str:
@@ -21,6 +22,11 @@ def clean(text: str) -> str:
 def visible(text: str) -> str:
     """What can do nothing to a terminal: control characters are shown as escapes such as `\\x1b`."""
     return _UNSHOWN.sub(lambda found: _escaped(found[0]), text)
+
+
+def straight(text: str) -> str:
+    """Only the marks that turn the direction of what follows are shown as escapes."""
+    return _TURNING.sub(lambda found: _escaped(found[0]), text)
 
 
 def _escaped(char: str) -> str:

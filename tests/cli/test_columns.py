@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from clew.cli.columns import age, clock, fit, rows_of, table, width
 from clew.cli.threads import short_ids, thread_table
+from clew.cli.transcript import lay_out
 
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=80), st.integers(4, 40))
@@ -74,3 +75,9 @@ def test_a_table_never_breaks(room: int, title: str, last: str) -> None:
 def test_without_a_terminal_there_is_no_head_and_a_question_stands_for_the_answer() -> None:
     (line,) = thread_table([thread("01ABCDEFGHJ", status="suspended", suspend_message="go\non?")], 61, None)
     assert line == "01ABCDEFGH  suspended  a title  codex  1m  go on?"
+
+
+def test_what_markdown_spells_as_a_number_turns_no_direction(capsys: pytest.CaptureFixture[str]) -> None:
+    lay_out("it says &#x202e;no&#x2069; &#x1b;[2J")
+    shown = capsys.readouterr().out
+    assert r"it says \u202eno\u2069" in shown and not set(shown) & set("\u202e\u2069\x1b")

@@ -15,7 +15,7 @@ from clew.errors import Refused
 from clew.home import Home
 from tests.daemons import Clew
 
-PROGRAM = [sys.executable, "-m", "clew.begin", "clew.cli.main", "up", "--foreground"]
+PROGRAM = [sys.executable, "-P", "-m", "clew.begin", "clew.cli.main", "up", "--foreground"]
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from clew import processes
 from clew.asking import Answer, Decision, GateKind
 from clew.clock import SystemClock
 from clew.config import AcpConfig
@@ -22,6 +23,8 @@ from clew.processes import Marks
 from clew.runtimes import acp
 from clew.runtimes.acp import hermes, replay
 from clew.runtimes.acp.entries import READY, Entry, Quirks
+from clew.runtimes.acp.terminals import Terminals
+from clew.runtimes.acp.wire import TerminalRequest
 from clew.runtimes.base import Continuity, HealthState, Past, Seat, Session, TurnRequest
 from clew.runtimes.stage import NO, YES, Turn
 from tests.runtimes.raw import collect, ended, only
@@ -168,6 +171,14 @@ async def test_no_file_outside_the_workspace_is_given_or_written(make: Make, sea
     assert "no file" in await said(session, f"!read {work}/nothing", "n")
 
 
+async def test_a_pipe_is_no_file_to_write(make: Make, seat: Seat, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    session = await make().open(seat)
+    turn = Followed(session, f"!write {tmp_path}/pipe words")
+    await session.answer((await turn.gate()).ref, YES)
+    assert "is no file" in (await turn.end()).text
+
+
 async def test_a_command_that_it_has_us_run_is_asked_about_and_runs_once(
     make: Make, seat: Seat, tmp_path: Path
 ) -> None:
@@ -177,6 +188,32 @@ async def test_a_command_that_it_has_us_run_is_asked_about_and_runs_once(
     assert (gate.asked.kind, gate.asked.title) == (GateKind.COMMAND, "echo out; echo ran >> trace; exit 3")
     await session.answer(gate.ref, YES)
     assert (await turn.end()).text == "3: out" and (tmp_path / "trace").read_text() == "ran\n"
+
+
+@pytest.fixture
+async def terminals(tmp_path: Path, clock: SystemClock) -> AsyncIterator[Terminals]:
+    own = Terminals(str(tmp_path), clock)
+    yield own
+    await own.end_all()
+
+
+async def test_a_command_has_exited_also_if_what_it_left_holds_its_output(terminals: Terminals, marks: Marks) -> None:
+    id = await terminals.create(TerminalRequest(command="echo said; sleep 1000 & exit 3"), marks.next())
+    assert (await terminals.get(id).exit())["exitCode"] == 3
+    assert terminals.get(id).output()["output"] == "said\n"
+
+
+async def test_what_a_command_began_in_a_session_of_its_own_ends_with_it_and_so_do_the_others(
+    terminals: Terminals, clock: SystemClock, tmp_path: Path
+) -> None:
+    bare = Marks(clock.token()[:8], "x")
+    os.mkfifo(tmp_path / "begun")
+    for command in ("setsid sh -c 'echo > begun; sleep 1000' & exec sleep 1000", "sleep 1000 & exit 0"):
+        id = await terminals.create(TerminalRequest(command=command), bare.next())
+    await terminals.get(id).exit()
+    await asyncio.to_thread((tmp_path / "begun").read_text)
+    await terminals.end_all()
+    assert await asyncio.to_thread(processes.children, bare.store) == []
 
 
 async def test_images_and_files_go_along(make: Make, seat: Seat, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import os
 from pathlib import Path
 
 import msgspec
@@ -213,3 +214,14 @@ async def test_a_program_that_hangs_is_told_as_that(tmp_path: Path, clock: Syste
     program.chmod(0o755)
     with pytest.raises(RuntimeTrouble, match=r"did not answer `--version` within 0\.2 s"):
         await binary.find(CodexConfig(command=str(program), start_timeout=0.2), clock, marks)
+
+
+async def test_a_program_that_hangs_ends_with_who_asked_it(tmp_path: Path, clock: SystemClock, bare: Marks) -> None:
+    os.mkfifo(tmp_path / "began")
+    config = fake(tmp_path, "", f"echo >{tmp_path}/began; exec sleep 100")
+    asking = asyncio.create_task(binary.find(config, clock, bare))
+    await asyncio.to_thread((tmp_path / "began").read_text)
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert await asyncio.to_thread(processes.children, bare.store) == []

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from playwright.sync_api import (
-    APIResponse,
     Browser,
     ConsoleMessage,
     Locator,
@@ -122,7 +121,7 @@ class Late:
     """Answers that the daemon has given and a page does not get yet."""
 
     url: re.Pattern[str]
-    _held: list[tuple[Route, APIResponse]] = field(default_factory=list)
+    _held: list[Callable[[], None]] = field(default_factory=list)
     _is_over: bool = False
 
     def begin(self, page: Page) -> None:
@@ -137,12 +136,14 @@ class Late:
 
     def let_go(self) -> None:
         self._is_over = True
-        for route, response in self._held:
-            route.fulfill(response=response)
+        for arrive in self._held:
+            arrive()
 
     def _hold(self, route: Route) -> None:
+        """As values: Playwright does not keep an answer for long."""
         response = route.fetch()
+        status, headers, body = response.status, response.headers, response.body()
         if self._is_over:
-            route.fulfill(response=response)
+            route.fulfill(status=status, headers=headers, body=body)
         else:
-            self._held.append((route, response))
+            self._held.append(lambda: route.fulfill(status=status, headers=headers, body=body))

@@ -52,9 +52,14 @@ def down_command(out: Out, grace: float) -> None:
 
     Running turns get a grace; what is cut off is continued at the next start.
     """
-    from clew.stopping import stop_daemon
+    from clew.stopping import leave_to_another, stop_daemon
 
-    stopped = stop_daemon(Home.find(), grace, out.say)
+    home = Home.find()
+    if leave_to_another(home, ["down", "--grace", f"{grace}"], restart=False):
+        words = "clew stops now, and hears nothing more until somebody says `clew up` on this machine"
+        out.result({"stopped": None}, f"{words}; {_cut(grace)} then")
+        return
+    stopped = stop_daemon(home, grace, out.say)
     out.result({"stopped": stopped}, "stopped" if stopped else "not running")
 
 
@@ -67,11 +72,20 @@ def restart_command(out: Out, grace: float) -> None:
 
     With Codex on its socket, its turns are neither cut nor waited for.
     """
-    from clew.stopping import restart_daemon
+    from clew.stopping import leave_to_another, restart_daemon
 
-    restart_daemon(Home.find(), grace, out.say)
+    home = Home.find()
+    if leave_to_another(home, ["restart", "--grace", f"{grace}"], restart=True):
+        out.result({"daemon": None, "started": None}, f"clew restarts now; {_cut(grace)}")
+        return
+    restart_daemon(home, grace, out.say)
     daemon = out.client().get("status")["daemon"]
     out.result({"daemon": daemon, "started": True}, f"up: pid {daemon['pid']}, home {daemon['home']}")
+
+
+def _cut(grace: float) -> str:
+    """For an agent that has asked for it."""
+    return f"a turn that is not over in {grace:g} s is cut, and taken up again"
 
 
 @click.command("status", short_help="How the daemon, its runtimes and its surfaces are.")

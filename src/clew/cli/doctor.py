@@ -60,10 +60,9 @@ def clean_up(home: Home) -> list[str]:
     holder = lock.read(home.lock)
     if holder is None or holder.store is None:
         return ["nothing of clew was ever started here"]
-    store, pid = holder.store, 0 if lock.is_free(home.lock) else holder.pid
-    kept = [] if pid else keepers.living(home)
-    found = lambda: processes.left_over(store, pid, holder.started, keepers.marks(home))  # noqa: E731
-    ended = asyncio.run(processes.end_all(found, SystemClock()))
+    store = holder.store
+    kept = keepers.living(home) if lock.is_free(home.lock) else []
+    ended = asyncio.run(processes.end_all(lambda: keepers.left_now(home, store), SystemClock()))
     return [
         *([f"ended pid {process.pid}, {process.command}" for process in ended] or ["nothing was left behind"]),
         *(f"pid {each.program.pid} is kept for the next daemon; clew down ends it" for each in kept),

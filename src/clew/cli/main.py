@@ -123,6 +123,19 @@ def main() -> int:
     _make_output_safe()
     out = Out("--json" in sys.argv[1:])
     try:
+        return _run(out)
+    except BrokenPipeError:
+        _drop_output()
+        return 1
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _tell_full(out, error)
+        return 1
+
+
+def _run(out: Out) -> int:
+    try:
         return cli.main(prog_name="clew", standalone_mode=False, obj=out) or 0
     except click.ClickException as error:
         return _usage(out, error)
@@ -131,15 +144,20 @@ def main() -> int:
         return error.exit
     except (click.Abort, KeyboardInterrupt):
         return 130
-    except BrokenPipeError:
-        # Who read our output has gone. What is still buffered must not raise again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
-            raise
+
+
+def _tell_full(out: Out, error: OSError) -> None:
+    """Also where it is the output itself that cannot be written."""
+    try:
         out.error("disk_full", f"the disk is full: {error.filename or 'the output'} cannot be written")
-        return 1
+        sys.stdout.flush()
+    except OSError:
+        _drop_output()
+
+
+def _drop_output() -> None:
+    """Nobody reads it, or it cannot be written. What is still buffered must not raise again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 _NO_COMMAND = getattr(click.exceptions, "NoArgsIsHelpError", ())  # before click 8.2 there is none

@@ -128,7 +128,7 @@ def launchd(home: Home, environ: Mapping[str, str]) -> Service:
 
 
 def _command() -> list[str]:
-    return [sys.executable, "-m", "clew.begin", "clew.cli.main", "up", "--foreground"]
+    return [sys.executable, "-P", "-m", "clew.begin", "clew.cli.main", "up", "--foreground"]
 
 
 def _variables(home: Home, environ: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from typing import Any
 from clew.cli.columns import one_line
 from clew.cli.out import moment
 from clew.cli.story import activity_line
-from clew.text import visible
+from clew.text import straight, visible
 
 
 def markdown(thread: Any, passages: Sequence[Any]) -> str:
@@ -43,8 +43,12 @@ def _listed(deeds: Sequence[str]) -> list[str]:
 
 
 def lay_out(text: str) -> None:
-    """On the terminal, through rich; it is slow to import, and only here."""
+    """On the terminal, through rich; it is slow to import, and only here. What stands in Markdown as a number, such as
+    `&#x202e;`, is a character only then; of those that matter, rich leaves the ones that turn the direction."""
     from rich.console import Console
     from rich.markdown import Markdown
 
-    Console(highlight=False).print(Markdown(text, hyperlinks=False))
+    console = Console(highlight=False)
+    with console.capture() as laid_out:
+        console.print(Markdown(text, hyperlinks=False))
+    print(straight(laid_out.get()), end="")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from clew.errors import BadInput
@@ -51,5 +52,11 @@ def current(path: Path) -> str | None:
 
 
 def write(path: Path, content: str) -> None:
+    """Raises BadInput and OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content, encoding="utf-8")
+    if path.exists() and not path.is_file():
+        raise BadInput(f"{path} is no file")
+    # Without O_NONBLOCK, opening a pipe that nobody reads waits for ever.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, 0o666), "w", encoding="utf-8") as file:
+        file.write(content)

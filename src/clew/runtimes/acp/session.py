@@ -52,7 +52,7 @@ class AcpSession:
         self._connection: Connection | None = None  # the one on which our session is
         self._live: Live | None = None
         self._desk: Desk | None = None
-        self._terminals = Terminals(seat.workspace)
+        self._terminals = Terminals(seat.workspace, clock)
         self._records: dict[str, TurnRecord] = {}  # of the newest turns
         self._replayed = 0
         self._is_new = False  # the agent knows nothing of what was said before

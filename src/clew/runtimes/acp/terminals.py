@@ -7,60 +7,82 @@ import asyncio
 import os
 import shlex
 import signal
-from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 from clew import processes
+from clew.clock import Clock
 from clew.errors import BadInput
-from clew.processes import Mark
+from clew.processes import Mark, Process
 from clew.runtimes.acp.files import inside
 from clew.runtimes.acp.wire import TerminalRequest
+from clew.runtimes.process import GONE_GRACE, within
 
 LIMIT = 1_000_000  # bytes of output, where the agent names no limit
+GRACE = 2.0  # seconds between two signals to what is to end
 
 
-class Terminal:
-    def __init__(self, process: asyncio.subprocess.Process, limit: int) -> None:
-        self._process = process
+class Terminal(asyncio.SubprocessProtocol):
+    """A command has exited when it has, whoever still holds its output."""
+
+    def __init__(self, mark: Mark, clock: Clock, limit: int) -> None:
+        self._mark = mark
+        self._clock = clock
         self._limit = limit
         self._output = bytearray()
         self._truncated = False
-        self._reading = asyncio.ensure_future(self._read())
+        self._exited = asyncio.Event()
+        self._silent = asyncio.Event()  # its output is at its end
+        self._transport: asyncio.SubprocessTransport
 
-    async def _read(self) -> None:
-        assert self._process.stdout is not None
-        while chunk := await self._process.stdout.read(65536):
-            self._output += chunk
-            if (over := len(self._output) - self._limit) > 0:
-                del self._output[:over]
-                self._truncated = True
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self._output += data
+        if (over := len(self._output) - self._limit) > 0:
+            del self._output[:over]
+            self._truncated = True
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        self._silent.set()
+
+    def process_exited(self) -> None:
+        self._exited.set()
 
     def output(self) -> dict[str, Any]:
         text = bytes(self._output).decode(errors="ignore" if self._truncated else "replace")
-        ended = {"exitStatus": self._status()} if self._process.returncode is not None else {}
+        ended = {"exitStatus": self._status()} if self._exited.is_set() else {}
         return {"output": text, "truncated": self._truncated, **ended}
 
     async def exit(self) -> dict[str, Any]:
-        await self._process.wait()
+        await self._exited.wait()
+        await within(GONE_GRACE, self._silent)
         return self._status()
 
     def _status(self) -> dict[str, Any]:
-        code = self._process.returncode or 0
+        code = self._transport.get_returncode() or 0
         return {"exitCode": code if code >= 0 else None, "signal": signal.Signals(-code).name if code < 0 else None}
 
     async def end(self) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        await self._process.wait()
-        self._reading.cancel()
-        await asyncio.gather(self._reading, return_exceptions=True)
+        """With all that it has begun, in whatever session that is."""
+        relatives = set() if self._exited.is_set() else {p.key for p in await asyncio.to_thread(self._family)}
+        await processes.end_all(lambda: self._left(relatives), self._clock, GRACE)
+        await within(GRACE, self._exited)
+        self._transport.close()
+
+    def _family(self) -> list[Process]:
+        return processes.family(self._transport.get_pid(), processes.scan())
+
+    def _left(self, relatives: set[tuple[int, str]]) -> list[Process]:
+        return [p for p in processes.scan() if p.mark == self._mark or p.key in relatives]
 
 
 class Terminals:
     """Of one session."""
 
-    def __init__(self, workspace: str) -> None:
+    def __init__(self, workspace: str, clock: Clock) -> None:
         self._workspace = workspace
+        self._clock = clock
         self._open: dict[str, Terminal] = {}
         self._count = 0
 
@@ -69,7 +91,10 @@ class Terminals:
         where = inside(self._workspace, request.cwd or ".")
         own = {each.name: each.value for each in request.env if not each.name.startswith("CLEW_")}
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("CLEW_")}
-        process = await asyncio.create_subprocess_exec(
+        limit = LIMIT if request.output_byte_limit is None else max(0, request.output_byte_limit)
+        terminal = Terminal(mark, self._clock, min(limit, LIMIT))
+        await asyncio.get_running_loop().subprocess_exec(
+            lambda: terminal,
             *argv(request),
             cwd=where,
             env={**inherited, **own, processes.VARIABLE: str(mark)},
@@ -79,8 +104,7 @@ class Terminals:
             start_new_session=True,
         )
         self._count += 1
-        limit = LIMIT if request.output_byte_limit is None else max(0, request.output_byte_limit)
-        self._open[f"terminal-{self._count}"] = Terminal(process, min(limit, LIMIT))
+        self._open[f"terminal-{self._count}"] = terminal
         return f"terminal-{self._count}"
 
     def get(self, id: str) -> Terminal:
@@ -94,8 +118,7 @@ class Terminals:
 
     async def end_all(self) -> None:
         open_now, self._open = self._open, {}
-        for terminal in open_now.values():
-            await terminal.end()
+        await asyncio.gather(*(terminal.end() for terminal in open_now.values()))
 
 
 def argv(request: TerminalRequest) -> list[str]:

@@ -74,9 +74,11 @@ async def _say_version(path: str, patience: float, clock: Clock, marks: Marks) -
         child = await spawn([path, "--version"], marks.next(), clock, lines.append, name="codex")
     except OSError as error:
         raise trouble.unusable(path, f"the system says: {error.strerror}") from error
-    await child.settled(patience)
-    hangs = child.exit_code is None
-    await child.end()
+    try:
+        await child.settled(patience)
+        hangs = child.exit_code is None
+    finally:
+        await child.end()
     if hangs:
         raise trouble.no_answer(path, patience)
     said = b" ".join(lines).decode(errors="replace").strip()

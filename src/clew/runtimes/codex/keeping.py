@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 KEPT = "kept"  # in the mark of what outlives the daemon that began it
 DEAF = (ConnectionRefusedError, FileNotFoundError)  # no answer in time is a refusal too
-LOOK = (sys.executable, "-m", "clew.runtimes.codex.busy")
+LOOK = (sys.executable, "-P", "-m", "clew.runtimes.codex.busy")
 
 
 class Visit:
