@@ -123,6 +123,7 @@ class Late:
 
     url: re.Pattern[str]
     _held: list[tuple[Route, APIResponse]] = field(default_factory=list)
+    _asked: int = 0  # of the daemon, and not answered yet
     _is_over: bool = False
 
     def begin(self, page: Page) -> None:
@@ -139,10 +140,21 @@ class Late:
         self._is_over = True
         for route, response in self._held:
             route.fulfill(response=response)
+        while self._asked:
+            self._page.wait_for_timeout(20)
+        self._page.unroute(self.url, self._hold)
 
     def _hold(self, route: Route) -> None:
-        response = route.fetch()
+        if self._is_over:
+            route.continue_()
+        else:
+            self._ask(route)
+
+    def _ask(self, route: Route) -> None:
+        self._asked += 1
+        response = route.fetch(max_retries=3)
         if self._is_over:
             route.fulfill(response=response)
         else:
             self._held.append((route, response))
+        self._asked -= 1
