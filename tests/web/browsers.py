@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from playwright.sync_api import (
+    APIResponse,
     Browser,
     ConsoleMessage,
     Locator,
@@ -121,7 +122,8 @@ class Late:
     """Answers that the daemon has given and a page does not get yet."""
 
     url: re.Pattern[str]
-    _held: list[Callable[[], None]] = field(default_factory=list)
+    _held: list[tuple[Route, APIResponse]] = field(default_factory=list)
+    _asked: int = 0  # of the daemon, and not answered yet
     _is_over: bool = False
 
     def begin(self, page: Page) -> None:
@@ -136,14 +138,23 @@ class Late:
 
     def let_go(self) -> None:
         self._is_over = True
-        for arrive in self._held:
-            arrive()
+        for route, response in self._held:
+            route.fulfill(response=response)
+        while self._asked:
+            self._page.wait_for_timeout(20)
+        self._page.unroute(self.url, self._hold)
 
     def _hold(self, route: Route) -> None:
-        """As values: Playwright does not keep an answer for long."""
-        response = route.fetch()
-        status, headers, body = response.status, response.headers, response.body()
         if self._is_over:
-            route.fulfill(status=status, headers=headers, body=body)
+            route.continue_()
         else:
-            self._held.append(lambda: route.fulfill(status=status, headers=headers, body=body))
+            self._ask(route)
+
+    def _ask(self, route: Route) -> None:
+        self._asked += 1
+        response = route.fetch(max_retries=3)
+        if self._is_over:
+            route.fulfill(response=response)
+        else:
+            self._held.append((route, response))
+        self._asked -= 1

@@ -54,9 +54,10 @@ class Pending extends HTMLElement {
     const view = threads.get(this.#thread);
     const looked = new Set(this.#taken);
     const isRunning = view?.status === "running"; // how much is queued then, is older than what was just said
+    const mayWait = !view || view.queued || isRunning || looked.size;
     let queue, steers;
     try {
-      queue = view?.queued || isRunning || looked.size ? await get(`/api/threads/${this.#thread}/queue`) : [];
+      queue = mayWait ? await get(`/api/threads/${this.#thread}/queue`) : [];
       steers = isRunning ? await steersOf(view.turn) : [];
     } catch {
       return; // as it was, until the next event
