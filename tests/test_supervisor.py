@@ -182,10 +182,12 @@ def test_who_waits_for_a_daemon_is_told_at_once_that_its_supervisor_was_killed(
         began.read_bytes()
         note = launch.read_note(home)
         assert note is not None and note.daemon is not None
-        os.kill(note.supervisor.pid, signal.SIGKILL)
-        with pytest.raises(ClewError, match="the supervisor of the daemon ended while it started"):
-            starting.result()
-    os.kill(note.daemon.pid, signal.SIGKILL)
+        try:
+            os.kill(note.supervisor.pid, signal.SIGKILL)
+            with pytest.raises(ClewError, match="the supervisor of the daemon ended while it started"):
+                starting.result()
+        finally:
+            os.kill(note.daemon.pid, signal.SIGKILL)
 
 
 DIES_ONCE = """
