@@ -275,10 +275,11 @@ def surround(mark: Mark, extra: Mapping[str, str]) -> dict[str, str]:
 
 
 async def within(seconds: float, event: asyncio.Event) -> bool:
-    """Wait for it, but not for ever; False: it did not happen in time."""
+    """Wait for it, but not for ever; False: it did not happen in time. Also in the clean-up of a task that was
+    cancelled, where in older Pythons (Debian 12's) the end of an `asyncio.timeout` is another cancellation."""
+    waiting = asyncio.ensure_future(event.wait())
     try:
-        async with asyncio.timeout(seconds):
-            await event.wait()
-    except TimeoutError:
-        return False
-    return True
+        done, _ = await asyncio.wait({waiting}, timeout=seconds)
+    finally:
+        waiting.cancel()
+    return bool(done)

@@ -17,6 +17,7 @@ from websockets.protocol import State
 from websockets.uri import parse_uri
 
 from clew.errors import RuntimeLost
+from clew.runtimes.process import within
 
 _NOWHERE = parse_uri("ws://localhost/")  # the handshake wants a name; the socket is the address
 
@@ -50,10 +51,7 @@ class WebSocket(asyncio.Protocol):
         if self._protocol.state is State.OPEN:
             self._protocol.send_close()
             self._flush()
-        try:
-            async with asyncio.timeout(patience):
-                await self._closed.wait()
-        except TimeoutError:
+        if not await within(patience, self._closed):
             self.abort()
             await self._closed.wait()
 

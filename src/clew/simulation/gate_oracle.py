@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from clew.asking import Decision, Gate, GateState
 from clew.engine import cards, replies, words
 from clew.engine.words import Both
-from clew.model import ENDED, Delivery, DeliveryState, Fate, TurnState
+from clew.model import ENDED, Delivery, DeliveryState, Fate, Turn, TurnState
 from clew.simulation.platform import POCKET, Post
 from clew.simulation.world import World
 from clew.store import Tx, audit, deliveries, threads, turns
@@ -101,7 +101,7 @@ def _shown(seen: Seen) -> Iterator[str]:
         assert turn is not None and thread is not None
         said_in_a_room = turn.conversation is not None and turn.conversation.surface in ("simulated", POCKET)
         has_place = said_in_a_room or thread.notify_target is not None
-        if gate.state is not GateState.OPEN or not has_place:
+        if gate.state is not GateState.OPEN or not has_place or _went_to_the_desk(gate, turn):
             continue
         card = deliveries.get(seen.tx, gate.card or "")
         post = seen.posts.get(card.message_id or "") if card else None
@@ -109,6 +109,11 @@ def _shown(seen: Seen) -> Iterator[str]:
             post = _asked_again(seen, gate)
         if post is None or f"({gate.code})" not in post.text:
             yield f"{gate.code} is open and nobody can read it ({card.state if card else 'no card'})"
+
+
+def _went_to_the_desk(gate: Gate, turn: Turn) -> bool:
+    """With its thread, when its turn was over; there it stays, wherever the thread goes on."""
+    return gate.card is None and turn.state in ENDED
 
 
 def _asked_again(seen: Seen, gate: Gate) -> Post | None:
