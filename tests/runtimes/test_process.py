@@ -316,18 +316,20 @@ def test_the_process_list_of_macos_is_understood() -> None:
 
 async def test_a_child_ends_also_in_the_clean_up_of_a_task_that_was_cancelled(marks: Marks, clock: SystemClock) -> None:
     """It hears neither the end of its input nor SIGTERM, so that waits run out on the way."""
-    ready = asyncio.Event()
+    ready, begun = asyncio.Event(), asyncio.Event()
     deaf = "trap '' TERM; echo ready; while :; do sleep 1000; done"
     child = await spawn(["/bin/sh", "-c", deaf], marks.next(), clock, lambda line: ready.set(), name="deaf")
 
     async def work() -> None:
         try:
+            begun.set()
             await asyncio.Event().wait()
         finally:
             await child.end(grace=0.1)
 
     working = asyncio.create_task(work())
     await ready.wait()
+    await begun.wait()
     working.cancel()
     with pytest.raises(asyncio.CancelledError):
         await working
