@@ -215,6 +215,14 @@ def tell(process: Process, number: signal.Signals) -> None:
             os.kill(process.pid, number)
 
 
+def signal_name(number: int) -> str:
+    """Not every signal has one: of the real-time ones only the first and the last do."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 def _lineage(seen: Iterable[Process]) -> set[int]:
     parents = {process.pid: process.parent for process in seen}
     mine = {os.getpid()}

@@ -90,8 +90,8 @@ def start(desk: Desk, folder: Path, prompt: str) -> None:
 def _react(desk: Desk, event: Event) -> None:
     """What a person does who wants it to go on."""
     data = event.data.get("data", {})
-    if event.kind == "gate.opened" and ask(desk, "gates", data["gate"])["state"] == "open":
-        desk.clew.run("approve", data["code"])  # its daemon may die of it, or it may just become void
+    while event.kind == "gate.opened" and ask(desk, "gates", data["gate"])["state"] == "open":
+        desk.clew.run("approve", data["code"])  # its daemon may die of it, before or after, or it may become void
     if event.kind == "thread.status" and data["status"] == "suspended":
         thread = event.data["thread"]
         if ask(desk, "threads", thread)["status"] == "suspended":

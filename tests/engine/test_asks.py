@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from clew.clock import SystemClock
 from clew.engine import words
 from clew.engine.taking_in import take_in
 from clew.events import TurnEnded
@@ -60,6 +62,35 @@ async def test_what_was_asked_about_a_backlog_says_what_became_of_it(tmp_path: P
     assert redrawn.text == f"clew was away, and 1 message waited here.\n→ {outcome}" and not redrawn.buttons
 
 
+async def test_threads_that_wait_for_a_person_do_not_hold_up_one_that_can_run_after_a_restart(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    waiting = [await rig.say("!text one", room=room) for room in ("a", "b")]
+    await rig.kill()
+    async with Rig(tmp_path, config=patient(stale_after=-1)) as rig:
+        for asked in waiting:
+            await rig.delivered(f"{asked.turn}:backlog")
+    rig = Rig(tmp_path)
+    last = await rig.say("!text two", room="c")
+    await rig.kill()
+    async with Rig(tmp_path, config=patient(parallel=1)) as rig:
+        assert (await rig.ended(last.turn)).text == "two"
+
+
+async def test_what_was_asked_and_had_not_left_when_its_thread_went_is_asked_when_it_comes_back(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, room=Room(can=replace(CAN, chat=True)))
+    await rig.allow("7")
+    waits = await rig.say("!text one", sender_id="7", sent_at=1)
+    await rig.engine.take_wheel(waits.thread or "")
+    await rig.say("/resume 1", sender_id="7")
+    async with rig:
+        asked = await rig.until(lambda entry: entry.kind == "delivery.sent" and ":backlog" in entry.data["delivery"])
+        await rig.say("skip", sender_id="7")
+        await rig.delivered(f"{asked.data['delivery']}:over")
+    assert [sent.text.split(".")[0] for sent in rig.room.sent if sent.kind == "ask"] == [
+        "clew was away, and 1 message waited here"
+    ]
+
+
 async def test_merging_what_was_said_in_several_places_answers_in_each_of_them(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     first = await rig.say("!text one")
@@ -82,20 +113,39 @@ async def test_what_is_continued_is_the_turn_that_was_asked_about_not_what_was_d
     tmp_path: Path,
 ) -> None:
     thread, turn = await _cut(tmp_path)
-    outside = PastTurn("o", (Said("m", "you", "!text outside"),), (), TurnEnded(TurnState.COMPLETED, "outside"), 1, 2)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
-        assert await rig.store.write(lambda tx: _take_in(tx, rig, thread, outside)) == 1
+        await _work_outside(rig, thread)
         rig.scripted.holds.release("door")
         continued = await rig.say("continue")
         answer = await rig.ended(continued.turn)
     assert (answer.continues, answer.text) == (turn, "hello")
 
 
-def _take_in(tx: Tx, rig: Rig, thread: str, past: PastTurn) -> int:
-    row = threads.get(tx, thread)
-    assert row is not None
-    return take_in(tx, rig.engine._core, row, [past])
+async def test_a_front_end_is_told_of_the_turn_that_was_cut_off_not_of_what_was_done_outside_since(
+    tmp_path: Path,
+) -> None:
+    thread, turn = await _cut(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        outside = await _work_outside(rig, thread)
+        cut, done = [await rig.engine.conversing.standing(each) for each in (turn, outside)]
+    assert cut.problem is not None and cut.problem.code == "cut_off"
+    assert (done.problem, done.text) == (None, "outside")
+
+
+async def _work_outside(rig: Rig, thread: str) -> str:
+    """A turn in another program, taken in; its id."""
+    past = PastTurn("o", (Said("m", "you", "!text outside"),), (), TurnEnded(TurnState.COMPLETED, "outside"), 1, 2)
+
+    def body(tx: Tx) -> str:
+        before = threads.get(tx, thread)
+        assert before is not None and take_in(tx, rig.engine._core, before, [past]) == 1
+        after = threads.get(tx, thread)
+        assert after is not None and after.last_turn is not None
+        return after.last_turn
+
+    return await rig.store.write(body)
 
 
 async def test_whoever_ends_the_thread_settles_what_it_asked(tmp_path: Path) -> None:
@@ -149,6 +199,24 @@ async def test_a_press_on_what_was_asked_about_an_earlier_turn_decides_nothing(t
     async with Rig(tmp_path, room=room) as rig:
         await rig.delivered(f"{again.turn}:ask")
         assert (await _press(rig, "stop", f"{turn}:ask")).words == words.SETTLED
+        assert (await _press(rig, "stop", f"{again.turn}:ask")).fate is Fate.ANSWER
+
+
+class Setting(SystemClock):
+    ahead = 3_600_000
+
+    def now(self) -> int:
+        return super().now() + self.ahead
+
+
+async def test_what_is_asked_after_the_clock_was_set_back_is_what_a_press_answers(tmp_path: Path) -> None:
+    clock = Setting()
+    async with Rig(tmp_path, room=Room(can=CAN), clock=clock) as rig:
+        cut = await rig.say("!shell make\n!cut")
+        await rig.delivered(f"{cut.turn}:ask")
+        clock.ahead = 0
+        again = await _press(rig, "continue", f"{cut.turn}:ask")
+        await rig.delivered(f"{again.turn}:ask")
         assert (await _press(rig, "stop", f"{again.turn}:ask")).fate is Fate.ANSWER
 
 

@@ -445,10 +445,9 @@ async def test_while_away_what_the_desk_would_show_goes_there(rig: Rig) -> None:
     assert "two" not in phone_of(rig).texts
 
 
-async def _cut(folder: Path, *, notify: str | None = None) -> Accepted:
+async def _cut(folder: Path, *, kind: ThreadKind = ThreadKind.CHAT, notify: str | None = None) -> Accepted:
     """A turn of the desk that was begun and has no end."""
     async with desk_and_phone(folder) as rig:
-        kind = ThreadKind.TASK if notify else ThreadKind.CHAT
         begun = await rig.start("!shell make\n!hold door\n!text one", kind=kind, notify=notify)
         await rig.held("door")
     return begun
@@ -466,9 +465,53 @@ async def test_while_away_what_a_cut_turn_asks_at_the_desk_goes_there(tmp_path: 
         assert [sent.conversation.address for sent in rig.room.sent] == ["pocket"]
 
 
+@pytest.mark.parametrize(("notify", "asked"), [("phone:home", 1), (None, 2)])
+async def test_what_a_cut_turn_asks_is_brought_on_from_the_desk(tmp_path: Path, notify: str | None, asked: int) -> None:
+    """To whom `--notify` names, or who is away: as the cards of gates are."""
+    begun = await _cut(tmp_path, notify=notify)
+    async with desk_and_phone(tmp_path) as rig:
+        await rig.until(lambda entry: entry.kind == "thread.status")
+        if notify is None:
+            await rig.engine.away("phone")
+        assert (await rig.say("/resume 1", sender_id="7")).fate is Fate.COMMAND
+        await rig.delivered(f"{begun.turn}:ask:{asked + 1}")
+        await rig.engine.take_wheel(begun.thread or "")
+        await rig.delivered(f"{begun.turn}:ask:{asked + 2}")
+        assert phone_of(rig).sent[-1].buttons and phone_of(rig).sent[-1].conversation.address == "home"
+        await rig.delivered(f"{begun.turn}:ask:{asked + 1}:over")
+        assert rig.room.edits[-1][1].text == "→ moved to the desk"
+
+
+@pytest.mark.parametrize(
+    ("stopped_in", "told"),
+    [("phone:home/1", []), ("cli:", ["phone:home/1"]), ("room:a", ["phone:home/1"])],
+)
+async def test_that_a_cut_turn_is_stopped_is_told_where_its_thread_is_now(
+    rig: Rig, stopped_in: str, told: list[str]
+) -> None:
+    begun = await rig.say("!shell make\n!cut", sender_id="7")
+    await rig.delivered(f"{begun.turn}:ask")
+    await hand(rig, begun.thread)
+    await rig.delivered(f"{begun.turn}:ask:2")
+    stop = Inbound(Conversation.parse(stopped_in), "stop", "ann", "stop", sender_id="7", thread=begun.thread)
+    assert (await rig.engine.say(stop)).fate is Fate.ANSWER
+    owed = {row.delivery: row for row in await rig.engine.where(begun.thread or "")}
+    final = owed.get(f"{begun.turn}:final")
+    assert ([final.conversation] if final else []) == told
+
+
+async def test_a_cut_turn_that_is_stopped_at_the_desk_where_its_thread_is_is_told_in_no_chat(rig: Rig) -> None:
+    begun = await rig.say("!shell make\n!cut", sender_id="7")
+    await rig.delivered(f"{begun.turn}:ask")
+    await rig.engine.take_wheel(begun.thread or "")
+    await rig.engine.resume(begun.thread or "", "stop", rig.clock.ulid(), "ann")
+    owed = {row.delivery: row.state for row in await rig.engine.where(begun.thread or "")}
+    assert owed[f"{begun.turn}:final"] == "no_target"
+
+
 async def test_whoever_is_away_is_not_asked_what_somebody_else_is_asked(tmp_path: Path) -> None:
     """By `--notify`; a task goes on by itself once, so it asks when it is cut off a second time."""
-    begun = await _cut(tmp_path, notify="room:boss")
+    begun = await _cut(tmp_path, kind=ThreadKind.TASK, notify="room:boss")
     async with desk_and_phone(tmp_path) as rig:
         await rig.held("door")
     async with desk_and_phone(tmp_path) as rig:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from clew.events import Activity, ActivityKind, Phase
 from clew.model import Accepted, Delivery, DeliveryKind, Fate, Role, TurnState
 from clew.runtimes.codex.threads import as_input
 from clew.store import Tx, deliveries, turns
-from clew.surfaces.base import Never, SurfaceCan
+from clew.surfaces.base import Never, Outgoing, Receipt, SurfaceCan
 from tests.rig import Rig, Room
 
 CHAT = SurfaceCan(chat=True)
@@ -236,6 +237,41 @@ async def test_allow_all_means_what_its_card_shows(tmp_path: Path) -> None:
         await say(rig, "yes all", pressed=True, quoted=f"message-{number}")
         waiting = await rig.engine.waiting.all()
     assert [gate.thread for gate in waiting] == [other.thread]
+
+
+@pytest.mark.parametrize("says", ["yes all", "continue"])
+async def test_a_button_on_a_message_without_a_receipt_is_not_guessed(tmp_path: Path, says: str) -> None:
+    room = Room(can=SurfaceCan(chat=True, buttons=8))
+    async with Rig(tmp_path, room=room) as rig:
+        await paired(rig)
+        await say(rig, "!approve rm -rf other")
+        await rig.until(lambda entry: entry.kind == "delivery.sent" and any("other" in sent.text for sent in room.sent))
+        accepted = await say(rig, says, pressed=True, quoted="message-of-a-lost-receipt")
+        [gate] = await rig.engine.waiting.all()
+        assert (accepted.fate, accepted.words, gate.state) == (Fate.REFUSED, words.UNPLACED, "open")
+        named = await say(rig, f"{gate.code} y", pressed=True, quoted="message-of-a-lost-receipt")
+    assert named.fate is Fate.ANSWER
+
+
+async def test_a_button_that_is_pressed_before_the_receipt_of_its_message_is_there_waits_for_it(tmp_path: Path) -> None:
+    shown, goes_on = asyncio.Event(), asyncio.Event()
+
+    class Quick(Room):
+        async def send(self, outgoing: Outgoing) -> Receipt:
+            receipt = await super().send(outgoing)
+            if outgoing.kind == "ask":
+                shown.set()
+                await goes_on.wait()
+            return receipt
+
+    async with Rig(tmp_path, room=Quick(can=SurfaceCan(chat=True, buttons=8))) as rig:
+        await paired(rig)
+        await say(rig, "!both one | two")
+        await shown.wait()
+        pressing = asyncio.create_task(say(rig, "yes all", pressed=True, quoted=f"message-{len(rig.room.sent)}"))
+        await asyncio.sleep(0)
+        goes_on.set()
+        assert (await pressing).fate is Fate.ANSWER
 
 
 async def test_a_second_click_starts_nothing(tmp_path: Path) -> None:

@@ -307,6 +307,27 @@ async def test_05_what_one_thread_owes_to_a_conversation_leaves_in_order(tmp_pat
     assert room.texts == ["one", "two"]
 
 
+async def test_05_what_is_sent_by_hand_does_not_overtake_what_was_owed_before_it(tmp_path: Path) -> None:
+    leaving, arrives = asyncio.Event(), asyncio.Event()
+
+    class Slow(Room):
+        async def send(self, outgoing: Outgoing) -> Receipt:
+            if outgoing.text == "one":
+                leaving.set()
+                await arrives.wait()
+            return await super().send(outgoing)
+
+    async with Rig(tmp_path, room=Slow()) as rig:
+        await rig.say("!text one")
+        await leaving.wait()
+        second = await rig.say("!text two")
+        await rig.ended(second.turn)
+        assert [row.state for row in await rig.engine.notify()] == ["pending"] and rig.room.texts == []
+        arrives.set()
+        await rig.delivered(f"{second.turn}:final")
+    assert rig.room.texts == ["one", "two"]
+
+
 async def test_06_a_waiting_state_always_has_something_to_act_on(tmp_path: Path) -> None:
     """Whatever dies, and however often: whoever looks finds a gate that can be answered, and the answer counts once."""
     async with Rig(tmp_path) as rig:

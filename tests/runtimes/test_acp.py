@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -195,6 +196,12 @@ async def terminals(tmp_path: Path, clock: SystemClock) -> AsyncIterator[Termina
     own = Terminals(str(tmp_path), clock)
     yield own
     await own.end_all()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every signal has a name")
+async def test_a_command_that_a_signal_without_a_name_ended_says_which(terminals: Terminals, marks: Marks) -> None:
+    id = await terminals.create(TerminalRequest(command="kill -35 $$"), marks.next())
+    assert await terminals.get(id).exit() == {"exitCode": None, "signal": "signal 35"}
 
 
 async def test_a_command_has_exited_also_if_what_it_left_holds_its_output(terminals: Terminals, marks: Marks) -> None:

@@ -273,6 +273,13 @@ async def test_a_recycled_pid_is_never_hit(making: Making) -> None:
     assert child.fate() == "killed by SIGKILL"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every signal has a name")
+async def test_a_signal_without_a_name_is_told_by_its_number(making: Making) -> None:
+    child = await making.shell("kill -35 $$")
+    await exits(child)
+    assert child.fate() == "killed by signal 35"
+
+
 async def test_children_are_listed_with_what_a_person_wants_to_know(making: Making) -> None:
     store = making.clock.token()[:8]
     child = await making.shell("echo up; read line", Marks(store, "now"))

@@ -7,6 +7,7 @@ from typing import get_type_hints
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clew.model import Inbound
 from clew.surfaces.telegram.updates import Message, Query, Skipped, Update, User, heard, number, pressed, read
 
 ME = User(7000, is_bot=True, username="clew_bot")
@@ -67,3 +68,12 @@ def test_whatever_arrives_is_read_or_passed_over(raw: object) -> None:
         follow(update)
     else:
         assert update.why
+
+
+def test_a_button_on_a_message_that_telegram_has_forgotten_is_passed_over() -> None:
+    known = {"message_id": 5, "chat": {"id": 7}}
+    raw = {"update_id": 1, "callback_query": {"id": "q", "from": {"id": 7}, "data": "continue", "message": known}}
+    for date, kind in ((0, Skipped), (1_800_000_000, Inbound)):
+        update = read({**raw, "callback_query": {**raw["callback_query"], "message": {**known, "date": date}}})  # type: ignore[dict-item]
+        assert isinstance(update, Update) and isinstance(update.callback_query, Query)
+        assert isinstance(pressed(update.callback_query), kind)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from clew.engine import words
 from clew.engine.buttons import ASKS
 from clew.engine.core import Core
-from clew.engine.owing import owe, owed_to, unused, used
+from clew.engine.owing import nearest, owe, owed_to, unused, used
 from clew.model import Conversation, Delivery, DeliveryKind, DeliveryState, SuspendedBy, Thread, Turn
 from clew.store import Tx, bindings, deliveries, turns
 
@@ -14,21 +14,32 @@ from clew.store import Tx, bindings, deliveries, turns
 def ask(tx: Tx, core: Core, thread: Thread, turn: Turn, by: SuspendedBy, question: str) -> None:
     """Owed in the transaction that suspends the thread. A backlog is asked about where its newest message was said."""
     newest = turns.queued(tx, thread.id)[-1:] if by is SuspendedBy.BACKLOG else []
-    where, id = owed_to(tx, core, thread, *(newest or [turn])), unused(tx, f"{turn.id}:{_NAMES[by]}")
-    owe(tx, core, turn, DeliveryKind.ASK, where, question, id=id, buttons=ASKS[by])
+    _owe(tx, core, turn, by, owed_to(tx, core, thread, *(newest or [turn])), question)
 
 
 def move(tx: Tx, core: Core, thread: Thread, to: Conversation) -> None:
-    """It is asked where the thread is now; where it was, it says so."""
+    """It is asked where the thread is now, or who is asked for the desk; where it was, it says so. The newest row tells
+    where it is asked, also where that is the desk alone."""
     asked, turn = _newest(tx, thread.id)
     if asked is None or turn is None or thread.suspended_by not in _NAMES:
         return
-    if asked.conversation == to and not list(used(tx, f"{asked.id}:over")):
+    where = nearest(tx, core, thread, to)
+    if asked.conversation == where and _stands(tx, asked):
         return
     _rewrite(tx, core, asked, turn, words.moved(to.surface, core.desk))
-    if core.reaches(to):
-        id, pressed = unused(tx, f"{turn.id}:{_NAMES[thread.suspended_by]}"), ASKS[thread.suspended_by]
-        owe(tx, core, turn, DeliveryKind.ASK, to, asked.body, id=id, buttons=pressed)
+    _owe(tx, core, turn, thread.suspended_by, where, asked.body)
+
+
+def _stands(tx: Tx, asked: Delivery) -> bool:
+    """It can be read where it was asked, or will be."""
+    is_gone = asked.state in (DeliveryState.FAILED, DeliveryState.SUPERSEDED)
+    return not is_gone and not list(used(tx, f"{asked.id}:over"))
+
+
+def place(tx: Tx, thread: str) -> Conversation | None:
+    """Where it was asked last; None: at the desk alone."""
+    asked, _ = _newest(tx, thread)
+    return asked.conversation if asked is not None else None
 
 
 def is_for_another(tx: Tx, thread: str) -> bool:
@@ -43,6 +54,13 @@ def settled(tx: Tx, core: Core, thread: str, outcome: str) -> None:
     asked, turn = _newest(tx, thread)
     if asked is not None and turn is not None:
         _rewrite(tx, core, asked, turn, words.settled(asked.body, outcome))
+
+
+def _owe(tx: Tx, core: Core, turn: Turn, by: SuspendedBy, where: Conversation | None, question: str) -> None:
+    """What is asked last is the newest, wherever the clock was set."""
+    id, before = unused(tx, f"{turn.id}:{_NAMES[by]}"), deliveries.newest_ask(tx, turn.thread)
+    since = before.created_at + 1 if before is not None else 0
+    owe(tx, core, turn, DeliveryKind.ASK, where, question, id=id, since=since, buttons=ASKS[by])
 
 
 def _newest(tx: Tx, thread: str) -> tuple[Delivery | None, Turn | None]:

@@ -179,7 +179,7 @@ def _standing(tx: Tx, name: str) -> Standing:
         begun=turn.runtime_turn is not None,
         ended=turn.state in ENDED,
         text=outcome.text if isinstance(outcome, chain.Outcome) else "",
-        problem=turn.problem or _question(thread, turn),
+        problem=turn.problem or _question(tx, thread, turn),
         usage=turn.usage,
         continued_by=turns.continuation_of(tx, turn),
         items=tuple(items.of_turn(tx, name)),
@@ -188,12 +188,11 @@ def _standing(tx: Tx, name: str) -> Standing:
     )
 
 
-def _question(thread: Thread, turn: Turn) -> Problem | None:
+def _question(tx: Tx, thread: Thread, turn: Turn) -> Problem | None:
     """A turn that was cut off, where a person has to say how it goes on."""
     waits = thread.status is ThreadStatus.SUSPENDED and thread.suspended_by is SuspendedBy.CUT
-    if not waits or turn.state not in ENDED or thread.last_turn != turn.id:
-        return None
-    return Problem(CUT, thread.suspend_message or words.CUT_AGAIN)
+    cut = turns.last_own(tx, thread.id) if waits else None
+    return Problem(CUT, thread.suspend_message or words.CUT_AGAIN) if cut is not None and cut.id == turn.id else None
 
 
 def _message(node: Node) -> list[MessageView]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -40,12 +40,21 @@ class Core(Struct, frozen=True):
 
     async def write_down(self, body: Callable[[Tx], T]) -> T:
         """A write that must not be lost because the disk is full or the file is locked for a while."""
+        return await self._in_the_end(self.store.write, body, "does not take what happened")
+
+    async def look(self, body: Callable[[Tx], T]) -> T:
+        """A read of what clew does by itself, where nobody waits who could be told that it failed."""
+        return await self._in_the_end(self.store.read, body, "cannot be read")
+
+    async def _in_the_end(
+        self, access: Callable[[Callable[[Tx], T]], Awaitable[T]], body: Callable[[Tx], T], trouble: str
+    ) -> T:
         wait = 1.0
         while True:
             try:
-                return await self.store.write(body)
+                return await access(body)
             except StoreError as error:
-                _log.error("the store does not take what happened, trying again in %.0f s: %s", wait, error.message)
+                _log.error("the store %s, trying again in %.0f s: %s", trouble, wait, error.message)
                 await self.clock.sleep(wait)
                 wait = min(wait * 2, 30.0)
 

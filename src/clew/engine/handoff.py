@@ -68,7 +68,7 @@ class Handoffs:
         async with asyncio.TaskGroup() as group:
             while True:
                 self._wake.clear()
-                for row in await self._core.store.read(handoffs.all_open):
+                for row in await self._core.look(handoffs.all_open):
                     if row.id not in self._carried:
                         self._carried.add(row.id)
                         group.create_task(self._carry(row))
@@ -156,11 +156,11 @@ class Handoffs:
         """The place, and whether one may have been made before that nobody knows."""
         if handoff.target is not None:
             return handoff.target, False
-        home = await self._core.store.read(lambda tx: home_of(tx, surface))
+        home = await self._core.look(lambda tx: home_of(tx, surface))
         if not surface.can.threads:
             return home, False
         again, wait = handoff.opening_at is not None, 1.0
-        thread = await self._core.store.read(lambda tx: known(tx, handoff.thread))
+        thread = await self._core.look(lambda tx: known(tx, handoff.thread))
         now = self._core.clock.now()
         await self._core.write_down(lambda tx: handoffs.opening(tx, handoff, now))
         while True:

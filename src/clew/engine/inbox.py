@@ -20,6 +20,7 @@ from clew.engine.language import heed, spoken
 from clew.engine.life import Opening, open_thread
 from clew.engine.owing import owe_words
 from clew.engine.people import SPEAKERS, refused, role_of
+from clew.engine.replies import typed
 from clew.engine.suspended import CLEW, answer_suspended, hold_backlog
 from clew.errors import ClewError
 from clew.model import (
@@ -40,6 +41,7 @@ from clew.surfaces.base import Known
 from clew.text import clean
 
 _log = logging.getLogger(__name__)
+LOOKS, LOOK = 10, 0.15  # how often, and after how many seconds each: platforms wait no longer for an answer
 _ASKED = frozenset(button.says for asked in ASKS.values() for button in asked)
 
 
@@ -56,6 +58,8 @@ class Admission(Struct, frozen=True):
 
     async def accept(self, inbound: Inbound) -> Accepted:
         """Committed when this returns; the same message again gets the first one's fate."""
+        if inbound.pressed:
+            await self._receipt(inbound)
         try:
             accepted = await self.core.store.write(lambda tx: self.decide(tx, inbound))
         except ClewError:
@@ -66,6 +70,13 @@ class Admission(Struct, frozen=True):
             accepted = await self.core.store.write(lambda tx: write_fate(tx, self.core, inbound, broken))
         crash.point("inbox.accepted-not-acknowledged")
         return accepted
+
+    async def _receipt(self, inbound: Inbound) -> None:
+        """A quick hand presses a button before the receipt of its message is there: for a moment it is waited for."""
+        for _ in range(LOOKS):
+            if not await self.core.store.read(lambda tx: _comes(tx, inbound)):
+                return
+            await self.core.clock.sleep(LOOK)
 
     async def known(self, surface: str) -> Sequence[Known]:
         last = await self.core.store.read(lambda tx: inbox.last_heard(tx, surface))
@@ -90,6 +101,8 @@ class Admission(Struct, frozen=True):
         meaning = obey(tx, self.core, inbound)
         if isinstance(meaning, Arrival):
             return meaning
+        if meaning is None and _is_unplaced(tx, inbound):
+            return Arrival(Fate.REFUSED, None, None, words.UNPLACED)
         inbound = meaning or _on_its_card(tx, inbound)
         name = inbound.thread or quoted(tx, inbound) or bindings.bound(tx, inbound.conversation)
         thread = threads.get(tx, name) if name else None
@@ -147,6 +160,18 @@ class Admission(Struct, frozen=True):
 
 def _opening(tx: Tx, inbound: Inbound) -> Opening:
     return Opening.of_message(inbound, places.get(tx, inbound.conversation))
+
+
+def _is_unplaced(tx: Tx, inbound: Inbound) -> bool:
+    """A button that names nothing, on a message whose receipt has not come or never will: nobody knows what it is
+    about, and it must not be guessed from what else is asked here."""
+    if not inbound.pressed or inbound.quoted is None or typed(inbound.text).code is not None:
+        return False
+    return deliveries.by_receipt(tx, inbound.conversation, inbound.quoted) is None
+
+
+def _comes(tx: Tx, inbound: Inbound) -> bool:
+    return _is_unplaced(tx, inbound) and deliveries.is_leaving(tx, inbound.conversation)
 
 
 def _on_its_card(tx: Tx, inbound: Inbound) -> Inbound:

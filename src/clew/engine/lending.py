@@ -34,7 +34,7 @@ class Lending:
         sessions.lent = self
 
     async def load(self) -> None:
-        self._threads |= await self._core.store.read(adoptions.threads)
+        self._threads |= await self._core.look(adoptions.threads)
 
     def add(self, thread: str) -> None:
         self._threads.add(thread)
@@ -56,7 +56,7 @@ class Lending:
 
     async def _let_go_later(self, thread: str, use: int) -> None:
         await self._core.clock.sleep(self._core.config.threads.release_after)
-        waiting = await self._core.store.read(lambda tx: _waiting(tx, thread))
+        waiting = await self._core.look(lambda tx: _waiting(tx, thread))
         if self._uses[thread] == use and waiting is None:
             await self.let_go(thread)
 
@@ -89,7 +89,7 @@ class Lending:
     async def prepare(self, thread: str) -> None:
         """Open its session, if a turn waits for it. What is wrong with it is told by that turn."""
         self._tried.add(thread)
-        row = await self._core.store.read(lambda tx: _waiting(tx, thread))
+        row = await self._core.look(lambda tx: _waiting(tx, thread))
         if row is None:
             return
         try:
@@ -125,7 +125,7 @@ class Lending:
         """Take in what was done outside, where that is cheap: nobody waits for a program that would have to start."""
         if not self.has(thread) or self._sessions.is_open(thread):
             return
-        row = await self._core.store.read(lambda tx: threads.get(tx, thread))
+        row = await self._core.look(lambda tx: threads.get(tx, thread))
         runtime = self._core.runtimes.get(row.runtime) if row else None
         if runtime is None or (await runtime.health()).state is not HealthState.HEALTHY:
             return
@@ -137,7 +137,7 @@ class Lending:
     async def _catch_up(self, thread: str, lender: Lender, *, held: bool) -> None:
         """What another program may still be working on is left for later, unless nobody can: we hold the session."""
         async with self._locks.setdefault(thread, asyncio.Lock()):
-            adoption, session = await self._core.store.read(lambda tx: _adoption(tx, thread))
+            adoption, session = await self._core.look(lambda tx: _adoption(tx, thread))
             past = await lender.past(session, adoption.last_turn)
             ended = past if held else finished(past)
             if ended:

@@ -40,9 +40,12 @@ def _would_send(delivery: Delivery) -> Notified:
 
 
 async def _send(core: Core, notifier: Notifier, delivery: Delivery) -> Notified:
-    claimed = await core.store.write(lambda tx: deliveries.claim(tx, delivery, core.incarnation))
-    if claimed is not None:
-        await notifier(claimed)
+    """With what has to leave before it: of what is owed to a conversation nothing overtakes anything."""
+    in_front = await core.store.read(lambda tx: deliveries.in_front_of(tx, delivery))
+    for each in (*in_front, delivery):
+        claimed = await core.store.write(partial(deliveries.claim, delivery=each, owner=core.incarnation))
+        if claimed is not None:
+            await notifier(claimed)
     row = await core.store.read(lambda tx: deliveries.get(tx, delivery.id))
     assert row is not None, delivery.id
     return Notified(row.id, row.thread, str(row.conversation), row.state, row.error)

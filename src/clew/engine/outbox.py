@@ -193,20 +193,20 @@ class Outbox:
         return await _bring(await self._noted(outgoing, words.POSSIBLE_REPEAT), surface)
 
     async def _noted(self, outgoing: Outgoing, note: str) -> Outgoing:
-        said = await self._core.store.read(lambda tx: spoken(tx, self._core, outgoing.conversation, note))
+        said = await self._core.look(lambda tx: spoken(tx, self._core, outgoing.conversation, note))
         return replace(outgoing, note=f"{outgoing.note} {said}".strip())
 
     async def _placeholder(self, delivery: Delivery) -> Receipt | None:
         if delivery.id != f"{delivery.turn}:{DeliveryKind.FINAL}":
             return None  # a later part of an answer would take the place of the first
-        return _receipt_of(await self._core.store.read(lambda tx: to_become(tx, delivery)))
+        return _receipt_of(await self._core.look(lambda tx: to_become(tx, delivery)))
 
     async def _receipt(self, name: str) -> Receipt | None:
-        return _receipt_of(await self._core.store.read(lambda tx: deliveries.get(tx, name)))
+        return _receipt_of(await self._core.look(lambda tx: deliveries.get(tx, name)))
 
     async def _is_answer(self, receipt: Receipt) -> bool:
         where, id = receipt.conversation, receipt.message_id
-        return await self._core.store.read(lambda tx: deliveries.is_answer(tx, where, id))
+        return await self._core.look(lambda tx: deliveries.is_answer(tx, where, id))
 
     async def _leaving(self, delivery: Delivery) -> None:
         """Written before it leaves: from here on, a death means doubt."""

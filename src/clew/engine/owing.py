@@ -58,11 +58,13 @@ def owe(
     note: str = "",
     id: str | None = None,
     after: int = 0,
+    since: int = 0,
     edits: str | None = None,
     buttons: Sequence[Button] = (),
     file: Attachment | None = None,
 ) -> None:
-    """A message for a conversation, under an id that is chosen: owing twice is owing once."""
+    """A message for a conversation, under an id that is chosen: owing twice is owing once. It is due `after` so many
+    milliseconds, and stands behind all that was owed before `since`."""
     body, note = spoken(tx, core, where, body), spoken(tx, core, where, note)
     body = body if kind is DeliveryKind.FINAL else fitting(core, where, body)
     now = core.clock.now()
@@ -75,7 +77,7 @@ def owe(
         conversation=where if state is not DeliveryState.NO_TARGET else None,
         body=body,
         state=state,
-        created_at=deliveries.behind(tx, turn.thread, where, now) if where is not None else now,
+        created_at=max(since, deliveries.behind(tx, turn.thread, where, now) if where is not None else now),
         due_at=now + after,
         error=error,
         note=note,

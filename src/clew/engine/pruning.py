@@ -32,7 +32,7 @@ class Pruning:
     async def run(self) -> None:
         """At the start, then whenever enough has been written."""
         while True:
-            while gone := await self._core.store.read(self._too_old):
+            while gone := await self._core.look(self._too_old):
                 await self._core.write_down(partial(log.prune, last=gone[-1]))
             await self._wake.wait()
             self._wake.clear()

@@ -83,7 +83,7 @@ class Runner:
 
     async def reattach(self, turn: Turn, session: Session) -> str | None:
         """A turn that its runtime still works on. Returns why it was lost again, if it was."""
-        so_far = await self._core.store.read(lambda tx: items.of_turn(tx, turn.id))
+        so_far = await self._core.look(lambda tx: items.of_turn(tx, turn.id))
         work = Work(self._core, turn, await self._thread(turn), session, so_far=so_far)
         work.started.set()
         return await self._follow(work, session.attach(turn.id))
@@ -103,7 +103,7 @@ class Runner:
     async def _made(self, turn: Turn, end: End) -> Made:
         """The files that its answer names, where they can be brought along."""
         thread = await self._thread(turn)
-        where = await self._core.store.read(lambda tx: owed_to(tx, self._core, thread, turn))
+        where = await self._core.look(lambda tx: owed_to(tx, self._core, thread, turn))
         largest, files = self._core.takes_files(where), self._core.files
         if files is None or not largest or not (end.text or end.images):
             return NOTHING_MADE
@@ -115,7 +115,7 @@ class Runner:
         end_turn(tx, self._core, turn, End(TurnState.FAILED, problem=_problem(trouble)))
 
     async def _thread(self, turn: Turn) -> Thread:
-        thread = await self._core.store.read(lambda tx: threads.get(tx, turn.thread))
+        thread = await self._core.look(lambda tx: threads.get(tx, turn.thread))
         assert thread is not None, turn.thread
         return thread
 

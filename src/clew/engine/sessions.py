@@ -120,7 +120,7 @@ class Sessions:
             raise RuntimeTrouble(f"there is no runtime named {thread.runtime!r}; known here: {known}")
 
         async def history() -> tuple[Past, ...]:
-            return await self._core.store.read(lambda tx: past(tx, thread.id))
+            return await self._core.look(lambda tx: past(tx, thread.id))
 
         def read(tx: Tx) -> Seat:
             continuity, fork = bindings.continuity(tx, thread.id, thread.runtime)
@@ -128,7 +128,7 @@ class Sessions:
             return Seat(thread.id, thread.workspace, continuity, fork, *chosen, history=history, lent=lent)
 
         lent = self.is_lent(thread.id)
-        seat = await self._core.store.read(read)
+        seat = await self._core.look(read)
         self._came[thread.id] = "cold" if (seat.continuity, seat.fork) == (None, None) else "resumed"
         self._stored[thread.id] = seat.continuity
         if self.lent is None or not lent:

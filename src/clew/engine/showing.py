@@ -93,11 +93,11 @@ async def show(
 
 
 async def _spoken(core: Core, where: Conversation, text: str) -> str:
-    return await core.store.read(lambda tx: spoken(tx, core, where, text))
+    return await core.look(lambda tx: spoken(tx, core, where, text))
 
 
 async def _placeholder(core: Core, turn: Turn) -> Receipt | None:
-    row = await core.store.read(lambda tx: placeholder(tx, turn.id))
+    row = await core.look(lambda tx: placeholder(tx, turn.id))
     if row is None or row.message_id is None or row.conversation is None:
         return None
     return Receipt(row.conversation, row.message_id)

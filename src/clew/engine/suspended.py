@@ -6,7 +6,7 @@ from __future__ import annotations
 from clew.engine import asks, words
 from clew.engine.core import Core
 from clew.engine.ending import drop, log_status, queue_continuation, queue_turn, requeue_steer
-from clew.engine.owing import owe, owe_dropped, owed_to
+from clew.engine.owing import nearest, owe, owe_dropped
 from clew.model import (
     Conversation,
     DeliveryKind,
@@ -76,8 +76,8 @@ def _answer_cut(tx: Tx, core: Core, thread: Thread, message: Said, where: Conver
 
 
 def _stopped(tx: Tx, core: Core, thread: Thread, cut: Turn | None, where: Conversation) -> Arrival:
-    """Whoever waits for the answer elsewhere hears that there is none."""
-    target = owed_to(tx, core, thread, cut) if cut else None
+    """Whoever was asked elsewhere, where the thread is now, hears that there is no answer."""
+    target = nearest(tx, core, thread, asks.place(tx, thread.id))
     if cut is not None and target != where:
         owe(tx, core, cut, DeliveryKind.FINAL, target, words.final(TurnState.INTERRUPTED, "", None))
     return Arrival(Fate.ANSWER, thread.id, None, words.STOPPED)

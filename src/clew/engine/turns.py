@@ -120,14 +120,17 @@ class Turns:
             return []
         for thread in wanted:
             del self._ready[thread]
-        return await self._core.write_down(lambda tx: self._claim_each(tx, wanted))
+        claimed = await self._core.write_down(lambda tx: self._claim_each(tx, wanted))
+        if len(claimed) < len(wanted):
+            self._wake.set()  # some had nothing to run: there is room for those behind them
+        return claimed
 
     async def _free(self) -> int:
         """How many more may work. Whoever waits for a person does not work, however long that takes."""
         if self._settling:
             return 0
         free = self._core.config.turns.parallel - len(self._running)
-        waiting = await self._core.store.read(turns.waiting) if free <= 0 else frozenset()
+        waiting = await self._core.look(turns.waiting) if free <= 0 else frozenset()
         return free + len(waiting & set(self._running.values()))
 
     def _claim_each(self, tx: Tx, wanted: list[str]) -> list[Turn]:

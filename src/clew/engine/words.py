@@ -102,6 +102,10 @@ FILE_GONE = "it is not there. 文件不存在。"
 FILE_EMPTY = "it is empty. 文件是空的。"
 FILE_OUTSIDE = "it is not in this thread's folder. 不在本会话的目录里。"
 FILE_KIND = "clew sends pictures, documents and archives only, and nothing hidden. 只发送图片、文档和压缩包。"
+UNPLACED = Both(
+    "clew does not know which message this button is on. Press it again, or on a newer copy of it, or answer in words.",
+    "clew 不知道这个按钮属于哪条消息。请再按一次，或按较新的那条，或用文字回复。",
+)
 SETTLED = Both("That was settled already.", "这件事已经处理过了。")
 BROKEN = Both(
     "clew itself failed on this message; `clew logs` has the details. Nothing was done with it.",

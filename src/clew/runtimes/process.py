@@ -113,7 +113,7 @@ class Child:
         if self.exit_code is None:
             return "its output has ended"
         if self.exit_code < 0:
-            return f"killed by {signal.Signals(-self.exit_code).name}"
+            return f"killed by {processes.signal_name(-self.exit_code)}"
         return f"exit code {self.exit_code}"
 
     async def settled(self, patience: float = 2.0) -> None:

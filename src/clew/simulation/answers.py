@@ -31,13 +31,31 @@ def codes(post: Post) -> list[str]:
 
 
 def to_card(chance: random.Random, post: Post, now: float) -> Iterator[Letter]:
-    """What is said to a card; sometimes nothing."""
+    """What is said to a card, or pressed on it; sometimes nothing."""
     for number in range(chance.choice((0, 1, 1, 1, 2, 3))):
-        wait = chance.random() * (LATE if chance.random() < 0.2 else 5)
-        text = chance.choice(BARE) if chance.random() < 0.5 else chance.choice(CODED).format(chance.choice(codes(post)))
-        where = post.conversation if chance.random() < 0.85 else f"room-{chance.randrange(4)}"
+        at, name = now + chance.random() * (LATE if chance.random() < 0.2 else 5), f"re-{post.key}-{number}"
         copies = 1 if chance.random() < 0.8 else 2
-        yield Letter(now + wait, where, f"re-{post.key}-{number}", text, copies, late=delay(chance))
+        if post.buttons and chance.random() < 0.5:
+            yield _press(chance, post, _at_once(chance, now, at), name, copies)
+            continue
+        text = chance.choice(BARE) if chance.random() < 0.5 else chance.choice(CODED).format(chance.choice(codes(post)))
+        here = chance.random() < 0.85
+        where = post.conversation if here else f"room-{chance.randrange(4)}"
+        quoted = post.id if here and chance.random() < 0.3 else None
+        yield Letter(at, where, name, text, copies, late=delay(chance), quoted=quoted)
+
+
+def _press(chance: random.Random, post: Post, at: float, name: str, copies: int = 1) -> Letter:
+    """One of the buttons that are there now, whatever becomes of the message until then."""
+    said, late = chance.choice(post.buttons).says, delay(chance)
+    letter = Letter(at, post.conversation, name, said, copies, late=late, quoted=post.id, pressed=True)
+    letter.saw, letter.about = tuple(codes(post)), post.thread
+    return letter
+
+
+def _at_once(chance: random.Random, now: float, at: float) -> float:
+    """Now and then so soon that clew does not know yet that the message has arrived."""
+    return now + chance.random() * 0.2 if chance.random() < 0.3 else at
 
 
 def delay(chance: random.Random) -> float:
@@ -53,4 +71,8 @@ def to_handoff(chance: random.Random, post: Post, now: float) -> Iterator[Letter
 
 
 def to_question(chance: random.Random, post: Post, now: float) -> Iterator[Letter]:
-    yield Letter(now + chance.random() * 5, post.conversation, f"re-{post.key}", chance.choice(WORDS))
+    at, name = now + chance.random() * 5, f"re-{post.key}"
+    if post.buttons and chance.random() < 0.5:
+        yield _press(chance, post, _at_once(chance, now, at), name)
+    else:
+        yield Letter(at, post.conversation, name, chance.choice(WORDS))

@@ -169,12 +169,15 @@ def _answered_by_letters(seen: Seen) -> Iterator[str]:
         said = replies.typed(letter.text)
         if said.code not in (None, gate.code) and gate.answer.decision is not Decision.CANCEL:
             yield f"{letter.id} names {said.code} and answered {gate.code}"
-        if said.code is None and seen.world.platform.clock(letter.at) // 1000 < gate.asked_at // 1000:
+        is_early = seen.world.platform.clock(letter.at) // 1000 < gate.asked_at // 1000
+        if said.code is None and not letter.pressed and is_early:
             yield f"{letter.id} was said before {gate.code} was asked, and answered it"
         if gate.answer.is_yes and said.rest.split(maxsplit=1)[:1] in (["n"], ["拒绝"], ["stop"]):
             yield f"{letter.text!r} ({letter.id}) was a yes to {gate.code}"
         if any(question.secret for question in gate.asked.questions) and gate.answer.replies:
             yield f"a secret was typed into a room: {letter.id} to {gate.code}"
+        if letter.pressed and gate.code not in letter.saw and gate.answer.decision is not Decision.CANCEL:
+            yield f"{letter.id} was pressed where {letter.saw} stood, and answered {gate.code}"
         fate = seen.world.platform.fates.get(letter.id)
         if fate is Fate.REFUSED:
             yield f"{letter.id} answered {gate.code}, and its sender was told no"

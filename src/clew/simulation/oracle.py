@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from clew import chain
 from clew.engine import words
 from clew.model import Fate, HandoffState
+from clew.simulation.answer_oracle import read_by_people
 from clew.simulation.gate_oracle import asked_and_answered
 from clew.simulation.platform import GONE
 from clew.simulation.world import World
@@ -24,6 +25,7 @@ def judge(world: World) -> list[str]:
         _nothing_stuck,
         _owed_with_the_end,
         _delivered_once,
+        read_by_people,
         asked_and_answered,
         _ran_once,
         _handed,
@@ -59,6 +61,7 @@ def _nothing_stuck(world: World, tx: Tx) -> Iterator[str]:
     What a room that is gone has refused is told as that."""
     if not world.rested:
         yield "it never comes to rest"
+    yield from world.fallen
     yield from (left for left in audit.unfinished(tx) if f"is failed ({GONE})" not in left)
 
 
@@ -72,8 +75,8 @@ def _delivered_once(world: World, tx: Tx) -> Iterator[str]:
     """5. What was sent is there once; a second copy only where the platform offers no way to know, and then marked."""
     shown: dict[str, list[str]] = {}
     for post in world.platform.posts:
-        for key, note in post.told.items():
-            shown.setdefault(key, []).append(note)
+        for key, showing in post.told.items():
+            shown.setdefault(key, []).append(showing.note)
     for delivery in audit.sent(tx):
         notes = shown.get(delivery, [])
         unmarked = [note for note in notes if not any(mark in note for mark in MARKS)]

@@ -21,9 +21,9 @@ from clew.views import AnswerGate, GateView, NewRuleView, NewThread
 KINDS = (
     *("task",) * 4,
     *("answer",) * 5,
-    *("stop", "stop", "resume", "done", "fork", "cancel", "yes all", "rule", "unrule"),
+    *("stop", "stop", "resume", "done", "fork", "cancel", "yes all", "rule", "unrule", "unqueue"),
     *("handoff",) * 4,
-    *("take back", "wheel", "away", "back"),
+    *("take back", "wheel", "away", "back", "notify"),
 )
 
 
@@ -74,6 +74,8 @@ async def _act(engine: Engine, act: Act) -> str:
         return await _at_gates(engine, act)
     if act.kind in ("away", "back"):
         return str(await engine.away(POCKET if act.kind == "away" else None))
+    if act.kind == "notify":
+        return f"{len(await engine.notify(retry_failed=act.pick < 0.5))} tried"
     if act.kind == "take back":
         return await _take_back(engine)
     thread = await _some_thread(engine, act)
@@ -92,6 +94,8 @@ async def _act(engine: Engine, act: Act) -> str:
             await engine.cancel(thread)
         case "handoff":
             return (await engine.handoffs.request(_wish(act, thread))).id
+        case "unqueue":
+            return await _unqueue(engine, thread)
         case "wheel":
             await engine.take_wheel(thread)
         case "yes all":
@@ -108,6 +112,11 @@ def _wish(act: Act, thread: str) -> Wish:
 async def _take_back(engine: Engine) -> str:
     under_way = [row.id for row in await engine.handoffs.all(20) if row.ended_at is None]
     return (await engine.handoffs.take_back(under_way[0], "somebody")).id if under_way else "nothing is under way"
+
+
+async def _unqueue(engine: Engine, thread: str) -> str:
+    queued = await engine.queue(thread)
+    return (await engine.unqueue(queued[-1].turn)).id if queued else "nothing is queued"
 
 
 async def _at_gates(engine: Engine, act: Act) -> str:

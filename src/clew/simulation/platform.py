@@ -7,13 +7,22 @@ import asyncio
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from clew.errors import StoreError
-from clew.model import Conversation, DeliveryKind, Fate, Inbound
+from clew.model import Button, Conversation, DeliveryKind, Fate, Inbound
 from clew.simulation.clock import EPOCH
 from clew.surfaces.base import Backlog, Down, Inbox, InDoubt, Never, Outgoing, Receipt, SurfaceCan, TryAgain
+
+
+class Showing(NamedTuple):
+    """What people saw of a delivery."""
+
+    number: int  # in the order in which things were shown first
+    text: str
+    note: str
 
 
 @dataclass(slots=True)
@@ -27,7 +36,9 @@ class Post:
     text: str
     note: str
     turn: str | None
-    told: dict[str, str] = field(default_factory=dict)  # every delivery that it ever showed, with its note
+    thread: str
+    buttons: tuple[Button, ...]
+    told: dict[str, Showing] = field(default_factory=dict)  # every delivery that it ever showed
 
 
 @dataclass(slots=True)
@@ -41,15 +52,20 @@ class Letter:
     copies: int = 1
     queue: bool = False
     late: float = 0.0  # seconds that it is on its way
+    quoted: str | None = None  # the message that it replies to, or whose button it is
+    pressed: bool = False
+    saw: tuple[str, ...] = ()  # where it is a button: codes of the gates that were open on the card
+    about: str = ""  # and the thread that the card was of
 
 
 GONE = "this room is gone"
 EVERYBODY = "everybody"  # who may speak there
+HOME = "simulated-home"
 POCKET = "pocket"  # the second surface; the names of its conversations begin so
 CLASSES = {
     "keyed": SurfaceCan(idempotency_window=3600.0, backlog=Backlog.PLATFORM, chat=True, buttons=8),
     "readable": SurfaceCan(read_back=True, backlog=Backlog.PLATFORM),
-    "editable": SurfaceCan(edit=True, backlog=Backlog.PLATFORM, chat=True, max_length=2000),
+    "editable": SurfaceCan(edit=True, backlog=Backlog.PLATFORM, chat=True, max_length=2000, buttons=8),
     "plain": SurfaceCan(backlog=Backlog.PLATFORM),
 }
 
@@ -71,6 +87,7 @@ class Platform:
     faults: float
     tell: Callable[[str], None]
     posts: list[Post] = field(default_factory=list)
+    showings: int = 0
     letters: list[Letter] = field(default_factory=list)
     replies: Callable[[Post], None] = lambda post: None
     listeners: list[Callable[[], None]] = field(default_factory=list)  # told when something was shown
@@ -96,7 +113,8 @@ class Platform:
             outgoing.text,
             outgoing.note,
             outgoing.turn,
-            {outgoing.id: outgoing.note},
+            outgoing.thread,
+            outgoing.buttons,
         )
         self.posts.append(post)
         self.tell(f"platform shows {post.key} in {post.conversation}: {post.text[:50]!r} {post.note}")
@@ -104,6 +122,9 @@ class Platform:
         return post
 
     def shown(self, post: Post) -> None:
+        self.showings += 1
+        number = post.told[post.key].number if post.key in post.told else self.showings
+        post.told[post.key] = Showing(number, post.text, post.note)
         self.replies(post)
         for listener in self.listeners:
             listener()
@@ -149,7 +170,15 @@ class SimulatedSurface:
             where = Conversation(self.name, letter.conversation)
             said_at = self._platform.clock(letter.at)
             inbound = Inbound(
-                where, letter.id, letter.id, letter.text, sent_at=said_at, queue=letter.queue, sender_id=EVERYBODY
+                where,
+                letter.id,
+                letter.id,
+                letter.text,
+                sent_at=None if letter.pressed else said_at,  # as platforms do
+                queue=letter.queue,
+                sender_id=EVERYBODY,
+                quoted=letter.quoted,
+                pressed=letter.pressed,
             )
             try:
                 accepted = await inbox.accept(inbound)
@@ -188,7 +217,7 @@ class SimulatedSurface:
         for post in self._platform.posts:
             if post.id == receipt.message_id:
                 post.key, post.kind, post.text, post.note = outgoing.id, outgoing.kind, outgoing.text, outgoing.note
-                post.told[outgoing.id] = outgoing.note
+                post.buttons = outgoing.buttons
                 self._platform.tell(f"platform edits {post.id} into {post.key}")
                 self._platform.shown(post)
 

@@ -7,18 +7,19 @@ import asyncio
 import random
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from clew import crash
 from clew.config import Config, GatesConfig, TurnsConfig
 from clew.engine import Engine
 from clew.errors import RuntimeLost
-from clew.model import Conversation, DeliveryKind, Person, Role
+from clew.model import Conversation, DeliveryKind, Person, Role, TurnState
 from clew.runtimes.scripted import MemoryLedger, Played, ScriptedRuntime
 from clew.simulation import answers, people, stores
 from clew.simulation.agent import steps
 from clew.simulation.clock import VirtualClock, jumps
 from clew.simulation.loop import VirtualLoop
-from clew.simulation.platform import CLASSES, EVERYBODY, POCKET, Letter, Platform, Post, SimulatedSurface
+from clew.simulation.platform import CLASSES, EVERYBODY, HOME, POCKET, Letter, Platform, Post, SimulatedSurface
 from clew.store import Store, Tx, log, places
 from clew.store import people as rows
 from clew.store.sqlite import Inline
@@ -31,12 +32,13 @@ LONGEST = 50_000  # steps in which the last daemon must come to rest
 
 
 class WatchedLedger(MemoryLedger):
-    """Knows how often each turn was begun, and at which gates a command was run."""
+    """Knows how often each turn was begun, what it said in the end, and at which gates a command was run."""
 
     def __init__(self) -> None:
         super().__init__()
         self.begun: dict[tuple[str, str], int] = {}  # (session, turn); a fork has its own copy
         self.ran: list[str] = []  # references of gates, once for each time
+        self.said: dict[str, str] = {}  # the answer of each turn that has one
         self.deaf = False
 
     def save(self, session: str, played: list[Played]) -> None:
@@ -48,6 +50,8 @@ class WatchedLedger(MemoryLedger):
         known = {entry.turn: len(entry.executions) for entry in self.load(session)}
         if len(newest.executions) > known.get(newest.turn, len(newest.executions)):
             self.ran.append(newest.activities[-1].item)
+        if newest.state is TurnState.COMPLETED:
+            self.said[newest.turn] = newest.text
         super().save(session, played)
 
 
@@ -69,6 +73,14 @@ class Life:
         self.ledger.deaf = True
 
 
+class Stop(NamedTuple):
+    """How a daemon is told to end."""
+
+    after: float  # seconds
+    grace: float
+    restart: bool
+
+
 @dataclass
 class World:
     seed: int
@@ -88,11 +100,14 @@ class World:
         self._close_a_room(random.Random(f"gone {self.seed}"))
         self.lives = 0
         self.rested = False
+        self.fallen: list[str] = []  # daemons that ended by themselves
         self.time = 0.0
         self.doom = random.Random(f"doom {self.seed}")
         self.disk = random.Random(f"disk {self.seed}")
         self.full_disks = self.chance.choice((0, 0, 5, 20))
+        self.unreadable = self.disk.choice((0, 0, 5, 20))
         self.people = random.Random(f"people {self.seed}")
+        self.orders = random.Random(f"orders {self.seed}")
         self.acts: list[people.Act] = []
         self.patience = GatesConfig(self.chance.choice((0.0, 20.0, 1800.0)), self.chance.choice((0.0, 0.0, 15.0, 60.0)))
         self._answered: set[str] = set()
@@ -112,7 +127,8 @@ class World:
         self._write_letters()
         self.acts += people.plan(self.people, self.people.randrange(8), self.time, len(self.acts))
         for _ in range(self.chance.randrange(DEATHS + 1)):
-            if self.live_once(self.chance.randrange(1, 600)):
+            steps, stop = self.chance.randrange(1, 600), self._stop()
+            if self.live_once(LONGEST if stop else steps, stop=stop):
                 break
             self.time += self.chance.expovariate(1 / 3)
         for _ in range(LAST_TRIES):
@@ -127,18 +143,18 @@ class World:
     def tell(self, line: str) -> None:
         self.timeline.append(f"{self.clock.monotonic():9.3f}  {line}")
 
-    def live_once(self, steps: int, *, mortal: bool = True) -> bool:
-        """One daemon, from its start until it is at rest (True) or dead (False)."""
+    def live_once(self, steps: int, *, mortal: bool = True, stop: Stop | None = None) -> bool:
+        """One daemon, from its start until it is at rest (True), or stopped or dead (False)."""
         self.lives += 1
         self.clock.start = self.time
         loop = VirtualLoop(self.time, steps)
         self.platform.listeners.clear()
         surfaces = {name: SimulatedSurface(self.platform, name) for name in ("simulated", POCKET)}
-        life = Life(Inline(self.connection, self._disk_is_full), surfaces, self.ledger)
+        life = Life(Inline(self.connection, self._disk_is_full, self._cannot_be_read), surfaces, self.ledger)
         self.timeline.append(f"{self.time:9.3f}  daemon {self.lives} starts")
         crash.hook = partial(self._pass, loop, life) if mortal else None
         try:
-            rested = loop.live(self._daemon(life), life.end)
+            rested = loop.live(self._watched(life, stop), life.end)
         finally:
             crash.hook = None
         self.time = self.clock.start = loop.time()
@@ -153,7 +169,17 @@ class World:
             life.end()
             loop.doom()
 
-    async def _daemon(self, life: Life) -> None:
+    async def _watched(self, life: Life, stop: Stop | None) -> None:
+        """Once it has woken up, a daemon ends because somebody ends it, and for no other reason."""
+        awake = asyncio.Event()
+        try:
+            await self._daemon(life, stop, awake)
+        except Exception as error:
+            if life.executor.alive and awake.is_set():
+                self.fallen.append(f"daemon {self.lives} fell over {error!r}")
+            raise
+
+    async def _daemon(self, life: Life, stop: Stop | None, awake: asyncio.Event) -> None:
         store = Store(life.executor, self.store_id)
         runtime = ScriptedRuntime(
             self.clock,
@@ -172,20 +198,44 @@ class World:
             workspace="/nowhere",
         )
         async with asyncio.TaskGroup() as group:
-            group.create_task(engine.run())
-            group.create_task(people.live(engine, self.acts, self.tell))
+            working = [
+                group.create_task(engine.run(awake.set)),
+                group.create_task(people.live(engine, self.acts, self.tell)),
+            ]
+            if stop is not None:
+                await self._end_well(engine, stop)
+                for task in working:
+                    task.cancel()
+
+    async def _end_well(self, engine: Engine, stop: Stop) -> None:
+        """As `down` and `restart` do it: what runs has some time, then all is cancelled."""
+        await asyncio.sleep(stop.after)
+        self.tell(f"daemon {self.lives} is to end within {stop.grace} s")
+        await engine.settle(stop.grace, restart=stop.restart)
+
+    def _stop(self) -> Stop | None:
+        """Whether somebody ends a daemon in peace, before it could be killed."""
+        if self.orders.random() > 0.3:
+            return None
+        return Stop(self.orders.random() * 20, self.orders.choice((0.0, 1.0, 10.0)), self.orders.random() < 0.5)
 
     def _close_a_room(self, chance: random.Random) -> None:
         """In some stories a room is gone from some moment on; what is asked there is asked at home then."""
         if chance.random() < 0.2:
             self.platform.gone, self.platform.gone_at = f"room-{chance.randrange(4)}", chance.random() * 20
-            places.set_home(Tx(self.connection), Conversation("simulated", "simulated-home"))
+            places.set_home(Tx(self.connection), Conversation("simulated", HOME))
 
     def _disk_is_full(self) -> bool:
         """Now and then, for a while; not for ever."""
         if self.full_disks <= 0 or self.disk.random() > 0.01:
             return False
         self.full_disks -= 1
+        return True
+
+    def _cannot_be_read(self) -> bool:
+        if self.unreadable <= 0 or self.disk.random() > 0.03:
+            return False
+        self.unreadable -= 1
         return True
 
     def _write_letters(self) -> None:

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from clew.asking import Gate
-from clew.model import Conversation, Said
-from clew.store import gates
+from clew.model import Conversation, HandoffState, Said
+from clew.store import gates, handoffs
 from clew.store.base import Tx
 
 
@@ -30,6 +30,11 @@ def fates_of(tx: Tx, message_id: str) -> list[str]:
 def all_fates(tx: Tx) -> list[tuple[str, str]]:
     """(message id, fate) of everything that arrived."""
     return [(row["message_id"], row["fate"]) for row in tx.all("SELECT message_id, fate FROM inbox")]
+
+
+def went_to(tx: Tx) -> dict[str, str | None]:
+    """The thread that each message was for, by its id; not of those that were refused."""
+    return {row["message_id"]: row["thread"] for row in tx.all("SELECT * FROM inbox WHERE fate != 'refused'")}
 
 
 def times_asked(tx: Tx) -> Counter[str]:
@@ -116,3 +121,96 @@ def sent(tx: Tx) -> list[str]:
     """Deliveries that count as arrived, without the placeholders, which later text replaces."""
     rows = tx.all("SELECT id FROM deliveries WHERE state = 'sent' AND kind != 'placeholder' ORDER BY id")
     return [row["id"] for row in rows]
+
+
+class Final(Struct, frozen=True):
+    """An answer that is there, or will be."""
+
+    id: str
+    turn: str
+    thread: str
+    address: str  # empty: only the desk shows it
+    completed: bool
+
+
+def finals(tx: Tx) -> list[Final]:
+    """Of all turns that ended and whose answer is wanted, in the order of their ends."""
+    rows = tx.all(
+        "SELECT d.id, d.turn, d.thread, d.address, t.state FROM log l JOIN turns t ON t.id = l.turn"
+        " JOIN deliveries d ON d.id = t.id || ':final' AND d.state != 'superseded'"
+        " WHERE l.kind = 'turn.ended' ORDER BY l.seq"
+    )
+    return [
+        Final(row["id"], row["turn"], row["thread"], row["address"] or "", row["state"] == "completed") for row in rows
+    ]
+
+
+def how_ended(tx: Tx) -> dict[str, tuple[str, bool]]:
+    """(state, whether a person wanted it stopped) of every turn."""
+    return {
+        row["id"]: (row["state"], bool(row["stop_asked"])) for row in tx.all("SELECT id, state, stop_asked FROM turns")
+    }
+
+
+def sent_to(tx: Tx) -> list[tuple[str, str]]:
+    """(delivery, address) of everything that counts as sent."""
+    rows = tx.all(
+        "SELECT id, address FROM deliveries WHERE state = 'sent' AND kind != 'placeholder' AND address IS NOT NULL"
+    )
+    return [(row["id"], row["address"]) for row in rows]
+
+
+def asked_in(tx: Tx) -> dict[str, set[str]]:
+    """The addresses where an answer is wanted, by turn: of the messages that it is about, and of the notice. What a
+    continuation is about is what the turn before it was about."""
+    places: dict[str, set[str]] = {}
+    for row in tx.all("SELECT turn, address FROM inbox WHERE fate IN ('turn', 'steer') AND turn IS NOT NULL"):
+        places.setdefault(row["turn"], set()).add(row["address"])
+    for row in tx.all("SELECT t.id, t.continues, h.notify_target FROM turns t JOIN threads h ON h.id = t.thread"):
+        if row["notify_target"]:
+            places.setdefault(row["id"], set()).add(row["notify_target"].partition(":")[2])
+        if row["continues"]:
+            places.setdefault(row["id"], set()).update(places.get(row["continues"], ()))
+    return places
+
+
+def moved_to(tx: Tx) -> dict[str, set[str]]:
+    """The addresses where somebody went on with each thread that ever moved; the desk's is empty."""
+    found: dict[str, set[str]] = {}
+    for row in tx.all("SELECT thread, data FROM log WHERE kind = 'thread.wheel'"):
+        wheel = msgspec.json.decode(row["data"])
+        spoke = tx.all("SELECT address FROM inbox WHERE sender = ? AND surface = ?", wheel["by"], wheel["where"])
+        found.setdefault(row["thread"], set()).update(
+            [""] if wheel["where"] == "cli" else (each["address"] for each in spoke)
+        )
+    for handoff in handoffs.newest(tx, 10_000):
+        if handoff.state is HandoffState.COMPLETED and handoff.opened is not None:
+            found.setdefault(handoff.thread, set()).add(handoff.opened.address)
+    return found
+
+
+def went_away_to(tx: Tx) -> set[str]:
+    """The addresses where what only the desk would show went to."""
+    rows = tx.all("SELECT data FROM log WHERE kind = 'person.away'")
+    return {msgspec.json.decode(row["data"])["where"].partition(":")[2] for row in rows}
+
+
+def dropped_unheard(tx: Tx) -> list[tuple[str, str, str]]:
+    """(turn, thread, address) of what never ran, where the place where it was asked neither hears of it nor did it.
+    What was merged into another turn has nothing left to ask."""
+    rows = tx.all(
+        "SELECT id, thread, address FROM turns t WHERE state = 'interrupted' AND request_node IS NULL"
+        " AND request != '[]' AND origin != 'greeting' AND address != ''"
+        " AND NOT EXISTS (SELECT 1 FROM turns o JOIN deliveries d ON d.id = o.id || ':dropped'"
+        "  WHERE o.thread = t.thread AND d.address = t.address AND o.ended_at = t.ended_at)"
+        " AND NOT EXISTS (SELECT 1 FROM inbox i WHERE i.address = t.address AND i.received_at = t.ended_at)"
+    )
+    return [(row["id"], row["thread"], row["address"]) for row in rows]
+
+
+def suspended(tx: Tx) -> list[tuple[str, bool]]:
+    """Threads that wait for a person's word about their work, and whether they have somebody to notify."""
+    rows = tx.all(
+        "SELECT id, notify_target FROM threads WHERE status = 'suspended' AND suspended_by IN ('cut', 'backlog')"
+    )
+    return [(row["id"], bool(row["notify_target"])) for row in rows]

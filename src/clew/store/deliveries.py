@@ -108,15 +108,33 @@ def claim_pending(tx: Tx, delivery: str, owner: str, leaving: int | None) -> Del
 
 
 def claim(tx: Tx, delivery: Delivery, owner: str) -> Delivery | None:
-    """One delivery by name, pending or failed: for a pass that a person asked for."""
+    """One delivery by name, for a pass that a person asked for: pending and behind nothing else, or failed."""
     row = tx.one(
-        "UPDATE deliveries SET state = 'sending', owner = ?, generation = generation + 1, attempts = attempts + 1"
-        f" WHERE id = ? AND generation = ? AND state IN ('pending', 'failed') RETURNING {_COLUMNS}",
+        "UPDATE deliveries AS d SET state = 'sending', owner = ?, generation = generation + 1, attempts = attempts + 1"
+        f" WHERE id = ? AND generation = ? AND (state = 'failed' OR (state = 'pending' AND {_FREE}))"
+        f" RETURNING {_COLUMNS}",
         owner,
         delivery.id,
         delivery.generation,
     )
     return _delivery(row) if row else None
+
+
+def in_front_of(tx: Tx, delivery: Delivery) -> list[Delivery]:
+    """What its thread owes to the same conversation and has to leave before it, in order."""
+    where = delivery.conversation
+    if where is None or delivery.state is not DeliveryState.PENDING:
+        return []
+    rows = tx.all(
+        f"SELECT {_COLUMNS} FROM deliveries WHERE thread = ? AND surface = ? AND address = ? AND state = 'pending'"
+        " AND (created_at, id) < (?, ?) ORDER BY created_at, id",
+        delivery.thread,
+        where.surface,
+        where.address,
+        delivery.created_at,
+        delivery.id,
+    )
+    return [_delivery(row) for row in rows]
 
 
 def surfaces_pending(tx: Tx) -> list[str]:
@@ -197,6 +215,12 @@ def rewrite(tx: Tx, delivery: str, body: str, buttons: Sequence[Button] = ()) ->
     """Other words for what has not begun to leave."""
     sql = "UPDATE deliveries SET body = ?, buttons = ? WHERE id = ? AND state = 'pending' AND first_sent_at IS NULL"
     return tx.run(sql, body, _encode(buttons), delivery) == 1
+
+
+def is_leaving(tx: Tx, where: Conversation) -> bool:
+    """Whether something is on its way there; by the partial index of what is, so it costs only that."""
+    sql = "SELECT 1 FROM deliveries WHERE state = 'sending' AND surface = ? AND address = ? LIMIT 1"
+    return tx.one(sql, where.surface, where.address) is not None
 
 
 def is_answer(tx: Tx, where: Conversation, message_id: str) -> bool:

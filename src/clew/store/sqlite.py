@@ -269,11 +269,17 @@ def _snapshot(connection: SqliteConnection, body: Body[T]) -> T:
 
 class Inline:
     """Runs each body at once, on the caller's turn of the loop: for simulations, where a thread would be chance. A full
-    disk is met at the commit, when the body has run already."""
+    disk is met at the commit, when the body has run already; a file that cannot be read, before."""
 
-    def __init__(self, connection: SqliteConnection, fails: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        connection: SqliteConnection,
+        fails: Callable[[], bool] = lambda: False,
+        hides: Callable[[], bool] = lambda: False,
+    ) -> None:
         self._connection = connection
         self._fails = fails  # whether the disk is full just now
+        self._hides = hides  # whether nothing can be read just now
         self.alive = True
 
     async def write(self, body: Body[T], committed: Callable[[list[Entry]], None]) -> T:
@@ -287,6 +293,8 @@ class Inline:
     async def read(self, body: Body[T]) -> T:
         await asyncio.sleep(0)
         self._check()
+        if self._hides():
+            raise StoreError("the file cannot be read")
         return body(Tx(self._connection))  # at once: nobody writes meanwhile, so it needs no snapshot
 
     def close(self) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-import signal
 from typing import Any, cast
 
 from clew import processes
@@ -61,7 +60,7 @@ class Terminal(asyncio.SubprocessProtocol):
 
     def _status(self) -> dict[str, Any]:
         code = self._transport.get_returncode() or 0
-        return {"exitCode": code if code >= 0 else None, "signal": signal.Signals(-code).name if code < 0 else None}
+        return {"exitCode": code if code >= 0 else None, "signal": processes.signal_name(-code) if code < 0 else None}
 
     async def end(self) -> None:
         """With all that it has begun, in whatever session that is."""

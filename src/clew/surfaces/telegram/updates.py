@@ -187,9 +187,9 @@ def heard(message: Message, me: User) -> Inbound | Skipped:
 
 
 def pressed(query: Query) -> Inbound | Skipped:
-    """A button, as if what it says had been said."""
+    """A button, as if what it says had been said. Of a message that is too old Telegram tells little, and no date."""
     message = query.message
-    if message is None or query.sender.is_bot:
+    if message is None or message.date == 0 or query.sender.is_bot:
         return Skipped("on a message that is not there any more")
     return Inbound(
         message.place.conversation,
