@@ -190,6 +190,24 @@ def test_who_waits_for_a_daemon_is_told_at_once_that_its_supervisor_was_killed(
             os.kill(note.daemon.pid, signal.SIGKILL)
 
 
+def test_a_daemon_that_dies_slowly_is_not_taken_for_its_supervisor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed, it lets go of its pipe before it looks dead."""
+    home = Home(tmp_path / "home")
+    home.prepare()
+    os.mkfifo(silent := tmp_path / "silent")
+    os.mkfifo(dies := tmp_path / "dies")
+    slow = f"import os, sys; os.close(int(sys.argv[2])); open({str(silent)!r}, 'w').close(); open({str(dies)!r}).read()"
+    monkeypatch.setattr(launch, "_daemon_command", lambda: [sys.executable, "-I", "-S", "-c", slow])
+    with ThreadPoolExecutor(1) as pool:
+        starting = pool.submit(launch.ensure_daemon, home, lambda line: None)
+        silent.read_bytes()
+        dies.write_bytes(b"")
+        with pytest.raises(ClewError, match=r"^the daemon ended while it started"):
+            starting.result()
+
+
 DIES_ONCE = """
 import os, signal, sys
 os.chdir(os.environ["RUN"])

@@ -156,13 +156,14 @@ class Supervisor:
             _say(f"{command[0]} cannot be run: {error.strerror}")
 
     def _listen(self, ready: list[int]) -> None:
-        """Pass on what the daemon says of its start."""
+        """Pass on what the daemon says of its start. That it says no more is told once it has ended: a process that
+        dies lets go of its pipe while it still looks alive."""
         if self._pipe not in ready:
             return
-        news = os.read(self._pipe, 65536)
-        self._was_ready = self._was_ready or b'"ready"' in news
-        self._tell(news, more=bool(news) and not news.endswith(b"\n"))
-        if not news:
+        if news := os.read(self._pipe, 65536):
+            self._was_ready = self._was_ready or b'"ready"' in news
+            self._tell(news, more=not news.endswith(b"\n"))
+        else:
             os.close(self._pipe)
             self._pipe = -1
 

@@ -166,7 +166,8 @@ def asked_in(tx: Tx) -> dict[str, set[str]]:
     places: dict[str, set[str]] = {}
     for row in tx.all("SELECT turn, address FROM inbox WHERE fate IN ('turn', 'steer') AND turn IS NOT NULL"):
         places.setdefault(row["turn"], set()).add(row["address"])
-    for row in tx.all("SELECT t.id, t.continues, h.notify_target FROM turns t JOIN threads h ON h.id = t.thread"):
+    turns = "SELECT t.id, t.continues, h.notify_target FROM turns t JOIN threads h ON h.id = t.thread"
+    for row in tx.all(f"{turns} ORDER BY t.thread, t.seq"):
         if row["notify_target"]:
             places.setdefault(row["id"], set()).add(row["notify_target"].partition(":")[2])
         if row["continues"]:
