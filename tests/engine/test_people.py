@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -253,7 +254,10 @@ async def test_a_button_on_a_message_without_a_receipt_is_not_guessed(tmp_path: 
     assert named.fate is Fate.ANSWER
 
 
-async def test_a_button_that_is_pressed_before_the_receipt_of_its_message_is_there_waits_for_it(tmp_path: Path) -> None:
+async def test_a_button_that_is_pressed_before_the_receipt_of_its_message_is_there_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("clew.engine.inbox"), "LOOKS", 400)
     shown, goes_on = asyncio.Event(), asyncio.Event()
 
     class Quick(Room):
@@ -272,6 +276,28 @@ async def test_a_button_that_is_pressed_before_the_receipt_of_its_message_is_the
         await asyncio.sleep(0)
         goes_on.set()
         assert (await pressing).fate is Fate.ANSWER
+
+
+async def test_nobody_is_kept_waiting_for_a_stranger_who_presses_what_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("clew.engine.inbox"), "LOOK", 1e6)
+    leaving, stays = asyncio.Event(), asyncio.Event()
+
+    class Slow(Room):
+        async def send(self, outgoing: Outgoing) -> Receipt:
+            if outgoing.kind == "ask":
+                leaving.set()
+                await stays.wait()
+            return await super().send(outgoing)
+
+    async with Rig(tmp_path, room=Slow(can=SurfaceCan(chat=True, buttons=8))) as rig:
+        await paired(rig)
+        await say(rig, "!approve deploy")
+        await leaving.wait()
+        accepted = await rig.say("yes all", sender_id="9", pressed=True, quoted="nothing")
+        assert (accepted.fate, accepted.words) == (Fate.REFUSED, words.STRANGER)
+        stays.set()
 
 
 async def test_a_second_click_starts_nothing(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from clew.runtimes.base import Continuity
 from clew.runtimes.scripted import FileLedger
 from clew.store import audit, bindings, inbox, turns
 from clew.store.threads import Filter
-from clew.surfaces.base import InDoubt, Outgoing, Receipt, SurfaceCan, TryAgain
+from clew.surfaces.base import InDoubt, Never, Outgoing, Receipt, SurfaceCan, TryAgain
 from clew.views import GateView
 from tests.rig import PATIENCE, Rig, Room, patient
 
@@ -324,6 +324,18 @@ async def test_05_what_is_sent_by_hand_does_not_overtake_what_was_owed_before_it
         await rig.ended(second.turn)
         assert [row.state for row in await rig.engine.notify()] == ["pending"] and rig.room.texts == []
         arrives.set()
+        await rig.delivered(f"{second.turn}:final")
+    assert rig.room.texts == ["one", "two"]
+
+
+async def test_05_what_failed_and_is_sent_by_hand_does_not_overtake_what_failed_before_it(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(troubles=[Never("no such chat"), Never("no such chat")])) as rig:
+        first = await rig.say("!text one")
+        await rig.ended(first.turn)
+        second = await rig.say("!text two")
+        await rig.until(lambda entry: rig.kinds().count("delivery.failed") == 2)
+        rig.room.troubles = [TryAgain("busy", 0.05)]
+        assert [row.state for row in await rig.engine.notify(retry_failed=True)] == ["pending", "pending"]
         await rig.delivered(f"{second.turn}:final")
     assert rig.room.texts == ["one", "two"]
 

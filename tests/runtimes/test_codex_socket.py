@@ -14,6 +14,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -27,8 +28,9 @@ from clew.home import Home
 from clew.keepers import Kept
 from clew.processes import VARIABLE, Marks
 from clew.runtimes.base import HealthState, RecordState, Seat
-from clew.runtimes.codex import CodexRuntime, busy, keeping
-from clew.runtimes.codex.binary import locate
+from clew.runtimes.codex import CodexRuntime, busy, keeping, wire
+from clew.runtimes.codex.binary import Binary, locate
+from clew.runtimes.codex.connection import Connection
 from clew.runtimes.websocket import open_unix
 from clew.scripted_model import ScriptedModel
 from tests.runtimes.raw import GUARD, collect, ended, next_of, only, release_when_followed, request
@@ -407,3 +409,22 @@ async def test_messages_of_any_length_arrive_whole(tmp_path: Path) -> None:
         assert heard[1:] == [b"hello"] and not it.is_open
         with pytest.raises(RuntimeLost):
             it.write(b"too late")
+
+
+async def test_what_codex_tells_of_a_thread_counts_more_than_an_answer_that_was_on_its_way(
+    config: CodexConfig, clock: SystemClock
+) -> None:
+    """Else a turn that ends while it is joined would be at work for ever."""
+
+    def active(name: str) -> wire.Thread:
+        return wire.Thread(id=name, status=wire.Status("active"))
+
+    connection = Connection(config, clock, Binary("codex", ""))
+    connection.answered(active("first"))
+    for name in ("first", "second"):
+        note = {"threadId": name, "status": {"type": "idle"}}
+        connection.notified("thread/status/changed", msgspec.Raw(msgspec.json.encode(note)))
+    connection.answered(active("second"))
+    assert not connection.is_working
+    connection.answered(active("third"))
+    assert connection.working == {"third"}

@@ -74,9 +74,15 @@ class Admission(Struct, frozen=True):
     async def _receipt(self, inbound: Inbound) -> None:
         """A quick hand presses a button before the receipt of its message is there: for a moment it is waited for."""
         for _ in range(LOOKS):
-            if not await self.core.store.read(lambda tx: _comes(tx, inbound)):
+            if not await self.core.store.read(lambda tx: self._comes(tx, inbound)):
                 return
             await self.core.clock.sleep(LOOK)
+
+    def _comes(self, tx: Tx, inbound: Inbound) -> bool:
+        """Nobody else is kept waiting for a stranger, or for what was pressed before."""
+        if not (_is_unplaced(tx, inbound) and deliveries.is_leaving(tx, inbound.conversation)):
+            return False
+        return role_of(tx, self.core, inbound) in SPEAKERS and repeated(tx, inbound) is None
 
     async def known(self, surface: str) -> Sequence[Known]:
         last = await self.core.store.read(lambda tx: inbox.last_heard(tx, surface))
@@ -168,10 +174,6 @@ def _is_unplaced(tx: Tx, inbound: Inbound) -> bool:
     if not inbound.pressed or inbound.quoted is None or typed(inbound.text).code is not None:
         return False
     return deliveries.by_receipt(tx, inbound.conversation, inbound.quoted) is None
-
-
-def _comes(tx: Tx, inbound: Inbound) -> bool:
-    return _is_unplaced(tx, inbound) and deliveries.is_leaving(tx, inbound.conversation)
 
 
 def _on_its_card(tx: Tx, inbound: Inbound) -> Inbound:

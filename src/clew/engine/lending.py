@@ -125,7 +125,7 @@ class Lending:
         """Take in what was done outside, where that is cheap: nobody waits for a program that would have to start."""
         if not self.has(thread) or self._sessions.is_open(thread):
             return
-        row = await self._core.look(lambda tx: threads.get(tx, thread))
+        row = await self._core.store.read(lambda tx: threads.get(tx, thread))
         runtime = self._core.runtimes.get(row.runtime) if row else None
         if runtime is None or (await runtime.health()).state is not HealthState.HEALTHY:
             return

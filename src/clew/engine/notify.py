@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from clew.engine.core import Core
-from clew.model import Delivery
+from clew.model import Delivery, DeliveryKind
 from clew.store import deliveries
 from clew.views import Notified
 
@@ -22,30 +22,33 @@ async def notify(
 ) -> list[Notified]:
     """`alone`: no daemon runs, so what is on its way is nobody's, and would be sent."""
     left = await core.store.read(deliveries.sending_finals) if alone and dry_run else []
-    done = [_would_send(delivery) for delivery in left]
+    done = {delivery.id: _told(delivery, "would send") for delivery in left}
     after = ""
     while True:
         page = await core.store.read(
             partial(deliveries.undelivered_finals, failed=retry_failed, after=after, limit=PAGE)
         )
         for delivery in page:
-            done.append(_would_send(delivery) if dry_run else await _send(core, notifier, delivery))
+            before = await core.store.read(partial(deliveries.in_front_of, delivery=delivery))
+            if alone and any(each.kind is not DeliveryKind.FINAL for each in before):
+                done[delivery.id] = _told(delivery, delivery.state)  # behind a question: nobody would hear its answer
+                continue
+            for each in [*before, delivery]:  # of what is owed to a conversation nothing overtakes anything
+                if each.id not in done:
+                    done[each.id] = _told(each, "would send") if dry_run else await _send(core, notifier, each)
         if len(page) < PAGE:
-            return done
+            return list(done.values())
         after = page[-1].id
 
 
-def _would_send(delivery: Delivery) -> Notified:
-    return Notified(delivery.id, delivery.thread, str(delivery.conversation), "would send", delivery.error)
-
-
 async def _send(core: Core, notifier: Notifier, delivery: Delivery) -> Notified:
-    """With what has to leave before it: of what is owed to a conversation nothing overtakes anything."""
-    in_front = await core.store.read(lambda tx: deliveries.in_front_of(tx, delivery))
-    for each in (*in_front, delivery):
-        claimed = await core.store.write(partial(deliveries.claim, delivery=each, owner=core.incarnation))
-        if claimed is not None:
-            await notifier(claimed)
+    claimed = await core.store.write(partial(deliveries.claim, delivery=delivery, owner=core.incarnation))
+    if claimed is not None:
+        await notifier(claimed)
     row = await core.store.read(lambda tx: deliveries.get(tx, delivery.id))
     assert row is not None, delivery.id
-    return Notified(row.id, row.thread, str(row.conversation), row.state, row.error)
+    return _told(row, row.state)
+
+
+def _told(delivery: Delivery, state: str) -> Notified:
+    return Notified(delivery.id, delivery.thread, str(delivery.conversation), state, delivery.error)

@@ -108,22 +108,26 @@ def claim_pending(tx: Tx, delivery: str, owner: str, leaving: int | None) -> Del
 
 
 def claim(tx: Tx, delivery: Delivery, owner: str) -> Delivery | None:
-    """One delivery by name, for a pass that a person asked for: pending and behind nothing else, or failed."""
+    """One delivery by name, for a pass that a person asked for: pending or failed. None: it is behind something else,
+    and waits for that, or it is not what it was."""
+    same = "id = ? AND generation = ?"
     row = tx.one(
         "UPDATE deliveries AS d SET state = 'sending', owner = ?, generation = generation + 1, attempts = attempts + 1"
-        f" WHERE id = ? AND generation = ? AND (state = 'failed' OR (state = 'pending' AND {_FREE}))"
-        f" RETURNING {_COLUMNS}",
+        f" WHERE {same} AND state IN ('pending', 'failed') AND {_FREE} RETURNING {_COLUMNS}",
         owner,
         delivery.id,
         delivery.generation,
     )
+    if row is None:
+        again = f"UPDATE deliveries SET state = 'pending' WHERE {same} AND state = 'failed'"
+        tx.run(again, delivery.id, delivery.generation)
     return _delivery(row) if row else None
 
 
 def in_front_of(tx: Tx, delivery: Delivery) -> list[Delivery]:
     """What its thread owes to the same conversation and has to leave before it, in order."""
     where = delivery.conversation
-    if where is None or delivery.state is not DeliveryState.PENDING:
+    if where is None:
         return []
     rows = tx.all(
         f"SELECT {_COLUMNS} FROM deliveries WHERE thread = ? AND surface = ? AND address = ? AND state = 'pending'"
@@ -218,8 +222,8 @@ def rewrite(tx: Tx, delivery: str, body: str, buttons: Sequence[Button] = ()) ->
 
 
 def is_leaving(tx: Tx, where: Conversation) -> bool:
-    """Whether something is on its way there; by the partial index of what is, so it costs only that."""
-    sql = "SELECT 1 FROM deliveries WHERE state = 'sending' AND surface = ? AND address = ? LIMIT 1"
+    """Whether a question is on its way there; by the partial index of what is, so it costs only that."""
+    sql = "SELECT 1 FROM deliveries WHERE state = 'sending' AND surface = ? AND address = ? AND kind = 'ask' LIMIT 1"
     return tx.one(sql, where.surface, where.address) is not None
 
 

@@ -151,6 +151,8 @@ class WriterThread:
         try:
             self._file.check(connection.raw, to_write=False)
             return _snapshot(connection, body)
+        except sqlite3.ProgrammingError:
+            raise  # the body's own failure, which no second try would mend
         except sqlite3.Error as error:
             raise explain(error, self._path) from error
         finally:

@@ -49,7 +49,8 @@ class Connection(AnyConnection[Route]):
         self.binary = binary
         self.pause = clock.sleep
         self.gates = Gates(process or clock.token(), self._peer.answer)
-        self.working: set[str] = set()  # threads that it works on, as far as it has told
+        self.working: set[str] = set()  # threads that it works on, whoever asked for it
+        self._told: set[str] = set()  # threads of which it has told us by itself, as it does at every change
         self._config = config
 
     @property
@@ -73,8 +74,15 @@ class Connection(AnyConnection[Route]):
             params = {"cursor": page.next_cursor} if page.next_cursor else {}
             page = await self.ask("thread/loaded/list", params, wire.LoadedPage)
             threads += [thread for id in page.data if (thread := await self._thread(id)) is not None]
-        self.working |= {thread.id for thread in threads if thread.status.is_active}
+        for thread in threads:
+            self.answered(thread)
         return threads
+
+    def answered(self, thread: wire.Thread) -> None:
+        """What an answer says of a thread. What Codex has told by itself is not older, whichever of the two comes
+        first."""
+        if thread.status.is_active and thread.id not in self._told:
+            self.working.add(thread.id)
 
     async def _thread(self, id: str) -> wire.Thread | None:
         try:
@@ -164,6 +172,7 @@ class Connection(AnyConnection[Route]):
 
     def _note_status(self, thread: str | None, is_active: bool) -> None:
         if thread is not None:
+            self._told.add(thread)
             (self.working.add if is_active else self.working.discard)(thread)
 
     def _resolved(self, params: msgspec.Raw) -> None:

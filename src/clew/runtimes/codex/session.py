@@ -53,7 +53,6 @@ class CodexSession:
         self._live: Live | None = None
         self._unclaimed: list[Pending] = []  # asked by a turn that nobody follows yet
         self._is_nobodys = False  # the turn that runs is not to be followed: what it asks is declined
-        self._is_active = False  # Codex works on the thread, whoever asked for it
         self._is_renewed = False  # there is a new Codex thread that nobody has asked our continuity about
 
     async def enter(self) -> None:
@@ -135,7 +134,6 @@ class CodexSession:
     # What the connection tells us; called by its reader.
 
     def notified(self, method: str, params: msgspec.Raw) -> None:
-        self._watch(method, params)
         if (live := self._live) is None or live.is_over:
             log.debug("dropped %s: no turn of ours is running", method)
             return
@@ -159,7 +157,6 @@ class CodexSession:
 
     def lost(self, reason: str) -> None:
         self._connection = None
-        self._is_active = False
         self._unclaimed = []
         self._lose(reason)
 
@@ -171,7 +168,7 @@ class CodexSession:
             # The thread we had was never written. Whoever stored our continuity must store the new one before a turn
             # runs, or a crash could not find it.
             raise RuntimeLost("Codex had forgotten the thread; a new one was begun.")
-        if self._is_active:
+        if self._thread in connection.working:
             # Codex would not queue it but push it into the turn that runs. That one is nobody's: what it asks for is
             # declined, so that it comes to an end.
             self._is_nobodys = True
@@ -288,7 +285,7 @@ class CodexSession:
         if (thread := await threads.resume(connection, self._position.thread, self._seat, self._config)) is None:
             connection.forget(self._position.thread, self)
             return False
-        self._is_active = self._is_active or thread.status.is_active
+        connection.answered(thread)
         return True
 
     async def _start_thread(self, connection: Connection) -> None:
@@ -298,12 +295,7 @@ class CodexSession:
         thread = thread or await threads.start(connection, self._seat, self._config)
         connection.listen(thread.id, self)
         self._position = threads.Position(thread.id)
-        self._is_active = False
         self._is_renewed = True
-
-    def _watch(self, method: str, params: msgspec.Raw) -> None:
-        if method == "thread/status/changed" and (note := wire.read(params, wire.StatusNote)) is not None:
-            self._is_active = note.status.is_active
 
     def _lose(self, reason: str) -> None:
         """Whoever follows the running turn is told that its outcome is in doubt."""

@@ -109,7 +109,7 @@ class Receiver:
         inbound = pressed(query)
         if isinstance(inbound, Skipped):
             self._skip(inbound)
-            await self._toast(query, "This is too old to be pressed. 按钮已过期。")
+            await self._toast(query, "This is too old to be pressed; answer in words. 按钮已过期，请用文字回复。")
             return
         try:
             accepted = await inbox.accept(inbound)
