@@ -73,9 +73,9 @@ def only(desk: Desk) -> str:
     return str(thread["id"])
 
 
-def post(desk: Desk, id: str, text: str) -> Any:
+def post(desk: Desk, id: str, text: str, conversation: str = "c") -> Any:
     """By the webhook, until it is acknowledged."""
-    body = json.dumps({"id": id, "conversation": "c", "sender": "ann", "text": text}).encode()
+    body = json.dumps({"id": id, "conversation": conversation, "sender": "ann", "text": text}).encode()
     while True:
         try:
             return post_signed(desk.clew.json("status")["daemon"]["http"], "x", SECRET, body)

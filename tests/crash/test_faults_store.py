@@ -13,13 +13,15 @@ from urllib.error import HTTPError
 
 import pytest
 
+from tests.crash import outside
 from tests.crash.conftest import SECRET, Desk
-from tests.crash.flows import only, post
-from tests.crash.outside import died, unfinished
+from tests.crash.flows import Flow, only, post
+from tests.crash.outside import unfinished
 from tests.daemons import Clew
 from tests.receivers import post_signed
 
 NO_WRITER_KNOWS = 3  # as "file format write version" in a header: SQLite then only reads the file
+BOTH = Flow(lambda desk, folder: None, (("kept", "more"),))
 
 
 def letter(id: str, text: str) -> bytes:
@@ -103,15 +105,18 @@ def test_a_store_that_can_only_be_read_is_told_at_the_start_and_left_as_it_is(tm
 
 
 @pytest.mark.parametrize("left", ["clew.db-*", "nothing"])
-def test_a_store_that_is_removed_under_the_daemon_is_put_back_with_all_that_was_in_it(desk: Desk, left: str) -> None:
+def test_a_store_that_is_removed_under_the_daemon_is_put_back_with_all_that_was_in_it(
+    desk: Desk, tmp_path: Path, left: str
+) -> None:
+    """The daemon begins anew, as after a crash; what was said is answered, each once."""
     thread = held_turn(desk)
     for path in desk.clew.root.glob("clew.db*" if left == "nothing" else "clew.db"):
         path.unlink()
-    post(desk, "m2", "!text more")
+    post(desk, "m2", "!text more", "another")
     desk.model.release("here")
-    desk.clew.wait_for(thread, "delivery.sent")
-    assert only(desk) == thread and died(desk) == 1
+    BOTH.finish(desk)
     desk.clew("verify", thread)
+    outside.check(desk, tmp_path, BOTH, deaths=1)
 
 
 def test_a_store_that_is_replaced_under_the_daemon_is_kept_and_the_other_file_is_not_written_to(
