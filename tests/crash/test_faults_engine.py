@@ -14,7 +14,8 @@ import pytest
 
 from clew.clock import SystemClock
 from clew.config import Config, ThreadsConfig
-from clew.engine import Engine
+from clew.engine import Engine, core
+from clew.errors import StoreError
 from clew.model import Conversation, Inbound
 from clew.runtimes.scripted import MemoryLedger, ScriptedRuntime
 from clew.simulation.clock import VirtualClock
@@ -23,7 +24,7 @@ from clew.store import Store, Tx, audit, deliveries
 from clew.store.migrate import migrate
 from clew.store.sqlite import Inline, SqliteConnection
 from clew.surfaces.base import Down, Outgoing, Receipt, TryAgain
-from tests.rig import Rig, Room
+from tests.rig import PATIENCE, Rig, Room
 
 HOUR = 3600
 CROWD = 10_000
@@ -51,6 +52,29 @@ async def test_a_clock_that_is_set_back_by_an_hour_keeps_no_answer_waiting(
             accepted = await rig.say(f"!text {text}")
             await rig.delivered(f"{accepted.turn}:final")
         assert rig.room.texts == ["one", "two"]
+
+
+async def test_a_store_that_may_only_be_read_now_refuses_what_is_said_and_an_end_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With SQLite's own word for it. Where the file system forbids it, that is tried in test_faults_store."""
+    put_off = asyncio.Event()
+    monkeypatch.setattr(core._log, "error", lambda *words: put_off.set())
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!hold door\n!text kept")
+        await rig.held("door")
+        writer = rig.store._executor._connection.raw  # type: ignore[attr-defined]
+        writer.execute("PRAGMA query_only = 1")
+        rig.scripted.holds.release("door")
+        await asyncio.wait_for(put_off.wait(), PATIENCE)
+        with pytest.raises(StoreError, match="cannot write"):
+            await rig.say("!text late", id="m2")
+        assert rig.room.texts == []
+        writer.execute("PRAGMA query_only = 0")
+        await rig.delivered(f"{accepted.turn}:final")
+        late = await rig.say("!text late", id="m2")
+        await rig.delivered(f"{late.turn}:final")
+        assert rig.room.texts == ["kept", "late"]
 
 
 async def test_ten_thousand_messages_at_once_are_each_taken_once_also_after_a_death(tmp_path: Path) -> None:

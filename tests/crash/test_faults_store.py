@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import resource
+import shutil
 import sqlite3
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -89,6 +91,34 @@ def test_while_no_file_can_grow_messages_are_refused_and_an_end_waits(desk: Desk
     assert code == 503 and desk.hook.deliveries == []
     limit(desk.clew.pid, resource.RLIMIT_FSIZE, before)
     desk.clew.wait_for(thread, "delivery.sent")
+    check(desk, "kept")
+
+
+@contextmanager
+def unwritable(database: Path) -> Iterator[None]:
+    """As on a file system that is read-only now: what is open already is not written to any more either."""
+    files = [f"{database}", f"{database}-wal"]
+    try:
+        done = subprocess.run(["chattr", "+i", *files], capture_output=True)
+        if done.returncode:
+            pytest.skip("files are made immutable only by root, and not on every file system")
+        yield
+    finally:
+        subprocess.run(["chattr", "-i", *files], capture_output=True)
+
+
+@pytest.mark.skipif(shutil.which("chattr") is None, reason="a program of Linux")
+def test_while_the_store_can_only_be_read_messages_are_refused_and_an_end_waits(desk: Desk) -> None:
+    thread = held_turn(desk)
+    pid, log = desk.clew.pid, desk.clew.begin("logs", "--follow", "--json")
+    with unwritable(desk.clew.home.database):
+        desk.model.release("here")
+        assert log.stdout is not None
+        next(line for line in log.stdout if "the store does not take what happened" in line)
+        assert refused(desk, "m2") == (503, "clew cannot store this now; send it again")
+        assert desk.hook.deliveries == []
+    desk.clew.wait_for(thread, "delivery.sent")
+    assert desk.clew.pid == pid
     check(desk, "kept")
 
 
