@@ -19,12 +19,17 @@ def clew(tmp_path: Path) -> Iterator[Clew]:
         yield made
 
 
+def steps(count: int) -> list[str]:
+    """Behind the first of so many migrations, one in the middle, and the last."""
+    return [f"store.migrated-not-committed:{number}" for number in (1, count // 2, count)]
+
+
 def dies_at_its_start(clew: Clew, point: str) -> None:
     result = clew.run("up", env={"CLEW_CRASH": point})
     assert result.code == 1 and "the daemon ended while it started" in result.err
 
 
-@pytest.mark.parametrize("point", ["store.migrated-not-committed", "store.made-not-named"])
+@pytest.mark.parametrize("point", [*steps(len(migrate.migrations())), "store.made-not-named"])
 def test_killed_while_the_store_is_made_the_next_start_makes_it(clew: Clew, point: str) -> None:
     dies_at_its_start(clew, point)
     assert not clew.home.database.exists(), "what is only half made does not bear its name"
@@ -43,7 +48,7 @@ def old_store(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     raw.close()
 
 
-@pytest.mark.parametrize("point", ["store.copied-not-migrated", "store.migrated-not-committed"])
+@pytest.mark.parametrize("point", ["store.copied-not-migrated", *steps(len(migrate.migrations()) - 1)])
 def test_killed_while_an_old_store_is_brought_up_to_date_nothing_in_it_is_lost(
     clew: Clew, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
