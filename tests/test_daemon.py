@@ -60,12 +60,16 @@ def test_of_many_that_start_it_at_once_one_does(clew: Clew) -> None:
     assert [answer["started"] for answer in answers].count(True) == 1
 
 
-def test_a_second_daemon_says_who_holds_the_store(clew: Clew) -> None:
-    pid = clew.up()
+def test_a_second_daemon_says_who_holds_the_store_and_disturbs_no_turn(clew: Clew) -> None:
+    pid, gate = clew.up(), clew.gate("here")
+    turn = clew.json("start", "!hold here\n!text the one answer")
+    gate.wait()
     second = clew.run("up", "--foreground")
     assert second.code == 1
     assert f"held by a clew daemon with pid {pid}, since 20" in second.err
-    assert clew.pid == pid
+    gate.release()
+    assert clew.wait_ended(turn)["text"] == "the one answer" and clew.pid == pid
+    assert clew("read", turn["thread"]).count("\nthe one answer\n") == 1
 
 
 def test_the_daemon_says_who_it_is(clew: Clew) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 from clew import processes
 from tests.crash.conftest import Desk
+from tests.crash.flows import only
 
 
 def _busy(desk: Desk, folder: Path) -> list[processes.Process]:
@@ -33,6 +35,21 @@ def test_10_no_process_outlives_its_purpose(desk: Desk, tmp_path: Path) -> None:
     desk.clew.kill()
     desk.clew("down")
     assert desk.clew.children() == []
+
+
+def test_ps_shows_codex_and_what_it_has_started_and_clean_ends_what_is_left_of_them(desk: Desk, tmp_path: Path) -> None:
+    grandchild = next(each.pid for each in _busy(desk, tmp_path) if each.command == "sh" and each.session == each.pid)
+    rows = {row["pid"]: row for row in desk.clew.json("ps") if row["threads"] == [only(desk)]}
+    [codex] = [pid for pid, row in rows.items() if row["role"] == "agent"]
+    assert "codex" in rows[codex]["command"] and rows[grandchild]["role"] == "command"
+    assert all(row["rss"] > 0 and row["age"] > 0 for row in rows.values())
+    os.kill(codex, signal.SIGSTOP)  # so that it does not hear that its daemon is gone, and stays
+    desk.clew.kill_for_good()
+    left = {row["pid"] for row in desk.clew.json("ps") if row["role"] == "left"}
+    assert {codex, grandchild} <= left
+    cleaned = desk.clew.run("doctor", "--clean").err
+    assert all(f"ended pid {pid}" in cleaned for pid in (codex, grandchild))
+    assert (desk.clew.children(), desk.clew.alive()) == ([], [])
 
 
 def test_down_leaves_nothing_behind_while_a_turn_runs(desk: Desk, tmp_path: Path) -> None:
