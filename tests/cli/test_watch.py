@@ -34,15 +34,17 @@ def test_watch_through_a_kill_in_mid_stream_shows_the_final_text_without_gap_or_
 def test_watch_shows_the_rest_of_an_answer_that_ended_while_nobody_could_tell(clew: Clew) -> None:
     """The daemon dies when the runtime is done and nothing of that is written down: the record brings it, once."""
     gate = clew.gate("watched-end")
-    clew.kill()
-    clew.up(env={"CLEW_CRASH": "turn.ended-not-owed"})
+    clew("down")  # else its supervisor brings it back, with nothing armed
+    dies = clew.up(env={"CLEW_CRASH": "turn.ended-not-owed"})
     thread = clew.json("start", f"!hold watched-end\n{SLOW}")["thread"]
     gate.wait()
     watching = clew.begin("watch", thread)
     read_until(watching, "watching")
     gate.release()
     read_until(watching, "thread is completed")
+    assert clew.pid != dies
     assert clew.end(watching).out == f"{answer_of(clew, thread)}\n"
+    assert clew.json("read", thread)[-1]["items"] == [], "what was stored of the answer is nothing that came before it"
 
 
 def test_who_begins_to_watch_in_mid_turn_gets_what_was_said_and_done_until_then(clew: Clew) -> None:

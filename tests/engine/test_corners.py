@@ -14,12 +14,13 @@ import pytest
 from clew.clock import SystemClock
 from clew.config import Config, ThreadsConfig, TurnsConfig
 from clew.engine import nudges, words
+from clew.engine.ending import deeds
 from clew.errors import RuntimeLost, RuntimeTrouble, StoreError
 from clew.events import Event
 from clew.model import Attachment, Fate, Inbound, Said, ThreadKind
 from clew.runtimes.base import Seat, Session
 from clew.store import Tx, audit, deliveries, items, turns
-from clew.store.items import Item
+from clew.store.items import TEXT, Item
 from clew.store.migrate import open_store
 from clew.store.sqlite import WriterThread
 from clew.surfaces.base import InDoubt, Never, Outgoing, Receipt, SurfaceCan, TryAgain
@@ -230,7 +231,10 @@ async def test_what_failed_and_is_put_off_again_goes_on_by_itself(tmp_path: Path
     assert rig.room.texts == ["hi"]
 
 
-async def test_a_plain_stop_just_after_an_end_leaves_nothing_on_its_way(tmp_path: Path) -> None:
+async def test_a_plain_stop_just_after_an_end_leaves_nothing_on_its_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clew.engine.LAST_SENDS", PATIENCE)
     async with Rig(tmp_path) as rig:
         for number in range(5):
             accepted = await rig.say(f"!text {number}", room=str(number))
@@ -423,6 +427,12 @@ async def test_what_was_begun_and_has_no_end_is_told_as_that(tmp_path: Path) -> 
         await rig.engine.stop(accepted.thread or "")
         turn = await rig.ended(accepted.turn)
     assert [(item.kind, item.outcome) for item in turn.items] == [("command", "unended")]
+
+
+def test_what_was_stored_of_the_answer_when_a_daemon_died_is_not_told_before_it() -> None:
+    before, begun = Item("a", TEXT, "done", body="one"), Item("b", TEXT, "started", body="one tw")
+    assert [deed.body for deed in deeds([before, begun], "one two")] == ["one"]
+    assert [deed.body for deed in deeds([before], "one two")] == ["one"], "a text of its own"
 
 
 class Swept(Room):

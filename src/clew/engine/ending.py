@@ -180,9 +180,15 @@ def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread |
 def deeds(done: Sequence[Item], answer: str) -> tuple[Deed, ...]:
     """Everything on the way; the answer itself is not repeated."""
     kept = [item for item in done if item.body or item.kind != TEXT]
-    if kept and kept[-1].kind == TEXT and kept[-1].body == answer:
+    if kept and _is_answer(kept[-1], answer):
         kept.pop()
     return tuple(_deed(item) for item in kept if item.kind != ActivityKind.THOUGHT or item.body)
+
+
+def _is_answer(item: Item, answer: str) -> bool:
+    """Or as much of it as was written down before a daemon died."""
+    begins_it = item.phase != Phase.DONE and answer.startswith(item.body)
+    return item.kind == TEXT and (item.body == answer or begins_it)
 
 
 def _deed(item: Item) -> Deed:
