@@ -21,7 +21,7 @@ from clew.engine import DESK, Engine
 from clew.model import Accepted, Conversation, Inbound, Person, Role, ThreadKind
 from clew.runtimes.base import Runtime, Session
 from clew.runtimes.scripted import FileLedger, ScriptedRuntime
-from clew.store import Entry, Store, people
+from clew.store import Entry, Store, deliveries, people
 from clew.store.migrate import open_store
 from clew.surfaces.base import Inbox, NotSent, Outgoing, Receipt, Surface, SurfaceCan
 from clew.views import NewThread, TurnView
@@ -171,6 +171,11 @@ class Rig:
         patience = self.engine._runner._works[turn or ""]._patience
         assert patience is not None
         patience.reschedule(asyncio.get_running_loop().time())
+
+    async def hasten(self) -> None:
+        """What was put off leaves now."""
+        await self.store.write(lambda tx: deliveries.hasten(tx, self.clock.now()))
+        self.engine._outbox.wake("room")
 
     async def scripted_session(self, thread: str | None) -> Session:
         """The session that the thread's turn runs on."""

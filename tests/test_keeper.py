@@ -68,8 +68,9 @@ async def making(tmp_path: Path) -> AsyncIterator[Making]:
 
 
 async def gone(kept: Kept) -> bool:
-    process = kept.find()
-    return process is None or await processes.gone(process, SystemClock(), GUARD)
+    """And its keeper, which then has written down how it ended."""
+    there = [process for process in (kept.find(), kept.keeper.find()) if process is not None]
+    return all([await processes.gone(process, SystemClock(), GUARD) for process in there])
 
 
 def hears(pipe: int, patience: float = GUARD) -> bool:
@@ -79,12 +80,12 @@ def hears(pipe: int, patience: float = GUARD) -> bool:
 
 
 async def test_where_nobody_comes_back_it_is_ended(making: Making) -> None:
+    making.answer.touch()
     pipe = os.open(making.looks, os.O_RDWR)
     kept = await making.start("setsid sleep 1000 & exec sleep 1000")
     assert [each.name for each in keepers.living(making.home)] == ["codex-test"]
-    keeper = kept.keeper.find()
+    making.answer.unlink()
     assert await gone(kept) and hears(pipe, 0)
-    assert keeper is None or await processes.gone(keeper, SystemClock(), GUARD)
     assert sys.platform != "linux" or kept.family() == [], "with what it has begun"
     ended = keepers.read(keepers.record(making.home, kept.name))
     assert ended is not None and ended.fate == "killed by SIGTERM"
@@ -94,11 +95,10 @@ async def test_where_nobody_comes_back_it_is_ended(making: Making) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 async def test_on_a_full_disk_it_is_ended_in_order_too(making: Making) -> None:
     (making.home.logs / launch.OUTPUT).symlink_to("/dev/full")
+    making.answer.touch()
     pipe = os.open(making.looks, os.O_RDWR)
-    kept = await making.start("trap 'exit 7' TERM; while :; do sleep 0.01; done", keep_alive=0.06)
-    keeper = kept.keeper.find()
+    kept = await making.start(f"trap 'exit 7' TERM; rm '{making.answer}'; while :; do sleep 0.01; done")
     assert await gone(kept)
-    assert keeper is None or await processes.gone(keeper, SystemClock(), GUARD)
     ended = keepers.read(keepers.record(making.home, kept.name))
     assert ended is not None and ended.fate == "exit code 7"
     os.close(pipe)
@@ -159,7 +159,8 @@ async def test_what_works_for_ever_is_ended_all_the_same(making: Making) -> None
 @pytest.mark.heavy
 async def test_one_that_does_not_hear_is_killed(making: Making) -> None:
     pipe = os.open(making.looks, os.O_RDWR)
-    kept = await making.start("trap '' TERM; exec sleep 1000")
+    making.answer.touch()
+    kept = await making.start(f"trap '' TERM; rm '{making.answer}'; exec sleep 1000")
     assert await gone(kept)
     ended = keepers.read(keepers.record(making.home, kept.name))
     assert ended is not None and ended.fate == "killed by SIGKILL"
@@ -169,9 +170,8 @@ async def test_one_that_does_not_hear_is_killed(making: Making) -> None:
 async def test_its_last_words_and_its_end_are_known(making: Making) -> None:
     kept = await making.start("echo one >&2; printf 'two \\303\\244 \\042x\\042' >&2; exit 7")
     assert await gone(kept)
-    while (seen := keepers.read(keepers.record(making.home, kept.name))) is None or not seen.fate:
-        pass
-    assert (seen.fate, seen.words) == ("exit code 7", ("one", "two ä  x"))
+    seen = keepers.read(keepers.record(making.home, kept.name))
+    assert seen is not None and (seen.fate, seen.words) == ("exit code 7", ("one", "two ä  x"))
     assert (making.home.logs / "codex.log").read_text().startswith("one\n")
     assert keepers.living(making.home) == []
 
@@ -193,12 +193,7 @@ async def test_one_who_looks_for_a_moment_does_not_keep_it_from_being_kept(makin
     stale = await making.start("exit 7", keep_alive=600)
     assert await gone(stale)
     looking = os.open(keepers.record(making.home, stale.name), os.O_RDWR)
-    while True:
-        try:
-            fcntl.flock(looking, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            break
-        except BlockingIOError:
-            pass  # its keeper is about to end
+    fcntl.flock(looking, fcntl.LOCK_SH | fcntl.LOCK_NB)
     asyncio.get_running_loop().call_later(0.1, os.close, looking)
     again = await making.start(keep_alive=600)
     assert again.mark != stale.mark and keepers.living(making.home) == [again]

@@ -21,6 +21,7 @@ from clew.errors import Refused
 from clew.home import Home
 from tests.daemons import Clew
 
+STORE = f"a-store{os.getpid()}"  # what is left of a store is looked for on the whole machine
 HOLDS = """
 import fcntl, os, signal, sys
 fcntl.flock(os.open(sys.argv[1], os.O_RDWR | os.O_CREAT), fcntl.LOCK_EX)
@@ -56,14 +57,20 @@ def started(pid: int) -> str:
 
 
 def write_holder(home: Home, pid: int, foreground: bool = False) -> None:
-    home.lock.write_text(json.dumps(asdict(lock.Holder(pid, started(pid), 0, store="a-store", foreground=foreground))))
+    home.lock.write_text(json.dumps(asdict(lock.Holder(pid, started(pid), 0, store=STORE, foreground=foreground))))
 
 
 @contextmanager
 def keeping(home: Home, pid: int) -> Iterator[None]:
     """As the keeper of a program does."""
     named = {"pid": pid, "started": started(pid), "since": 0}
-    about = {"mark": "a-store:kept.1:1", "socket": str(home.run / "none.sock"), "version": "1", "fate": "", "words": []}
+    about = {
+        "mark": f"{STORE}:kept.1:1",
+        "socket": str(home.run / "none.sock"),
+        "version": "1",
+        "fate": "",
+        "words": [],
+    }
     with keepers.record(home, "codex-test").open("w") as record:
         fcntl.flock(record, fcntl.LOCK_EX)
         json.dump({"keeper": named, "program": named, **about}, record)
@@ -107,7 +114,7 @@ def test_what_a_daemon_began_that_has_come_meanwhile_is_left_alone(home: Home) -
         keeping(home, kept.pid),
         Sleeping("dead") as left,
     ):
-        stopping._sweep(home, "a-store", 0.0, restart=False)
+        stopping._sweep(home, STORE, 0.0, restart=False)
         assert (left.wait(), begun.poll(), kept.poll()) == (-signal.SIGTERM, None, None)
 
 
@@ -115,7 +122,7 @@ class Sleeping(subprocess.Popen[bytes]):
     """What carries the mark of an incarnation; ended with the test."""
 
     def __init__(self, incarnation: str) -> None:
-        mark = f"a-store:{incarnation}:1"
+        mark = f"{STORE}:{incarnation}:1"
         super().__init__(["sleep", "1000"], env={**os.environ, processes.VARIABLE: mark})
 
     def __exit__(self, *why: object) -> None:
@@ -143,7 +150,7 @@ def test_an_agent_restarts_clew_and_stops_it_without_being_ended_in_the_middle_o
 def test_an_agent_does_not_restart_what_only_somebody_else_could_start_again(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(processes.VARIABLE, "a-store:x:1")
+    monkeypatch.setenv(processes.VARIABLE, f"{STORE}:x:1")
     with holding(home) as child:
         with pytest.raises(Refused, match="this agent's work"):
             stopping.restart_daemon(home, 0, lambda line: None)

@@ -13,11 +13,18 @@ import pytest
 
 from tests.daemons import PATIENCE, SCRIPTED, Clew, _argv
 
+# A person would not wait so long for a daemon's answer.
+PATIENT = f"import sys; from clew.cli import complete, main; complete.PATIENCE = {PATIENCE}; sys.exit(main.main())"
+
 
 def completed(clew: Clew, words: str, last: int) -> list[str]:
     """What a shell would be told: lines of a kind and a value."""
     given = {"_CLEW_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(last)}
-    return [line.partition(",")[2] for line in clew(env=given).splitlines()]
+    command = [sys.executable, "-c", PATIENT]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=clew._environ(given), timeout=PATIENCE, check=True
+    )
+    return [line.partition(",")[2] for line in done.stdout.splitlines()]
 
 
 def test_commands_and_options_are_completed(clew: Clew) -> None:
@@ -83,7 +90,7 @@ def test_a_profile_that_reads_it_says_nothing_at_each_start_of_a_shell(clew: Cle
 def test_bash_completes_with_it(clew: Clew, tmp_path: Path) -> None:
     thread = clew.json("run", "!text hi")["thread"]
     program = tmp_path / "clew"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m clew.cli.main "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{PATIENT}" "$@"\n')
     program.chmod(0o755)
     ask = f"""
     {clew("completion", "bash")}

@@ -66,8 +66,9 @@ def test_a_command_that_begins_a_thread_prints_what_is_documented(clew: Clew, co
 
 def test_the_commands_that_change_a_thread_print_what_is_documented(clew: Clew) -> None:
     thread = clew.json("run", "!text hi")["thread"]
-    assert fields(clew.json("send", thread, "!text hi")) == SHAPES["send"]
-    clew.wait_for(thread, "turn.ended")
+    sent = clew.json("send", thread, "!text hi")
+    assert fields(sent) == SHAPES["send"]
+    clew.wait_ended(sent)
     for command in (["title", thread, "new"], ["fork", thread]):
         assert fields(clew.json(*command)) == SHAPES["show"]
 

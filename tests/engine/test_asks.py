@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from clew.clock import SystemClock
-from clew.engine import words
+from clew.engine import cards, words
 from clew.engine.taking_in import take_in
 from clew.events import TurnEnded
 from clew.model import Accepted, Fate, Person, Role, Said, TurnState
@@ -220,12 +220,16 @@ async def test_what_is_asked_after_the_clock_was_set_back_is_what_a_press_answer
         assert (await _press(rig, "stop", f"{again.turn}:ask")).fate is Fate.ANSWER
 
 
-async def test_yes_to_all_on_a_card_whose_gates_have_moved_allows_nothing(tmp_path: Path) -> None:
+async def test_yes_to_all_on_a_card_whose_gates_have_moved_allows_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cards, "GATHER", 10**6)
     room = Room(can=SurfaceCan(chat=True, edit=True, buttons=8))
     async with Rig(tmp_path, room=room) as rig:
         await rig.store.write(lambda tx: people.add(tx, Person("room", "7", "ann", Role.OWNER, 0, "me")))
         await rig.say("!both one | two", sender_id="7")
-        await rig.saw("gate.opened")
+        await rig.until(lambda entry: rig.kinds().count("gate.opened") == 2)
+        await rig.hasten()
         card = f"{(await rig.engine.waiting.all())[0].id}:ask"
         await rig.delivered(card)
         await rig.say("/resume 1", sender_id="7", room="b")

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from clew.asking import Asked, Decision, GateKind, Policy
 from clew.clock import SystemClock
 from clew.config import GatesConfig
+from clew.engine import cards
 from clew.engine.gates import open_gate
 from clew.engine.progress import GATE, gate_item
 from clew.errors import BadInput, NotFound, Refused
@@ -178,10 +179,12 @@ async def test_what_is_said_for_after_the_turn_is_no_answer(tmp_path: Path) -> N
         await rig.ended(accepted.turn)
 
 
-async def test_gates_that_open_together_come_on_one_card(tmp_path: Path) -> None:
+async def test_gates_that_open_together_come_on_one_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cards, "GATHER", 10**6)
     async with Rig(tmp_path) as rig:
         await rig.say("!both one | two")
         first, second = await asked(rig, 2)
+        await rig.hasten()
         await rig.saw("delivery.sent")
         assert len(rig.room.sent) == 1
         assert first.code in rig.room.texts[0] and second.code in rig.room.texts[0] and "yes all" in rig.room.texts[0]

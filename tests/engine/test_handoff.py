@@ -140,6 +140,7 @@ async def test_an_open_gate_is_asked_there_and_withdrawn_here(rig: Rig) -> None:
     assert "deploy" in card.text and card.buttons
     withdrawn = [out for _, out in rig.room.edits if out.id == f"{gate.id}:ask:moved"]
     assert [(out.text, out.buttons) for out in withdrawn] == [("→ moved to phone", ())]
+    await rig.until(lambda entry: entry.kind == "delivery.sent" and entry.data["delivery"].endswith(":wheel"))
     assert "goes on with this in phone" in rig.room.sent[-1].text
     fate, _, _ = await said_there(rig, f"{gate.code} y", "home/1")
     assert fate is Fate.ANSWER

@@ -143,7 +143,8 @@ async def test_a_file_is_owed_with_the_end_and_sent_as_it_was_then(tmp_path: Pat
     assert row is not None and row.message_id == "message-2" and row.file == file.file
 
 
-async def test_what_was_kept_goes_when_it_is_sent(tmp_path: Path) -> None:
+async def test_what_was_kept_goes_when_it_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clew.engine.LAST_SENDS", PATIENCE)
     (tmp_path / "a.txt").write_text("a")
     room = Room(can=FILES)
     async with Rig(tmp_path, room=room) as rig:

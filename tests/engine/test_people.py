@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from clew.config import Config, SurfacesConfig, TelegramConfig
-from clew.engine import words
+from clew.engine import cards, words
 from clew.engine.owing import owe
 from clew.engine.progress import Progress, advance
 from clew.engine.showing import owe_end, working
@@ -224,13 +224,17 @@ async def test_a_gate_has_buttons_that_say_what_one_could_type(tmp_path: Path) -
         await rig.until(lambda entry: bool(room.edits) and not room.edits[-1][1].buttons)
 
 
-async def test_allow_all_means_what_its_card_shows(tmp_path: Path) -> None:
+async def test_allow_all_means_what_its_card_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not what came since, and not what another thread asks in the same place."""
+    monkeypatch.setattr(cards, "GATHER", 10**6)
     room = Room(can=SurfaceCan(chat=True, buttons=8))
     async with Rig(tmp_path, room=room) as rig:
         await paired(rig)
         await say(rig, "!both one | two")
+        await rig.until(lambda entry: rig.kinds().count("gate.opened") == 2)
+        await rig.hasten()
         await rig.until(lambda entry: any("two" in sent.text for sent in room.sent))
+        monkeypatch.setattr(cards, "GATHER", 0)
         other = await rig.start("!approve rm -rf other", notify="room:a")
         await rig.until(lambda entry: entry.kind == "delivery.sent" and any("other" in sent.text for sent in room.sent))
         number, card = next((n, sent) for n, sent in enumerate(room.sent, 1) if "two" in sent.text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import pytest
 from clew.client import Client
 from clew.http import metrics
 from tests.daemons import SCRIPTED, Clew
+from tests.ports import held_port, number_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "http.md").read_text(encoding="utf-8")
@@ -33,21 +33,9 @@ def block(language: str, mark: str = "") -> str:
     return str(found[0])
 
 
-def free_port() -> int:
-    """Not one of those that the system gives to others, so that it is free again after a restart of the daemon."""
-    for port in range(20_000 + os.getpid() % 9_000, 32_000):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-    raise AssertionError("no port is free")
-
-
 @pytest.fixture
 def clew(tmp_path: Path) -> Iterator[Clew]:
-    with Clew(tmp_path / "home", f"{SCRIPTED}[http]\nport = {free_port()}\n") as clew:
+    with held_port() as place, Clew(tmp_path / "home", f"{SCRIPTED}[http]\nport = {number_of(place)}\n") as clew:
         clew.up()
         yield clew
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from clew import processes
 from clew.asking import Answer, Decision, GateKind
-from clew.clock import SystemClock
+from clew.clock import Clock, SystemClock
 from clew.config import AcpConfig
 from clew.errors import BadInput, ConfigError, RuntimeLost, RuntimeTrouble
 from clew.events import Activity, ActivityKind, GateClosed, Notice, Outcome, Phase, TextDone, TurnEnded, Usage
@@ -28,6 +28,7 @@ from clew.runtimes.acp.terminals import Terminals
 from clew.runtimes.acp.wire import TerminalRequest
 from clew.runtimes.base import Continuity, HealthState, Past, Seat, Session, TurnRequest
 from clew.runtimes.stage import NO, YES, Turn
+from tests.clocks import IdleClock
 from tests.runtimes.raw import collect, ended, only
 from tests.runtimes.stages import acp_config
 
@@ -40,7 +41,7 @@ async def make(tmp_path: Path, clock: SystemClock, marks: Marks) -> AsyncIterato
     """Makes runtimes on our own agent, with what it gets wrong."""
     made: list[acp.AcpRuntime] = []
 
-    def runtime(*what: str, quirks: Quirks = PLAIN, **settings: Any) -> acp.AcpRuntime:
+    def runtime(*what: str, quirks: Quirks = PLAIN, clock: Clock = clock, **settings: Any) -> acp.AcpRuntime:
         config = acp_config(tmp_path, *what, **settings)
         made.append(acp.AcpRuntime(Entry("player", "Player", config.command, quirks=quirks), config, clock, marks))
         return made[-1]
@@ -284,12 +285,15 @@ def test_a_continuity_of_another_version_can_be_read(data: str) -> None:
 
 
 async def test_one_that_is_idle_is_put_to_sleep_and_comes_back(make: Make, seat: Seat) -> None:
-    runtime = make("load", idle_stop=0.05)
+    clock = IdleClock(1234.5)
+    runtime = make("load", clock=clock, idle_stop=clock.idle)
     session = await runtime.open(seat)
     assert await said(session, "!text one") == "one"
     kept, resting = session.continuity(), runtime._server._resting
     assert resting is not None
+    clock.passed.set()
     await resting
+    clock.passed.clear()
     assert (await runtime.health()).state is HealthState.STOPPED
     assert "!text one" in await said(session, "!recall", "b")
     assert session.continuity() != kept and runtime._server.starts == 2, "the same session, one turn later"

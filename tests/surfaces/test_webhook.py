@@ -30,7 +30,7 @@ from clew.surfaces.signing import sign
 from clew.surfaces.webhook import WebhookSurface, receiving, router
 from clew.surfaces.webhook.receiving import MAX_BODY
 from clew.surfaces.webhook.sending import origin, retry_after
-from tests.receivers import Answer, Hang, Receiver
+from tests.receivers import PATIENCE, Answer, Hang, Receiver
 
 SECRET = "correct-horse"
 NOW = 1_800_000_000
@@ -80,13 +80,13 @@ def clock() -> StoppedClock:
 
 @pytest.fixture
 async def surface(receiver: Receiver, clock: StoppedClock) -> AsyncIterator[WebhookSurface]:
-    hooks = {"ci": WebhookConfig(SECRET, receiver.url, timeout=5), "inward": WebhookConfig("other")}
+    hooks = {"ci": WebhookConfig(SECRET, receiver.url, timeout=PATIENCE), "inward": WebhookConfig("other")}
     surface = WebhookSurface(hooks, clock)
     yield surface
     await surface.close()
 
 
-def aimed_at(url: str, timeout: float = 5.0) -> WebhookSurface:
+def aimed_at(url: str, timeout: float = PATIENCE) -> WebhookSurface:
     return WebhookSurface({"ci": WebhookConfig(SECRET, url, timeout=timeout)}, StoppedClock())
 
 
@@ -271,11 +271,14 @@ async def test_a_connection_lost_after_the_request_is_in_doubt(surface: WebhookS
     assert first.body == second.body and receiver.keys == ["U1:final"]
 
 
-async def test_an_answer_that_does_not_come_is_in_doubt(receiver: Receiver) -> None:
-    surface = aimed_at(receiver.url, timeout=1.0)
+async def test_an_answer_that_does_not_come_is_in_doubt(
+    surface: WebhookSurface, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await surface.send(FINAL)  # so that there is a connection: to make one may take longer than the time-out
     receiver.then(Hang.UNTIL_RELEASED)
+    monkeypatch.setattr(surface, "_config", {"ci": WebhookConfig(SECRET, receiver.url, timeout=0.5)})
     assert isinstance(await failure(surface), InDoubt)
-    await surface.close()
+    assert receiver.connections == 1
 
 
 def test_a_process_that_waits_for_an_answer_can_be_killed(receiver: Receiver) -> None:
