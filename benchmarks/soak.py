@@ -3,16 +3,19 @@ Codex at random; then the count of what was lost, doubled or left.
 
 Messages come by signed webhook, each with an id of its own, and are sent again until they are acknowledged. The agent
 talks, is steered, asks before it runs a command; somebody says yes, no or nothing; somebody else starts tasks, stops
-threads and takes them up again.
+threads and takes them up again. Answers and commands bear the number of the message that asked for them. Where there is
+the time for it nothing is killed in the last quarter, so that one daemon lives long enough to be weighed.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import random
 import re
+import shutil
 import signal
 import socket
 import tempfile
@@ -21,11 +24,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from benchmarks.soak_count import Count, verdict
+from benchmarks.soak_count import Count, Counted, Weight, left_running, read_home, read_runs
+from benchmarks.soak_figures import ENOUGH, WARM, figures
+from benchmarks.soak_verdict import judge
 from clew import launch, lock, processes
 from clew.client import Client
 from clew.errors import ClewError
 from clew.home import Home
+from clew.model import DeliveryKind
 from clew.scripted_model import ScriptedModel, write_codex_home
 from clew.stopping import stop_daemon
 from clew.surfaces.signing import sign
@@ -34,8 +40,12 @@ SECRET = "soak"
 ROOMS = 8
 PAUSE = (0.05, 0.6)  # seconds between two messages
 ORDERS = (0.5, 2.0)  # seconds between two of what is asked by the API
-CALM = (2.0, 7.0)  # seconds between two deaths
+DEATHS = (2.0, 7.0)  # seconds between two of them
+CALM = 300.0  # seconds without any, at most
+SETTLING = 20.0  # seconds of them until the last daemon is there and was looked at
+WEIGH = 5.0  # seconds between two looks at the daemon's memory
 DRAIN, LOOK = 180.0, 0.5  # seconds that the rest may take, and between two looks at it
+SHOWN = 20  # of one trouble
 CODE = re.compile(r"\(([A-Z2-9]{4,12})\)")
 
 
@@ -50,8 +60,9 @@ class Soak:
         self.runs = folder / "runs"
         self._open: asyncio.Queue[tuple[str, str]] = asyncio.Queue()  # conversation and code of what is asked
         self._sending: set[asyncio.Task[None]] = set()
+        self._numbers = itertools.count()  # of answers
 
-    async def run(self, minutes: float) -> list[str]:
+    async def run(self, minutes: float) -> Counted:
         async with ScriptedModel() as model:
             server = await asyncio.start_server(self._received, "127.0.0.1", 0)
             self._configure(model.url, server.sockets[0].getsockname()[1])
@@ -74,8 +85,9 @@ class Soak:
 
     async def _live(self, seconds: float) -> None:
         """Until the time is over; then whoever is on the way arrives."""
+        deaths = self._kill(seconds - _calm(seconds))
         tasks = [
-            asyncio.create_task(work()) for work in (self._talk, self._answer, self._order, self._kill, self._weigh)
+            asyncio.create_task(work) for work in (self._talk(), self._answer(), self._order(), deaths, self._weigh())
         ]
         _, _ = await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
         for task in tasks:
@@ -92,7 +104,7 @@ class Soak:
     async def _talk(self) -> None:
         while True:
             await asyncio.sleep(self.chance.uniform(*PAUSE))
-            number = self.count.seen["messages"]
+            number = next(self._numbers)
             self.count.seen["messages"] += 1
             self._send(f"room-{self.chance.randrange(ROOMS)}", f"m{number}", self._words(number))
 
@@ -102,7 +114,7 @@ class Soak:
                 f"!text answer {number}",
                 f"!slow 20 20\n!text answer {number}",
                 f"!shell echo {number} >> {self.runs}\n!text answer {number}",
-                "!say 200",
+                f"!say 200\n!text answer {number}",
                 "stop",
             )
         )
@@ -113,8 +125,13 @@ class Soak:
             conversation, code = await self._open.get()
             word = self.chance.choice(("y", "y", "y", "n", None))
             if word is not None:
-                self.count.seen["yes" if word == "y" else "no"] += 1
+                self._said(code, yes=word == "y")
                 self._send(conversation, f"re-{code}-{os.urandom(4).hex()}", f"{code} {word}")
+
+    def _said(self, code: str, *, yes: bool) -> None:
+        self.count.seen["yes" if yes else "no"] += 1
+        if yes:
+            self.count.yes.add(code)
 
     async def _order(self) -> None:
         """By the API, as a terminal does it. What nobody answers was perhaps done all the same, and is not repeated."""
@@ -123,19 +140,23 @@ class Soak:
             await asyncio.sleep(self.chance.uniform(*ORDERS))
             what, pick = self.chance.choice(("start", "stop", "stop", "resume")), self.chance.random()
             with suppress(ClewError):
-                await asyncio.to_thread(self._order_once, client, what, pick)
+                await asyncio.to_thread(self._order_once, client, what, pick, f"!text answer {next(self._numbers)}")
                 self.count.seen[f"ordered: {what}"] += 1
 
-    def _order_once(self, client: Client, what: str, pick: float) -> None:
+    def _order_once(self, client: Client, what: str, pick: float, text: str) -> None:
         name = f"order-{os.urandom(8).hex()}"
         if what == "start":
-            task = {"message_id": name, "text": "!slow 20 20\n!text done", "kind": "task", "notify": "webhook:x"}
+            task = {"message_id": name, "text": f"!slow 20 20\n{text}", "kind": "task", "notify": "webhook:x"}
             client.post("threads", body={**task, "workspace": str(self.folder)})
+            self.count.taken.add(name)
             return
         known = client.get("threads", limit=20, history="true" if what == "resume" else "false")["threads"]
         thread = known[int(pick * len(known))]["id"] if known else "none"
-        body = {"message_id": name, "supplement": "!text once more"} if what == "resume" else {}
-        client.post("threads", thread, what, body=body)
+        if what == "resume":
+            client.post("threads", thread, what, body={"message_id": name, "supplement": text})
+            self.count.taken.add(name)
+        else:
+            client.post("threads", thread, what, body={})
 
     def _send(self, conversation: str, name: str, text: str) -> None:
         task = asyncio.create_task(self._until_taken(conversation, name, text))
@@ -149,7 +170,7 @@ class Soak:
         while True:
             with suppress(OSError, asyncio.IncompleteReadError, ValueError):
                 if await self._post(body) == 200:
-                    self.count.seen["acknowledged"] += 1
+                    self.count.taken.add(name)
                     return
             await asyncio.sleep(0.2)
 
@@ -171,10 +192,11 @@ class Soak:
 
     # What happens to them
 
-    async def _kill(self) -> None:
+    async def _kill(self, seconds: float) -> None:
+        over = time.monotonic() + seconds
         victims: tuple[Callable[[], int | None], ...] = (self._daemon, self._daemon, self._supervisor, self._codex)
-        while True:
-            await asyncio.sleep(self.chance.uniform(*CALM))
+        while time.monotonic() < over:
+            await asyncio.sleep(self.chance.uniform(*DEATHS))
             victim = self.chance.choice(victims)
             pid = await asyncio.to_thread(victim)
             if pid is not None:
@@ -200,48 +222,57 @@ class Soak:
     async def _weigh(self) -> None:
         began = time.monotonic()
         while True:
-            await asyncio.sleep(5)
+            await asyncio.sleep(WEIGH)
             process = processes.look(pid) if (pid := self._daemon()) else None
             if process is not None:
-                self.count.weighed(time.monotonic() - began, process.rss / 1e6, _open_files(process.pid))
+                weight = Weight(time.monotonic() - began, process.rss / 1e6, _open_files(process.pid))
+                self.count.weights.setdefault(process.pid, []).append(weight)
 
     async def _received(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-                length = int(re.search(r"content-length: (\d+)", head)[1])  # type: ignore[index]
-                key = re.search(r"idempotency-key: (\S+)", head)
+                head = (await reader.readuntil(b"\r\n\r\n")).decode()
+                length = int(re.search(r"(?i)content-length: (\d+)", head)[1])  # type: ignore[index]
+                key = re.search(r"(?i)idempotency-key: (\S+)", head)
                 self._took(key[1] if key else "", await reader.readexactly(length))
                 writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
         writer.close()
 
     def _took(self, key: str, body: bytes) -> None:
-        told = json.loads(body)
-        is_new = self.count.took(key, body, told.get("note", ""))
-        if told["kind"] == "ask" and is_new:
-            for code in CODE.findall(told["text"]):
-                self._open.put_nowait((told["conversation"], code))
+        told = self.count.took(key, body)
+        if told is not None and told.kind == DeliveryKind.ASK:
+            for code in CODE.findall(told.text):
+                self._open.put_nowait((told.conversation, code))
 
     # The end of it
 
-    async def _settle(self) -> list[str]:
-        """Let everything come to its end: yes to what is asked, `continue` to what waits."""
+    async def _settle(self) -> Counted:
+        """When everything has come to its end, or will not."""
         client = Client(self.home)
-        for _ in range(int(DRAIN / LOOK)):
-            if await asyncio.to_thread(self._push_on, client):
-                break
-            await asyncio.sleep(LOOK)
+        rested = await self._rest(client)
         fates = (await asyncio.to_thread(client.get, "status"))["fates"]
         await asyncio.to_thread(stop_daemon, self.home, 10, _quietly)
-        return verdict(self.home, self.count, self.runs, fates)
+        rows = read_home(self.home)
+        return Counted(self.count, rows, fates, read_runs(self.runs), rested, left_running(self.home))
+
+    async def _rest(self, client: Client) -> bool:
+        """Yes to what is asked, `continue` to what waits. False: it does not come to its end. Looked at twice, since
+        what is just being sent waits no longer and is not there yet."""
+        quiet = 0
+        for _ in range(int(DRAIN / LOOK)):
+            quiet = quiet + 1 if await asyncio.to_thread(self._push_on, client) else 0
+            if quiet == 2:
+                return True
+            await asyncio.sleep(LOOK)
+        return False
 
     def _push_on(self, client: Client) -> bool:
         """True: nothing is left to do."""
         gates = client.get("gates")
         for gate in gates:
+            self._said(gate["code"], yes=True)
             with suppress(ClewError):
                 client.post("gates", gate["id"], "answer", body={"decision": "accept"})
-                self.count.seen["yes"] += 1
         threads = client.get("threads", limit=1000)["threads"]
         for thread in threads:
             if thread["status"] == "suspended":
@@ -251,6 +282,12 @@ class Soak:
                     self.count.seen["continued by a person"] += 1
         waiting = sum(surface["pending"] for surface in client.get("status")["surfaces"])
         return not gates and not waiting and all(each["status"] == "idle" and not each["queued"] for each in threads)
+
+
+def _calm(seconds: float) -> float:
+    """How long nothing is killed at the end: the last quarter, where that is enough to tell how memory grows."""
+    quarter = min(seconds / 4, CALM)
+    return quarter if quarter >= SETTLING + WARM + ENOUGH else 0.0
 
 
 def _open_files(pid: int) -> int:
@@ -274,6 +311,22 @@ def _quietly(line: str) -> None:
 def soak(minutes: float, seed: int | None = None, transport: str = "stdio") -> int:
     chosen = seed if seed is not None else random.SystemRandom().randrange(1 << 32)
     print(f"soak: {minutes:g} min, seed {chosen}, Codex by {transport}")
-    with tempfile.TemporaryDirectory(prefix="clew-soak-") as folder:
-        troubles = asyncio.run(Soak(Path(folder), chosen, transport).run(minutes))
-    return 1 if troubles else 0
+    folder = Path(tempfile.mkdtemp(prefix="clew-soak-"))
+    troubled = _tell(asyncio.run(Soak(folder, chosen, transport).run(minutes)))
+    if troubled:
+        print(f"what there is to look at is kept in {folder}")
+        return 1
+    shutil.rmtree(folder)
+    return 0
+
+
+def _tell(counted: Counted) -> bool:
+    """True: there is trouble."""
+    verdict = judge(counted)
+    for line in figures(counted):
+        print(f"  {line}")
+    for name, found in verdict.items():
+        print(f"{'✗' if found else '✓'} {name}: {len(found)}")
+        for each in found[:SHOWN]:
+            print(f"    {each}")
+    return any(verdict.values())

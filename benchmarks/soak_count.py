@@ -1,92 +1,144 @@
-"""What a soak counts while it runs, and the verdict at its end: from the rows, the receiver, and what runs still."""
+"""What a soak counts: while it runs, what people said and were told; at its end, what the rows say and what is left. It
+judges nothing."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import linear_regression
+
+import msgspec
+from msgspec import Struct
 
 from clew import lock, processes
+from clew.asking import Gate
 from clew.engine import words
 from clew.home import Home
-from clew.store import Tx, audit, inbox, measures
+from clew.model import Delivery, DeliveryState, SuspendedBy, Turn
+from clew.store import Tx, audit, deliveries
+from clew.store.audit import Heard
 from clew.store.sqlite import connect
+from tests.daemons import carrying
 
 MARKS = {
     "continued, and says so": str(words.CONTINUED),
     "repeats that say so": str(words.POSSIBLE_REPEAT),
     "recovered, and says so": str(words.RECOVERED),
 }
-WARM = 30.0  # seconds until what a daemon needs anyway has been loaded
+
+
+class Told(Struct, frozen=True):
+    """What came to the receiver, as its body says it."""
+
+    kind: str
+    text: str
+    conversation: str = ""
+    thread: str = ""
+    turn: str | None = None
+    note: str = ""
+
+    @property
+    def is_marked(self) -> bool:
+        return any(mark in self.note for mark in MARKS.values())
+
+
+class Weight(Struct, frozen=True):
+    at: float  # seconds
+    megabytes: float
+    files: int  # that are open
 
 
 @dataclass
 class Count:
-    """What happened, by name."""
+    """What happened while it ran."""
 
-    seen: Counter[str] = field(default_factory=Counter)
-    bodies: dict[str, set[bytes]] = field(default_factory=dict)  # by idempotency key
-    memory: list[tuple[float, float]] = field(default_factory=list)  # seconds, MB of the daemon
-    files: list[int] = field(default_factory=list)  # that the daemon has open
+    seen: Counter[str] = field(default_factory=Counter)  # anything, by name
+    taken: set[str] = field(default_factory=set)  # the messages that were acknowledged
+    told: dict[str, list[Told]] = field(default_factory=dict)  # by idempotency key: all that differed
+    yes: set[str] = field(default_factory=set)  # the codes of what somebody allowed
+    weights: dict[int, list[Weight]] = field(default_factory=dict)  # by the daemon's pid
 
-    def took(self, key: str, body: bytes, note: str) -> bool:
-        """What came to the receiver. False: it had come before, and a receiver leaves it out by its key."""
-        is_new = key not in self.bodies
-        self.bodies.setdefault(key, set()).add(body)
+    def took(self, key: str, body: bytes) -> Told | None:
+        """What came to the receiver. None: it had come before, and a receiver leaves it out by its key."""
+        told = msgspec.json.decode(body, type=Told)
+        before = self.told.setdefault(key, [])
+        is_new = not before
+        if told not in before:
+            before.append(told)
         if not is_new:
             self.seen["repeats with the same key"] += 1
-            return False
+            return None
         for name, mark in MARKS.items():
-            self.seen[name] += mark in note
-        return True
-
-    def weighed(self, at: float, megabytes: float, files: int) -> None:
-        self.memory.append((at, megabytes))
-        self.files.append(files)
-
-    def tell(self) -> None:
-        for name in sorted(self.seen):
-            print(f"  {name}: {self.seen[name]}")
-        print(f"  answers, notices and asks at the receiver: {len(self.bodies)}")
-        print(f"  memory of the daemon: {self._memory()}")
-        print(f"  open files of the daemon: {self.files[-1]} at last, {max(self.files)} at most" if self.files else "")
-
-    def _memory(self) -> str:
-        warm = [each for each in self.memory if each[0] >= WARM]
-        if len(warm) < 3:
-            return "too short to tell"
-        slope = linear_regression(*zip(*warm, strict=True)).slope * 60
-        return f"{warm[0][1]:.0f} MB at first, {warm[-1][1]:.0f} MB at last, {slope:+.2f} MB a minute"
+            self.seen[name] += mark in told.note
+        return told
 
 
-def verdict(home: Home, count: Count, ran: Path, fates: dict[str, int]) -> list[str]:
-    """What is wrong, by name; all of it is also told."""
+class Suspended(Struct, frozen=True):
+    thread: str
+    by: str
+    asked: bool  # somebody has the question, or finds it at the desk
+
+
+class Rows(Struct, frozen=True):
+    """What the store says when all is over."""
+
+    heard: list[Heard]
+    turns: list[Turn]
+    deliveries: list[Delivery]
+    gates: list[Gate]
+    suspended: list[Suspended]
+    unfinished: list[str]
+    unowed: list[str]  # turns that ended, and nobody gets anything for them
+
+
+@dataclass(frozen=True)
+class Counted:
+    """All that there is to judge by."""
+
+    count: Count
+    rows: Rows
+    fates: dict[str, int]  # as `clew status` tells them
+    runs: Counter[int]  # how often each command ran, by its number
+    rested: bool  # everything came to its end in time
+    left: list[str]  # processes
+
+
+def read(tx: Tx) -> Rows:
+    return Rows(
+        heard=audit.heard(tx),
+        turns=audit.all_turns(tx),
+        deliveries=audit.all_deliveries(tx),
+        gates=audit.all_gates(tx),
+        suspended=[Suspended(name, by, _is_asked(tx, name, by)) for name, by in audit.all_suspended(tx).items()],
+        unfinished=audit.unfinished(tx),
+        unowed=audit.ended_without_owing(tx),
+    )
+
+
+def read_home(home: Home) -> Rows:
     connection = connect(home.database, read_only=True)
-    tx = Tx(connection)
-    kept = [name for name, _ in audit.all_fates(tx) if name.startswith(("m", "re-"))]
-    ended, rows = measures.turns_since(tx, 0), inbox.count_rows(tx)
-    stuck, unowed = list(audit.unfinished(tx)), list(audit.ended_without_owing(tx))
-    connection.raw.close()
-    runs = len(ran.read_text().split()) if ran.exists() else 0
-    count.tell()
-    print(f"  fates: {fates}, rows: {rows}")
-    print(f"  turns: {len(ended)}, of them failed: {sum(each.failed for each in ended)}; commands run: {runs}")
-    troubles = {
-        "lost": count.seen["acknowledged"] - len(kept),
-        "doubled (a repeat without a mark)": sum(len(bodies) > 1 for bodies in count.bodies.values()),
-        "stuck": stuck,
-        "ended and not owed": unowed,
-        "runs without a yes": max(0, runs - count.seen["yes"]),
-        "fates that do not add up": 0 if fates == rows else (fates, rows),
-        "left running": _left(home),
-    }
-    for name, trouble in troubles.items():
-        print(f"{'✗' if trouble else '✓'} {name}: {trouble or 0}")
-    return [name for name, trouble in troubles.items() if trouble]
+    try:
+        return read(Tx(connection))
+    finally:
+        connection.raw.close()
 
 
-def _left(home: Home) -> list[str]:
+def read_runs(path: Path) -> Counter[int]:
+    """Each run of a command has written its number."""
+    return Counter(map(int, path.read_text().split())) if path.exists() else Counter()
+
+
+def left_running(home: Home) -> list[str]:
+    """A daemon, a supervisor, what carries a daemon's mark, and whatever else was started for this home."""
     holder = lock.read(home.lock)
-    found = processes.children(holder.store) if holder and holder.store else []
-    return [f"{each.pid} {each.command}" for each in found]
+    marked = processes.children(holder.store) if holder and holder.store else []
+    pids = {*carrying(f"CLEW_HOME={home.root}"), *(each.pid for each in marked)}
+    found = (processes.look(pid) for pid in sorted(pids))
+    return [f"{each.pid} {each.command}" for each in found if each is not None]
+
+
+def _is_asked(tx: Tx, thread: str, by: str) -> bool:
+    """A failure was told by the answer itself."""
+    asked = deliveries.newest_ask(tx, thread)
+    there = asked is not None and asked.state in (DeliveryState.SENT, DeliveryState.NO_TARGET)
+    return there or by == SuspendedBy.FAILURE

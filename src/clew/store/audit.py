@@ -8,9 +8,10 @@ import msgspec
 from msgspec import Struct
 
 from clew.asking import Gate
-from clew.model import Conversation, HandoffState, Said
-from clew.store import gates, handoffs
+from clew.model import Conversation, Delivery, Fate, HandoffState, Said, Turn
+from clew.store import deliveries, gates, handoffs, turns
 from clew.store.base import Tx
+from clew.store.inbox import Arrival
 
 
 class Trouble(Struct, frozen=True):
@@ -20,6 +21,28 @@ class Trouble(Struct, frozen=True):
     for_good: bool  # it is not tried again by itself
     count: int
     error: str
+
+
+class Heard(Struct, frozen=True):
+    """A message that arrived, and what became of it."""
+
+    id: str
+    where: Conversation
+    arrival: Arrival
+    at: int
+
+
+def heard(tx: Tx) -> list[Heard]:
+    """Everything that arrived, in its order."""
+    return [
+        Heard(
+            row["message_id"],
+            Conversation(row["surface"], row["address"]),
+            Arrival(Fate(row["fate"]), row["thread"], row["turn"], row["words"]),
+            row["received_at"],
+        )
+        for row in tx.all("SELECT * FROM inbox ORDER BY received_at")
+    ]
 
 
 def fates_of(tx: Tx, message_id: str) -> list[str]:
@@ -90,6 +113,14 @@ def unfinished(tx: Tx) -> list[str]:
 
 def all_gates(tx: Tx) -> list[Gate]:
     return gates.every(tx)
+
+
+def all_turns(tx: Tx) -> list[Turn]:
+    return turns.every(tx)
+
+
+def all_deliveries(tx: Tx) -> list[Delivery]:
+    return deliveries.every(tx)
 
 
 def asked_aloud(tx: Tx) -> set[str]:
@@ -215,3 +246,9 @@ def suspended(tx: Tx) -> list[tuple[str, bool]]:
         "SELECT id, notify_target FROM threads WHERE status = 'suspended' AND suspended_by IN ('cut', 'backlog')"
     )
     return [(row["id"], bool(row["notify_target"])) for row in rows]
+
+
+def all_suspended(tx: Tx) -> dict[str, str]:
+    """Every thread that waits outside a turn, and by what."""
+    rows = tx.all("SELECT id, suspended_by FROM threads WHERE status = 'suspended'")
+    return {row["id"]: row["suspended_by"] for row in rows}

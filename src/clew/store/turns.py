@@ -82,6 +82,11 @@ def all_live(tx: Tx) -> list[Turn]:
     return sorted((_turn(row) for row in rows), key=lambda turn: turn.id)
 
 
+def every(tx: Tx) -> list[Turn]:
+    """For an auditor."""
+    return [_turn(row) for row in tx.all(f"SELECT {_COLUMNS} FROM turns ORDER BY id")]
+
+
 def queued(tx: Tx, thread: str) -> list[Turn]:
     sql = f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND state = 'queued' ORDER BY seq"
     return [_turn(row) for row in tx.all(sql, thread)]

@@ -1,0 +1,166 @@
+"""The verdict on a soak: a pure function of what was counted. Whatever it finds is trouble; nothing is good."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from benchmarks.soak_count import Counted, Rows, Told
+from clew.asking import Gate, GateState
+from clew.engine import DESK, words
+from clew.model import DeliveryKind, DeliveryState, Fate, Turn
+from clew.store.audit import Heard
+
+ANSWER = re.compile(r"\banswer (\d+)\b")
+COMMAND = re.compile(r"\becho (\d+) >>")
+ARRIVED = frozenset({DeliveryState.SENT})
+READ = ARRIVED | {DeliveryState.NO_TARGET}  # at the desk an answer is read where it stands
+
+
+def judge(counted: Counted) -> dict[str, list[str]]:
+    """By the name of each trouble: where it was found."""
+    return {name: list(check(counted)) for name, check in CHECKS.items()}
+
+
+def _without_its_fate(counted: Counted) -> Iterator[str]:
+    fates = Counter(heard.id for heard in counted.rows.heard)
+    yield from (f"{name} has {fates[name]} fates" for name in sorted(counted.count.taken) if fates[name] != 1)
+
+
+def _not_there(counted: Counted) -> Iterator[str]:
+    for delivery in counted.rows.deliveries:
+        if delivery.state is DeliveryState.SENT and delivery.id not in counted.count.told:
+            yield delivery.id
+
+
+def _never_answered(counted: Counted) -> Iterator[str]:
+    """Who asks gets an answer: of the turn, or of one that continued it; unless somebody stopped it."""
+    rows = counted.rows
+    continued = {turn.continues: turn.id for turn in rows.turns if turn.continues is not None}
+    stopped = _stopped(rows)
+    settled, at_the_desk = stopped | _answered(rows, ARRIVED), stopped | _answered(rows, READ)
+    for heard in rows.heard:
+        if heard.arrival.fate not in (Fate.TURN, Fate.STEER):
+            continue
+        turn, over = heard.arrival.turn, at_the_desk if heard.where == DESK else settled
+        while turn is not None and turn not in over:
+            turn = continued.get(turn)
+        if turn is None:
+            yield f"{heard.id} ({heard.arrival.fate} of {heard.arrival.turn})"
+
+
+def _answered(rows: Rows, states: frozenset[DeliveryState]) -> set[str]:
+    finals = (each for each in rows.deliveries if each.kind is DeliveryKind.FINAL and each.state in states)
+    return {each.turn for each in finals if each.turn is not None}
+
+
+def _stopped(rows: Rows) -> set[str]:
+    """The turns that somebody stopped: at work, in the queue, or where the question was whether to go on."""
+    stops = [each for each in rows.heard if each.arrival.fate is Fate.ANSWER and each.arrival.words == words.STOPPED]
+    cut = (_newest_before(stop, rows.turns) for stop in stops)
+    return {turn.id for turn in rows.turns if turn.stop_asked} | {turn.id for turn in cut if turn is not None}
+
+
+def _newest_before(stop: Heard, turns: list[Turn]) -> Turn | None:
+    ended = [turn for turn in turns if turn.thread == stop.arrival.thread and turn.node is not None]
+    before = [turn for turn in ended if turn.ended_at is not None and turn.ended_at <= stop.at]
+    return max(before, key=lambda turn: turn.seq, default=None)
+
+
+def _doubled(counted: Counted) -> Iterator[str]:
+    for key, bodies in counted.count.told.items():
+        if len(bodies) > 1:
+            yield f"{key} came with {len(bodies)} different bodies"
+    for number, times in sorted(answers(counted, marked=False).items()):
+        if times > 1:
+            yield f"answer {number} came {times} times without a mark"
+
+
+def finals(counted: Counted) -> list[Told]:
+    """The answers, as a receiver has them that takes each key once."""
+    return [bodies[0] for bodies in counted.count.told.values() if bodies[0].kind == DeliveryKind.FINAL]
+
+
+def answers(counted: Counted, *, marked: bool) -> Counter[int]:
+    """In how many answers each number stands, in those with a mark or in those without."""
+    told = (final for final in finals(counted) if final.is_marked is marked)
+    return Counter(number for final in told for number in {int(each) for each in ANSWER.findall(final.text)})
+
+
+def _ran_unasked(counted: Counted) -> Iterator[str]:
+    """One yes, one run; another yes is good for another run only if it was asked with the word that it may have run."""
+    asked = _gates_by_number(counted.rows.gates)
+    for number, times in sorted(counted.runs.items()):
+        gates = asked.get(number, [])
+        yes = min(_said_yes(counted, gates), len(_went_as_yes(gates)))
+        warned = sum(_is_warned(counted, gate) for gate in _went_as_yes(gates))
+        if times > yes:
+            yield f"command {number} ran {times} times, after {yes} yes"
+        elif times > 1 + warned:
+            yield f"command {number} ran {times} times, and {warned} of its questions told of a run before"
+
+
+def _gates_by_number(gates: list[Gate]) -> dict[int, list[Gate]]:
+    found: dict[int, list[Gate]] = {}
+    for gate in gates:
+        if command := COMMAND.search(gate.asked.title):
+            found.setdefault(int(command[1]), []).append(gate)
+    return found
+
+
+def _said_yes(counted: Counted, gates: list[Gate]) -> int:
+    """By people, however clew wrote it down."""
+    return sum(gate.code in counted.count.yes for gate in gates)
+
+
+def _went_as_yes(gates: list[Gate]) -> list[Gate]:
+    """To the agent, as clew wrote it down."""
+    return [gate for gate in gates if gate.answer is not None and gate.answer.is_yes and gate.sent_at is not None]
+
+
+def _is_warned(counted: Counted, gate: Gate) -> bool:
+    """In its row, or in a question that was read before its row was told anything newer."""
+    asks = (told.text for bodies in counted.count.told.values() for told in bodies if told.kind == DeliveryKind.ASK)
+    shown = any(f"({gate.code})" in text and words.MAY_HAVE_RUN in text for text in asks)
+    return shown or gate.warning == words.MAY_HAVE_RUN
+
+
+def _stuck(counted: Counted) -> Iterator[str]:
+    if not counted.rested:
+        yield "it did not come to rest"
+    for gate in counted.rows.gates:
+        if gate.state in (GateState.OPEN, GateState.ANSWERED):
+            yield f"gate {gate.code} is {gate.state}"
+    for each in counted.rows.suspended:
+        yield f"thread {each.thread} is suspended ({each.by}){'' if each.asked else ', and nobody is asked'}"
+    yield from counted.rows.unfinished
+
+
+def _not_owed(counted: Counted) -> Iterator[str]:
+    yield from counted.rows.unowed
+
+
+def _do_not_add_up(counted: Counted) -> Iterator[str]:
+    rows = Counter(str(heard.arrival.fate) for heard in counted.rows.heard)
+    told = Counter(counted.fates)
+    for fate in sorted(rows.keys() | told.keys()):
+        if rows[fate] != told[fate]:
+            yield f"{fate}: {told[fate]} by `clew status`, {rows[fate]} rows"
+
+
+def _left(counted: Counted) -> Iterator[str]:
+    yield from counted.left
+
+
+CHECKS: dict[str, Callable[[Counted], Iterator[str]]] = {
+    "lost (acknowledged, and without its one fate)": _without_its_fate,
+    "lost (sent, and not at the receiver)": _not_there,
+    "lost (asked, and neither answered nor stopped)": _never_answered,
+    "doubled (an answer once more, without a mark)": _doubled,
+    "run without a yes, or again without a word": _ran_unasked,
+    "stuck": _stuck,
+    "ended and not owed": _not_owed,
+    "fates that do not add up": _do_not_add_up,
+    "left running": _left,
+}
