@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from importlib import resources
 from pathlib import Path
@@ -10,9 +9,9 @@ from pathlib import Path
 from clew import crash
 from clew.clock import Clock
 from clew.errors import StoreError
+from clew.store import sqlite_file
 from clew.store.base import Store
 from clew.store.sqlite import SqliteConnection, WriterThread, connect, explain
-from clew.store.sqlite_file import put_aside_logs
 
 
 def open_store(path: Path, clock: Clock) -> Store:
@@ -64,7 +63,7 @@ def version(connection: SqliteConnection) -> int:
 
 
 def _prepare(path: Path, clock: Clock) -> str:
-    if not path.exists():
+    if not path.exists() and not sqlite_file.take_back(path):
         return _make(path, clock)
     if path.stat().st_size == 0:
         raise StoreError(
@@ -83,13 +82,12 @@ def _prepare(path: Path, clock: Clock) -> str:
 def _make(path: Path, clock: Clock) -> str:
     """Whole or not at all: what a start that was killed left half made would look like a damaged file."""
     fresh = path.with_name(f"{path.name}.new")
-    for left in (fresh, *(fresh.with_name(f"{fresh.name}-{kind}") for kind in ("wal", "shm", "journal"))):
-        left.unlink(missing_ok=True)
+    sqlite_file.clear(fresh)
     store_id = _bring_up(fresh, clock, copy=None)
     crash.point("store.made-not-named")
-    put_aside_logs(path)
+    sqlite_file.put_aside_logs(path)
     fresh.rename(path)
-    _sync(path.parent)
+    sqlite_file.sync(path.parent)
     return store_id
 
 
@@ -97,21 +95,12 @@ def _bring_up(path: Path, clock: Clock, copy: Path | None) -> str:
     connection = connect(path, create=True)
     try:
         if copy is not None:
-            _copy(connection, copy)
+            sqlite_file.copy(connection.raw, copy)
             crash.point("store.copied-not-migrated")
         path.chmod(0o600)
         return migrate(connection, clock)
     finally:
         connection.raw.close()
-
-
-def _sync(folder: Path) -> None:
-    """So that a name in it survives a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _inspect(path: Path) -> int:
@@ -125,12 +114,3 @@ def _inspect(path: Path) -> int:
         return done
     finally:
         raw.close()
-
-
-def _copy(connection: SqliteConnection, target: Path) -> None:
-    copy = sqlite3.connect(target)
-    try:
-        connection.raw.backup(copy)
-    finally:
-        copy.close()
-    target.chmod(0o600)

@@ -10,10 +10,12 @@ import sqlite3
 import threading
 from pathlib import Path
 
+from clew import crash
 from clew.errors import StoreError
 
 _log = logging.getLogger(__name__)
 REMOVED = 74  # the exit code after the file was removed and put back
+BACK = ".back"  # behind the name: all of it, on its way to its own name
 
 Identity = tuple[int, int]
 
@@ -65,12 +67,12 @@ class OpenFile:
 
     def _kept(self, raw: sqlite3.Connection) -> str:
         try:
-            copy = keep(raw, self._path)
+            kept = keep(raw, self._path)
         except (OSError, sqlite3.Error) as error:
             self._replaced = None  # it is tried again
             raise StoreError(f"{self._path} was replaced while clew runs, and cannot be kept: {error}") from error
         self._part_from_the_log()
-        return f"What it had is kept in {copy}; `clew restart` goes on with the new file"
+        return f"What it had is kept in {kept}; `clew restart` goes on with the new file"
 
     def _part_from_the_log(self) -> None:
         """The write-ahead log is named after the file, and would be read as a part of the new one."""
@@ -80,14 +82,28 @@ class OpenFile:
 
 def put_back(raw: sqlite3.Connection, path: Path) -> None:
     """The content of an open store, under a name that is free again. Raises StoreError."""
-    copy = path.with_name(f"{path.name}.back")
+    half = _beside(path, ".half")
     try:
-        copy.unlink(missing_ok=True)
-        _copy(raw, copy)
-        _unlink_logs(path)  # of the file that was removed
-        copy.rename(path)
+        clear(half)
+        copy(raw, half)
+        half.rename(_beside(path, BACK))
+        crash.point("store.saved-not-named")
+        take_back(path)
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"{path} was removed while clew runs, and cannot be put back: {error}") from error
+
+
+def take_back(path: Path) -> bool:
+    """The second half of putting back, also for a process that ended between: what bears this name is whole. False
+    where nothing does."""
+    saved = _beside(path, BACK)
+    if not saved.exists():
+        return False
+    _unlink_logs(path)  # of the file that was removed
+    crash.point("store.parted-not-named")
+    saved.rename(path)
+    sync(path.parent)
+    return True
 
 
 def keep(raw: sqlite3.Connection, path: Path) -> Path:
@@ -95,7 +111,7 @@ def keep(raw: sqlite3.Connection, path: Path) -> Path:
     number = 1
     while (kept := path.with_name(f"{path.name}.kept-{number}")).exists():
         number += 1
-    _copy(raw, kept)
+    copy(raw, kept)
     return kept
 
 
@@ -108,10 +124,25 @@ def put_aside_logs(path: Path) -> None:
             left.rename(_beside(left, ".left"))
 
 
-def _copy(raw: sqlite3.Connection, target: Path) -> None:
+def copy(raw: sqlite3.Connection, target: Path) -> None:
     with contextlib.closing(sqlite3.connect(target)) as connection:
         raw.backup(connection)
     target.chmod(0o600)
+
+
+def clear(path: Path) -> None:
+    """What a process that was killed left half made, with its journals."""
+    for ending in ("", "-wal", "-shm", "-journal"):
+        _beside(path, ending).unlink(missing_ok=True)
+
+
+def sync(folder: Path) -> None:
+    """So that a name in it survives a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _unlink_logs(path: Path) -> None:

@@ -1,0 +1,48 @@
+"""Killed while it puts back a file that was removed: the next daemon ends what this one began."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from clew.clock import SystemClock
+from clew.store import sqlite_file
+from clew.store.migrate import open_store
+from tests.crash.conftest import Desk
+from tests.crash.flows import only, post
+from tests.crash.outside import answers, died, unfinished
+
+
+@pytest.mark.parametrize("point", ["store.saved-not-named", "store.parted-not-named"])
+def test_killed_while_it_is_put_back_all_of_it_is_there_afterwards(desk: Desk, point: str) -> None:
+    desk.clew.up(env={"CLEW_CRASH": point})
+    thread = post(desk, "m1", "!text kept")["thread"]
+    desk.clew.wait_for(thread, "delivery.sent")
+    desk.clew.home.database.unlink()
+    turn = post(desk, "m2", "!text more")["turn"]  # sent again until it is taken
+    desk.clew.wait_for(thread, "delivery.sent", delivery=f"{turn}:final")
+    assert only(desk) == thread
+    desk.clew("verify", thread)
+    desk.clew("down")
+    assert died(desk) == 1 and answers(desk) == {"kept": 1, "more": 1}
+    assert unfinished(desk.clew.home.database) == []
+    assert not list(desk.clew.root.glob("clew.db.*"))
+
+
+def test_a_copy_that_is_only_half_there_is_not_taken_for_the_store(tmp_path: Path) -> None:
+    path = tmp_path / "clew.db"
+    store = open_store(path, SystemClock())
+    with sqlite3.connect(path) as raw:
+        raw.execute("INSERT INTO meta (name, value) VALUES ('kept', 'yes')")
+    for left in ("clew.db.half", "clew.db.half-journal"):  # as a process that was killed in mid-copy left them
+        (tmp_path / left).write_bytes(b"half")
+    path.unlink()
+    sqlite_file.put_back(raw, path)
+    raw.close()
+    store.close()
+    with sqlite3.connect(path) as again:
+        assert again.execute("SELECT value FROM meta WHERE name = 'kept'").fetchone() == ("yes",)
+    again.close()
+    assert not list(tmp_path.glob("clew.db.*"))
