@@ -25,6 +25,11 @@ def opening(chance: random.Random, number: int) -> str:
     return chance.choice(BARE) if kind < 0.92 else chance.choice(COMMANDS).format(number)
 
 
+def is_request(text: str) -> bool:
+    """Words that mean the same wherever they are said, a command before them aside."""
+    return "please" in text or text.startswith(("go on", "rather"))
+
+
 def codes(post: Post) -> list[str]:
     """Of the gates that a post shows as open."""
     return _CODE.findall(post.text)

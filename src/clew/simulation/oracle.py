@@ -11,6 +11,7 @@ from clew.model import Fate, HandoffState
 from clew.simulation.answer_oracle import read_by_people
 from clew.simulation.gate_oracle import asked_and_answered
 from clew.simulation.platform import GONE
+from clew.simulation.word_oracle import heard_by_the_agent
 from clew.simulation.world import World
 from clew.store import Tx, audit, handoffs, inbox, nodes, threads
 
@@ -22,6 +23,7 @@ def judge(world: World) -> list[str]:
     checks = (
         _never_silent,
         _accepted_once,
+        heard_by_the_agent,
         _nothing_stuck,
         _owed_with_the_end,
         _delivered_once,

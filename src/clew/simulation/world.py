@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -13,7 +14,7 @@ from clew import crash
 from clew.config import Config, GatesConfig, TurnsConfig
 from clew.engine import Engine
 from clew.errors import RuntimeLost
-from clew.model import Conversation, DeliveryKind, Person, Role, TurnState
+from clew.model import Conversation, DeliveryKind, Person, Role, Said, TurnState
 from clew.runtimes.scripted import MemoryLedger, Played, ScriptedRuntime
 from clew.simulation import answers, people, stores
 from clew.simulation.agent import steps
@@ -40,6 +41,12 @@ class WatchedLedger(MemoryLedger):
         self.ran: list[str] = []  # references of gates, once for each time
         self.said: dict[str, str] = {}  # the answer of each turn that has one
         self.deaf = False
+
+    def heard(self) -> Iterator[Said]:
+        """All that was ever said to this agent."""
+        for played in self._sessions.values():
+            for entry in played:
+                yield from (*entry.messages, *entry.steers)
 
     def save(self, session: str, played: list[Played]) -> None:
         if self.deaf:

@@ -68,6 +68,19 @@ def times_asked(tx: Tx) -> Counter[str]:
     return asked
 
 
+def for_the_agent(tx: Tx) -> list[tuple[str, str]]:
+    """(message id, fate) of everything that was taken as words for an agent."""
+    return [(message, fate) for message, fate in all_fates(tx) if fate in (Fate.TURN, Fate.STEER)]
+
+
+def never_given(tx: Tx) -> set[str]:
+    """Messages of turns that no agent has begun (they wait, or ended before), and those on their way into one."""
+    rows = tx.all("SELECT request FROM turns WHERE runtime_turn IS NULL")
+    steers = tx.all("SELECT message_id FROM steers WHERE state IN ('offered', 'sent')")
+    requests = (msgspec.json.decode(row["request"], type=list[Said]) for row in rows)
+    return {said.id for request in requests for said in request} | {row["message_id"] for row in steers}
+
+
 def threads_of(tx: Tx, where: Conversation, since: int) -> list[str]:
     """The threads that what was said in a conversation went to."""
     rows = tx.all(
