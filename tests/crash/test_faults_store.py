@@ -107,6 +107,7 @@ def unwritable(database: Path) -> Iterator[None]:
         subprocess.run(["chattr", "-i", *files], capture_output=True)
 
 
+@pytest.mark.heavy  # who is killed in the middle leaves files that nobody can remove
 @pytest.mark.skipif(shutil.which("chattr") is None, reason="a program of Linux")
 def test_while_the_store_can_only_be_read_messages_are_refused_and_an_end_waits(desk: Desk) -> None:
     thread = held_turn(desk)
