@@ -1,4 +1,4 @@
-"""Killed while it puts back a file that was removed: the next daemon ends what this one began."""
+"""Killed while it puts back a file that was removed, once the copy is made: the next daemon ends what was begun."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from clew import crash
 from clew.clock import SystemClock
+from clew.errors import StoreError
 from clew.store import sqlite_file
 from clew.store.migrate import open_store
 from tests.crash.conftest import Desk
@@ -29,6 +31,31 @@ def test_killed_while_it_is_put_back_all_of_it_is_there_afterwards(desk: Desk, p
     assert died(desk) == 1 and answers(desk) == {"kept": 1, "more": 1}
     assert unfinished(desk.clew.home.database) == []
     assert not list(desk.clew.root.glob("clew.db.*"))
+
+
+def test_where_all_of_it_is_removed_once_more_it_is_put_back_by_the_next_try(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "clew.db"
+    open_store(path, SystemClock()).close()
+    raw = sqlite3.connect(path)
+    raw.execute("SELECT 1 FROM meta").fetchone()
+    path.unlink()
+    monkeypatch.setattr(crash, "hook", lambda point: (tmp_path / "clew.db.saved").unlink(missing_ok=True))
+    with pytest.raises(StoreError, match=r"cannot be put back: .*clew.db.saved was removed, too"):
+        sqlite_file.put_back(raw, path)
+    monkeypatch.setattr(crash, "hook", None)
+    sqlite_file.put_back(raw, path)
+    raw.close()
+    open_store(path, SystemClock()).close()
+
+
+def test_what_was_saved_does_not_come_back_where_somebody_has_put_another_one_there(tmp_path: Path) -> None:
+    path, saved = tmp_path / "clew.db", tmp_path / "clew.db.saved"
+    open_store(path, SystemClock()).close()
+    saved.write_bytes(b"what was saved")
+    open_store(path, SystemClock()).close()
+    assert not saved.exists() and (tmp_path / "clew.db.kept-1").read_bytes() == b"what was saved"
 
 
 def test_a_copy_that_is_only_half_there_is_not_taken_for_the_store(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ def open_store(path: Path, clock: Clock) -> Store:
         return Store(WriterThread(path), store_id)
     except sqlite3.Error as error:
         raise explain(error, path) from error
+    except OSError as error:
+        raise StoreError(f"cannot open {path}: {error}") from error
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -65,6 +67,7 @@ def version(connection: SqliteConnection) -> int:
 def _prepare(path: Path, clock: Clock) -> str:
     if not path.exists() and not sqlite_file.take_back(path):
         return _make(path, clock)
+    sqlite_file.put_aside_saved(path)
     if path.stat().st_size == 0:
         raise StoreError(
             f"{path} is empty, as no database of clew ever is: put a copy back, or remove it to begin anew"

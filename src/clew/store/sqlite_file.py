@@ -15,7 +15,7 @@ from clew.errors import StoreError
 
 _log = logging.getLogger(__name__)
 REMOVED = 74  # the exit code after the file was removed and put back
-BACK = ".back"  # behind the name: all of it, on its way to its own name
+SAVED = ".saved"  # behind the name: all of it, on its way to its own name
 
 Identity = tuple[int, int]
 
@@ -86,9 +86,10 @@ def put_back(raw: sqlite3.Connection, path: Path) -> None:
     try:
         clear(half)
         copy(raw, half)
-        half.rename(_beside(path, BACK))
+        half.rename(_beside(path, SAVED))
         crash.point("store.saved-not-named")
-        take_back(path)
+        if not take_back(path):
+            raise FileNotFoundError(f"{_beside(path, SAVED)} was removed, too")
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"{path} was removed while clew runs, and cannot be put back: {error}") from error
 
@@ -96,7 +97,7 @@ def put_back(raw: sqlite3.Connection, path: Path) -> None:
 def take_back(path: Path) -> bool:
     """The second half of putting back, also for a process that ended between: what bears this name is whole. False
     where nothing does."""
-    saved = _beside(path, BACK)
+    saved = _beside(path, SAVED)
     if not saved.exists():
         return False
     _unlink_logs(path)  # of the file that was removed
@@ -106,12 +107,26 @@ def take_back(path: Path) -> bool:
     return True
 
 
+def put_aside_saved(path: Path) -> None:
+    """Where somebody else has put a file back meanwhile: that one counts, and this is not to come back one day."""
+    saved = _beside(path, SAVED)
+    if saved.exists():
+        aside = _free(path)
+        saved.rename(aside)
+        _log.warning("%s is there again; what clew had saved of the one that was removed is kept in %s", path, aside)
+
+
 def keep(raw: sqlite3.Connection, path: Path) -> Path:
     """The content of an open store beside the file that took its name, under a name that is free."""
-    number = 1
-    while (kept := path.with_name(f"{path.name}.kept-{number}")).exists():
-        number += 1
+    kept = _free(path)
     copy(raw, kept)
+    return kept
+
+
+def _free(path: Path) -> Path:
+    number = 1
+    while (kept := _beside(path, f".kept-{number}")).exists():
+        number += 1
     return kept
 
 
