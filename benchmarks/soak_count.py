@@ -16,7 +16,7 @@ from clew.engine import words
 from clew.home import Home
 from clew.model import Delivery, DeliveryState, SuspendedBy, Turn
 from clew.store import Tx, audit, deliveries
-from clew.store.audit import Heard
+from clew.store.audit import Arrived
 from clew.store.sqlite import connect
 from tests.daemons import carrying
 
@@ -82,7 +82,7 @@ class Suspended(Struct, frozen=True):
 class Rows(Struct, frozen=True):
     """What the store says when all is over."""
 
-    heard: list[Heard]
+    heard: list[Arrived]
     turns: list[Turn]
     deliveries: list[Delivery]
     gates: list[Gate]

@@ -10,7 +10,7 @@ from benchmarks.soak_count import Counted, Rows, Told
 from clew.asking import Gate, GateState
 from clew.engine import DESK, words
 from clew.model import DeliveryKind, DeliveryState, Fate, Turn
-from clew.store.audit import Heard
+from clew.store.audit import Arrived
 
 ANSWER = re.compile(r"\banswer (\d+)\b")
 COMMAND = re.compile(r"\becho (\d+) >>")
@@ -62,7 +62,7 @@ def _stopped(rows: Rows) -> set[str]:
     return {turn.id for turn in rows.turns if turn.stop_asked} | {turn.id for turn in cut if turn is not None}
 
 
-def _newest_before(stop: Heard, turns: list[Turn]) -> Turn | None:
+def _newest_before(stop: Arrived, turns: list[Turn]) -> Turn | None:
     ended = [turn for turn in turns if turn.thread == stop.arrival.thread and turn.node is not None]
     before = [turn for turn in ended if turn.ended_at is not None and turn.ended_at <= stop.at]
     return max(before, key=lambda turn: turn.seq, default=None)

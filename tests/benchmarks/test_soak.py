@@ -21,7 +21,7 @@ from clew.engine import DESK, words
 from clew.home import Home
 from clew.model import Conversation, Delivery, DeliveryKind, DeliveryState, Fate, Origin, Turn, TurnState
 from clew.store import inbox
-from clew.store.audit import Heard
+from clew.store.audit import Arrived
 from clew.store.inbox import Arrival
 from tests.rig import Rig
 
@@ -34,9 +34,9 @@ RAN = "run without a yes, or again without a word"
 FATES = "fates that do not add up"
 
 
-def heard(id: str, fate: Fate, turn: str | None, **more: object) -> Heard:
+def heard(id: str, fate: Fate, turn: str | None, **more: object) -> Arrived:
     arrival = Arrival(fate, "thread", turn, str(more.pop("words", "")))
-    return Heard(id, more.pop("where", ROOM), arrival, 10)  # type: ignore[arg-type]
+    return Arrived(id, more.pop("where", ROOM), arrival, 10)  # type: ignore[arg-type]
 
 
 def turn(id: str, state: TurnState = TurnState.COMPLETED, **more: object) -> Turn:

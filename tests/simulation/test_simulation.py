@@ -148,20 +148,28 @@ def _faults() -> dict[str, tuple[object, str, Any, str]]:
             turns.set_request(tx, turn.id, ())
             suspended.drop(tx, core, turn)
 
-    def whoever_holds_it(tx: Any, thread: str, owner: str, at: int) -> Any:
-        sql = "SELECT id FROM turns WHERE thread = ? AND state = 'queued' ORDER BY seq LIMIT 1"
-        if (first := tx.one(sql, thread)) is None:
+    def while_another_runs(tx: Any, thread: str, owner: str, at: int) -> Any:
+        first = next(iter(turns.queued(tx, thread)), None)
+        if first is None:
             return None
-        tx.run("UPDATE turns SET state = 'running', owner = ? WHERE id = ?", owner, first["id"])
-        return turns.get(tx, first["id"])
+        tx.run("UPDATE turns SET state = 'running', owner = ?, started_at = ? WHERE id = ?", owner, at, first.id)
+        return turns.get(tx, first.id)
+
+    def while_it_waits(tx: Any, thread: str, owner: str, at: int) -> Any:
+        return None if turns.live(tx, thread) else while_another_runs(tx, thread, owner, at)
+
+    def without_its_beginning(tx: Any, turn: Any) -> None:
+        insert(tx, replace(turn, request=tuple(replace(said, text=said.text[3:]) for said in turn.request)))
 
     first_answer, open_now, bind, insert = gates.answer, handoffs.all_open, bindings.bind, turns.insert
     owe_final = ending.owe_final
     return {
-        "what was said is lost on its way into a turn": (turns, "insert", without_a_word, "no agent ever heard it"),
+        "what was said is lost on its way into a turn": (turns, "insert", without_a_word, "ever heard it"),
         "the end of what was said is lost": (turns, "insert", shortened, "and the agent heard"),
         "of messages that are merged one is left": (suspended, "_merge_into_first", only_the_first, "ever heard it"),
-        "a thread that is held is taken all the same": (turns, "claim", whoever_holds_it, "fell over"),
+        "two turns of a thread run at once": (turns, "claim", while_another_runs, "UNIQUE constraint failed"),
+        "a thread that waits for a word goes on without it": (turns, "claim", while_it_waits, "that waits for a word"),
+        "the beginning of what was said is lost": (turns, "insert", without_its_beginning, "and the agent heard"),
         "an answer goes to a place where nobody asked": (ending, "owed_to", always_there, "and answered in 'room-0'"),
         "an answer comes without its end": (ending, "owe_final", without_its_end, "and people read 'answer to"),
         "answers leave in any order": (deliveries, "_FREE", "1 = 1", "which had ended first"),

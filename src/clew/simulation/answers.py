@@ -27,7 +27,7 @@ def opening(chance: random.Random, number: int) -> str:
 
 def is_request(text: str) -> bool:
     """Words that mean the same wherever they are said, a command before them aside."""
-    return "please" in text or text.startswith(("go on", "rather"))
+    return "please" in text or text.startswith(("go on", "rather", "errand", "and now"))
 
 
 def codes(post: Post) -> list[str]:

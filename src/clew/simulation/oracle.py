@@ -65,6 +65,7 @@ def _nothing_stuck(world: World, tx: Tx) -> Iterator[str]:
         yield "it never comes to rest"
     yield from world.fallen
     yield from (left for left in audit.unfinished(tx) if f"is failed ({GONE})" not in left)
+    yield from (f"turn {turn} was begun in a thread that waits for a word" for turn in audit.begun_while_suspended(tx))
 
 
 def _owed_with_the_end(world: World, tx: Tx) -> Iterator[str]:

@@ -35,6 +35,11 @@ class Act:
     pick: float  # which thread, of those that there are
     done: bool = False
 
+    @property
+    def words(self) -> str:
+        """What it says to the agent."""
+        return {"task": f"errand {self.id}", "resume": "and now this"}.get(self.kind, "")
+
 
 def plan(chance: random.Random, count: int, start: float, known: int) -> list[Act]:
     """What is done from `start` on, beside the `known` acts of before."""
@@ -68,7 +73,7 @@ async def _do(engine: Engine, act: Act, tell: Callable[[str], None]) -> None:
 async def _act(engine: Engine, act: Act) -> str:
     if act.kind == "task":
         where = f"simulated:room-{int(act.pick * 4)}"
-        started = await engine.start(NewThread(act.id, f"errand {act.id}", kind=ThreadKind.TASK, notify=where))
+        started = await engine.start(NewThread(act.id, act.words, kind=ThreadKind.TASK, notify=where))
         return f"thread {started.thread}"
     if act.kind in ("answer", "rule", "unrule"):
         return await _at_gates(engine, act)
@@ -85,7 +90,7 @@ async def _act(engine: Engine, act: Act) -> str:
         case "stop":
             await engine.stop(thread)
         case "resume":
-            await engine.resume(thread, "and now this", act.id, "somebody")
+            await engine.resume(thread, act.words, act.id, "somebody")
         case "done":
             await engine.done(thread)
         case "fork":

@@ -1,4 +1,5 @@
-"""What people said, followed to the agent: it heard all of it, as it was said, or somebody knows why it did not."""
+"""What people said, followed to the agent: that of their thread heard all of it, as it was said, or somebody knows why
+it did not."""
 
 from __future__ import annotations
 
@@ -11,21 +12,31 @@ from clew.store import Tx, audit
 
 
 def heard_by_the_agent(world: World, tx: Tx) -> Iterator[str]:
-    """1. What was taken for the agent was given to one; or it waits; or its turn ended before there was an agent, and
-    that is owed as any end is."""
-    heard = {said.id: said.text for said in world.ledger.heard()}
-    texts = {letter.id: letter.text for letter in world.platform.letters}
+    """1. What was taken for the agent was given to that thread's; or it waits; or its turn ended before there was an
+    agent, and that is owed as any end is."""
+    heard = _heard(world, tx)
+    texts = {act.id: act.words for act in world.acts} | {letter.id: letter.text for letter in world.platform.letters}
     waiting = audit.never_given(tx)
-    for message, fate in audit.for_the_agent(tx):
-        text = texts.get(message)  # none where it came from the desk
+    for message, thread in audit.for_the_agent(tx):
+        text = texts.get(message)
         if text in words.CONTINUE:
             continue  # about the work, and no part of it
-        if message not in heard and message not in waiting:
-            yield f"{message} ({fate}) was taken, and no agent ever heard it"
-        elif text and is_request(text) and not _is_it(text, heard.get(message, text)):
-            yield f"{message} said {text!r}, and the agent heard {heard[message]!r}"
+        if (thread, message) not in heard and message not in waiting:
+            yield f"{message} was taken, and no agent of {thread} ever heard it"
+        for other in heard.get((thread, message), ()):
+            if text and is_request(text) and not _is_it(text, other):
+                yield f"{message} said {text!r}, and the agent heard {other!r}"
+
+
+def _heard(world: World, tx: Tx) -> dict[tuple[str, str], set[str]]:
+    """All that was said to agents, by thread and message."""
+    threads = audit.thread_of_turns(tx)
+    found: dict[tuple[str, str], set[str]] = {}
+    for turn, said in world.ledger.heard():
+        found.setdefault((threads[turn], said.id), set()).add(said.text)
+    return found
 
 
 def _is_it(said: str, heard: str) -> bool:
-    """A command before it is clew's, and stays here."""
-    return bool(heard) and said.endswith(heard)
+    """Where it is a chat, a command before it is clew's and stays here."""
+    return heard in ((said, said.partition(" ")[2]) if said.startswith("/") else (said,))

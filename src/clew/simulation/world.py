@@ -42,11 +42,11 @@ class WatchedLedger(MemoryLedger):
         self.said: dict[str, str] = {}  # the answer of each turn that has one
         self.deaf = False
 
-    def heard(self) -> Iterator[Said]:
-        """All that was ever said to this agent."""
+    def heard(self) -> Iterator[tuple[str, Said]]:
+        """All that was ever said to this agent, and in which turn."""
         for played in self._sessions.values():
             for entry in played:
-                yield from (*entry.messages, *entry.steers)
+                yield from ((entry.turn, said) for said in (*entry.messages, *entry.steers))
 
     def save(self, session: str, played: list[Played]) -> None:
         if self.deaf:

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from clew.asking import Gate
-from clew.model import Conversation, Delivery, Fate, HandoffState, Said, Turn
+from clew.model import Conversation, Delivery, Fate, HandoffState, Said, ThreadStatus, Turn
 from clew.store import deliveries, gates, handoffs, turns
 from clew.store.base import Tx
 from clew.store.inbox import Arrival
@@ -23,7 +23,7 @@ class Trouble(Struct, frozen=True):
     error: str
 
 
-class Heard(Struct, frozen=True):
+class Arrived(Struct, frozen=True):
     """A message that arrived, and what became of it."""
 
     id: str
@@ -32,10 +32,10 @@ class Heard(Struct, frozen=True):
     at: int
 
 
-def heard(tx: Tx) -> list[Heard]:
+def heard(tx: Tx) -> list[Arrived]:
     """Everything that arrived, in its order."""
     return [
-        Heard(
+        Arrived(
             row["message_id"],
             Conversation(row["surface"], row["address"]),
             Arrival(Fate(row["fate"]), row["thread"], row["turn"], row["words"]),
@@ -69,8 +69,27 @@ def times_asked(tx: Tx) -> Counter[str]:
 
 
 def for_the_agent(tx: Tx) -> list[tuple[str, str]]:
-    """(message id, fate) of everything that was taken as words for an agent."""
-    return [(message, fate) for message, fate in all_fates(tx) if fate in (Fate.TURN, Fate.STEER)]
+    """(message id, thread) of everything that was taken as words for an agent."""
+    rows = tx.all("SELECT message_id, thread FROM inbox WHERE fate IN ('turn', 'steer')")
+    return [(row["message_id"], row["thread"]) for row in rows]
+
+
+def begun_while_suspended(tx: Tx) -> list[str]:
+    """Turns that were taken from the queue while their thread waited for a person's word."""
+    rows = tx.all(
+        "SELECT thread, turn, kind, data FROM log WHERE kind IN ('thread.status', 'turn.claimed') ORDER BY seq"
+    )
+    found, status = [], {}
+    for row in rows:
+        if row["kind"] == "thread.status":
+            status[row["thread"]] = msgspec.json.decode(row["data"])["status"]
+        elif status.get(row["thread"]) == ThreadStatus.SUSPENDED:
+            found.append(row["turn"])
+    return found
+
+
+def thread_of_turns(tx: Tx) -> dict[str, str]:
+    return {row["id"]: row["thread"] for row in tx.all("SELECT id, thread FROM turns")}
 
 
 def never_given(tx: Tx) -> set[str]:
