@@ -97,7 +97,8 @@ class Soak:
         if broken:
             raise broken[0]
         await asyncio.to_thread(launch.ensure_daemon, self.home, _quietly, again=True)
-        await asyncio.gather(*self._sending)
+        _, late = await asyncio.wait(self._sending, timeout=DRAIN) if self._sending else (set(), set())
+        self.count.untaken.update(task.get_name() for task in late)
 
     # What people do
 
@@ -129,7 +130,8 @@ class Soak:
                 self._send(conversation, f"re-{code}-{os.urandom(4).hex()}", f"{code} {word}")
 
     def _said(self, code: str, *, yes: bool) -> None:
-        self.count.seen["yes" if yes else "no"] += 1
+        if code not in self.count.yes:
+            self.count.seen["yes" if yes else "no"] += 1
         if yes:
             self.count.yes.add(code)
 
@@ -159,7 +161,7 @@ class Soak:
             client.post("threads", thread, what, body={})
 
     def _send(self, conversation: str, name: str, text: str) -> None:
-        task = asyncio.create_task(self._until_taken(conversation, name, text))
+        task = asyncio.create_task(self._until_taken(conversation, name, text), name=name)
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
 

@@ -54,6 +54,7 @@ class Count:
 
     seen: Counter[str] = field(default_factory=Counter)  # anything, by name
     taken: set[str] = field(default_factory=set)  # the messages that were acknowledged
+    untaken: set[str] = field(default_factory=set)  # those that were sent again and again, and never were
     told: dict[str, list[Told]] = field(default_factory=dict)  # by idempotency key: all that differed
     yes: set[str] = field(default_factory=set)  # the codes of what somebody allowed
     weights: dict[int, list[Weight]] = field(default_factory=dict)  # by the daemon's pid

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterator
 from benchmarks.soak_count import Counted, Rows, Told
 from clew.asking import Gate, GateState
 from clew.engine import DESK, words
-from clew.model import DeliveryKind, DeliveryState, Fate, Turn
+from clew.model import DeliveryKind, DeliveryState, Fate, Turn, TurnState
 from clew.store.audit import Arrived
 
 ANSWER = re.compile(r"\banswer (\d+)\b")
+MESSAGE = re.compile(r"m(\d+)")
 COMMAND = re.compile(r"\becho (\d+) >>")
 ARRIVED = frozenset({DeliveryState.SENT})
+COMPLETED = TurnState.COMPLETED
 READ = ARRIVED | {DeliveryState.NO_TARGET}  # at the desk an answer is read where it stands
 
 
@@ -77,6 +79,63 @@ def _doubled(counted: Counted) -> Iterator[str]:
             yield f"answer {number} came {times} times without a mark"
 
 
+def _of_another(counted: Counted) -> Iterator[str]:
+    """An answer is about what was asked: it has the number of a message of its turn, and no other."""
+    turns = {turn.id: turn for turn in counted.rows.turns}
+    steered = _steered(counted.rows)
+    for delivery in counted.rows.deliveries:
+        turn = turns.get(delivery.turn or "")
+        bodies = counted.count.told.get(delivery.id, [])
+        if turn is None or not bodies or delivery.kind is not DeliveryKind.FINAL or turn.state is not COMPLETED:
+            continue
+        said, asked = _numbers(bodies[0].text), _asked(turn, turns)
+        may = asked.union(*(steered.get(name, set()) for name in _line(turn, turns)))
+        if said - may:
+            yield f"{delivery.id} is about {sorted(said - may)}, and nobody asked that there"
+        elif asked == may and asked and not said and not _can_be_declined(turn):
+            yield f"{delivery.id} says nothing about {sorted(asked)}"
+
+
+def _numbers(text: str) -> set[int]:
+    return {int(each) for each in ANSWER.findall(text)}
+
+
+def _asked(turn: Turn, turns: dict[str, Turn]) -> set[int]:
+    return {number for name in _line(turn, turns) for said in turns[name].request for number in _numbers(said.text)}
+
+
+def _line(turn: Turn, turns: dict[str, Turn]) -> Iterator[str]:
+    """It, and those that it continues."""
+    line: Turn | None = turn
+    while line is not None:
+        yield line.id
+        line = turns.get(line.continues or "")
+
+
+def _can_be_declined(turn: Turn) -> bool:
+    return any("!shell" in said.text for said in turn.request)
+
+
+def _steered(rows: Rows) -> dict[str, set[int]]:
+    """The numbers of what was said into each turn: a message is called after its own."""
+    found: dict[str, set[int]] = {}
+    for heard in rows.heard:
+        if heard.arrival.fate is Fate.STEER and (name := MESSAGE.fullmatch(heard.id)):
+            found.setdefault(heard.arrival.turn or "", set()).add(int(name[1]))
+    return found
+
+
+def _failed(counted: Counted) -> Iterator[str]:
+    """Nothing here is more than a death, and no death is a failure of the work."""
+    yield from (turn.id for turn in counted.rows.turns if turn.state is TurnState.FAILED)
+
+
+def _nothing_happened(counted: Counted) -> Iterator[str]:
+    if not counted.rows.heard:
+        yield "nobody said anything"
+    yield from (f"{name} was never taken" for name in sorted(counted.count.untaken))
+
+
 def finals(counted: Counted) -> list[Told]:
     """The answers, as a receiver has them that takes each key once."""
     return [bodies[0] for bodies in counted.count.told.values() if bodies[0].kind == DeliveryKind.FINAL]
@@ -85,7 +144,7 @@ def finals(counted: Counted) -> list[Told]:
 def answers(counted: Counted, *, marked: bool) -> Counter[int]:
     """In how many answers each number stands, in those with a mark or in those without."""
     told = (final for final in finals(counted) if final.is_marked is marked)
-    return Counter(number for final in told for number in {int(each) for each in ANSWER.findall(final.text)})
+    return Counter(number for final in told for number in _numbers(final.text))
 
 
 def _ran_unasked(counted: Counted) -> Iterator[str]:
@@ -157,6 +216,9 @@ CHECKS: dict[str, Callable[[Counted], Iterator[str]]] = {
     "lost (acknowledged, and without its one fate)": _without_its_fate,
     "lost (sent, and not at the receiver)": _not_there,
     "lost (asked, and neither answered nor stopped)": _never_answered,
+    "lost (never taken)": _nothing_happened,
+    "answers to something else": _of_another,
+    "failed": _failed,
     "doubled (an answer once more, without a mark)": _doubled,
     "run without a yes, or again without a word": _ran_unasked,
     "stuck": _stuck,

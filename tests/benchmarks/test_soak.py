@@ -19,7 +19,7 @@ from benchmarks.soak_verdict import judge
 from clew.asking import Answer, Asked, Decision, Gate, GateKind, GateState
 from clew.engine import DESK, words
 from clew.home import Home
-from clew.model import Conversation, Delivery, DeliveryKind, DeliveryState, Fate, Origin, Turn, TurnState
+from clew.model import Conversation, Delivery, DeliveryKind, DeliveryState, Fate, Origin, Said, Turn, TurnState
 from clew.store import inbox
 from clew.store.audit import Arrived
 from clew.store.inbox import Arrival
@@ -32,6 +32,8 @@ UNANSWERED = "lost (asked, and neither answered nor stopped)"
 DOUBLED = "doubled (an answer once more, without a mark)"
 RAN = "run without a yes, or again without a word"
 FATES = "fates that do not add up"
+FOREIGN = "answers to something else"
+UNTAKEN = "lost (never taken)"
 
 
 def heard(id: str, fate: Fate, turn: str | None, **more: object) -> Arrived:
@@ -40,9 +42,10 @@ def heard(id: str, fate: Fate, turn: str | None, **more: object) -> Arrived:
 
 
 def turn(id: str, state: TurnState = TurnState.COMPLETED, **more: object) -> Turn:
-    known = {"seq": 1, "node": "node", "started_at": 1, "ended_at": 5, **more}
-    seq = known.pop("seq")
-    return Turn(id, "thread", seq, state, Origin.MESSAGE, (), ROOM, 0, **known)  # type: ignore[arg-type]
+    known = {"seq": 1, "asks": 1, "node": "node", "started_at": 1, "ended_at": 5, **more}
+    seq, asks = known.pop("seq"), known.pop("asks")
+    request = (Said(f"m{asks}", "ann", f"!text answer {asks}"),)
+    return Turn(id, "thread", seq, state, Origin.MESSAGE, request, ROOM, 0, **known)  # type: ignore[arg-type]
 
 
 def final(of: str, state: DeliveryState = DeliveryState.SENT) -> Delivery:
@@ -68,7 +71,7 @@ def clean() -> Counted:
     )
     rows = Rows(
         heard=[heard("m1", Fate.TURN, "a"), heard("m2", Fate.TURN, "b"), heard("m3", Fate.STEER, "b")],
-        turns=[turn("a"), turn("b", TurnState.INTERRUPTED, seq=2), turn("c", seq=3, continues="b")],
+        turns=[turn("a"), turn("b", TurnState.INTERRUPTED, seq=2, asks=2), turn("c", seq=3, asks=2, continues="b")],
         deliveries=[final("a"), final("b", DeliveryState.SUPERSEDED), final("c")],
         gates=[gate("K7Q2", 1)],
         suspended=[],
@@ -114,6 +117,33 @@ def test_an_answer_that_nobody_gets_is_one_only_at_the_desk() -> None:
     assert troubles(with_rows(deliveries=owed)) == {UNANSWERED: ["m1 (turn of a)"]}
     at_the_desk = [heard("m1", Fate.TURN, "a", where=DESK), *clean().rows.heard[1:]]
     assert troubles(with_rows(deliveries=owed, heard=at_the_desk)) == {}
+
+
+def test_an_answer_to_something_that_was_not_asked_there_is_named() -> None:
+    swapped = {"a:final": told("answer 2"), "c:final": told("answer 9")}
+    words_of = "{}:final is about [{}], and nobody asked that there"
+    assert troubles(with_count(told=swapped)) == {FOREIGN: [words_of.format("a", 2), words_of.format("c", 9)]}
+    steered = {**clean().count.told, "c:final": told("answer 3")}
+    assert troubles(with_count(told=steered)) == {}, "what was said into a turn may be answered by it"
+
+
+def test_an_answer_that_does_not_say_what_was_asked_is_named_unless_a_command_can_have_been_declined() -> None:
+    empty = {**clean().count.told, "a:final": told("well")}
+    assert troubles(with_count(told=empty)) == {FOREIGN: ["a:final says nothing about [1]"]}
+    shell = msgspec.structs.replace(turn("a"), request=(Said("m1", "ann", "!shell make\n!text answer 1"),))
+    asked = with_rows(turns=[shell, *clean().rows.turns[1:]])
+    assert troubles(replace(asked, count=replace(asked.count, told=empty))) == {}
+
+
+def test_a_turn_that_failed_is_named() -> None:
+    failed = [turn("a", TurnState.FAILED), *clean().rows.turns[1:]]
+    assert troubles(with_rows(turns=failed)) == {"failed": ["a"]}
+
+
+def test_what_was_never_taken_is_named_and_so_is_a_soak_in_which_nothing_happened() -> None:
+    assert troubles(with_count(untaken={"m9"})) == {UNTAKEN: ["m9 was never taken"]}
+    silent = Counted(Count(), Rows([], [], [], [], [], [], []), {}, Counter(), True, [])
+    assert troubles(silent) == {UNTAKEN: ["nobody said anything"]}
 
 
 def test_what_somebody_stopped_is_not_lost() -> None:
