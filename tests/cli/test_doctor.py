@@ -44,6 +44,16 @@ def test_a_clock_that_stands_before_what_was_written_is_found(tmp_path: Path) ->
     assert finding.todo is not None
 
 
+def test_a_store_that_was_removed_and_is_not_put_back_yet_is_found(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    assert "none yet" in found(home, "store").detail
+    write_entry(home, 0)
+    home.database.rename(tmp_path / "clew.db.saved")
+    assert found(home, "store").detail.endswith(f"the next start takes all of it from {tmp_path / 'clew.db.saved'}")
+    open_store(home.database, SystemClock()).close()
+    assert "schema" in found(home, "store").detail
+
+
 def test_a_setting_that_cannot_work_is_found(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.config.write_text('[threads]\nruntime = "codx"\n')

@@ -15,6 +15,7 @@ from clew.clock import SystemClock
 from clew.config import Config, ThreadsConfig, TurnsConfig
 from clew.engine import nudges, words
 from clew.engine.ending import deeds
+from clew.engine.live import Live
 from clew.errors import RuntimeLost, RuntimeTrouble, StoreError
 from clew.events import Event
 from clew.model import Attachment, Fate, Inbound, Said, ThreadKind
@@ -433,6 +434,13 @@ def test_what_was_stored_of_the_answer_when_a_daemon_died_is_not_told_before_it(
     before, begun = Item("a", TEXT, "done", body="one"), Item("b", TEXT, "started", body="one tw")
     assert [deed.body for deed in deeds([before, begun], "one two")] == ["one"]
     assert [deed.body for deed in deeds([before], "one two")] == ["one"], "a text of its own"
+
+
+def test_the_rest_of_a_text_whose_beginning_another_daemon_heard_is_not_stored_as_a_text() -> None:
+    live = Live()
+    live.text("T", "U", "a", 0, "one")
+    live.text("T", "U", "b", 4, "two")
+    assert live.open_texts("T") == {"a": "one"}
 
 
 class Swept(Room):

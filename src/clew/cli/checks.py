@@ -28,6 +28,7 @@ from clew.home import Home
 from clew.store import Tx, log
 from clew.store.migrate import migrations, version
 from clew.store.sqlite import SqliteConnection, connect, explain
+from clew.store.sqlite_file import saved_of
 
 LITTLE = 200 << 20  # bytes of free disk space
 CLOCK_SLACK = 60_000  # milliseconds that two clocks may differ
@@ -95,7 +96,7 @@ def _config(home: Home) -> Finding:
 
 def _store(home: Home, settings: config.Config) -> Finding:
     if not home.database.exists():
-        return Finding("store", True, "none yet: it is made at first use")
+        return _no_store(home)
     newest = migrations()[-1][0]
     try:
         connection = connect(home.database, read_only=True)
@@ -111,6 +112,12 @@ def _store(home: Home, settings: config.Config) -> Finding:
         return Finding("store", False, f"{home.database} has schema {found}, this clew knows {newest}", "update clew")
     older = "" if found == newest else f"; it is brought to {newest} at the next start, after a copy"
     return Finding("store", True, f"{home.database}, schema {found}{older}")
+
+
+def _no_store(home: Home) -> Finding:
+    if (saved := saved_of(home.database)).exists():
+        return Finding("store", True, f"{home.database} was removed; the next start takes all of it from {saved}")
+    return Finding("store", True, "none yet: it is made at first use")
 
 
 def _disk(home: Home, settings: config.Config) -> Finding:

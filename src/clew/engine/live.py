@@ -153,8 +153,9 @@ class Live:
         self._send(thread, Frame(kind, None, _encode({"thread": thread, **data})))
 
     def open_texts(self, thread: str) -> dict[str, str]:
-        """What is being written right now, by item."""
-        return {item: opened.text() for item, opened in self._open.get(thread, {}).items()}
+        """What is being written right now, by item, from its beginning: the rest of what another daemon heard begin is
+        no text of its own."""
+        return {item: opened.text() for item, opened in self._open.get(thread, {}).items() if not opened.offset}
 
     def turn_over(self, thread: str) -> None:
         self._open.pop(thread, None)

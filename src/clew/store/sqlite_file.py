@@ -15,7 +15,6 @@ from clew.errors import StoreError
 
 _log = logging.getLogger(__name__)
 REMOVED = 74  # the exit code after the file was removed and put back
-SAVED = ".saved"  # behind the name: all of it, on its way to its own name
 
 Identity = tuple[int, int]
 
@@ -86,18 +85,23 @@ def put_back(raw: sqlite3.Connection, path: Path) -> None:
     try:
         clear(half)
         copy(raw, half)
-        half.rename(_beside(path, SAVED))
+        half.rename(saved_of(path))
         crash.point("store.saved-not-named")
         if not take_back(path):
-            raise FileNotFoundError(f"{_beside(path, SAVED)} was removed, too")
+            raise FileNotFoundError(f"{saved_of(path)} was removed, too")
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"{path} was removed while clew runs, and cannot be put back: {error}") from error
+
+
+def saved_of(path: Path) -> Path:
+    """Where all of a store that was removed is, on its way to its own name."""
+    return _beside(path, ".saved")
 
 
 def take_back(path: Path) -> bool:
     """The second half of putting back, also for a process that ended between: what bears this name is whole. False
     where nothing does."""
-    saved = _beside(path, SAVED)
+    saved = saved_of(path)
     if not saved.exists():
         return False
     _unlink_logs(path)  # of the file that was removed
@@ -109,7 +113,7 @@ def take_back(path: Path) -> bool:
 
 def put_aside_saved(path: Path) -> None:
     """Where somebody else has put a file back meanwhile: that one counts, and this is not to come back one day."""
-    saved = _beside(path, SAVED)
+    saved = saved_of(path)
     if saved.exists():
         aside = _free(path)
         saved.rename(aside)

@@ -1,0 +1,151 @@
+"""Faults to plant: what each puts in the place of what, and a piece of what the oracle has to say to it."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from clew.model import Conversation
+from clew.runtimes.scripted.session import ScriptedSession
+from clew.store import bindings, deliveries, gates, handoffs, turns
+
+admission = importlib.import_module("clew.engine.inbox")
+answering = importlib.import_module("clew.engine.answering")
+cards = importlib.import_module("clew.engine.cards")
+ending = importlib.import_module("clew.engine.ending")
+owing = importlib.import_module("clew.engine.owing")
+suspended = importlib.import_module("clew.engine.suspended")
+
+decide, owe_final = admission.Admission.decide, ending.owe_final
+first_answer, open_now, bind, insert = gates.answer, handoffs.all_open, bindings.bind, turns.insert
+drawn = itertools.count()
+
+
+class Fault(NamedTuple):
+    where: object
+    name: str
+    instead: Any
+    seen_as: str
+
+
+async def never_ran(self: object, turn: str) -> None:
+    return None
+
+
+def forgotten(*args: object) -> None:
+    return None
+
+
+def never(*args: object) -> bool:
+    return False
+
+
+def always(*args: object) -> bool:
+    return True
+
+
+def none_at_all(tx: Any) -> list[Any]:
+    return []
+
+
+# What is said, and what becomes a turn of it
+
+
+def forgetful(self: Any, tx: Any, inbound: Any) -> Any:
+    return decide(self, tx, replace(inbound, message_id=f"{inbound.message_id}#{next(drawn)}"))
+
+
+def without_a_word(tx: Any, turn: Any) -> None:
+    insert(tx, replace(turn, request=()) if next(drawn) % 10 == 9 else turn)
+
+
+def without_its_end(tx: Any, turn: Any) -> None:
+    insert(tx, replace(turn, request=tuple(replace(said, text=said.text[:-1]) for said in turn.request)))
+
+
+def without_its_beginning(tx: Any, turn: Any) -> None:
+    insert(tx, replace(turn, request=tuple(replace(said, text=said.text[3:]) for said in turn.request)))
+
+
+def only_the_first(tx: Any, core: Any, waiting: list[Any]) -> None:
+    for turn in waiting[1:]:
+        turns.set_request(tx, turn.id, ())
+        suspended.drop(tx, core, turn)
+
+
+def while_another_runs(tx: Any, thread: str, owner: str, at: int) -> Any:
+    first = next(iter(turns.queued(tx, thread)), None)
+    if first is None:
+        return None
+    tx.run("UPDATE turns SET state = 'running', owner = ?, started_at = ? WHERE id = ?", owner, at, first.id)
+    return turns.get(tx, first.id)
+
+
+def while_it_waits(tx: Any, thread: str, owner: str, at: int) -> Any:
+    return None if turns.live(tx, thread) else while_another_runs(tx, thread, owner, at)
+
+
+# What is asked
+
+
+def whoever_comes_last(tx: Any, gate: Any, given: Any, by: str, at: int) -> bool:
+    tx.run("UPDATE gates SET state = 'open' WHERE id = ? AND state IN ('answered', 'taken')", gate.id)
+    return bool(first_answer(tx, replace(gate, state="open"), given, by, at))
+
+
+# What is owed, and where
+
+
+def no_doubt(tx: Any, now: int) -> list[str]:
+    tx.run("UPDATE deliveries SET state = 'pending', due_at = ?, in_doubt = 0 WHERE state = 'sending'", now)
+    return []
+
+
+def always_there(tx: Any, core: Any, thread: Any, turn: Any) -> Conversation:
+    return Conversation("simulated", "room-0")
+
+
+def shortened(tx: Any, core: Any, turn: Any, where: Any, body: str, note: str) -> None:
+    owe_final(tx, core, turn, where, body[:-1], note)
+
+
+def left_behind(tx: Any) -> list[Any]:
+    return [row for row in open_now(tx) if row.owner is None]
+
+
+def not_bound(tx: Any, where: Any, thread: str, at: int, *, drives: bool = True) -> None:
+    if drives:
+        bind(tx, where, thread, at)
+
+
+FAULTS = {
+    "what was said is lost on its way into a turn": Fault(turns, "insert", without_a_word, "ever heard it"),
+    "the end of what was said is lost": Fault(turns, "insert", without_its_end, "and the agent heard"),
+    "the beginning of what was said is lost": Fault(turns, "insert", without_its_beginning, "and the agent heard"),
+    "of messages that are merged one is left": Fault(suspended, "_merge_into_first", only_the_first, "ever heard it"),
+    "a repeated message is not recognised": Fault(admission.Admission, "decide", forgetful, "has the fates"),
+    "a steer that was not taken is forgotten": Fault(ending, "requeue_steer", forgotten, ""),
+    "two turns of a thread run at once": Fault(turns, "claim", while_another_runs, "UNIQUE constraint failed"),
+    "a thread that waits for a word goes on without it": Fault(turns, "claim", while_it_waits, "that waits for a word"),
+    "a dead daemon's turns are not looked up": Fault(ScriptedSession, "record", never_ran, "was begun"),
+    "leases of dead daemons are left alone": Fault(turns, "all_live", none_at_all, "is running in a thread"),
+    "a later answer replaces the first": Fault(gates, "answer", whoever_comes_last, "is answered in a turn that is"),
+    "an unsent yes is used more than once": Fault(gates, "uncarry", always, "gates live off"),
+    "a word of before answers a gate": Fault(answering.Heard, "is_early", never, "was said before"),
+    "a button on a message without a receipt is guessed": Fault(admission, "_is_unplaced", never, "was pressed"),
+    "cards are not redrawn": Fault(cards, "redraw", forgotten, "nobody was told in the room"),
+    "gates of a turn that is over stay open": Fault(ending, "settle_ended", forgotten, "is answered in a turn that is"),
+    "a turn ends and nothing is owed": Fault(deliveries, "owe", always, "nothing is owed for it"),
+    "a half-sent delivery is taken for unsent": Fault(deliveries, "release_sending", no_doubt, "without a mark"),
+    "an answer goes to a place where nobody asked": Fault(ending, "owed_to", always_there, "and answered in 'room-0'"),
+    "an answer comes without its end": Fault(ending, "owe_final", shortened, "and people read 'answer to"),
+    "answers leave in any order": Fault(deliveries, "_FREE", "1 = 1", "which had ended first"),
+    "nobody hears that what waited was dropped": Fault(owing, "owe_line", forgotten, "was dropped, and nobody"),
+    "a handoff of a dead daemon is left where it stands": Fault(handoffs, "all_open", left_behind, "for ever"),
+    "a thread is handed to a place that is not bound to it": Fault(
+        bindings, "bind", not_bound, "was handed to went to"
+    ),
+}
