@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from clew import lock
 from clew.errors import StoreError
 from clew.home import LONGEST_SOCKET, Home
 
@@ -130,3 +131,19 @@ def test_a_home_that_cannot_be_written_is_named(short: Home, monkeypatch: pytest
     monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
     with pytest.raises(StoreError, match=r"cannot be written: Read-only file system.*CLEW_HOME"):
         short.prepare()
+
+
+def test_who_holds_a_home_is_seen_also_where_its_disk_can_only_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, open_ = tmp_path / "lock", os.open
+
+    def read_only(name: Path, flags: int, *more: int) -> int:
+        if flags & (os.O_WRONLY | os.O_RDWR):
+            raise OSError(errno.EROFS, "Read-only file system", str(name))
+        return open_(name, flags, *more)
+
+    with lock.hold(path, lock.Holder(1, "now", 0)):
+        monkeypatch.setattr(os, "open", read_only)
+        assert not lock.is_free(path)
+    assert lock.is_free(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
@@ -95,11 +96,12 @@ class Home(Struct, frozen=True):
 
     def prepare(self) -> None:
         """Make the folders. Only what is made here gets its mode; `run` is always for its owner alone."""
-        for folder in (self.root, self.logs, self.files, self.run, self.socket.parent):
+        _make(self.root)
+        _require_writable(self.root)
+        for folder in (self.logs, self.files, self.run, self.socket.parent):
             _make(folder)
         for folder in {self.run, self.socket.parent}:  # asked again: somebody may have been faster than we
             _make_private(folder)
-        _require_writable(self.root)
 
 
 def _short_folder(root: Path) -> Path:
@@ -153,4 +155,13 @@ def _require_writable(root: Path) -> None:
         with tempfile.TemporaryFile(dir=root):
             pass
     except OSError as error:
-        raise StoreError(f"{root} cannot be written: {error.strerror}. Set CLEW_HOME to a folder of yours.") from error
+        raise StoreError(f"{root} cannot be written: {error.strerror}. {remedy(error)}.") from error
+
+
+def remedy(error: OSError) -> str:
+    """What to do where a home cannot be written."""
+    if error.errno == errno.EROFS:
+        return "Its disk can only be read now: mend it, or set CLEW_HOME to another folder; what was accepted is kept"
+    if error.errno == errno.ENOSPC:
+        return "Free some space, or set CLEW_HOME to another folder; what was accepted is kept"
+    return "Set CLEW_HOME to a folder of yours"

@@ -200,7 +200,7 @@ class Keeper:
     def _is_attended(self) -> bool:
         """Whether a daemon is there, or at least somebody who holds its lock."""
         try:
-            handle = os.open(self._daemon, os.O_RDWR | os.O_CLOEXEC)
+            handle = os.open(self._daemon, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return False
         try:

@@ -71,7 +71,7 @@ def hold(path: Path, holder: Holder) -> Iterator[Held]:
 
 def is_free(path: Path) -> bool:
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)  # a disk may have become read-only
     except FileNotFoundError:
         return True
     try:

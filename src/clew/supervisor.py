@@ -225,7 +225,7 @@ class Supervisor:
 
     def _is_free(self) -> bool:
         try:
-            handle = os.open(f"{self._run}/clew.lock", os.O_RDWR | os.O_CLOEXEC)
+            handle = os.open(f"{self._run}/clew.lock", os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return True
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import resource
 import shutil
 import sqlite3
@@ -18,38 +17,12 @@ import pytest
 from tests.crash import outside
 from tests.crash.conftest import SECRET, Desk
 from tests.crash.flows import Flow, only, post
-from tests.crash.outside import unfinished
+from tests.crash.refusals import check, held_turn, letter, refused
 from tests.daemons import Clew
 from tests.receivers import post_signed
 
 NO_WRITER_KNOWS = 3  # as "file format write version" in a header: SQLite then only reads the file
 BOTH = Flow(lambda desk, folder: None, (("kept", "more"),))
-
-
-def letter(id: str, text: str) -> bytes:
-    return json.dumps({"id": id, "conversation": "c", "sender": "ann", "text": text}).encode()
-
-
-def refused(desk: Desk, id: str) -> tuple[int, str]:
-    """How a message is refused, with what it says to its sender."""
-    with pytest.raises(HTTPError) as caught:
-        post_signed(desk.clew.json("status")["daemon"]["http"], "x", SECRET, letter(id, "!text late"))
-    with caught.value as answer:
-        return answer.code, str(json.loads(answer.read())["detail"])
-
-
-def held_turn(desk: Desk) -> str:
-    """A turn that stands in the middle; its thread."""
-    desk.clew.up()
-    accepted = post(desk, "m1", "!hold here\n!text kept")
-    desk.model.wait_held("here")
-    return str(accepted["thread"])
-
-
-def check(desk: Desk, *texts: str) -> None:
-    desk.clew("down")
-    assert [delivery.json["text"] for delivery in desk.hook.deliveries] == [*texts]
-    assert unfinished(desk.clew.home.database) == []
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from clew.engine.taking_in import take_in
 from clew.events import TurnEnded
 from clew.model import Accepted, Fate, Person, Role, Said, TurnState
 from clew.runtimes.lender import PastTurn
-from clew.store import Tx, people, threads
+from clew.store import Tx, people, threads, turns
 from clew.surfaces.base import SurfaceCan
 from tests.rig import Rig, Room, patient
 
@@ -44,6 +44,36 @@ async def test_what_was_asked_about_a_cut_turn_says_what_became_of_it(tmp_path: 
     assert message == f"message-{rig.room.sent.index(asked) + 1}" and not redrawn.buttons
     assert redrawn.text.startswith("This turn was cut off") and redrawn.text.endswith(f"→ {outcome}")
     assert "Reply" not in redrawn.text
+
+
+@pytest.mark.parametrize("said", ["continue", "but mind the tests"])
+async def test_work_that_a_person_continues_goes_on_with_what_was_said_into_it(tmp_path: Path, said: str) -> None:
+    async with Rig(tmp_path) as rig:
+        first = await rig.say("!shell make\n!hold door")
+        await rig.held("door")
+        steered = await rig.say("the other branch")
+        await rig.saw("steer.sent")
+        assert steered.fate is Fate.STEER
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{first.turn}:ask")
+        on = await rig.say(said)
+        row = await rig.store.read(lambda tx: turns.get(tx, on.turn or ""))
+    assert row is not None
+    own = [each.text for each in row.request if each.author != "clew"]
+    assert own == ["!shell make\n!hold door", "the other branch", *([said] if said != "continue" else [])]
+
+
+async def test_a_backlog_that_was_taken_back_is_not_asked_about_any_more(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CAN)) as rig:
+        first = await rig.say("!text one")
+        await rig.ended(first.turn)
+        old = await rig.say("!text two", sent_at=rig.clock.now() - 3_600_000)
+        await rig.delivered(f"{old.turn}:backlog")
+        await rig.engine.unqueue(old.turn or "")
+        await rig.delivered(f"{old.turn}:backlog:over")
+        new = await rig.say("!text three")
+        assert (await rig.ended(new.turn)).text == "three"
+    assert rig.room.edits[-1][1].text.endswith("→ it was taken back")
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,15 @@ from pathlib import Path
 import pytest
 
 from clew.config import Config, ThreadsConfig
+from clew.engine import words
 from clew.engine.ending import queue_turn, requeue_steer
 from clew.engine.suspended import hold_backlog
 from clew.engine.wishes import Wish
 from clew.errors import BadInput, ClewError, Refused
 from clew.model import Accepted, Conversation, Fate, Inbound, Origin, Person, Role, Said, ThreadKind
+from clew.runtimes.base import TurnRequest
+from clew.runtimes.scripted.session import from_prompt
+from clew.scripted_model import script
 from clew.store import bindings, deliveries, handoffs, inbox, people
 from clew.store.base import Tx
 from clew.surfaces.base import Down, InDoubt, Never, NotSent, SurfaceCan, TryAgain
@@ -644,3 +648,27 @@ async def test_a_greeting_that_waited_is_no_message_of_anybody(rig: Rig) -> None
     await rig.store.write(absence)
     assert (await rig.engine.thread(thread)).status == "idle"
     assert phone_of(rig).texts == []
+
+
+def _greets_slowly(request: TurnRequest) -> tuple[script.Step, ...]:
+    is_greeting = [said.text for said in request.messages] == [words.GREET]
+    return script.parse("!hold greeting\n!text hello there") if is_greeting else from_prompt(request)
+
+
+async def test_what_was_said_into_a_greeting_that_was_cut_is_answered(tmp_path: Path) -> None:
+    phone = Phone()
+    async with desk_and_phone(tmp_path, phone) as rig:
+        rig.scripted.play = _greets_slowly
+        begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+        await rig.ended(begun.turn)
+        await hand(rig, begun.thread, quiet=False)
+        await rig.held("greeting")
+        assert (await said_there(rig, "!text forty-two", "home/1"))[0] is Fate.STEER
+        await rig.saw("steer.sent")
+        await rig.kill()
+    async with desk_and_phone(tmp_path, phone) as rig:
+        begins = await rig.until(
+            lambda entry: entry.kind == "turn.queued" and entry.data.get("origin") == "continuation"
+        )
+        await rig.delivered(f"{begins.turn}:final")
+    assert begins.thread == begun.thread and phone.texts.count("forty-two") == 1

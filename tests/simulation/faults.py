@@ -10,13 +10,15 @@ from msgspec.structs import replace
 
 from clew.model import Conversation
 from clew.runtimes.scripted.session import ScriptedSession
-from clew.store import bindings, deliveries, gates, handoffs, turns
+from clew.store import bindings, deliveries, gates, handoffs, inbox, turns
 
 admission = importlib.import_module("clew.engine.inbox")
 answering = importlib.import_module("clew.engine.answering")
 cards = importlib.import_module("clew.engine.cards")
 ending = importlib.import_module("clew.engine.ending")
 owing = importlib.import_module("clew.engine.owing")
+outbox = importlib.import_module("clew.engine.outbox")
+recovery = importlib.import_module("clew.engine.recovery")
 suspended = importlib.import_module("clew.engine.suspended")
 
 decide, owe_final = admission.Admission.decide, ending.owe_final
@@ -47,7 +49,7 @@ def always(*args: object) -> bool:
     return True
 
 
-def none_at_all(tx: Any) -> list[Any]:
+def nothing(tx: Any, *more: object) -> list[Any]:
     return []
 
 
@@ -76,6 +78,10 @@ def only_the_first(tx: Any, core: Any, waiting: list[Any]) -> None:
         suspended.drop(tx, core, turn)
 
 
+def in_two_turns(tx: Any, core: Any, waiting: list[Any]) -> None:
+    turns.set_request(tx, waiting[0].id, tuple(said for turn in waiting for said in turn.request))
+
+
 def while_another_runs(tx: Any, thread: str, owner: str, at: int) -> Any:
     first = next(iter(turns.queued(tx, thread)), None)
     if first is None:
@@ -86,6 +92,17 @@ def while_another_runs(tx: Any, thread: str, owner: str, at: int) -> Any:
 
 def while_it_waits(tx: Any, thread: str, owner: str, at: int) -> Any:
     return None if turns.live(tx, thread) else while_another_runs(tx, thread, owner, at)
+
+
+def unfenced(tx: Any, turn: Any, assignment: str, *params: Any) -> bool:
+    changed = tx.run(
+        f"UPDATE turns SET {assignment} WHERE id = ? AND state IN ('running', 'waiting')", *params, turn.id
+    )
+    return bool(changed == 1)
+
+
+def in_silence(tx: Any, core: Any, turn: Any, end: Any, request: Any) -> bool:
+    return bool(ending.end_in_silence(tx, core, turn, end))
 
 
 # What is asked
@@ -102,6 +119,19 @@ def whoever_comes_last(tx: Any, gate: Any, given: Any, by: str, at: int) -> bool
 def no_doubt(tx: Any, now: int) -> list[str]:
     tx.run("UPDATE deliveries SET state = 'pending', due_at = ?, in_doubt = 0 WHERE state = 'sending'", now)
     return []
+
+
+def whoever_sends(tx: Any, delivery: Any, assignment: str, *params: Any) -> bool:
+    sql = f"UPDATE deliveries SET {assignment} WHERE id = ? AND state = 'sending'"
+    return bool(tx.run(sql, *params, delivery.id) == 1)
+
+
+async def unwritten(self: object, delivery: object) -> None:
+    return None
+
+
+async def as_if_young(self: object, delivery: object, surface: Any, outgoing: Any) -> Any:
+    return await outbox._bring(replace(outgoing, again=True), surface)
 
 
 def always_there(tx: Any, core: Any, thread: Any, turn: Any) -> Conversation:
@@ -126,12 +156,18 @@ FAULTS = {
     "the end of what was said is lost": Fault(turns, "insert", without_its_end, "and the agent heard"),
     "the beginning of what was said is lost": Fault(turns, "insert", without_its_beginning, "and the agent heard"),
     "of messages that are merged one is left": Fault(suspended, "_merge_into_first", only_the_first, "ever heard it"),
+    "what is merged stays where it was": Fault(suspended, "_merge_into_first", in_two_turns, "is in 2 turns"),
     "a repeated message is not recognised": Fault(admission.Admission, "decide", forgetful, "has the fates"),
     "a steer that was not taken is forgotten": Fault(ending, "requeue_steer", forgotten, ""),
     "two turns of a thread run at once": Fault(turns, "claim", while_another_runs, "UNIQUE constraint failed"),
     "a thread that waits for a word goes on without it": Fault(turns, "claim", while_it_waits, "that waits for a word"),
     "a dead daemon's turns are not looked up": Fault(ScriptedSession, "record", never_ran, "was begun"),
-    "leases of dead daemons are left alone": Fault(turns, "all_live", none_at_all, "is running in a thread"),
+    "a turn is ended by who does not hold it": Fault(turns, "_fenced", unfenced, "nothing is owed for it"),
+    "what was said into work that was cut is forgotten": Fault(
+        recovery, "end_and_continue", in_silence, "nobody goes on with it"
+    ),
+    "work goes on without what was said into it": Fault(inbox, "taken_steers", nothing, "goes on without"),
+    "leases of dead daemons are left alone": Fault(turns, "all_live", nothing, "is running in a thread"),
     "a later answer replaces the first": Fault(gates, "answer", whoever_comes_last, "is answered in a turn that is"),
     "an unsent yes is used more than once": Fault(gates, "uncarry", always, "gates live off"),
     "a word of before answers a gate": Fault(answering.Heard, "is_early", never, "was said before"),
@@ -139,6 +175,11 @@ FAULTS = {
     "cards are not redrawn": Fault(cards, "redraw", forgotten, "nobody was told in the room"),
     "gates of a turn that is over stay open": Fault(ending, "settle_ended", forgotten, "is answered in a turn that is"),
     "a turn ends and nothing is owed": Fault(deliveries, "owe", always, "nothing is owed for it"),
+    "a delivery is recorded by who does not send it": Fault(
+        deliveries, "_fenced", whoever_sends, "counts as sent and is not there"
+    ),
+    "a send in doubt looks younger than it is": Fault(outbox.Outbox, "_settle_doubt", as_if_young, "without a mark"),
+    "an answer leaves before that is written down": Fault(outbox.Outbox, "_leaving", unwritten, "without a mark"),
     "a half-sent delivery is taken for unsent": Fault(deliveries, "release_sending", no_doubt, "without a mark"),
     "an answer goes to a place where nobody asked": Fault(ending, "owed_to", always_there, "and answered in 'room-0'"),
     "an answer comes without its end": Fault(ending, "owe_final", shortened, "and people read 'answer to"),

@@ -24,7 +24,7 @@ from clew.cli.out import moment
 from clew.client import Client
 from clew.clock import SystemClock
 from clew.errors import ClewError
-from clew.home import Home
+from clew.home import Home, remedy
 from clew.store import Tx, log
 from clew.store.migrate import migrations, version
 from clew.store.sqlite import SqliteConnection, connect, explain
@@ -70,8 +70,7 @@ def _folder(home: Home) -> Finding:
             pass
     except OSError as error:
         what = "written" if is_there else "made"
-        todo = "set CLEW_HOME to a folder of yours, or make this one yours"
-        return Finding("home", False, f"{home.root} cannot be {what}: {error.strerror}", todo)
+        return Finding("home", False, f"{home.root} cannot be {what}: {error.strerror}", remedy(error))
     if not is_there:
         return Finding("home", True, f"{home.root} is made at first use")
     found = home.root.stat()

@@ -128,9 +128,9 @@ def main() -> int:
         _drop_output()
         return 1
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if error.errno not in UNWRITABLE:
             raise
-        _tell_full(out, error)
+        _tell_unwritable(out, error)
         return 1
 
 
@@ -146,10 +146,14 @@ def _run(out: Out) -> int:
         return 130
 
 
-def _tell_full(out: Out, error: OSError) -> None:
+UNWRITABLE = {errno.ENOSPC: ("disk_full", "the disk is full"), errno.EROFS: ("read_only", "the disk can only be read")}
+
+
+def _tell_unwritable(out: Out, error: OSError) -> None:
     """Also where it is the output itself that cannot be written."""
+    code, why = UNWRITABLE[error.errno or errno.ENOSPC]
     try:
-        out.error("disk_full", f"the disk is full: {error.filename or 'the output'} cannot be written")
+        out.error(code, f"{why}: {error.filename or 'the output'} cannot be written")
         sys.stdout.flush()
     except OSError:
         _drop_output()

@@ -14,6 +14,7 @@ from clew.engine.core import Core
 from clew.engine.ending import drop, drop_all
 from clew.engine.gates import stop_turn
 from clew.engine.owing import owe_dropped
+from clew.engine.suspended import none_waits
 from clew.errors import BadInput, NotFound, Refused
 from clew.model import ENDED, Conversation, Inbound, Thread, ThreadKind, ThreadStatus, Turn, TurnState
 from clew.runtimes.base import ForkPoint
@@ -116,6 +117,7 @@ def unqueue(tx: Tx, core: Core, name: str) -> None:
         raise Refused(words.not_queued(turn.id))
     drop(tx, core, turn)
     owe_dropped(tx, core, [turn], words.TAKEN_BACK, None)
+    none_waits(tx, core, turn.thread, words.TAKEN_BACK)
 
 
 def finish(tx: Tx, core: Core, thread: Thread) -> None:

@@ -220,7 +220,7 @@ class Recovery:
         remains = await self._core.look(lambda tx: _remains(tx, thread, turn, record))
         end = End(TurnState.INTERRUPTED, record.text or _last_text(remains), None, record.usage, record.messages)
         begun = begun_without_end(remains, record)
-        if turn.origin is Origin.GREETING:
+        if turn.origin is Origin.GREETING and not remains.taken:  # nobody has asked for anything
             await self._core.write_down(lambda tx: end_in_silence(tx, self._core, turn, end))
             return
         if continues_by_itself(remains, record):

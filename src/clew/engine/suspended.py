@@ -42,6 +42,13 @@ def hold_backlog(tx: Tx, core: Core, name: str) -> None:
     asks.ask(tx, core, thread, waiting[0], SuspendedBy.BACKLOG, question)
 
 
+def none_waits(tx: Tx, core: Core, name: str, outcome: str) -> None:
+    """What was asked about is not there any more: there is nothing to ask."""
+    thread = threads.get(tx, name)
+    if thread and thread.suspended_by is SuspendedBy.BACKLOG and not turns.count_queued(tx, name):
+        _reopen(tx, core, thread, outcome)
+
+
 def answer_suspended(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
     """Of two answers at once, one counts; the other comes after it, as a message."""
     if thread.suspended_by is SuspendedBy.BACKLOG:
@@ -70,7 +77,7 @@ def _answer_cut(tx: Tx, core: Core, thread: Thread, message: Said, where: Conver
         return Arrival(Fate.TURN, thread.id, turn.id, "")
     if word not in words.CONTINUE:
         gates.forget_carried(tx, thread.id)
-    request = _go_on(core, cut, None if word in words.CONTINUE else message)
+    request = _go_on(tx, core, cut, () if word in words.CONTINUE else (message,))
     there = where if core.reaches(where) else bindings.driver(tx, thread.id)  # whoever decides gets the answer
     return Arrival(Fate.TURN, thread.id, queue_continuation(tx, core.clock, cut, request, Origin.RESUME, there), "")
 
@@ -83,10 +90,10 @@ def _stopped(tx: Tx, core: Core, thread: Thread, cut: Turn | None, where: Conver
     return Arrival(Fate.ANSWER, thread.id, None, words.STOPPED)
 
 
-def _go_on(core: Core, cut: Turn, supplement: Said | None) -> tuple[Said, ...]:
-    """The request again, why it comes again, and what the person adds."""
+def _go_on(tx: Tx, core: Core, cut: Turn, supplement: tuple[Said, ...]) -> tuple[Said, ...]:
+    """The request again, with what was said into it, why it comes again, and what the person adds."""
     note = Said(core.clock.ulid(), CLEW, words.continuation(()))
-    return (*own_words(cut), note) if supplement is None else (*own_words(cut), note, supplement)
+    return (*own_words(cut), *inbox.taken_steers(tx, cut.id), note, *supplement)
 
 
 def _answer_backlog(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:

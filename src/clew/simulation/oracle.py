@@ -11,7 +11,7 @@ from clew.model import Fate, HandoffState
 from clew.simulation.answer_oracle import read_by_people
 from clew.simulation.gate_oracle import asked_and_answered
 from clew.simulation.platform import GONE
-from clew.simulation.word_oracle import heard_by_the_agent
+from clew.simulation.word_oracle import heard_by_the_agent, repeated_with_the_work
 from clew.simulation.world import World
 from clew.store import Tx, audit, handoffs, inbox, nodes, threads
 
@@ -24,6 +24,7 @@ def judge(world: World) -> list[str]:
         _never_silent,
         _accepted_once,
         heard_by_the_agent,
+        repeated_with_the_work,
         _nothing_stuck,
         _owed_with_the_end,
         _delivered_once,
@@ -66,6 +67,7 @@ def _nothing_stuck(world: World, tx: Tx) -> Iterator[str]:
     yield from world.fallen
     yield from (left for left in audit.unfinished(tx) if f"is failed ({GONE})" not in left)
     yield from (f"turn {turn} was begun in a thread that waits for a word" for turn in audit.begun_while_suspended(tx))
+    yield from (f"{thread} asks about messages that wait, and none does" for thread in audit.suspended_for_nothing(tx))
 
 
 def _owed_with_the_end(world: World, tx: Tx) -> Iterator[str]:

@@ -90,6 +90,7 @@ class Platform:
     showings: int = 0
     letters: list[Letter] = field(default_factory=list)
     replies: Callable[[Post], None] = lambda post: None
+    leaving: Callable[[str], None] = lambda delivery: None
     listeners: list[Callable[[], None]] = field(default_factory=list)  # told when something was shown
     topics: list[str] = field(default_factory=list)  # threads of the platform that were opened, by their conversations
     gone: str = ""  # a room that takes nothing any more
@@ -192,6 +193,7 @@ class SimulatedSurface:
 
     async def send(self, outgoing: Outgoing) -> Receipt:
         chance = self._platform.chance
+        self._platform.leaving(outgoing.id)
         await asyncio.sleep(chance.random() * 0.5)
         if not self.alive or chance.random() < self._platform.faults:
             self._fail(outgoing)

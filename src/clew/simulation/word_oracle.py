@@ -28,6 +28,14 @@ def heard_by_the_agent(world: World, tx: Tx) -> Iterator[str]:
                 yield f"{message} said {text!r}, and the agent heard {other!r}"
 
 
+def repeated_with_the_work(world: World, tx: Tx) -> Iterator[str]:
+    """3. Work that was cut goes on with all that was said to it, or somebody is asked."""
+    for message, turn in audit.cut_and_forgotten(tx):
+        yield f"{message} was said into turn {turn}, which was cut off, and nobody goes on with it"
+    for turn, message in audit.not_repeated(tx):
+        yield f"turn {turn} goes on without {message}"
+
+
 def _heard(world: World, tx: Tx) -> dict[tuple[str, str], set[str]]:
     """All that was said to agents, by thread and message."""
     threads = audit.thread_of_turns(tx)

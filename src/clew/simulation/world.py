@@ -19,6 +19,7 @@ from clew.runtimes.scripted import MemoryLedger, Played, ScriptedRuntime
 from clew.simulation import answers, people, stores
 from clew.simulation.agent import steps
 from clew.simulation.clock import VirtualClock, jumps
+from clew.simulation.late import Late
 from clew.simulation.loop import VirtualLoop
 from clew.simulation.platform import CLASSES, EVERYBODY, HOME, POCKET, Letter, Platform, Post, SimulatedSurface
 from clew.store import Store, Tx, log, places
@@ -106,6 +107,7 @@ class World:
         self.platform.replies = self._reply
         self._close_a_room(random.Random(f"gone {self.seed}"))
         self.lives = 0
+        self.late = Late(self.connection)
         self.rested = False
         self.fallen: list[str] = []  # daemons that ended by themselves
         self.time = 0.0
@@ -156,6 +158,7 @@ class World:
         self.clock.start = self.time
         loop = VirtualLoop(self.time, steps)
         self.platform.listeners.clear()
+        self.platform.leaving = self.late.receipt
         surfaces = {name: SimulatedSurface(self.platform, name) for name in ("simulated", POCKET)}
         life = Life(Inline(self.connection, self._disk_is_full, self._cannot_be_read), surfaces, self.ledger)
         self.timeline.append(f"{self.time:9.3f}  daemon {self.lives} starts")
@@ -165,6 +168,7 @@ class World:
         finally:
             crash.hook = None
         self.time = self.clock.start = loop.time()
+        self.late = Late(self.connection)
         self.timeline.append(f"{self.time:9.3f}  daemon {self.lives} {'rests' if rested else 'is killed'}")
         return rested
 
@@ -204,9 +208,14 @@ class World:
             surfaces=life.surfaces,
             workspace="/nowhere",
         )
+
+        def woken() -> None:
+            awake.set()
+            self.late.ends()
+
         async with asyncio.TaskGroup() as group:
             working = [
-                group.create_task(engine.run(awake.set)),
+                group.create_task(engine.run(woken)),
                 group.create_task(people.live(engine, self.acts, self.tell)),
             ]
             if stop is not None:

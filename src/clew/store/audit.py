@@ -88,6 +88,41 @@ def begun_while_suspended(tx: Tx) -> list[str]:
     return found
 
 
+def cut_and_forgotten(tx: Tx) -> list[tuple[str, str]]:
+    """(message id, turn) of what was said into a turn that was cut off, where neither another one goes on with it nor
+    anybody was asked."""
+    rows = tx.all(
+        "SELECT s.message_id, t.id FROM steers s JOIN turns t ON t.id = s.turn"
+        " WHERE s.state = 'taken' AND t.state = 'interrupted' AND t.stop_asked = 0"
+        " AND NOT EXISTS (SELECT 1 FROM turns c WHERE c.continues = t.id)"
+        " AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.turn = t.id AND d.kind = 'ask')"
+    )
+    return [(row["message_id"], row["id"]) for row in rows]
+
+
+def not_repeated(tx: Tx) -> list[tuple[str, str]]:
+    """(turn, message id) of continuations that leave out something that was said to the turn they continue. What was
+    merged into another turn has nothing left to ask."""
+    found = []
+    for row in tx.all(
+        "SELECT c.id, c.request, c.continues, t.request AS first FROM turns c JOIN turns t ON t.id = c.continues"
+    ):
+        again, first = (msgspec.json.decode(row[name], type=list[Said]) for name in ("request", "first"))
+        steers = tx.all("SELECT message_id FROM steers WHERE turn = ? AND state = 'taken'", row["continues"])
+        said = {each.id for each in first if each.author != "clew"} | {steer["message_id"] for steer in steers}
+        found += [(row["id"], id) for id in sorted(said - {each.id for each in again}) if again]
+    return found
+
+
+def suspended_for_nothing(tx: Tx) -> list[str]:
+    """Threads that ask what to do with messages that wait, and none does."""
+    rows = tx.all(
+        "SELECT id FROM threads h WHERE status = 'suspended' AND suspended_by = 'backlog'"
+        " AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.thread = h.id AND t.state = 'queued')"
+    )
+    return [row["id"] for row in rows]
+
+
 def thread_of_turns(tx: Tx) -> dict[str, str]:
     return {row["id"]: row["thread"] for row in tx.all("SELECT id, thread FROM turns")}
 

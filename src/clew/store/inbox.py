@@ -121,6 +121,12 @@ def open_steers(tx: Tx, turn: str) -> list[Steer]:
     return [_steer(row) for row in rows]
 
 
+def taken_steers(tx: Tx, turn: str) -> list[Said]:
+    """What was said into a turn and heard there, in the order it came."""
+    rows = tx.all("SELECT message FROM steers WHERE turn = ? AND state = 'taken' ORDER BY seq", turn)
+    return [msgspec.json.decode(row["message"], type=Said) for row in rows]
+
+
 def move_steer(tx: Tx, steer: Steer, state: SteerState) -> bool:
     assert steer.conversation is not None
     changed = tx.run(

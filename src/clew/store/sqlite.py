@@ -99,6 +99,11 @@ def explain(error: sqlite3.Error, path: Path | str) -> StoreError:
         )
     if "locked" in words:
         return StoreError(f"{path} is locked by another program: close what has it open, then try again")
+    if "I/O" in words:
+        return StoreError(
+            f"cannot write or read {path} ({words}): its disk is full, read-only now, or failing. `clew doctor` tells"
+            " more; nothing that was accepted is lost"
+        )
     return StoreError(f"{path}: {words}")
 
 

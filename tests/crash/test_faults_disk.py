@@ -1,0 +1,140 @@
+"""The home on a disk of its own, a real file system in a file: somebody fills it, or it fails and can only be read.
+Only root may have one, and only with `./check --all`."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from urllib.error import HTTPError
+
+import pytest
+
+from tests.crash.conftest import SECRET, Desk, open_desk
+from tests.crash.flows import post
+from tests.crash.outside import answers, unfinished
+from tests.crash.refusals import check, held_turn, letter, refused
+from tests.receivers import post_signed
+
+SIZE = 64 << 20
+NEEDED = ("mkfs.ext4", "e2fsck", "losetup", "mount")
+NO_ROOM = (503, "clew cannot store this now; send it again")
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.skipif(not all(map(shutil.which, NEEDED)), reason="programs of Linux, and of root"),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    device: str
+    place: Path
+
+    def mount(self) -> None:
+        run("mount", "-o", "errors=remount-ro", self.device, str(self.place))
+
+    def fill(self) -> None:
+        """To the last byte."""
+        with (self.place / "filler").open("wb", buffering=0) as filler:
+            for piece in (1 << 20, 1 << 10, 1):
+                try:
+                    while True:
+                        filler.write(bytes(piece))
+                except OSError as error:
+                    assert error.errno == errno.ENOSPC, error
+
+    def free(self) -> None:
+        (self.place / "filler").unlink()
+
+    def fail(self) -> None:
+        """As after an error of the device: from here on the kernel lets nobody write, not to open files either. The
+        settings are older than that, as they would be."""
+        os.sync()
+        Path("/sys/fs/ext4", Path(self.device).name, "trigger_fs_error").write_text("1")
+
+    def mend(self) -> None:
+        run("umount", str(self.place))
+        subprocess.run(["e2fsck", "-fy", self.device], capture_output=True)
+        self.mount()
+
+
+def run(*command: str) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    image, home = tmp_path / "image", tmp_path / "home"
+    with image.open("wb") as file:
+        file.truncate(SIZE)
+    home.mkdir()
+    try:
+        run("mkfs.ext4", "-q", str(image))
+        made = Disk(run("losetup", "--find", "--show", str(image)), home)
+        made.mount()
+    except subprocess.CalledProcessError as error:
+        pytest.skip(f"no file system of its own can be had here: {error.stderr}")
+    try:
+        yield made
+    finally:
+        subprocess.run(["umount", "--lazy", str(home)])
+        subprocess.run(["losetup", "--detach", made.device])
+
+
+@pytest.fixture
+def desk(tmp_path: Path, disk: Disk) -> Iterator[Desk]:
+    with open_desk(tmp_path) as made:
+        yield made
+
+
+def test_while_the_disk_is_full_messages_are_refused_and_ends_wait(desk: Desk, disk: Disk) -> None:
+    held_turn(desk)
+    http = desk.clew.json("status")["daemon"]["http"]
+    disk.fill()
+    taken = list[str]()
+    for number in count():  # there may be room in the write-ahead log for some of them
+        text = f"{number}{'x' * 20_000}"
+        try:
+            post_signed(http, "x", SECRET, letter(f"n{number}", f"!text {text}", f"room-{number}"))
+        except HTTPError as error:
+            with error:
+                assert error.code == 503
+            break
+        taken.append(text)
+    desk.model.release("here")
+    assert refused(desk, "m2") == NO_ROOM
+    assert "free some disk space" in desk.clew.run("run", "hello").err
+    disk.free()
+    last = post(desk, "m2", "!text late")
+    desk.clew.wait_for(last["thread"], "delivery.sent", delivery=f"{last['turn']}:final")
+    for number, _ in enumerate(taken):
+        accepted = post(desk, f"n{number}", "again", f"room-{number}")
+        desk.clew.wait_for(accepted["thread"], "delivery.sent", delivery=f"{accepted['turn']}:final")
+    desk.clew("down")
+    assert answers(desk) == dict.fromkeys(("kept", "late", *taken), 1)
+    assert unfinished(desk.clew.home.database) == []
+
+
+def test_a_disk_that_can_only_be_read_is_told_and_once_it_is_mended_the_answer_comes(desk: Desk, disk: Disk) -> None:
+    thread = held_turn(desk)
+    pid = desk.clew.pid
+    disk.fail()
+    desk.model.release("here")
+    assert refused(desk, "m2") == NO_ROOM
+    said = desk.clew.run("run", "hello")
+    assert said.code == 1 and "its disk is full, read-only now, or failing" in said.err
+    assert desk.clew.json("threads")[0]["id"] == thread, "what is there can be read"
+    assert "can only be read now: mend it" in desk.clew.run("doctor").out
+    assert desk.clew.pid == pid and desk.hook.deliveries == []
+    desk.clew("down")
+    assert desk.clew.alive() == []
+    assert "can only be read now: mend it" in desk.clew.run("up").err
+    disk.mend()
+    desk.clew.up()
+    desk.clew.wait_for(thread, "delivery.sent")
+    check(desk, "kept")
