@@ -18,6 +18,8 @@ from clew.errors import ClewError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+UNWRITABLE = {errno.ENOSPC: ("disk_full", "the disk is full"), errno.EROFS: ("read_only", "the disk can only be read")}
+
 # Each command: the module that holds it, and its line of help. A test keeps the lines equal to the commands' own.
 SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "First": {
@@ -130,7 +132,7 @@ def main() -> int:
     except OSError as error:
         if error.errno not in UNWRITABLE:
             raise
-        _tell_unwritable(out, error)
+        _tell_unwritable(out, error, *UNWRITABLE[error.errno])
         return 1
 
 
@@ -146,12 +148,8 @@ def _run(out: Out) -> int:
         return 130
 
 
-UNWRITABLE = {errno.ENOSPC: ("disk_full", "the disk is full"), errno.EROFS: ("read_only", "the disk can only be read")}
-
-
-def _tell_unwritable(out: Out, error: OSError) -> None:
+def _tell_unwritable(out: Out, error: OSError, code: str, why: str) -> None:
     """Also where it is the output itself that cannot be written."""
-    code, why = UNWRITABLE[error.errno or errno.ENOSPC]
     try:
         out.error(code, f"{why}: {error.filename or 'the output'} cannot be written")
         sys.stdout.flush()
