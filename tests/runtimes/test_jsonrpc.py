@@ -17,6 +17,9 @@ from clew.errors import RuntimeLost
 from clew.runtimes.jsonrpc import OVERLOADED, Peer, RequestId, RpcError, RpcTimeout
 from clew.runtimes.process import Lines
 
+DEEP = b'{"method": "x", "params": ' + b"[" * 6_000 + b"]" * 6_000 + b"}"
+JUNK = [b"not json", b"[]", b"3", b'{"id":{}}', b"\xff\xfe", b'{"method":5}', DEEP]
+
 
 class QuickClock(SystemClock):
     def __init__(self) -> None:
@@ -91,7 +94,31 @@ async def test_an_error_is_raised_with_its_code_and_words(other: OtherSide) -> N
     with pytest.raises(RpcError, match="no") as caught:
         await task
     assert caught.value.code == -32600
-    assert bytes(caught.value.data) == b'{"why": 1}'
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ({"code": "ECONNRESET", "message": "socket hang up"}, "socket hang up (ECONNRESET)"),
+        ({"code": 1e3, "message": None}, "1000.0"),
+        ("boom", "boom"),
+        ({}, "{}"),
+    ],
+)
+async def test_an_error_in_any_shape_ends_the_wait_for_it(other: OtherSide, error: object, words: str) -> None:
+    task = await start(other)
+    other.say(id=1, error=error)
+    with pytest.raises(RpcError) as caught:
+        await task
+    assert words in caught.value.message
+
+
+@pytest.mark.parametrize("cut", [rb"\ud83d", b"\xf0\x9f", b"\xff"])
+async def test_half_a_character_does_not_cost_the_line_that_it_stands_in(other: OtherSide, cut: bytes) -> None:
+    other.peer.feed(b'{"method": "say", "params": {"text": "42 ' + cut + b'", "more": "\xc3\xa9"}}')
+    [(method, params)] = other.heard
+    assert isinstance(params, dict) and method == "say"
+    assert params["text"].startswith("42 \ufffd") and params["more"] == "é"
 
 
 async def test_a_request_without_an_answer_times_out_and_a_late_answer_is_harmless(other: OtherSide) -> None:
@@ -149,7 +176,7 @@ async def test_requests_of_the_other_side_are_answered_from_anywhere(other: Othe
     ]
 
 
-@pytest.mark.parametrize("junk", [b"not json", b"[]", b"3", b'{"id":{}}', b"\xff\xfe", b'{"method":5}'])
+@pytest.mark.parametrize("junk", JUNK, ids=range(len(JUNK)))
 async def test_junk_is_logged_and_ignored(other: OtherSide, junk: bytes, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         other.peer.feed(junk)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import sqlite3
 import threading
@@ -235,6 +236,24 @@ async def test_a_file_that_is_removed_stays_readable_and_no_empty_one_takes_its_
     path.unlink()
     assert await asyncio.gather(*(store.read(_names) for _ in range(8))) == [["a"]] * 8
     assert not path.exists()
+    await _close(store)
+
+
+async def test_a_file_that_cannot_be_looked_at_for_a_while_is_neither_gone_nor_replaced(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(path, SystemClock())
+
+    def fails(self: Path, **more: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "stat", fails)
+        for try_it in (store.read(_names), store.write(lambda tx: _note(tx, "a"))):
+            with pytest.raises(StoreError, match="cannot be looked at: Input/output error"):
+                await try_it
+    await store.write(lambda tx: _note(tx, "b"))
+    assert await store.read(_names) == ["b"]
     await _close(store)
 
 

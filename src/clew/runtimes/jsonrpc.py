@@ -7,6 +7,7 @@ of the other side are answered by `answer` or `refuse`, from anywhere, at any ti
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -29,11 +30,17 @@ EMPTY = msgspec.Raw(b"{}")
 class RpcError(Exception):
     """The other side answered with an error."""
 
-    def __init__(self, code: int, message: str, data: msgspec.Raw = EMPTY) -> None:
+    def __init__(self, code: int, message: str) -> None:
         super().__init__(f"{message} ({code})")
         self.code = code
         self.message = message
-        self.data = data
+
+    @classmethod
+    def told(cls, error: Any) -> RpcError:
+        """Whatever its shape: who waits for an answer must not wait for a better one."""
+        body = error if isinstance(error, dict) else {"message": error}
+        code, message = body.get("code", 0), str(body.get("message") or error)
+        return cls(code, message) if isinstance(code, int) else cls(0, f"{message} ({code})")
 
 
 class RpcTimeout(RuntimeLost):
@@ -50,18 +57,12 @@ class Listener(Protocol):
     def asked(self, id: RequestId, method: str, params: msgspec.Raw) -> None: ...
 
 
-class _ErrorBody(msgspec.Struct):
-    code: int = 0
-    message: str = ""
-    data: msgspec.Raw = EMPTY
-
-
 class _Incoming(msgspec.Struct):
     id: RequestId | None = None
     method: str | None = None
     params: msgspec.Raw = EMPTY
     result: msgspec.Raw = EMPTY
-    error: _ErrorBody | None = None
+    error: Any = None
 
 
 _decoder = msgspec.json.Decoder(_Incoming)
@@ -116,8 +117,8 @@ class Peer:
         if not line.strip():
             return
         try:
-            message = _decoder.decode(line)
-        except msgspec.DecodeError as error:
+            message = _read(line)
+        except (ValueError, RecursionError) as error:
             log.warning("%s wrote a line that is no message (%s): %.200r", self._name, error, line)
             return
         self._dispatch(message)
@@ -149,7 +150,7 @@ class Peer:
         if future is None or future.done():
             log.debug("%s answered %r, which nobody waits for", self._name, message.id)
         elif message.error is not None:
-            future.set_exception(RpcError(message.error.code, message.error.message, message.error.data))
+            future.set_exception(RpcError.told(message.error))
         else:
             future.set_result(message.result)
 
@@ -171,6 +172,22 @@ class Peer:
         if self._lost is not None:
             raise RuntimeLost(self._lost)
         self._send(_encoder.encode({**self._head, **message}) + b"\n")
+
+
+def _read(line: bytes) -> _Incoming:
+    """Half a character must not cost the line that it stands in: agents cut strings, and name files, in any way."""
+    try:
+        if not line.isascii():
+            line.decode()
+        return _decoder.decode(line)
+    except ValueError:
+        return _decoder.decode(_mended(line))
+
+
+def _mended(line: bytes) -> bytes:
+    """With a replacement character for each half of one."""
+    text = json.dumps(json.loads(line.decode(errors="replace")), ensure_ascii=False)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 def _given(params: object) -> dict[str, object]:

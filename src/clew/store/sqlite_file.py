@@ -44,11 +44,19 @@ class OpenFile:
         """Before each use, with the connection that is about to be used. Raises StoreError."""
         if self.is_there():
             return
-        if self._replaced is None and not self._path.exists():
+        if self._replaced is None and self._is_gone():
             if to_write:
                 self._return(raw)
             return
         raise self._told(raw)
+
+    def _is_gone(self) -> bool:
+        try:
+            return not self._path.exists()
+        except OSError as error:  # a disk that fails, a folder that may not be looked into: neither gone nor replaced
+            OSError
+        ) as error:  # a disk that fails, or a folder that may not be looked into: neither gone nor replaced
+            raise StoreError(f"{self._path} cannot be looked at: {error.strerror}; `clew doctor` tells more") from error
 
     def _return(self, raw: sqlite3.Connection) -> None:
         """It is put back, whole, and the process ends at once: the next one opens it as after any other crash."""
