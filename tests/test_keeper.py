@@ -92,6 +92,16 @@ async def test_where_nobody_comes_back_it_is_ended(making: Making) -> None:
     os.close(pipe)
 
 
+async def test_with_it_ends_also_what_it_has_begun_with_an_empty_environment(making: Making, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "begun")
+    bare = f"echo $$ > {tmp_path}/begun; exec sleep 1000"
+    kept = await making.start(f"setsid env -i /bin/sh -c '{bare}' & exec sleep 1000", keep_alive=1000)
+    left = processes.look(int(await asyncio.to_thread((tmp_path / "begun").read_text)))
+    assert left is not None and left.mark is None
+    await keepers.end(kept, SystemClock())
+    assert not processes.is_alive(left)
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 async def test_on_a_full_disk_it_is_ended_in_order_too(making: Making) -> None:
     (making.home.logs / launch.OUTPUT).symlink_to("/dev/full")

@@ -69,7 +69,7 @@ def test_a_kill_point_is_armed_for_the_first_daemon_only(clew: Clew) -> None:
 def test_neither_is_taken_for_a_part_of_the_work_that_started_it(clew: Clew) -> None:
     daemon = clew.up(env={processes.VARIABLE: "store:incarnation:1"})
     found = [processes.look(pid) for pid in (daemon, clew.supervisor)]
-    assert [process.mark for process in found if process] == [None, None]
+    assert [(process.mark, process.is_apart) for process in found if process] == [(None, True)] * 2
 
 
 def test_when_the_supervisor_dies_the_daemon_goes_on_and_the_next_command_restores_it(clew: Clew) -> None:

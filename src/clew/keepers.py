@@ -44,7 +44,7 @@ class Kept(Struct, frozen=True):
         return self.program.find()
 
     def family(self) -> list[Process]:
-        """All that carries its mark."""
+        """All that has its mark."""
         return [process for process in processes.scan() if process.mark == self.mark]
 
 
@@ -162,12 +162,18 @@ def _begin(home: Home, argv: list[str], env: dict[str, str]) -> None:
 
 async def end(kept: Kept, clock: Clock, grace: float = 0.0) -> None:
     """The first signal lets it finish what it works on, for so long; the second does not. Then what is left of it."""
+    relatives: set[tuple[int, str]] = set()  # some are known as such only as long as it lives
+
+    def left() -> list[Process]:
+        return [each for each in processes.scan() if each.mark == kept.mark or each.key in relatives]
+
     for patience in (max(grace, FORCED), FORCED):
         if (process := kept.find()) is None:
             break
+        relatives |= {each.key for each in await asyncio.to_thread(kept.family)}
         processes.tell(process, signal.SIGTERM)
         await processes.gone(process, clock, patience)
-    await processes.end_all(kept.family, clock, ENDING)
+    await processes.end_all(left, clock, ENDING)
     remove_socket(kept.socket)
 
 

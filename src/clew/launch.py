@@ -159,9 +159,9 @@ def _daemon_command() -> list[str]:
 
 def environ(home: Home) -> dict[str, str]:
     """A daemon that is started from within an agent's work must not be taken for a part of it."""
-    from clew.processes import VARIABLE
+    from clew.processes import LAID_DOWN, VARIABLE
 
-    return {**{name: value for name, value in os.environ.items() if name != VARIABLE}, "CLEW_HOME": str(home.root)}
+    return {**os.environ, VARIABLE: LAID_DOWN, "CLEW_HOME": str(home.root)}
 
 
 def daemon_output(home: Home) -> BinaryIO:

@@ -1,4 +1,5 @@
-"""Which processes of ours run on this machine, found by the mark in their environment, and how they are ended.
+"""Which processes of ours run on this machine, found by the mark in their environment or in that of whom they descend
+from, and how they are ended.
 
 A process is named by (pid, start time), so that a recycled pid is never hit. We never signal ourselves or an ancestor:
 a daemon that was started from within an agent carries that agent's mark.
@@ -15,21 +16,23 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clew.clock import Clock
 
 log = logging.getLogger(__name__)
 
 VARIABLE = "CLEW_CHILD"
+LAID_DOWN = ""  # its value where a process is no part of the work from which it was started
 SAME = 2_000  # milliseconds by which two accounts of the beginning of one process may differ
 
 
 class Mark(Struct, frozen=True):
-    """What a child and all its descendants carry in their environment."""
+    """What a child and its descendants carry in their environment, unless somebody has cleared that."""
 
     store: str
     incarnation: str
@@ -73,6 +76,7 @@ class Process(Struct, frozen=True):
     age: float  # seconds
     command: str
     mark: Mark | None
+    is_apart: bool = False  # it has laid the mark down
 
     @property
     def key(self) -> tuple[int, str]:
@@ -102,20 +106,23 @@ class Named(Struct, frozen=True):
 
 
 def scan() -> list[Process]:
-    """Every live process that we may look at, without ourselves and our ancestors."""
+    """Every live process that we may look at, without ourselves and our ancestors. One that carries no mark has that of
+    whom it descends from: an agent may begin a command with an empty environment."""
     seen = _scan_linux() if sys.platform == "linux" else _scan_ps()
     mine = _lineage(seen)
-    return [process for process in seen if process.pid not in mine]
+    others = {process.pid: process for process in seen if process.pid not in mine}
+    return [replace(process, mark=_mark(process, others)) for process in others.values()]
 
 
 def look(pid: int) -> Process | None:
+    """With the mark that it carries itself."""
     if sys.platform == "linux":
         return _read_linux(Path(f"/proc/{pid}"))
     return next((process for process in _scan_ps() if process.pid == pid), None)
 
 
 def children(store: str) -> list[Process]:
-    """All that carries this store's mark, of any incarnation."""
+    """All that has this store's mark, of any incarnation."""
     return [process for process in scan() if process.mark and process.mark.store == store]
 
 
@@ -155,8 +162,15 @@ async def end_left(find: Callable[[], list[Process]], clock: Clock, grace: float
 async def end_all(find: Callable[[], list[Process]], clock: Clock, grace: float = 2.0) -> list[Process]:
     """SIGTERM, then SIGKILL, until `find` finds nothing: what is forked meanwhile is found as well."""
     ended: dict[tuple[int, str], Process] = {}
+
+    def find_left() -> list[Process]:
+        """Also who was told and is found no more: what it descended from may have ended before it."""
+        found = {process.key: process for process in find()}
+        orphans = {key: process for key, process in ended.items() if key not in found and is_alive(process)}
+        return [*found.values(), *orphans.values()]
+
     for number in (signal.SIGTERM, signal.SIGKILL):
-        if not (left := await _signal_until_gone(find, number, clock, grace, ended)):
+        if not (left := await _signal_until_gone(find_left, number, clock, grace, ended)):
             break
     else:
         log.error("still alive after SIGKILL: %s", ", ".join(str(process.pid) for process in left))
@@ -194,11 +208,17 @@ async def _find(find: Callable[[], list[Process]], clock: Clock, *, sure: bool) 
     return await asyncio.to_thread(find)
 
 
+def is_alive(process: Process) -> bool:
+    """This very one."""
+    now = look(process.pid)
+    return now is not None and now.started == process.started
+
+
 async def gone(process: Process, clock: Clock, patience: float) -> bool:
     """Whether a process that is not our child has ended by then."""
     deadline = clock.monotonic() + patience
     pause = 0.005
-    while (now := look(process.pid)) and now.started == process.started:
+    while is_alive(process):
         if clock.monotonic() > deadline:
             return False
         await clock.sleep(pause)
@@ -211,7 +231,7 @@ def tell(process: Process, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if sys.platform == "linux":
             _tell_linux(process, number)
-        elif (now := look(process.pid)) and now.started == process.started:
+        elif is_alive(process):
             os.kill(process.pid, number)
 
 
@@ -221,6 +241,17 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def _mark(process: Process, others: Mapping[int, Process]) -> Mark | None:
+    """Its own, or that of its nearest ancestor with one, as far as all between them live. Never past one that has laid
+    it down."""
+    line: Process | None = process
+    passed: set[int] = set()
+    while line and not line.mark and not line.is_apart and line.pid not in passed:
+        passed.add(line.pid)
+        line = others.get(line.parent)
+    return line.mark if line else None
 
 
 def _lineage(seen: Iterable[Process]) -> set[int]:
@@ -251,6 +282,7 @@ if sys.platform == "linux":
             return None
         if fields[0] in "ZX":
             return None
+        carried = _carried_linux(folder)
         return Process(
             pid=int(folder.name),
             started=fields[19],
@@ -260,22 +292,23 @@ if sys.platform == "linux":
             rss=int(fields[21]) * _PAGE,
             age=max(0.0, uptime - int(fields[19]) / _TICKS),
             command=head.partition("(")[2],
-            mark=_mark_linux(folder),
+            mark=Mark.parse(carried or ""),
+            is_apart=carried == LAID_DOWN,
         )
 
-    def _mark_linux(folder: Path) -> Mark | None:
+    def _carried_linux(folder: Path) -> str | None:
         try:
             variables = (folder / "environ").read_bytes().split(b"\0")
         except OSError:
             return None  # somebody else's process, or gone
         found = next((each for each in variables if each.startswith(_PREFIX)), None)
-        return Mark.parse(found[len(_PREFIX) :].decode(errors="replace")) if found else None
+        return found[len(_PREFIX) :].decode(errors="replace") if found else None
 
     def _tell_linux(process: Process, number: signal.Signals) -> None:
         handle = os.pidfd_open(process.pid)
         try:
             # The handle is bound to one process: what is checked now is what gets the signal.
-            if (now := look(process.pid)) and now.started == process.started:
+            if is_alive(process):
                 signal.pidfd_send_signal(handle, number)
         finally:
             os.close(handle)
@@ -295,7 +328,7 @@ def _read_ps(line: str) -> Process | None:
     if not (match := _PS.match(line)):
         return None
     pid, parent, group, rss, elapsed, started, command = match.groups()
-    found = re.search(rf"(?:^|\s){VARIABLE}=(\S+)", command)
+    found = re.search(rf"(?:^|\s){VARIABLE}=(\S*)", command)
     return Process(
         pid=int(pid),
         started=" ".join(started.split()),
@@ -306,6 +339,7 @@ def _read_ps(line: str) -> Process | None:
         age=_elapsed(elapsed),
         command=command.split(" ", 1)[0],
         mark=Mark.parse(found[1]) if found else None,
+        is_apart=found is not None and found[1] == LAID_DOWN,
     )
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from clew.engine.words import POSSIBLE_REPEAT, RECOVERED
 from tests.crash.outside import unfinished
 from tests.daemons import PATIENCE, SCRIPTED, Clew
 from tests.surfaces.bots import ANN, Bot
@@ -33,6 +34,14 @@ def daemon(folder: Path, bot: Bot, more: str = "") -> Clew:
 def shown(state: dict[str, Any]) -> list[dict[str, Any]]:
     """What the bot has said, as it stands now."""
     return [message for message in state["messages"] if "edits" in message]
+
+
+def count_copies(said: list[dict[str, Any]], answer: str) -> int:
+    """How often it stands there, on a line of its own. What may be a repeat must say so."""
+    copies = [message["text"] for message in said if answer in message["text"].splitlines()]
+    plain = [text for text in copies if RECOVERED not in text and POSSIBLE_REPEAT not in text]
+    assert len(plain) <= 1 and len(copies) <= 2, copies
+    return len(copies)
 
 
 async def until_shown(bot: Bot, text: str, pressed: set[tuple[int, str]], topic: int | None = None) -> dict[str, Any]:

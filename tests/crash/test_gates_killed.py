@@ -156,7 +156,9 @@ def test_codex_killed_after_the_yes_it_runs_at_most_once_for_it(desk: Desk, tmp_
     desk.clew.up(env={"CLEW_CRASH": f"{point}@children"})
     thread, log = start(desk, tmp_path)
     gate = open_gate(desk.clew, thread)
+    pid = codex(desk.clew)
     desk.clew("approve", gate["code"])
+    desk.clew.wait_gone(pid)
     again = say_yes_until_done(desk.clew, thread)
     again = [each for each in again if each["id"] != gate["id"]]
     check(desk, thread)

@@ -18,7 +18,7 @@ from clew.client import Client, new_message_id
 from clew.errors import OutOfReach, Refused
 from clew.store import audit, bindings
 from tests.crash.outside import UNASKED, reading
-from tests.crash.phone import daemon, open_bot, rest, shown, until_shown
+from tests.crash.phone import count_copies, daemon, open_bot, rest, shown, until_shown
 from tests.daemons import Clew
 from tests.surfaces.bots import Bot
 
@@ -29,6 +29,7 @@ SHOWING = (*SENDING, "outbox.edited-not-recorded")
 ACCEPTED = "inbox.accepted-not-acknowledged"
 COMMITS = ("store.written-not-committed", "store.committed-not-told")
 ANSWERS = ("one", "two", "three", "four")
+GREETING = "Hello. What shall we do?"
 EMPTY = "an empty topic of the same name may stand beside this"
 
 
@@ -154,18 +155,21 @@ def play(tale: Tale, armed: dict[str, str]) -> None:
 
 def check(tale: Tale, deaths: int) -> None:
     assert [thread["id"] for thread in tale.client.get("threads")["threads"]] == [tale.thread]
-    assert [text for text in answers(tale) if text in ("one", "two", "three", "four")] == [
-        "one",
-        "two",
-        "three",
-        "four",
-    ]
+    assert [text for text in answers(tale) if text in ANSWERS] == [*ANSWERS]
     tale.clew("down")
+    check_copies(tale)
     with reading(tale.clew.home.database) as tx:
         assert (str(bindings.driver(tx, tale.thread)), audit.with_two_drivers(tx)) == ("telegram:42", [])
     check_topics(tale)
     assert tale.clew.home.log.read_text().count(UNASKED) == deaths, "another daemon died, or none"
     assert (tale.clew.children(), tale.clew.alive()) == ([], [])
+
+
+def check_copies(tale: Tale) -> None:
+    """Of what was asked on the phone; one that was said twice is marked as such."""
+    said = shown(tale.state())
+    assert count_copies(said, "two") and count_copies(said, "four"), said
+    count_copies(said, GREETING)  # one that was cut off is not said again
 
 
 def check_topics(tale: Tale) -> None:

@@ -6,8 +6,10 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from clew import processes
-from tests.crash.conftest import Desk
+from tests.crash.conftest import TRANSPORTS, Desk, open_desk
 from tests.crash.flows import only
 
 
@@ -56,3 +58,36 @@ def test_down_leaves_nothing_behind_while_a_turn_runs(desk: Desk, tmp_path: Path
     assert _busy(desk, tmp_path)
     desk.clew("down", "--grace", "0")
     assert desk.clew.children() == []
+
+
+def _bare(desk: Desk, folder: Path) -> int:
+    """A turn whose command has an empty environment, and runs on; its pid."""
+    desk.clew.up()
+    for name in ("begun", "never"):
+        os.mkfifo(folder / name)
+    command = f"env -i /bin/sh -c 'echo $$ > {folder}/begun; read line < {folder}/never'"
+    desk.clew.json("start", f"!shell {command}", "--workspace", str(folder), "--policy", "yolo")
+    pid = int((folder / "begun").read_text())
+    process = processes.look(pid)
+    assert process is not None and process.mark is None
+    return pid
+
+
+def test_ps_and_clean_know_also_what_codex_has_started_with_an_empty_environment(desk: Desk, tmp_path: Path) -> None:
+    pid = _bare(desk, tmp_path)
+    rows = {row["pid"]: row for row in desk.clew.json("ps")}
+    assert (rows[pid]["role"], rows[pid]["threads"]) == ("command", [only(desk)])
+    [codex] = [row["pid"] for row in rows.values() if row["role"] == "agent"]
+    os.kill(codex, signal.SIGSTOP)  # so that it stays, and its command with it
+    desk.clew.kill_for_good()
+    assert {row["role"] for row in desk.clew.json("ps") if row["pid"] in (codex, pid)} == {"left"}
+    assert f"ended pid {pid}" in desk.clew.run("doctor", "--clean").err
+    assert processes.look(pid) is None
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_down_ends_also_what_codex_has_started_with_an_empty_environment(tmp_path: Path, transport: str) -> None:
+    with open_desk(tmp_path, transport=transport) as desk:
+        pid = _bare(desk, tmp_path)
+        desk.clew("down", "--grace", "0")
+        assert processes.look(pid) is None and desk.clew.alive() == []

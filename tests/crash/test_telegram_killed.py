@@ -6,12 +6,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from clew.engine.words import POSSIBLE_REPEAT, RECOVERED
 from tests.crash.outside import UNASKED
-from tests.crash.phone import daemon, open_bot, rest, until_shown
+from tests.crash.phone import count_copies, daemon, open_bot, rest, until_shown
 from tests.daemons import Clew
 from tests.surfaces.bots import Bot
 
@@ -56,14 +56,14 @@ async def live(bot: Bot) -> None:
         await until_shown(bot, answer, pressed)
 
 
-def play(clew: Clew, bot: Bot, armed: str) -> list[str]:
+def play(clew: Clew, bot: Bot, armed: str) -> list[dict[str, Any]]:
     """What is shown in the end."""
     clew.run("up", env={"CLEW_CRASH": armed})  # it may die before it can say that it is up
     asyncio.run(live(bot))
     rest(clew)
     clew("down")
     assert (clew.children(), clew.alive()) == ([], [])
-    return [message["text"] for message in asyncio.run(bot.shown())]
+    return asyncio.run(bot.shown())
 
 
 def killed(bot: Bot, folder: Path, point: str) -> None:
@@ -71,9 +71,7 @@ def killed(bot: Bot, folder: Path, point: str) -> None:
         shown = play(clew, bot, point)
         assert clew.home.log.read_text().count(UNASKED) == 1, "no daemon died"
     for _, answer in STORY:
-        copies = [text for text in shown if answer in text]
-        plain = [text for text in copies if RECOVERED not in text and POSSIBLE_REPEAT not in text]
-        assert len(plain) <= 1 <= len(copies) <= 2, copies
+        assert count_copies(shown, answer), answer
 
 
 def test_a_conversation_passes_the_points_that_the_table_says(bot: Bot, tmp_path: Path) -> None:

@@ -262,6 +262,34 @@ async def test_a_sweep_spares_itself_and_its_ancestors_though_they_carry_the_mar
     assert await making.output.until(2) == [b"swept ['sleep']", b"still here"]
 
 
+async def test_what_began_with_an_empty_environment_has_the_mark_of_whom_it_descends_from(making: Making) -> None:
+    store = making.clock.token()[:8]
+    child = await making.shell("env -i /bin/sh -c 'echo $$; read line'; true", Marks(store, "now"))
+    pid = int((await making.output.until(1))[0])
+    bare = processes.look(pid)
+    assert bare is not None and bare.mark is None
+    assert {each.pid: each.mark for each in processes.children(store)} == {child.pid: child.mark, pid: child.mark}
+
+
+async def test_a_sweep_ends_it_too_also_if_its_parent_ends_before_it(making: Making) -> None:
+    store = making.clock.token()[:8]
+    deaf = 'trap "" TERM; echo $$; exec sleep 1000'
+    child = await making.shell(f"env -i /bin/sh -c '{deaf}'; true", Marks(store, "old"))
+    pid = int((await making.output.until(1))[0])
+    swept = await processes.sweep(store, making.clock, grace=0.2)
+    assert {process.pid for process in swept} == {child.pid, pid} and not alive(pid)
+
+
+async def test_what_has_laid_the_mark_down_is_no_part_of_the_work_that_started_it(making: Making) -> None:
+    store = making.clock.token()[:8]
+    child = await making.shell(
+        "CLEW_CHILD= sh -c 'echo $$; env -i /bin/sh -c \"echo \\$\\$; read line\"; true'; true", Marks(store, "old")
+    )
+    pids = [int(line) for line in await making.output.until(2)]
+    assert [process.pid for process in await processes.sweep(store, making.clock)] == [child.pid]
+    assert all(map(alive, pids))
+
+
 async def test_a_recycled_pid_is_never_hit(making: Making) -> None:
     child = await making.shell("read line")
     assert child.process is not None

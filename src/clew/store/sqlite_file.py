@@ -54,8 +54,6 @@ class OpenFile:
         try:
             return not self._path.exists()
         except OSError as error:  # a disk that fails, a folder that may not be looked into: neither gone nor replaced
-            OSError
-        ) as error:  # a disk that fails, or a folder that may not be looked into: neither gone nor replaced
             raise StoreError(f"{self._path} cannot be looked at: {error.strerror}; `clew doctor` tells more") from error
 
     def _return(self, raw: sqlite3.Connection) -> None:
