@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -11,10 +12,12 @@ from clew.engine import words
 from clew.engine.made import MOST, Made, gather, named
 from clew.engine.progress import Progress, advance
 from clew.events import Activity, ActivityKind, Phase
+from clew.kept import read
 from clew.model import DeliveryState
 from clew.store import deliveries
 from clew.surfaces.base import InDoubt, Never, SurfaceCan
 from clew.surfaces.stage import PICTURE
+from tests.disks import BROKEN_DISK, break_file
 from tests.rig import PATIENCE, Rig, Room
 
 LARGEST = 1000
@@ -172,6 +175,41 @@ async def test_what_the_platform_refuses_or_is_gone_is_told_in_its_place(tmp_pat
         turn = (await rig.say("!text [a](a.txt)")).turn
         await rig.delivered(f"{turn}:file:1")
     assert room.texts[1] == words.file_stays("a.txt", "too odd" if gone else words.FILE_GONE)
+
+
+@BROKEN_DISK
+async def test_a_file_that_cannot_be_read_is_told_in_its_place_and_holds_nothing_up(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+
+    class OnABadDisk(Room):
+        async def send(self, outgoing):  # type: ignore[no-untyped-def]
+            if outgoing.file is not None:
+                read(break_file(Path(outgoing.file.path)))
+            return await super().send(outgoing)
+
+    room = OnABadDisk(can=FILES)
+    async with Rig(tmp_path, room=room) as rig:
+        await rig.ended((await rig.say("!text [a](a.txt)")).turn)
+        behind = (await rig.say("!text behind it")).turn
+        await rig.delivered(f"{behind}:final")
+    assert room.texts[1:] == [words.file_stays("a.txt", "Input/output error"), "behind it"]
+
+
+async def test_a_lost_network_is_not_taken_for_a_lost_file(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    lost = [FileNotFoundError(errno.ENOENT, "no such socket", "/run/proxy"), ConnectionResetError()]
+
+    class Losing(Room):
+        async def send(self, outgoing):  # type: ignore[no-untyped-def]
+            if outgoing.file is not None and lost:
+                raise lost.pop()
+            return await super().send(outgoing)
+
+    room = Losing(can=FILES)
+    async with Rig(tmp_path, room=room) as rig:
+        turn = (await rig.say("!text [a](a.txt)")).turn
+        await rig.delivered(f"{turn}:file:1")
+    assert not lost and [sent.file is not None for sent in room.sent] == [False, True]
 
 
 async def test_a_file_in_doubt_is_marked_as_a_possible_repeat(tmp_path: Path) -> None:

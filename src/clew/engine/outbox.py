@@ -270,15 +270,17 @@ async def _became(placeholder: Receipt, recovered: Outgoing, surface: Surface) -
 
 
 async def _bring(outgoing: Outgoing, surface: Surface) -> Receipt:
-    """A file that is gone, or that the platform does not take, is told in its place."""
+    """A file that cannot be read, or that the platform does not take, is told in its place."""
     if outgoing.file is None:
         return await surface.send(outgoing)
     try:
         return await surface.send(outgoing)
     except Never as refused:
         why = refused.reason
-    except FileNotFoundError:
-        why = words.FILE_GONE
+    except OSError as error:
+        if str(error.filename) != outgoing.file.path:  # the network's, or the surface's own
+            raise
+        why = words.FILE_GONE if isinstance(error, FileNotFoundError) else error.strerror or words.FILE_GONE
     return await surface.send(replace(outgoing, file=None, text=words.file_stays(outgoing.file.name, why)))
 
 
