@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 from pathlib import Path
@@ -13,9 +14,9 @@ from clew.engine.made import MOST, Made, gather, named
 from clew.engine.progress import Progress, advance
 from clew.events import Activity, ActivityKind, Phase
 from clew.kept import read
-from clew.model import DeliveryState
+from clew.model import DeliveryKind, DeliveryState
 from clew.store import deliveries
-from clew.surfaces.base import InDoubt, Never, SurfaceCan
+from clew.surfaces.base import Down, InDoubt, Never, NotSent, SurfaceCan
 from clew.surfaces.stage import PICTURE
 from tests.disks import BROKEN_DISK, break_file
 from tests.rig import PATIENCE, Rig, Room
@@ -155,6 +156,49 @@ async def test_what_was_kept_goes_when_it_is_sent(tmp_path: Path, monkeypatch: p
         await rig.delivered(f"{first}:file:1")
         await rig.engine.settle(PATIENCE)
         assert not (tmp_path / "files" / f"made-{first}").exists()
+
+
+async def test_what_cannot_be_removed_after_it_was_sent_ends_nothing_and_goes_with_the_next_daemon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def stuck(kept: Path) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(kept))
+
+    (tmp_path / "a.txt").write_text("a")
+    async with Rig(tmp_path, room=Room(can=FILES)) as rig:
+        with monkeypatch.context() as now:
+            now.setattr("clew.engine.outbox.forget", stuck)
+            sent = (await rig.say("!text [a](a.txt)")).turn
+            await rig.delivered(f"{sent}:file:1")
+            behind = (await rig.say("!text behind it")).turn
+            await rig.delivered(f"{behind}:final")
+            await rig.engine.settle(PATIENCE)
+    kept = tmp_path / "files" / f"made-{sent}"
+    assert (kept / "a.txt").exists() and f"{kept}/a.txt is not needed any more" in caplog.text
+    async with Rig(tmp_path, room=Room(can=FILES)):
+        assert not kept.exists()
+
+
+@pytest.mark.parametrize("trouble", [Never, Down])
+async def test_what_has_not_been_sent_is_kept_by_the_next_daemon(tmp_path: Path, trouble: type[NotSent]) -> None:
+    (tmp_path / "a.txt").write_text("a")
+
+    tried = asyncio.Event()
+
+    class Closed(Room):
+        async def send(self, outgoing):  # type: ignore[no-untyped-def]
+            if outgoing.kind is DeliveryKind.FILE:
+                tried.set()
+                raise trouble("closed")
+            return await super().send(outgoing)
+
+    async with Rig(tmp_path, room=Closed(can=FILES)) as rig:
+        turn = (await rig.say("!text [a](a.txt)")).turn
+        await tried.wait()
+        await rig.engine.settle(PATIENCE)
+    (half := tmp_path / "files" / f"made-{turn}" / ".b.txt.part").touch()
+    async with Rig(tmp_path, room=Closed(can=FILES)):
+        assert [path.name for path in half.parent.iterdir()] == ["a.txt"]
 
 
 @pytest.mark.parametrize("gone", [Never("too odd"), None])
