@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -311,6 +312,71 @@ def test_a_daemon_that_is_told_to_end_before_it_has_begun_ends(
         launch.ensure_daemon(clew.home, lambda line: None)
     clew.wait_gone(clew.supervisor)
     assert clew.alive() == []
+
+
+# One of what it needs for a daemon is refused from its Nth use on, so many times; meanwhile a second is a hundredth.
+SHORT = BEFORE.format("""
+import errno, select, time
+name, first, times = os.environ["SHORT"].split()
+give, uses = getattr(os, name), 0
+def short():
+    global uses
+    uses += 1
+    if 0 <= uses - int(first) < int(times):
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+    return give()
+setattr(os, name, short)
+wait, now = select.select, time.monotonic
+select.select = lambda reads, writes, odd, patience: wait(reads, writes, odd, patience and patience / 100)
+time.monotonic = lambda: now() * 100
+""")
+LACK = "the daemon cannot be started: Resource temporarily unavailable"
+
+
+@contextmanager
+def short_of(short: str, tmp_path: Path, said: int) -> Iterator[None]:
+    """A supervisor whose first daemon dies, and whose system is short of something then; left when it has ended."""
+    (tmp_path / "short.py").write_text(SHORT)
+    asked, ready = os.pipe()
+    ends, life = os.pipe()  # it ends with the last process that has it
+    command = [sys.executable, "-I", "-S", str(tmp_path / "short.py"), supervisor.__file__, str(tmp_path), str(ready)]
+    daemon = [sys.executable, "-I", "-S", "-c", DIES_ONCE]
+    env = {**os.environ, "RUN": str(tmp_path), "SHORT": short}
+    subprocess.run([*command, "0", *daemon], pass_fds=[ready, life], stderr=said, env=env, check=True)
+    for handle in (ready, life, said):
+        os.close(handle)
+    yield
+    assert os.read(ends, 1) == b""
+    os.close(ends)
+    os.close(asked)
+
+
+@pytest.mark.parametrize("short", ["fork 3 9", "pipe 4 9", "pipe 5 9"])
+def test_a_daemon_for_which_there_is_no_room_is_brought_back_when_there_is(tmp_path: Path, short: str) -> None:
+    """The first fork is its own, the second its first daemon's; a pipe is its own, and two are each daemon's."""
+    said = tmp_path / "said"
+    with short_of(short, tmp_path, os.open(said, os.O_RDWR | os.O_CREAT)):
+        pass  # by itself
+    assert b'"stopping": true' in (tmp_path / "clew.lock").read_bytes()
+    assert [line.partition("supervisor: ")[2] for line in said.read_text().splitlines()][1:] == [LACK]
+
+
+def test_one_that_cannot_start_a_daemon_can_be_told_to_end(tmp_path: Path) -> None:
+    hear, say = os.pipe()
+    with os.fdopen(hear) as lines, short_of("fork 3 1000000", tmp_path, say):
+        assert any(LACK in line for line in lines)
+        os.kill(json.loads((tmp_path / supervisor.LOCK).read_bytes())["supervisor"]["pid"], signal.SIGTERM)
+
+
+def test_who_starts_a_daemon_for_which_there_is_no_room_is_told_at_once(
+    clew: Clew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "short.py").write_text(SHORT)
+    monkeypatch.setenv("SHORT", "fork 2 1000000")
+    monkeypatch.setattr(launch, "_small_python", lambda: [sys.executable, "-I", "-S", str(tmp_path / "short.py")])
+    with pytest.raises(ClewError, match=f"the daemon ended while it started: .*{LACK}"):
+        launch.ensure_daemon(clew.home, lambda line: None)
+    clew.wait_gone(clew.supervisor)
 
 
 def test_where_the_system_cannot_wake_it_it_looks(clew: Clew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

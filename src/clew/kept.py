@@ -43,6 +43,15 @@ def forget(kept: Path) -> None:
         kept.parent.rmdir()
 
 
+def read(kept: Path) -> bytes:
+    """Every error names the file, also one of a disk that fails in the middle: so it can be told from one of the
+    network."""
+    try:
+        return kept.read_bytes()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(kept)) from error
+
+
 def keep(data: bytes, target: Path) -> None:
     """It gets its name when it is complete."""
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -78,6 +78,7 @@ class Supervisor:
         self._pipe = -1  # where our daemon says that it is ready
         self._was_ready = False
         self._said = 0  # how long stderr was when it began
+        self._lack = ""  # why none can be started just now
         self.bell: Bell
 
     def take(self) -> bool:
@@ -99,41 +100,70 @@ class Supervisor:
             pid, end = self._adopt(adopted) if adopted else self._start()
             if self._is_on_purpose(pid) or (is_first and not self._was_ready):
                 return  # in the second case, who started it has been told why
-            is_quick = not self._was_ready or time.monotonic() - began < QUICK
-            deaths = deaths + 1 if is_quick else 0
-            if deaths >= DEATHS:
-                self._give_up(pid, end)
-                return
-            _say(f"the daemon, pid {pid}, {end}; bringing it back")
-            self._pause(PAUSES[min(max(deaths - 1, 0), len(PAUSES) - 1)])
+            if pid:
+                is_quick = not self._was_ready or time.monotonic() - began < QUICK
+                deaths = deaths + 1 if is_quick else 0
+                if deaths >= DEATHS:
+                    self._give_up(pid, end)
+                    return
+                _say(f"the daemon, pid {pid}, {end}; bringing it back")
+            self._pause(PAUSES[min(max(deaths - 1, 0), len(PAUSES) - 1)] if pid else LOOK)
             if not self._wait_for_the_store():
                 return
             adopted, is_first = 0, False
 
     def _start(self) -> tuple[int, str]:
-        """Start a daemon and follow it to its end."""
+        """Start a daemon and follow it to its end. Pid 0: none could be started. The system is short of something, as
+        after it has killed a daemon for its memory; nothing has died, so that is tried for as long as it takes."""
         self._was_ready = False
         self._said = os.fstat(2).st_size
-        self._pipe, word = os.pipe()
-        pid = self._fork(word)
-        os.close(word)
+        try:
+            pid = self._begin()
+        except OSError as error:
+            self._lacks(error.strerror or str(error))
+            return 0, ""
+        self._lack = ""
         os.environ.pop(ARMED, None)
         while (status := _reap(pid)) is None:
             self._listen(self.bell.wait([self._pipe] if self._pipe >= 0 else [], None))
         self._listen_to_the_end()
         return pid, _fate(status)
 
-    def _fork(self, word: int) -> int:
+    def _lacks(self, what: str) -> None:
+        """Said once, however often it is tried."""
+        if what != self._lack:
+            _say(f"the daemon cannot be started: {what}")
+            self._lack = what
+
+    def _begin(self) -> int:
+        self._pipe, word = os.pipe()
+        try:
+            waits, go = os.pipe()
+            try:
+                return self._fork(word, waits, go)
+            finally:
+                os.close(waits)
+                os.close(go)
+        except OSError:
+            os.close(self._pipe)
+            self._pipe = -1
+            raise
+        finally:
+            os.close(word)
+
+    def _fork(self, word: int, waits: int, go: int) -> int:
         """The child waits for our go: until its pid is written down, it ends with us. A SIGTERM for it waits too, until
         it has no handler of ours any more."""
-        waits, go = os.pipe()
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-        if pid := os.fork():
+        try:
+            pid = os.fork()
+        except OSError:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
-            os.close(waits)
+            raise
+        if pid:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
             self._note(pid)
             os.write(go, b"!")
-            os.close(go)
             return pid
         try:
             os.close(go)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import os
 from pathlib import Path
 
@@ -11,10 +13,12 @@ from clew.engine import words
 from clew.engine.made import MOST, Made, gather, named
 from clew.engine.progress import Progress, advance
 from clew.events import Activity, ActivityKind, Phase
-from clew.model import DeliveryState
+from clew.kept import read
+from clew.model import DeliveryKind, DeliveryState
 from clew.store import deliveries
-from clew.surfaces.base import InDoubt, Never, SurfaceCan
+from clew.surfaces.base import Down, InDoubt, Never, NotSent, SurfaceCan
 from clew.surfaces.stage import PICTURE
+from tests.disks import BROKEN_DISK, break_file
 from tests.rig import PATIENCE, Rig, Room
 
 LARGEST = 1000
@@ -154,6 +158,49 @@ async def test_what_was_kept_goes_when_it_is_sent(tmp_path: Path, monkeypatch: p
         assert not (tmp_path / "files" / f"made-{first}").exists()
 
 
+async def test_what_cannot_be_removed_after_it_was_sent_ends_nothing_and_goes_with_the_next_daemon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def stuck(kept: Path) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(kept))
+
+    (tmp_path / "a.txt").write_text("a")
+    async with Rig(tmp_path, room=Room(can=FILES)) as rig:
+        with monkeypatch.context() as now:
+            now.setattr("clew.engine.outbox.forget", stuck)
+            sent = (await rig.say("!text [a](a.txt)")).turn
+            await rig.delivered(f"{sent}:file:1")
+            behind = (await rig.say("!text behind it")).turn
+            await rig.delivered(f"{behind}:final")
+            await rig.engine.settle(PATIENCE)
+    kept = tmp_path / "files" / f"made-{sent}"
+    assert (kept / "a.txt").exists() and f"{kept}/a.txt is not needed any more" in caplog.text
+    async with Rig(tmp_path, room=Room(can=FILES)):
+        assert not kept.exists()
+
+
+@pytest.mark.parametrize("trouble", [Never, Down])
+async def test_what_has_not_been_sent_is_kept_by_the_next_daemon(tmp_path: Path, trouble: type[NotSent]) -> None:
+    (tmp_path / "a.txt").write_text("a")
+
+    tried = asyncio.Event()
+
+    class Closed(Room):
+        async def send(self, outgoing):  # type: ignore[no-untyped-def]
+            if outgoing.kind is DeliveryKind.FILE:
+                tried.set()
+                raise trouble("closed")
+            return await super().send(outgoing)
+
+    async with Rig(tmp_path, room=Closed(can=FILES)) as rig:
+        turn = (await rig.say("!text [a](a.txt)")).turn
+        await tried.wait()
+        await rig.engine.settle(PATIENCE)
+    (half := tmp_path / "files" / f"made-{turn}" / ".b.txt.part").touch()
+    async with Rig(tmp_path, room=Closed(can=FILES)):
+        assert [path.name for path in half.parent.iterdir()] == ["a.txt"]
+
+
 @pytest.mark.parametrize("gone", [Never("too odd"), None])
 async def test_what_the_platform_refuses_or_is_gone_is_told_in_its_place(tmp_path: Path, gone: Never | None) -> None:
     (tmp_path / "a.txt").write_text("a")
@@ -172,6 +219,41 @@ async def test_what_the_platform_refuses_or_is_gone_is_told_in_its_place(tmp_pat
         turn = (await rig.say("!text [a](a.txt)")).turn
         await rig.delivered(f"{turn}:file:1")
     assert room.texts[1] == words.file_stays("a.txt", "too odd" if gone else words.FILE_GONE)
+
+
+@BROKEN_DISK
+async def test_a_file_that_cannot_be_read_is_told_in_its_place_and_holds_nothing_up(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+
+    class OnABadDisk(Room):
+        async def send(self, outgoing):  # type: ignore[no-untyped-def]
+            if outgoing.file is not None:
+                read(break_file(Path(outgoing.file.path)))
+            return await super().send(outgoing)
+
+    room = OnABadDisk(can=FILES)
+    async with Rig(tmp_path, room=room) as rig:
+        await rig.ended((await rig.say("!text [a](a.txt)")).turn)
+        behind = (await rig.say("!text behind it")).turn
+        await rig.delivered(f"{behind}:final")
+    assert room.texts[1:] == [words.file_stays("a.txt", "Input/output error"), "behind it"]
+
+
+async def test_a_lost_network_is_not_taken_for_a_lost_file(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a")
+    lost = [FileNotFoundError(errno.ENOENT, "no such socket", "/run/proxy"), ConnectionResetError()]
+
+    class Losing(Room):
+        async def send(self, outgoing):  # type: ignore[no-untyped-def]
+            if outgoing.file is not None and lost:
+                raise lost.pop()
+            return await super().send(outgoing)
+
+    room = Losing(can=FILES)
+    async with Rig(tmp_path, room=room) as rig:
+        turn = (await rig.say("!text [a](a.txt)")).turn
+        await rig.delivered(f"{turn}:file:1")
+    assert not lost and [sent.file is not None for sent in room.sent] == [False, True]
 
 
 async def test_a_file_in_doubt_is_marked_as_a_possible_repeat(tmp_path: Path) -> None:

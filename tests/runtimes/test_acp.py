@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from msgspec.structs import replace
@@ -22,13 +22,16 @@ from clew.events import Activity, ActivityKind, GateClosed, Notice, Outcome, Pha
 from clew.model import Attachment, Said, TurnState
 from clew.processes import Marks
 from clew.runtimes import acp
-from clew.runtimes.acp import hermes, replay
+from clew.runtimes.acp import files, hermes, replay, trouble
 from clew.runtimes.acp.entries import READY, Entry, Quirks
+from clew.runtimes.acp.session import AcpSession
 from clew.runtimes.acp.terminals import Terminals
 from clew.runtimes.acp.wire import TerminalRequest
 from clew.runtimes.base import Continuity, HealthState, Past, Seat, Session, TurnRequest
 from clew.runtimes.stage import NO, YES, Turn
 from tests.clocks import IdleClock
+from tests.disks import BROKEN_DISK, break_file
+from tests.rig import PATIENCE
 from tests.runtimes.raw import collect, ended, only
 from tests.runtimes.stages import acp_config
 
@@ -231,6 +234,49 @@ async def test_images_and_files_go_along(make: Make, seat: Seat, tmp_path: Path)
     assert (text["text"], first["type"], first["data"]) == ("look", "image", "cG5n")
     [_, link] = replay.as_prompt([Said("m", "ann", "look", (image,))], images=False)
     assert link["type"] == "resource_link" and link["uri"].startswith("file:///")
+
+
+@BROKEN_DISK
+async def test_an_image_that_cannot_be_read_is_named_at_once(make: Make, seat: Seat, tmp_path: Path) -> None:
+    (tmp_path / "a.png").touch()
+    image = Attachment("a.png", str(break_file(tmp_path / "a.png")), "image/png")
+    session = await make().open(seat)
+    async with asyncio.timeout(PATIENCE):
+        failed = ended(await collect(session.run(request("look", "a", image))))
+    assert failed.state is TurnState.FAILED and failed.problem is not None
+    assert failed.problem.message == "The file a.png cannot be read: Input/output error. Send it again."
+    assert await said(session, "!text fine", "b") == "fine"
+
+
+# What clew itself gets wrong
+
+
+def broken(*given: object, **more: object) -> NoReturn:
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("what", ["_prompt", "_finish"])
+async def test_a_turn_on_which_clew_itself_fails_ends_at_once_and_says_so(
+    make: Make, seat: Seat, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, what: str
+) -> None:
+    session = await make().open(seat)
+    with monkeypatch.context() as now:
+        now.setattr(AcpSession, what, broken)
+        async with asyncio.timeout(PATIENCE):
+            failed = ended(await collect(session.run(request("!text done"))))
+    assert (failed.state, failed.problem) == (TurnState.FAILED, trouble.OWN_FAILURE)
+    assert "turn a broke clew" in caplog.text and "ZeroDivisionError" in caplog.text
+    assert await said(session, "!text fine", "b") == "fine"
+
+
+async def test_a_request_on_which_clew_itself_fails_is_answered(
+    make: Make, seat: Seat, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(files, "read", broken)
+    session = await make().open(seat)
+    async with asyncio.timeout(PATIENCE):
+        assert await said(session, "!read anything") == "refused: clew itself failed on this request"
+    assert "ZeroDivisionError" in caplog.text
 
 
 # Coming back

@@ -37,6 +37,7 @@ HOT: dict[str, Callable[[Tx], object]] = {
     "what has not arrived": lambda tx: deliveries.undelivered_finals(tx, failed=True, after="", limit=10),
     "what has not arrived yet": lambda tx: deliveries.undelivered_finals(tx, failed=False, after="", limit=10),
     "what is on its way": deliveries.sending_finals,
+    "files that have not arrived": lambda tx: deliveries.files_owed(tx, "x"),
     "what was put off": lambda tx: deliveries.hasten(tx, 1),
     "receipts": lambda tx: deliveries.of_thread(tx, "x"),
     "a piece of history": lambda tx: nodes.back_from(tx, "x", 10),

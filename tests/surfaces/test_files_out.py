@@ -14,6 +14,7 @@ from clew.surfaces.base import InDoubt, Never, Outgoing, TryAgain
 from clew.surfaces.feishu.surface import FeishuSurface
 from clew.surfaces.stage import PICTURE
 from clew.surfaces.telegram.surface import LARGEST_PHOTO, TelegramSurface
+from tests.disks import BROKEN_DISK, break_file
 from tests.surfaces.apps import ALONE, App, words
 from tests.surfaces.bots import Bot
 from tests.surfaces.hearing import Quick
@@ -96,6 +97,15 @@ async def test_what_goes_wrong_with_a_file_is_told_apart(telegram: TelegramSurfa
         await telegram.send(file)
 
 
+@BROKEN_DISK
+async def test_a_file_that_telegram_cannot_be_given_is_named(telegram: TelegramSurface, tmp_path: Path) -> None:
+    file = owed(tmp_path, CHAT, "a.txt", b"a")
+    break_file(tmp_path / "file")
+    with pytest.raises(OSError, match="Input/output error") as broken:
+        await telegram.send(file)
+    assert broken.value.filename == str(tmp_path / "file")
+
+
 # Feishu
 
 HERE = Conversation("feishu", ALONE)
@@ -159,3 +169,12 @@ async def test_too_many_uploads_are_given_their_time(feishu: FeishuSurface, app:
     with pytest.raises(TryAgain) as busy:
         await feishu.send(owed(tmp_path, HERE, "a.png", PICTURE, "image/png"))
     assert busy.value.retry_after == 3
+
+
+@BROKEN_DISK
+async def test_a_file_that_feishu_cannot_be_given_is_named(feishu: FeishuSurface, tmp_path: Path) -> None:
+    file = owed(tmp_path, HERE, "a.txt", b"a")
+    break_file(tmp_path / "file")
+    with pytest.raises(OSError, match="Input/output error") as broken:
+        await feishu.send(file)
+    assert broken.value.filename == str(tmp_path / "file")

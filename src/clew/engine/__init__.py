@@ -125,6 +125,7 @@ class Engine:
     async def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Wake up, then serve until cancelled. Surfaces are open at once; a thread waits until it is recovered."""
         await self._lending.load()
+        await self._outbox.clear()
         async with asyncio.TaskGroup() as group:
             recovered = group.create_task(self._recovery.run())
             await self._recovery.taken_over.wait()

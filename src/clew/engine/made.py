@@ -20,6 +20,7 @@ from clew.engine import words
 from clew.kept import BEGINNINGS, keep, safe_names
 from clew.model import Attachment
 
+FOLDER = "made-"  # and the turn's id: where among clew's files it is kept
 MOST = 5  # files of one answer
 LONGEST_PATH = 1000  # characters
 PLAIN = "application/octet-stream"

@@ -17,6 +17,7 @@ from clew import crash
 from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.language import spoken
+from clew.engine.made import FOLDER
 from clew.engine.showing import to_become
 from clew.engine.spread import Spread
 from clew.engine.stranded import ask_elsewhere
@@ -89,7 +90,17 @@ class Outbox:
         self.latency.add(max(0, self._core.clock.now() - delivery.created_at) / 1000)
         await self._core.write_down(partial(self._sent, delivery=delivery, receipt=outcome))
         if delivery.file is not None:
-            await asyncio.to_thread(forget, Path(delivery.file.path))
+            await asyncio.to_thread(_forget, Path(delivery.file.path))
+
+    async def clear(self) -> None:
+        """At the start: forget what is kept and named by nothing that has yet to be sent. A daemon may have died just
+        before it did so; or before a turn ended, which then keeps it anew."""
+        if (files := self._core.files) is None:
+            return
+        for kept in await asyncio.to_thread(lambda: list(files.glob(f"{FOLDER}*/*"))):
+            turn = kept.parent.name.removeprefix(FOLDER)
+            if kept.name not in await self._core.look(partial(deliveries.files_owed, turn=turn)):
+                await asyncio.to_thread(_forget, kept)
 
     async def _serve(self, surface: Surface) -> None:
         """Bring what is due, sleep until more is owed or due."""
@@ -259,6 +270,13 @@ class Outbox:
         await self._core.write_down(body)
 
 
+def _forget(kept: Path) -> None:
+    try:
+        forget(kept)
+    except OSError as error:  # it is in nobody's way
+        _log.warning("%s is not needed any more, and cannot be removed: %s", kept, error)
+
+
 async def _became(placeholder: Receipt, recovered: Outgoing, surface: Surface) -> bool:
     """The placeholder is made the answer. False: it is not there any more, since people can delete what they see."""
     try:
@@ -270,15 +288,17 @@ async def _became(placeholder: Receipt, recovered: Outgoing, surface: Surface) -
 
 
 async def _bring(outgoing: Outgoing, surface: Surface) -> Receipt:
-    """A file that is gone, or that the platform does not take, is told in its place."""
+    """A file that cannot be read, or that the platform does not take, is told in its place."""
     if outgoing.file is None:
         return await surface.send(outgoing)
     try:
         return await surface.send(outgoing)
     except Never as refused:
         why = refused.reason
-    except FileNotFoundError:
-        why = words.FILE_GONE
+    except OSError as error:
+        if str(error.filename) != outgoing.file.path:  # the network's, or the surface's own
+            raise
+        why = words.FILE_GONE if isinstance(error, FileNotFoundError) else error.strerror or words.FILE_GONE
     return await surface.send(replace(outgoing, file=None, text=words.file_stays(outgoing.file.name, why)))
 
 

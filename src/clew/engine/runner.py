@@ -16,7 +16,7 @@ from clew.engine import words
 from clew.engine.core import Core
 from clew.engine.ending import End, end_turn
 from clew.engine.giving import give_answers
-from clew.engine.made import NOTHING_MADE, Made, gather
+from clew.engine.made import FOLDER, NOTHING_MADE, Made, gather
 from clew.engine.nudges import Nudges, hear_steers, hear_stop, interrupt, is_stopping
 from clew.engine.owing import owed_to
 from clew.engine.sessions import Sessions
@@ -107,7 +107,7 @@ class Runner:
         largest, files = self._core.takes_files(where), self._core.files
         if files is None or not largest or not (end.text or end.images):
             return NOTHING_MADE
-        folder = files / f"made-{turn.id}"
+        folder = files / f"{FOLDER}{turn.id}"
         return await asyncio.to_thread(gather, end.text, end.images, Path(thread.workspace), folder, largest)
 
     def _could_not(self, tx: Tx, turn: Turn, thread: Thread, trouble: RuntimeTrouble) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -165,6 +166,16 @@ def sending_finals(tx: Tx) -> list[Delivery]:
     """Answers of ended turns that are on their way; or were, where nobody is there who could send."""
     rows = tx.all(f"SELECT {_COLUMNS} FROM deliveries WHERE state = 'sending' AND kind = 'final' ORDER BY id")
     return [_delivery(row) for row in rows]
+
+
+def files_owed(tx: Tx, turn: str) -> set[str]:
+    """Names of the files that a turn made and that have not arrived."""
+    rows = tx.all(
+        "SELECT file FROM deliveries WHERE id > ? AND id < ? AND state IN ('pending', 'sending', 'failed')",
+        f"{turn}:file:",
+        f"{turn}:file;",  # the character behind the colon
+    )
+    return {Path(_file(row["file"]).path).name for row in rows}
 
 
 def first_sent(tx: Tx, delivery: Delivery, at: int) -> bool:

@@ -10,6 +10,7 @@ import msgspec
 from clew.asking import Answer, Decision
 from clew.errors import RuntimeLost
 from clew.events import Event, GateClosed, GateOpened, TurnEnded
+from clew.model import Problem, TurnState
 from clew.runtimes.acp.permissions import Pending
 from clew.runtimes.acp.translate import Translation
 from clew.runtimes.following import Events
@@ -76,6 +77,12 @@ class Live:
             self.cancel_gates()
             self.tell([*self.translation.end(), ended])
             self.over.set()
+
+    def fail(self, problem: Problem) -> None:
+        """At once, and without what may be broken."""
+        if not self.is_over:
+            self.over.set()
+            self.events.put_nowait(TurnEnded(TurnState.FAILED, problem=problem))
 
     def lose(self, reason: str) -> None:
         if not self.is_over:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clew.model import Attachment, Said
+from clew.runtimes.acp.trouble import unreadable
 from clew.runtimes.base import Past
 
 LONGEST = 200_000  # characters of history that are told; what is older is left out, and that is said
@@ -33,7 +34,7 @@ def history(past: Iterable[Past]) -> list[dict[str, Any]]:
 
 
 def as_prompt(messages: Iterable[Said], *, images: bool) -> list[dict[str, Any]]:
-    """Every agent takes text and links; images only where it says so."""
+    """Every agent takes text and links; images only where it says so. Raises FileUnreadable."""
     blocks: list[dict[str, Any]] = []
     for message in messages:
         if message.told:
@@ -50,6 +51,13 @@ def _quoted(past: Past) -> str:
 def _attached(file: Attachment, images: bool) -> dict[str, Any]:
     path = Path(file.path)
     if file.is_image and images and path.is_file():
-        data = base64.b64encode(path.read_bytes()).decode()
+        data = base64.b64encode(_content(file)).decode()
         return {"type": "image", "mimeType": file.media_type, "data": data, "uri": path.as_uri()}
     return {"type": "resource_link", "uri": path.absolute().as_uri(), "name": file.name, "mimeType": file.media_type}
+
+
+def _content(file: Attachment) -> bytes:
+    try:
+        return Path(file.path).read_bytes()
+    except OSError as error:
+        raise unreadable(file.name, error.strerror or str(error)) from error

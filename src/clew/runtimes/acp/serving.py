@@ -82,6 +82,9 @@ class Desk:
             self._refuse(id, wire.NOT_FOUND, str(error))
         except (OSError, ValueError) as error:
             self._refuse(id, wire.INVALID, str(error))
+        except Exception:  # the agent waits for an answer, whatever it is
+            log.exception("could not serve a request of turn %s", self._live.turn)
+            self._refuse(id, wire.INTERNAL, "clew itself failed on this request")
 
     def _reply(self, id: RequestId, result: Any) -> None:
         try:

@@ -201,6 +201,9 @@ class AcpSession:
             self.lost(lost.message)
         except RuntimeTrouble as bad:
             self._finish(live, request, ended_with(bad))
+        except Exception:  # nobody waits for this task: whoever follows the turn would wait in vain
+            log.exception("turn %s broke clew", live.turn)
+            live.fail(trouble.OWN_FAILURE)
         finally:
             self._desk.close()
             self._desk = None

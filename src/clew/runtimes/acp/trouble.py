@@ -10,6 +10,8 @@ from clew.model import Problem
 from clew.runtimes.acp.entries import Entry
 from clew.runtimes.acp.wire import AUTH_REQUIRED, VERSION
 
+OWN_FAILURE = Problem("internal", "clew itself failed on this turn; `clew logs` has the details. Send it again.")
+
 
 class AgentMissing(RuntimeTrouble):
     code = "agent_missing"
@@ -27,6 +29,10 @@ class AgentRefuses(RuntimeTrouble):
     """It runs, but said no to something that we need."""
 
     code = "agent_refuses"
+
+
+class FileUnreadable(RuntimeTrouble):
+    code = "file_unreadable"
 
 
 class WorkspaceGone(RuntimeTrouble):
@@ -79,6 +85,10 @@ def not_offered(entry: Entry, what: str, wanted: str, offered: Iterable[str]) ->
 
 def workspace_gone(folder: str) -> WorkspaceGone:
     return WorkspaceGone(f"The folder {folder} is gone. Bring it back, or begin a thread in another one.")
+
+
+def unreadable(name: str, why: str) -> FileUnreadable:
+    return FileUnreadable(f"The file {name} cannot be read: {why}. Send it again.")
 
 
 def problem(entry: Entry, code: int, said: str) -> Problem:

@@ -16,6 +16,7 @@ VERSION = 1
 AUTH_REQUIRED = -32000
 NOT_FOUND = -32002
 INVALID = -32602
+INTERNAL = -32603
 
 
 class Wire(msgspec.Struct, rename="camel", frozen=True):

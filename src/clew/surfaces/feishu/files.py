@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from clew.kept import read
 from clew.model import Attachment
 from clew.surfaces.base import InDoubt, Never, TryAgain
 from clew.surfaces.feishu.api import BUSY, NOT_ALLOWED, STALE, OpenApi, Refusal
@@ -16,7 +17,7 @@ LARGEST_IMAGE = 10 << 20  # bytes; what is larger goes as a file
 
 async def uploaded(api: OpenApi, file: Attachment) -> dict[str, str]:
     """What its message looks like: a picture as one; if Feishu should not like it, as a file."""
-    data = await asyncio.to_thread(Path(file.path).read_bytes)
+    data = await asyncio.to_thread(read, Path(file.path))
     try:
         if file.is_image and len(data) <= LARGEST_IMAGE:
             try:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from clew.clock import Clock
 from clew.config import TelegramConfig
 from clew.errors import BadInput
-from clew.kept import LARGEST
+from clew.kept import LARGEST, read
 from clew.model import Attachment, Button, Conversation, DeliveryKind
 from clew.surfaces.base import (
     Backlog,
@@ -149,7 +149,7 @@ class TelegramSurface:
 
     async def _hand_over(self, where: Place, outgoing: Outgoing, file: Attachment, **fields: object) -> Any:
         """A picture as one; if Telegram should not like it, as a document."""
-        upload = Upload("photo", file.name, await asyncio.to_thread(Path(file.path).read_bytes), file.media_type)
+        upload = Upload("photo", file.name, await asyncio.to_thread(read, Path(file.path)), file.media_type)
         fields |= {"chat_id": where.chat, "message_thread_id": where.topic, "caption": clean(outgoing.note) or None}
         if file.media_type in _PHOTOS and len(upload.data) <= LARGEST_PHOTO:
             try:
