@@ -29,6 +29,10 @@ def refusal(status: int, code: str, detail: str) -> Response:
     return _problem(status, code, detail)
 
 
+def unforeseen(error: Exception) -> str:
+    return f"something went wrong inside clew ({type(error).__name__}); `clew logs` tells more"
+
+
 def install(app: Starlette, larger: Mapping[str, int] | None = None) -> None:
     """Make every error of an app a problem. `larger` are paths that take a larger body than others."""
     app.add_middleware(Bounded, larger=larger or {})
@@ -85,5 +89,4 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 async def _unforeseen(request: Request, error: Exception) -> Response:
     """The traceback is logged by the server."""
-    detail = f"something went wrong inside clew ({type(error).__name__}); `clew logs` tells more"
-    return _problem(ClewError.status, ClewError.code, detail)
+    return _problem(ClewError.status, ClewError.code, unforeseen(error))
