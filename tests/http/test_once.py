@@ -5,11 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
+import httpx
+import pytest
 from starlette.types import Message
 
 from clew.clock import SystemClock
+from clew.errors import StoreError
+from clew.http.app import unix_app
 from clew.http.once import _whole
+from clew.http.problems import MAX_BODY
+from clew.store import Tx, answers
 from tests.http.conftest import Api
+from tests.http.transcripts import Transcript
 
 
 def body(text: str = "!text hello") -> dict[str, str]:
@@ -68,3 +75,37 @@ async def test_without_a_key_nothing_changes_and_a_bad_one_is_named(api: Api) ->
     for wrong in ("", "x" * 201):
         answer = await api.client.post("/api/threads", json=body(), headers={"Idempotency-Key": wrong})
         assert answer.status_code == 422, wrong
+
+
+def _broken(tx: Tx, *args: object) -> None:
+    raise StoreError("the file is locked")
+
+
+@pytest.mark.parametrize("step", ["find", "keep"])
+async def test_a_store_that_fails_under_a_key_is_told_as_everywhere_and_burns_no_key(
+    api: Api, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    asked, keyed = {"message": "!text hello"}, {"Idempotency-Key": "chat-1"}
+    with monkeypatch.context() as store:
+        store.setattr(answers, step, _broken)
+        failed = await api.client.post("/api/conversations/chat/stream", json=asked, headers=keyed)
+    assert (failed.status_code, failed.json()["code"], failed.json()["detail"]) == (503, "store", "the file is locked")
+    again = await api.client.post("/api/conversations/chat/stream", json=asked, headers=keyed)
+    assert Transcript.of(again.content).last.data["content"] == "hello"
+
+
+async def test_an_answer_that_cannot_be_kept_is_given_and_breaks_nothing(
+    api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(answers, "keep", _broken)
+    strict = httpx.ASGITransport(unix_app(api.door), raise_app_exceptions=True)
+    async with httpx.AsyncClient(transport=strict, base_url="http://clew") as client:
+        answer = await client.post("/api/threads", json=body(), headers={"Idempotency-Key": "start-2"})
+    assert answer.status_code == 201 and "was not kept: the file is locked" in caplog.text
+
+
+async def test_a_body_that_is_too_large_is_called_so_with_a_key_too(api: Api) -> None:
+    large = body("x" * MAX_BODY)
+    refused = await api.client.post("/api/threads", json=large, headers={"Idempotency-Key": "start-3"})
+    assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
+    assert "larger than 8 MiB" in refused.json()["detail"]

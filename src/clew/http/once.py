@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import time
 from collections.abc import Callable, Collection
 from http import HTTPStatus
@@ -13,9 +14,12 @@ from http import HTTPStatus
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from clew.errors import StoreError
 from clew.http.problems import refusal
 from clew.store import Store, answers
 from clew.store.answers import Kept
+
+log = logging.getLogger(__name__)
 
 DAY = 24 * 3600 * 1000  # milliseconds
 LONGEST = 200  # characters of a key
@@ -83,7 +87,14 @@ class Once:
         said = _Said(send)
         await self._app(scope, _again(body, receive), said)
         if said.status < 500 and said.media_type.startswith("application/") and len(said.body) <= LARGEST:
-            await self._keep(Kept(kept.key, kept.digest, said.status, said.media_type, said.body.decode()))
+            await self._keep_said(Kept(kept.key, kept.digest, said.status, said.media_type, said.body.decode()))
+
+    async def _keep_said(self, answer: Kept) -> None:
+        """Whoever asked has the answer: that it cannot be kept is no trouble of theirs."""
+        try:
+            await self._keep(answer)
+        except StoreError as error:
+            log.warning("an answer under an Idempotency-Key was not kept: %s", error.message)
 
     async def _keep(self, answer: Kept) -> None:
         now = self._now()

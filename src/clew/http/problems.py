@@ -9,6 +9,7 @@ from http import HTTPStatus
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -34,10 +35,13 @@ def unforeseen(error: Exception) -> str:
 
 
 def install(app: Starlette, larger: Mapping[str, int] | None = None) -> None:
-    """Make every error of an app a problem. `larger` are paths that take a larger body than others."""
+    """Make every error of an app a problem; last of all, for Starlette's own handling is inside of what was added
+    before. `larger` are paths that take a larger body than others."""
+    handlers = {ClewError: _clew_error, HTTPException: _http_error}
     app.add_middleware(Bounded, larger=larger or {})
-    app.add_exception_handler(ClewError, _clew_error)
-    app.add_exception_handler(HTTPException, _http_error)
+    app.add_middleware(ExceptionMiddleware, handlers=handlers)
+    for kind, handler in handlers.items():
+        app.add_exception_handler(kind, handler)
     app.add_exception_handler(Exception, _unforeseen)
 
 
