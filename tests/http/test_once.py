@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from starlette.types import Message
+from starlette.responses import JSONResponse
+from starlette.types import Message, Receive, Scope, Send
 
 from clew.clock import SystemClock
 from clew.errors import StoreError
 from clew.http.app import unix_app
-from clew.http.once import _whole
+from clew.http.once import Once, _whole
 from clew.http.problems import MAX_BODY
 from clew.store import Tx, answers
 from tests.http.conftest import Api
@@ -41,6 +42,50 @@ async def test_of_two_at_the_same_moment_one_is_done(api: Api) -> None:
     answers = await asyncio.gather(*asked)
     assert len({answer.content for answer in answers}) == 1
     assert len((await api.client.get("/api/threads")).json()["threads"]) == 2
+
+
+class Asking:
+    """A request under a key: whether it was looked at, and what it was answered."""
+
+    def __init__(self, once: Once) -> None:
+        self.once = once
+        self.is_read = False
+        self.status = 0
+
+    async def run(self) -> None:
+        headers = [(b"idempotency-key", b"k")]
+        scope = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "headers": headers}
+        await self.once(scope, self.receive, self.send)
+
+    async def receive(self) -> Message:
+        self.is_read = True
+        return {"type": "http.request", "body": b""}
+
+    async def send(self, message: Message) -> None:
+        self.status = message.get("status", self.status)
+
+
+async def test_after_a_failure_who_waited_and_who_comes_then_are_done_one_after_the_other(api: Api) -> None:
+    begun, answers = asyncio.Semaphore(0), asyncio.Queue[int]()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.release()
+        await JSONResponse({}, await answers.get())(scope, receive, send)
+
+    once = Once(app, api.store)
+    first, second, third = asked = [Asking(once) for _ in range(3)]
+    async with asyncio.TaskGroup() as group:
+        group.create_task(first.run())
+        await begun.acquire()
+        group.create_task(second.run())
+        await asyncio.sleep(0)  # it waits for the first by now
+        answers.put_nowait(503)
+        await begun.acquire()
+        group.create_task(third.run())
+        await asyncio.sleep(0)
+        assert not third.is_read
+        answers.put_nowait(201)
+    assert [each.status for each in asked] == [503, 201, 201] and begun.locked()
 
 
 async def test_a_request_that_breaks_off_in_the_middle_asks_nothing_and_burns_no_key() -> None:

@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Collection
 from http import HTTPStatus
+from weakref import WeakValueDictionary
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -40,7 +41,7 @@ class Once:
         self._store = store
         self._joined = frozenset(joined)
         self._now = now
-        self._busy: dict[str, asyncio.Lock] = {}
+        self._busy: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # there while anybody has it
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         key = _key(scope)
@@ -55,12 +56,8 @@ class Once:
     async def _alone(self, key: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Of two at the same moment the second waits, and gets what the first got."""
         lock = self._busy.setdefault(key, asyncio.Lock())
-        try:
-            async with lock:
-                goes_on = await self._once(key, scope, receive, send)
-        finally:
-            if not lock.locked():
-                self._busy.pop(key, None)
+        async with lock:
+            goes_on = await self._once(key, scope, receive, send)
         if goes_on is not None:
             await self._app(scope, goes_on, send)
 
