@@ -5,11 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
-from starlette.types import Message
+import httpx
+import pytest
+from starlette.responses import JSONResponse
+from starlette.types import Message, Receive, Scope, Send
 
 from clew.clock import SystemClock
-from clew.http.once import _whole
+from clew.errors import StoreError
+from clew.http.app import unix_app
+from clew.http.once import Once, _whole
+from clew.http.problems import MAX_BODY
+from clew.store import Tx, answers
 from tests.http.conftest import Api
+from tests.http.transcripts import Transcript
 
 
 def body(text: str = "!text hello") -> dict[str, str]:
@@ -34,6 +42,50 @@ async def test_of_two_at_the_same_moment_one_is_done(api: Api) -> None:
     answers = await asyncio.gather(*asked)
     assert len({answer.content for answer in answers}) == 1
     assert len((await api.client.get("/api/threads")).json()["threads"]) == 2
+
+
+class Asking:
+    """A request under a key: whether it was looked at, and what it was answered."""
+
+    def __init__(self, once: Once) -> None:
+        self.once = once
+        self.is_read = False
+        self.status = 0
+
+    async def run(self) -> None:
+        headers = [(b"idempotency-key", b"k")]
+        scope = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "headers": headers}
+        await self.once(scope, self.receive, self.send)
+
+    async def receive(self) -> Message:
+        self.is_read = True
+        return {"type": "http.request", "body": b""}
+
+    async def send(self, message: Message) -> None:
+        self.status = message.get("status", self.status)
+
+
+async def test_after_a_failure_who_waited_and_who_comes_then_are_done_one_after_the_other(api: Api) -> None:
+    begun, answers = asyncio.Semaphore(0), asyncio.Queue[int]()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.release()
+        await JSONResponse({}, await answers.get())(scope, receive, send)
+
+    once = Once(app, api.store)
+    first, second, third = asked = [Asking(once) for _ in range(3)]
+    async with asyncio.TaskGroup() as group:
+        group.create_task(first.run())
+        await begun.acquire()
+        group.create_task(second.run())
+        await asyncio.sleep(0)  # it waits for the first by now
+        answers.put_nowait(503)
+        await begun.acquire()
+        group.create_task(third.run())
+        await asyncio.sleep(0)
+        assert not third.is_read
+        answers.put_nowait(201)
+    assert [each.status for each in asked] == [503, 201, 201] and begun.locked()
 
 
 async def test_a_request_that_breaks_off_in_the_middle_asks_nothing_and_burns_no_key() -> None:
@@ -68,3 +120,37 @@ async def test_without_a_key_nothing_changes_and_a_bad_one_is_named(api: Api) ->
     for wrong in ("", "x" * 201):
         answer = await api.client.post("/api/threads", json=body(), headers={"Idempotency-Key": wrong})
         assert answer.status_code == 422, wrong
+
+
+def _broken(tx: Tx, *args: object) -> None:
+    raise StoreError("the file is locked")
+
+
+@pytest.mark.parametrize("step", ["find", "keep"])
+async def test_a_store_that_fails_under_a_key_is_told_as_everywhere_and_burns_no_key(
+    api: Api, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    asked, keyed = {"message": "!text hello"}, {"Idempotency-Key": "chat-1"}
+    with monkeypatch.context() as store:
+        store.setattr(answers, step, _broken)
+        failed = await api.client.post("/api/conversations/chat/stream", json=asked, headers=keyed)
+    assert (failed.status_code, failed.json()["code"], failed.json()["detail"]) == (503, "store", "the file is locked")
+    again = await api.client.post("/api/conversations/chat/stream", json=asked, headers=keyed)
+    assert Transcript.of(again.content).last.data["content"] == "hello"
+
+
+async def test_an_answer_that_cannot_be_kept_is_given_and_breaks_nothing(
+    api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(answers, "keep", _broken)
+    strict = httpx.ASGITransport(unix_app(api.door), raise_app_exceptions=True)
+    async with httpx.AsyncClient(transport=strict, base_url="http://clew") as client:
+        answer = await client.post("/api/threads", json=body(), headers={"Idempotency-Key": "start-2"})
+    assert answer.status_code == 201 and "was not kept: the file is locked" in caplog.text
+
+
+async def test_a_body_that_is_too_large_is_called_so_with_a_key_too(api: Api) -> None:
+    large = body("x" * MAX_BODY)
+    refused = await api.client.post("/api/threads", json=large, headers={"Idempotency-Key": "start-3"})
+    assert (refused.status_code, refused.json()["code"]) == (413, "too_large")
+    assert "larger than 8 MiB" in refused.json()["detail"]

@@ -6,16 +6,21 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import time
 from collections.abc import Callable, Collection
 from http import HTTPStatus
+from weakref import WeakValueDictionary
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from clew.errors import StoreError
 from clew.http.problems import refusal
 from clew.store import Store, answers
 from clew.store.answers import Kept
+
+log = logging.getLogger(__name__)
 
 DAY = 24 * 3600 * 1000  # milliseconds
 LONGEST = 200  # characters of a key
@@ -36,7 +41,7 @@ class Once:
         self._store = store
         self._joined = frozenset(joined)
         self._now = now
-        self._busy: dict[str, asyncio.Lock] = {}
+        self._busy: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # there while anybody has it
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         key = _key(scope)
@@ -51,12 +56,8 @@ class Once:
     async def _alone(self, key: str, scope: Scope, receive: Receive, send: Send) -> None:
         """Of two at the same moment the second waits, and gets what the first got."""
         lock = self._busy.setdefault(key, asyncio.Lock())
-        try:
-            async with lock:
-                goes_on = await self._once(key, scope, receive, send)
-        finally:
-            if not lock.locked():
-                self._busy.pop(key, None)
+        async with lock:
+            goes_on = await self._once(key, scope, receive, send)
         if goes_on is not None:
             await self._app(scope, goes_on, send)
 
@@ -83,7 +84,14 @@ class Once:
         said = _Said(send)
         await self._app(scope, _again(body, receive), said)
         if said.status < 500 and said.media_type.startswith("application/") and len(said.body) <= LARGEST:
-            await self._keep(Kept(kept.key, kept.digest, said.status, said.media_type, said.body.decode()))
+            await self._keep_said(Kept(kept.key, kept.digest, said.status, said.media_type, said.body.decode()))
+
+    async def _keep_said(self, answer: Kept) -> None:
+        """Whoever asked has the answer: that it cannot be kept is no trouble of theirs."""
+        try:
+            await self._keep(answer)
+        except StoreError as error:
+            log.warning("an answer under an Idempotency-Key was not kept: %s", error.message)
 
     async def _keep(self, answer: Kept) -> None:
         now = self._now()

@@ -9,6 +9,7 @@ from http import HTTPStatus
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -29,11 +30,18 @@ def refusal(status: int, code: str, detail: str) -> Response:
     return _problem(status, code, detail)
 
 
+def unforeseen(error: Exception) -> str:
+    return f"something went wrong inside clew ({type(error).__name__}); `clew logs` tells more"
+
+
 def install(app: Starlette, larger: Mapping[str, int] | None = None) -> None:
-    """Make every error of an app a problem. `larger` are paths that take a larger body than others."""
+    """Make every error of an app a problem; last of all, for Starlette's own handling is inside of what was added
+    before. `larger` are paths that take a larger body than others."""
+    handlers = {ClewError: _clew_error, HTTPException: _http_error}
     app.add_middleware(Bounded, larger=larger or {})
-    app.add_exception_handler(ClewError, _clew_error)
-    app.add_exception_handler(HTTPException, _http_error)
+    app.add_middleware(ExceptionMiddleware, handlers=handlers)
+    for kind, handler in handlers.items():
+        app.add_exception_handler(kind, handler)
     app.add_exception_handler(Exception, _unforeseen)
 
 
@@ -85,5 +93,4 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 async def _unforeseen(request: Request, error: Exception) -> Response:
     """The traceback is logged by the server."""
-    detail = f"something went wrong inside clew ({type(error).__name__}); `clew logs` tells more"
-    return _problem(ClewError.status, ClewError.code, detail)
+    return _problem(ClewError.status, ClewError.code, unforeseen(error))

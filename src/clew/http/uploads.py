@@ -11,7 +11,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from clew.errors import BadInput, ClewError, NotFound
+from clew.errors import BadInput, ClewError, NotFound, StoreError
+from clew.home import remedy
 from clew.kept import BEGINNINGS, LARGEST, safe_names
 from clew.model import Attachment
 from clew.views import UploadView
@@ -117,6 +118,8 @@ def _give_or_have(ids: Sequence[str], folder: Path, target: Path) -> tuple[Attac
         if not target.exists():
             raise
         return ()
+    except OSError as error:
+        raise StoreError(f"the files of the message cannot be kept: {error.strerror}. {remedy(error)}.") from error
 
 
 def _give(ids: Sequence[str], folder: Path, target: Path) -> tuple[Attachment, ...]:

@@ -4,8 +4,11 @@ with the same message id comes back into the same turn, at what it says by then.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import AbstractAsyncContextManager, ExitStack
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack, aclosing
+from functools import partial
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,9 +16,9 @@ from msgspec.structs import replace
 from clew.engine.conversing import Conversing, Standing, Taken
 from clew.engine.live import Frame as LiveFrame
 from clew.engine.live import Live, Subscription
-from clew.errors import ClewError
+from clew.errors import ClewError, StoreError
 from clew.http.chat import heard as hearing
-from clew.http.chat.frames import Done, Frame, Metadata, failure, wire
+from clew.http.chat.frames import Done, Error, Frame, Metadata, failure, wire
 from clew.http.chat.heard import (
     Asked,
     Began,
@@ -31,50 +34,86 @@ from clew.http.chat.heard import (
     safe,
 )
 from clew.http.chat.telling import Told, tell
+from clew.http.problems import unforeseen
 from clew.http.sse import BEAT, HEARTBEAT
 from clew.model import Accepted, Attachment, Fate, Inbound
 from clew.store.items import TEXT, Item
 
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+WhyOver = Callable[[], str | None]  # None while the daemon does not stop
 Files = Callable[[str], AbstractAsyncContextManager[tuple[Attachment, ...]]]  # by thread: those of the message
 AGAIN = "Ask again with the same message_id: the turn goes on without you."
+ONCE = "Ask again with the same message_id: it runs once, whatever became of this try."
 ENDINGS = {"stopping": "clew is being stopped.", "restarting": "clew is being restarted."}
 UNTOLD = frozenset({TEXT, "gate", "notice"})  # items that are no activity
+TRIES = 10  # of a read that somebody waits for
+PAUSE = 1.0  # seconds between them: less than a daemon that stops leaves to its last answers
 
 
 async def stream(
-    conversing: Conversing, live: Live, inbound: Inbound, files: Files, why_over: Callable[[], str | None]
+    conversing: Conversing, live: Live, inbound: Inbound, files: Files, why_over: WhyOver
 ) -> AsyncIterator[bytes]:
+    about = About(inbound.conversation.address, inbound.message_id, inbound.runtime)
+    is_begun = False
+    try:
+        async with aclosing(_stream(conversing, live, inbound, files, why_over, about)) as pieces:
+            async for piece in pieces:
+                is_begun = True
+                yield piece
+    except Exception as error:  # a front end waits for the end, whatever it was that failed
+        yield _together([*(() if is_begun else (about.metadata(),)), _trouble(error, about)])
+
+
+async def _stream(
+    conversing: Conversing, live: Live, inbound: Inbound, files: Files, why_over: WhyOver, about: About
+) -> AsyncGenerator[bytes, None]:
     """Subscribed before it is accepted, where the thread is there already: what falls between is in both, and told
     once. In a new thread nothing happens before we look."""
-    about = About(inbound.conversation.address, inbound.message_id, inbound.runtime)
     with ExitStack() as stack:
         bound = await conversing.bound(inbound.conversation)
         mailbox = stack.enter_context(live.subscribe(bound)) if bound else None
-        try:
-            async with files(bound or inbound.begins or "") as attachments:
-                taken = await conversing.accept(replace(inbound, attachments=attachments))
-        except ClewError as error:
-            yield _together([about.metadata(), failure(error.code, error.message)])
-            return
+        async with files(bound or inbound.begins or "") as attachments:
+            taken = await conversing.accept(replace(inbound, attachments=attachments))
         if taken.standing is None:
             yield _together(_without_turn(about, taken))
             return
         if mailbox is None or taken.standing.thread != bound:
             mailbox = stack.enter_context(live.subscribe(taken.standing.thread))
-            taken = await conversing.again(taken)
-        async for told in _follow(Following(conversing, about, taken), mailbox, why_over):
+            taken = await _patiently(partial(conversing.again, taken), why_over)
+        async for told in _follow(Following(conversing, about, taken, why_over), mailbox):
             yield told
 
 
-async def _follow(
-    following: Following, mailbox: Subscription, why_over: Callable[[], str | None]
-) -> AsyncIterator[bytes]:
+def _trouble(error: Exception, about: About) -> Error:
+    if not isinstance(error, ClewError):
+        log.error("the chat stream of message %s broke", about.message_id, exc_info=error)
+        return failure("internal", f"{unforeseen(error)}. {ONCE}")
+    told = failure(error.code, error.message)
+    return replace(told, message=f"{told.message.rstrip('.')}. {ONCE}") if told.retryable else told
+
+
+async def _patiently(read: Callable[[], Awaitable[T]], why_over: WhyOver) -> T:
+    """The turn is stored, and somebody waits for its answer: a read that fails for a moment is tried again."""
+    for _ in range(TRIES - 1):
+        try:
+            return await read()
+        except StoreError as error:
+            if why_over():
+                raise
+            log.warning("the chat stream cannot read its turn, trying again: %s", error.message)
+        await asyncio.sleep(PAUSE)
+    return await read()
+
+
+async def _follow(following: Following, mailbox: Subscription) -> AsyncIterator[bytes]:
     yield _together(following.first())
     while not following.told.over:
         frames = await _batch(mailbox)
         if frames is None:
             yield BEAT
-        elif told := _together(await following.next(frames, why_over())):
+        elif told := _together(await following.next(frames)):
             yield told
 
 
@@ -121,11 +160,12 @@ def _without_turn(about: About, taken: Taken) -> Iterator[Frame]:
 class Following:
     """Which turn is followed now, and up to where the rows were told."""
 
-    def __init__(self, conversing: Conversing, about: About, taken: Taken) -> None:
+    def __init__(self, conversing: Conversing, about: About, taken: Taken, why_over: WhyOver) -> None:
         assert taken.standing is not None
         self._conversing = conversing
         self._about = about
         self._taken = taken
+        self._why_over = why_over
         self._turn = taken.standing.turn
         self._seen = taken.standing.newest
         self.told = Told(about.conversation_id, about.message_id, taken.standing.runtime)
@@ -137,12 +177,12 @@ class Following:
         ended = self._ended(standing) if standing.ended else []
         return [self._about.metadata(self._taken), *so_far, *ended]
 
-    async def next(self, frames: list[LiveFrame], why_over: str | None) -> list[Frame]:
+    async def next(self, frames: list[LiveFrame]) -> list[Frame]:
         told: list[Frame] = []
         for frame in frames:
             told += await self._take(frame)
         if not frames:
-            code = why_over or "stopping"
+            code = self._why_over() or "stopping"
             told += self._tell(Lost(code, f"{ENDINGS.get(code, code)} {AGAIN}"))
         return told
 
@@ -157,7 +197,7 @@ class Following:
         if line.turn != self._turn:
             return []
         if frame.kind == "turn.ended":
-            return self._ended(await self._conversing.standing(self._turn))
+            return self._ended(await _patiently(partial(self._conversing.standing, self._turn), self._why_over))
         found = hearing.heard(frame.kind, line)
         return self._tell(found) if found is not None else []
 

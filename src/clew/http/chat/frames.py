@@ -13,7 +13,7 @@ RESTARTED = "restarted"
 
 # What may well go better when the same is said again, without anybody changing anything.
 RETRYABLE = frozenset({"connection", "failed", "internal", "model", "model_error", "never_began", "overloaded"})
-RETRYABLE |= {"rate_limit", "runtime_lost", "silence", "stopping", "restarting", "too_slow", "usage_limit"}
+RETRYABLE |= {"rate_limit", "runtime_lost", "silence", "stopping", "restarting", "store", "too_slow", "usage_limit"}
 
 
 class Metadata(msgspec.Struct, frozen=True, omit_defaults=True):
