@@ -483,6 +483,38 @@ async def test_an_answer_that_cannot_be_read_is_doubt(surface: FeishuSurface, ap
     assert type(await failure(surface)) is InDoubt
 
 
+@pytest.mark.parametrize("body", ["<html>gateway</html>", '{"error": "forbidden"}'])
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        *((status, Down) for status in (302, 400, 403, 404, 407, 421)),
+        *((408, InDoubt), (502, InDoubt), (429, TryAgain), (413, Never)),
+    ],
+)
+async def test_a_page_of_what_stands_before_feishu_is_not_its_no(
+    surface: FeishuSurface, app: App, status: int, kind: type, body: str
+) -> None:
+    await app.fault("send", "odd", status=status, body=body)
+    trouble = await failure(surface)
+    assert isinstance(trouble, kind) and (f"HTTP {status}" in trouble.reason or kind is TryAgain)
+    assert kind is not Down or "base_url" in trouble.reason
+    await surface.send(owed("hello"))
+    assert len(await app.shown(1)) == 1
+
+
+@pytest.mark.parametrize("method", ["token", "endpoint"])
+async def test_a_wrong_base_url_is_said_while_it_lasts(app: App, tmp_path: Path, method: str) -> None:
+    surface = app.surface(tmp_path, clock := Standing())
+    await app.fault(method, "odd", status=404, body="<html>nothing here</html>")
+    async with running(surface) as heard:
+        await clock.seen()
+        assert "HTTP 404" in surface.trouble and "check base_url of [surfaces.feishu]" in surface.trouble
+        clock.go.set()
+        await app.say("hello")
+        await heard.first()
+        assert surface.trouble == ""
+
+
 @pytest.mark.parametrize(("kind", "arrived"), [("cut_before", 0), ("cut_after", 1)])
 async def test_a_lost_answer_is_doubt(surface: FeishuSurface, app: App, kind: str, arrived: int) -> None:
     await app.fault("send", kind)

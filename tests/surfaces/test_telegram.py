@@ -25,6 +25,10 @@ from tests.surfaces.bots import BOB, GROUP, Bot, file, mention
 from tests.surfaces.hearing import Heard, Quick, Standing, running
 
 HERE = Conversation("telegram", "42")
+KNOWN = config.Config(
+    threads=config.ThreadsConfig(runtime="scripted"),
+    surfaces=config.SurfacesConfig(telegram=config.TelegramConfig(token="7000:x", allow=("42",))),
+)
 
 
 @asynccontextmanager
@@ -393,6 +397,58 @@ async def test_a_lost_answer_is_doubt(surface: TelegramSurface, bot: Bot, kind: 
     await bot.fault("sendMessage", kind)
     assert type(await failure(surface)) is InDoubt
     assert len(await bot.shown()) == arrived
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        *((status, Down) for status in (302, 400, 403, 404, 407, 421)),
+        *((408, InDoubt), (502, InDoubt), (429, TryAgain), (413, Never)),
+    ],
+)
+async def test_a_page_of_what_stands_before_telegram_is_not_its_no(
+    surface: TelegramSurface, bot: Bot, status: int, kind: type
+) -> None:
+    await bot.fault("sendMessage", "odd", status=status, body="<html>gateway</html>")
+    trouble = await failure(surface)
+    assert isinstance(trouble, kind) and f"HTTP {status}" in trouble.reason
+    assert kind is not Down or "base_url" in trouble.reason
+    await surface.send(words("hello"))
+    assert len(await bot.shown(1)) == 1
+
+
+async def test_a_wrong_base_url_is_said_while_it_lasts(bot: Bot, tmp_path: Path) -> None:
+    surface = bot.surface(tmp_path, clock := Standing())
+    await bot.fault("getMe", "odd", status=404, body="<html>nothing here</html>")
+    async with running(surface, Heard()) as heard:
+        await clock.seen()
+        assert "HTTP 404" in surface.trouble and "check base_url of [surfaces.telegram]" in surface.trouble
+        clock.go.set()
+        await bot.say("hello")
+        await heard.first()
+        assert surface.trouble == ""
+
+
+async def test_a_file_that_a_gateway_does_not_let_through_is_asked_for_again(bot: Bot, tmp_path: Path) -> None:
+    await bot.fault("getFile", "odd", status=404, body="<html>gateway</html>")
+    await bot.fault("download", "odd", status=404, body="<html>gateway</html>")
+    await bot.say(None, files={"document": file(b"x", file_name="a.txt")})
+    assert len((await hear(bot, tmp_path)).attachments) == 1
+
+
+async def test_an_answer_that_a_gateway_turns_away_waits_is_told_of_and_arrives(bot: Bot, tmp_path: Path) -> None:
+    await bot.fault("sendMessage", "odd", status=403, body="<html>gateway</html>", times=1000)
+    surface = bot.surface(tmp_path / "files")
+    async with Rig(tmp_path, config=KNOWN, surfaces={"telegram": surface}) as rig:
+        await bot.say("!text hello")
+        await bot.called("sendMessage", 3)
+        [seen] = await rig.engine.surfaces()
+        assert seen.state == "down" and seen.reason.startswith("HTTP 403 to sendMessage")
+        await bot.do("set", faults=[])
+        await rig.saw("delivery.sent")
+        [seen] = await rig.engine.surfaces()
+        assert seen.state == "up" and "hello" in (await bot.shown(1))[-1]["text"]
+    await surface.close()
 
 
 async def test_out_of_reach_it_is_down(surface: TelegramSurface, bot: Bot) -> None:

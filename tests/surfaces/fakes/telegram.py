@@ -29,6 +29,14 @@ class Wrong(Exception):
         self.code, self.description, self.parameters = code, description, parameters
 
 
+class Odd(Exception):
+    """What stands before the platform answers in its place."""
+
+    def __init__(self, status: int, body: str) -> None:
+        super().__init__(status)
+        self.answer = Answer(body.encode(), status)
+
+
 class World(AnyWorld):
     """One bot."""
 
@@ -59,6 +67,8 @@ class World(AnyWorld):
             return Answer({"ok": True, "result": await self._answer(method, fields)})
         except Wrong as wrong:
             return _failure(wrong)
+        except Odd as odd:
+            return odd.answer
 
     async def _answer(self, method: str, fields: Fields) -> object:
         work: Callable[[Fields], object] | None = getattr(self, f"do_{method.lower()}", None)
@@ -86,6 +96,8 @@ class World(AnyWorld):
                 await self._released.wait()
             case "error":
                 raise Wrong(fault["code"], fault["description"], **fault.get("parameters", {}))
+            case "odd":
+                raise Odd(fault["status"], fault["body"])
 
     def do_getme(self, fields: Fields) -> object:
         return {**BOT, "can_join_groups": True, "can_read_all_group_messages": False, "supports_inline_queries": False}
@@ -221,6 +233,8 @@ class World(AnyWorld):
         fault = self.fault("download")
         if fault.get("kind") == "cut_before":
             raise Cut
+        if fault.get("kind") == "odd":
+            return Answer(fault["body"].encode(), fault["status"])
         start, name = f"/file/bot{self.token}/documents/", path.rsplit("/", 1)[1].removesuffix(".bin")
         if not path.startswith(start) or name not in self.files:
             return _failure(Wrong(404, "Not Found"))
