@@ -196,6 +196,20 @@ async def test_a_file_that_does_not_come_is_named_instead(app: App, tmp_path: Pa
     assert "Feishu does not give it out" in never.text
 
 
+@pytest.mark.parametrize("folder", ["taken", "x" * 300])  # the second cannot even be looked for
+async def test_a_message_whose_file_cannot_be_kept_comes_without_it_and_says_why(
+    app: App, tmp_path: Path, folder: str
+) -> None:
+    (tmp_path / "taken").write_text("no folder")
+    await app.keep("k", b"x")
+    async with running(app.surface(tmp_path / folder, Quick())) as heard:
+        said = await app.post("file", {"file_key": "k", "file_name": "a.txt"})
+        assert (await app.answer(said["event"]))["code"] == 200
+    [inbound] = heard.got
+    assert inbound.attachments == ()
+    assert inbound.text.startswith("[a.txt did not come along: it cannot be kept here: ")
+
+
 async def test_the_files_of_whoever_is_refused_or_was_not_talking_to_it_are_not_kept(app: App, tmp_path: Path) -> None:
     await app.keep("k", b"x")
     async with running(app.surface(tmp_path), Heard(fate=Fate.REFUSED)) as heard:
@@ -241,6 +255,22 @@ async def test_what_the_store_does_not_take_is_tried_until_it_does_in_order(app:
         assert [inbound.text for inbound in await inbox.first(3)] == ["one", "two", "three"]
         await app.confirmed()
         assert surface.trouble == ""
+
+
+async def test_while_the_store_cannot_say_who_may_speak_a_file_waits_and_nothing_overtakes_it(
+    app: App, tmp_path: Path
+) -> None:
+    await app.keep("k", b"x")
+    surface = app.surface(tmp_path, clock := Standing())
+    async with running(surface, Heard(unsure=[StoreError("the disk is full")])) as heard:
+        await app.post("file", {"file_key": "k", "file_name": "a.txt"})
+        await clock.seen()
+        await app.say("behind it")
+        assert "the disk is full" in surface.trouble
+        clock.go.set()
+        first, second = await heard.first(2)
+        await app.confirmed()
+        assert (len(first.attachments), second.text, surface.trouble) == (1, "behind it", "")
 
 
 async def test_an_event_that_breaks_clew_does_not_stop_the_others_and_comes_again(app: App, tmp_path: Path) -> None:

@@ -231,6 +231,17 @@ async def test_a_file_that_was_lost_on_the_way_is_fetched_again_and_given_up_in_
     assert inbound.attachments == () and "b.txt did not come along" in inbound.text
 
 
+@pytest.mark.parametrize("folder", ["taken", "x" * 300])  # the second cannot even be looked for
+async def test_a_message_whose_file_cannot_be_kept_comes_without_it_and_says_why(
+    bot: Bot, tmp_path: Path, folder: str
+) -> None:
+    (tmp_path / "taken").write_text("no folder")
+    await bot.say(None, files={"document": file(b"x", file_name="a.txt")}, more={"caption": "see"})
+    inbound = await hear(bot, tmp_path / folder)
+    assert inbound.attachments == ()
+    assert inbound.text.startswith("see\n[a.txt did not come along: it cannot be kept here: ")
+
+
 async def test_the_files_of_whoever_may_not_speak_are_not_even_fetched(bot: Bot, tmp_path: Path) -> None:
     async with listening(bot, tmp_path, Heard(fate=Fate.REFUSED, is_welcome=False)) as heard:
         await bot.say(None, files={"document": file(b"x", file_name="a.txt")})

@@ -134,13 +134,15 @@ class Receiver:
                 await self._fetch(file, folder / safe, update)
             except Refusal as refusal:
                 missing.append(f"[{name} did not come along: {refusal.words}]")
+            except OSError as error:
+                missing.append(f"[{name} did not come along: it cannot be kept here: {error.strerror}]")
             else:
                 got.append(Attachment(name, str(folder / safe), file.mime_type or _media_type(name)))
         text = "\n".join([*([inbound.text] if inbound.text else []), *missing])
         return replace(inbound, text=text, attachments=tuple(got))
 
     async def _fetch(self, file: File, target: Path, update: int) -> None:
-        """Raises Refusal where it will never come; what else goes wrong is tried again, a few times."""
+        """Raises Refusal where it will never come, and OSError; what else goes wrong is tried again, a few times."""
         if await asyncio.to_thread(target.exists):
             return
         if file.file_size > LARGEST:
@@ -156,10 +158,7 @@ class Receiver:
             if self._tried[1] >= TRIES:
                 raise Refusal(0, "Telegram does not give it out") from error
             raise
-        try:
-            await asyncio.to_thread(keep, data, target)
-        except OSError as error:
-            raise Refusal(0, f"it cannot be kept here: {error.strerror}") from error
+        await asyncio.to_thread(keep, data, target)
 
     def _skip(self, skipped: Skipped) -> None:
         """Each kind once: nobody can fill the log from outside."""
