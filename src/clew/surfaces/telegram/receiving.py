@@ -85,7 +85,7 @@ class Receiver:
             if isinstance(update, Skipped):
                 self._skip(update)
             elif update.callback_query is not None:
-                await self._take_press(inbox, update.callback_query)
+                await self._take_press(inbox, me, update.callback_query)
             elif update.message is not None:
                 await self._take_message(inbox, me, update.message, update.update_id)
         except (NotSent, Refusal, StoreError):
@@ -98,15 +98,15 @@ class Receiver:
         if isinstance(inbound, Skipped):
             self._skip(inbound)
             return
-        folder = self._files / f"telegram-{message.chat.id}-{message.message_id}"
+        folder = self._files / f"telegram-{message.chat.id}-{next(safe_names([inbound.message_id]))}"
         meant = message.files if message.files and await inbox.welcomes(inbound) else ()
         accepted = await inbox.accept(await self._with_files(inbound, meant, folder, update))
         if meant and accepted.fate is Fate.REFUSED:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
-    async def _take_press(self, inbox: Inbox, query: Query) -> None:
+    async def _take_press(self, inbox: Inbox, me: User, query: Query) -> None:
         """However it ends, whoever pressed is answered; else the button seems to work for ever."""
-        inbound = pressed(query)
+        inbound = pressed(query, me)
         if isinstance(inbound, Skipped):
             self._skip(inbound)
             await self._toast(query, "This is too old to be pressed; answer in words. 按钮已过期，请用文字回复。")
