@@ -20,8 +20,9 @@ GROUP = -1001
 class Bot(Driven):
     """One world of the fake. Ann's chat alone with the bot has Ann's number."""
 
-    def __init__(self, fake: Fake) -> None:
-        self.token = f"7000:{uuid4().hex}"
+    def __init__(self, fake: Fake, number: int = 7000) -> None:
+        self.number = number
+        self.token = f"{number}:{uuid4().hex}"
         super().__init__(fake, self.token)
         self.base_url = ""
 
@@ -33,6 +34,10 @@ class Bot(Driven):
     def surface(self, files: Path, clock: Clock | None = None, **settings: Any) -> TelegramSurface:
         config = TelegramConfig(token=self.token, base_url=self.base_url, **settings)
         return TelegramSurface(config, self.token, clock or SystemClock(), files)
+
+    def named(self, message: int) -> str:
+        """What clew calls a message of a chat whose count is the bot's own."""
+        return f"{self.number}:{message}"
 
     async def say(self, text: str | None, *, chat: int = 42, user: dict[str, Any] = ANN, **more: Any) -> dict[str, Any]:
         """With `topic`, `reply` (the number of a message), `files` and `more` (put into the message as it is)."""
@@ -60,6 +65,11 @@ class Bot(Driven):
 
 def file(data: bytes, **more: Any) -> dict[str, Any]:
     return {"data": base64.b64encode(data).decode(), **more}
+
+
+def number_of(name: str) -> int:
+    """Telegram's own, of a message that clew calls so."""
+    return int(name.rpartition(":")[2])
 
 
 def mention(text: str, name: str = "@clew_bot") -> dict[str, Any]:

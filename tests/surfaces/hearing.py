@@ -17,11 +17,13 @@ LONG = 60.0  # seconds: whoever waits for so long, as between two pings, waits
 
 @dataclass
 class Heard:
-    """An inbox that keeps what it is given. `troubles` are raised first, one by one; `hold` keeps it from answering."""
+    """An inbox that keeps what it is given. `troubles` are raised first, one by one, `unsure` ones where it is asked
+    whether somebody may speak; `hold` keeps it from answering."""
 
     words: str = ""
     fate: Fate = Fate.TURN
     troubles: list[Exception] = field(default_factory=list)
+    unsure: list[Exception] = field(default_factory=list)
     hold: asyncio.Event | None = None
     is_welcome: bool = True
     entered: asyncio.Event = field(default_factory=asyncio.Event)
@@ -32,6 +34,8 @@ class Heard:
         return []
 
     async def welcomes(self, inbound: Inbound) -> bool:
+        if self.unsure:
+            raise self.unsure.pop(0)
         return self.is_welcome
 
     async def accept(self, inbound: Inbound) -> Accepted:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from clew.surfaces import conformance
 from clew.surfaces.base import Surface
 from clew.surfaces.conformance import Check
 from clew.surfaces.stage import Shown
-from tests.surfaces.bots import ANN, BOB, Bot
+from tests.surfaces.bots import ANN, BOB, Bot, number_of
 
 
 class TelegramStage:
@@ -45,23 +46,24 @@ class TelegramStage:
         topic = int(where.address.partition("/")[2]) if where else None
         topic = (await self._bot.do("topic", chat=user["id"], name="fresh"))["message_thread_id"] if fresh else topic
         message = await self._bot.say(
-            text, chat=user["id"], user=user, topic=topic, reply=int(quote) if quote else None
+            text, chat=user["id"], user=user, topic=topic, reply=number_of(quote) if quote else None
         )
-        self._updates[str(message["message_id"])] = message
-        return str(message["message_id"])
+        name = self._bot.named(message["message_id"])
+        self._updates[name] = message
+        return name
 
     async def press(self, message: str, label: str) -> str:
-        return await self._bot.press(int(message), label)
+        return await self._bot.press(number_of(message), label)
 
     async def seen(self, so: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
-        state = await self._bot.until(lambda state: so(_shown(state["messages"])))
-        return _shown(state["messages"])
+        state = await self._bot.until(lambda state: so(self._shown(state["messages"])))
+        return self._shown(state["messages"])
 
     async def is_acknowledged(self, message: str) -> bool:
-        return int(message) not in (await self._bot.state())["waiting"]
+        return number_of(message) not in (await self._bot.state())["waiting"]
 
     async def acknowledged(self, message: str) -> None:
-        await self._bot.until(lambda state: int(message) not in state["waiting"])
+        await self._bot.until(lambda state: number_of(message) not in state["waiting"])
 
     async def repeat(self, message: str) -> None:
         await self._bot.do("inject", message=self._updates[message])
@@ -78,17 +80,16 @@ class TelegramStage:
     async def lose_answer(self) -> None:
         await self._bot.fault("sendMessage", "cut_after")
 
+    def _shown(self, messages: Sequence[dict[str, Any]]) -> list[Shown]:
+        return [_one(self._bot.named(each["message_id"]), each) for each in messages if "edits" in each]
 
-def _shown(messages: Sequence[dict[str, object]]) -> list[Shown]:
-    return [_one(message) for message in messages if "edits" in message]
 
-
-def _one(message: dict[str, object]) -> Shown:
+def _one(name: str, message: dict[str, Any]) -> Shown:
     buttons = message["buttons"]
     assert isinstance(buttons, list)
     text = str(message.get("text") or message.get("caption") or "")
     attached = "image" if "photo" in message else "file" if "document" in message else ""
-    return Shown(str(message["message_id"]), text, tuple(button["text"] for button in buttons), attached)
+    return Shown(name, text, tuple(button["text"] for button in buttons), attached)
 
 
 @pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.named)

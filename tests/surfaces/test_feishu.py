@@ -196,6 +196,20 @@ async def test_a_file_that_does_not_come_is_named_instead(app: App, tmp_path: Pa
     assert "Feishu does not give it out" in never.text
 
 
+@pytest.mark.parametrize("folder", ["taken", "x" * 300])  # the second cannot even be looked for
+async def test_a_message_whose_file_cannot_be_kept_comes_without_it_and_says_why(
+    app: App, tmp_path: Path, folder: str
+) -> None:
+    (tmp_path / "taken").write_text("no folder")
+    await app.keep("k", b"x")
+    async with running(app.surface(tmp_path / folder, Quick())) as heard:
+        said = await app.post("file", {"file_key": "k", "file_name": "a.txt"})
+        assert (await app.answer(said["event"]))["code"] == 200
+    [inbound] = heard.got
+    assert inbound.attachments == ()
+    assert inbound.text.startswith("[a.txt did not come along: it cannot be kept here: ")
+
+
 async def test_the_files_of_whoever_is_refused_or_was_not_talking_to_it_are_not_kept(app: App, tmp_path: Path) -> None:
     await app.keep("k", b"x")
     async with running(app.surface(tmp_path), Heard(fate=Fate.REFUSED)) as heard:
@@ -241,6 +255,22 @@ async def test_what_the_store_does_not_take_is_tried_until_it_does_in_order(app:
         assert [inbound.text for inbound in await inbox.first(3)] == ["one", "two", "three"]
         await app.confirmed()
         assert surface.trouble == ""
+
+
+async def test_while_the_store_cannot_say_who_may_speak_a_file_waits_and_nothing_overtakes_it(
+    app: App, tmp_path: Path
+) -> None:
+    await app.keep("k", b"x")
+    surface = app.surface(tmp_path, clock := Standing())
+    async with running(surface, Heard(unsure=[StoreError("the disk is full")])) as heard:
+        await app.post("file", {"file_key": "k", "file_name": "a.txt"})
+        await clock.seen()
+        await app.say("behind it")
+        assert "the disk is full" in surface.trouble
+        clock.go.set()
+        first, second = await heard.first(2)
+        await app.confirmed()
+        assert (len(first.attachments), second.text, surface.trouble) == (1, "behind it", "")
 
 
 async def test_an_event_that_breaks_clew_does_not_stop_the_others_and_comes_again(app: App, tmp_path: Path) -> None:
@@ -481,6 +511,38 @@ async def test_what_a_refusal_means(
 async def test_an_answer_that_cannot_be_read_is_doubt(surface: FeishuSurface, app: App, body: str) -> None:
     await app.fault("send", "odd", body=body)
     assert type(await failure(surface)) is InDoubt
+
+
+@pytest.mark.parametrize("body", ["<html>gateway</html>", '{"error": "forbidden"}'])
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        *((status, Down) for status in (302, 400, 403, 404, 407, 421)),
+        *((408, InDoubt), (502, InDoubt), (429, TryAgain), (413, Never)),
+    ],
+)
+async def test_a_page_of_what_stands_before_feishu_is_not_its_no(
+    surface: FeishuSurface, app: App, status: int, kind: type, body: str
+) -> None:
+    await app.fault("send", "odd", status=status, body=body)
+    trouble = await failure(surface)
+    assert isinstance(trouble, kind) and (f"HTTP {status}" in trouble.reason or kind is TryAgain)
+    assert kind is not Down or "base_url" in trouble.reason
+    await surface.send(owed("hello"))
+    assert len(await app.shown(1)) == 1
+
+
+@pytest.mark.parametrize("method", ["token", "endpoint"])
+async def test_a_wrong_base_url_is_said_while_it_lasts(app: App, tmp_path: Path, method: str) -> None:
+    surface = app.surface(tmp_path, clock := Standing())
+    await app.fault(method, "odd", status=404, body="<html>nothing here</html>")
+    async with running(surface) as heard:
+        await clock.seen()
+        assert "HTTP 404" in surface.trouble and "check base_url of [surfaces.feishu]" in surface.trouble
+        clock.go.set()
+        await app.say("hello")
+        await heard.first()
+        assert surface.trouble == ""
 
 
 @pytest.mark.parametrize(("kind", "arrived"), [("cut_before", 0), ("cut_after", 1)])

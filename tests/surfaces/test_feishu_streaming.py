@@ -84,6 +84,12 @@ async def test_where_cardkit_refuses_it_is_a_plain_card_and_is_left_alone(surfac
     assert len(await app.calls("card_create")) == 1 and not (await app.state())["cards"]
 
 
+async def test_where_there_is_no_cardkit_it_is_a_plain_card(surface: FeishuSurface, app: App) -> None:
+    await app.fault("card_create", "odd", status=404, body="404 page not found")
+    await surface.send(working())
+    assert (await app.state())["cards"] == {} and (await shown(app)).startswith(said.WORKING)
+
+
 async def test_a_card_that_cannot_be_sent_is_a_plain_one(surface: FeishuSurface, app: App) -> None:
     await app.refuse("send", 230099, "Failed to create card content")
     receipt = await surface.send(working())

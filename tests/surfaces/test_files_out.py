@@ -49,7 +49,7 @@ async def content(bot: Bot, file: dict[str, Any]) -> bytes:
 async def test_a_picture_is_a_photo_without_a_sound(telegram: TelegramSurface, bot: Bot, tmp_path: Path) -> None:
     receipt = await telegram.send(owed(tmp_path, CHAT, "a.png", PICTURE, "image/png", note="perhaps again"))
     [message] = await bot.shown(1)
-    assert (receipt.message_id, message["caption"]) == (str(message["message_id"]), "perhaps again")
+    assert (receipt.message_id, message["caption"]) == (bot.named(message["message_id"]), "perhaps again")
     assert message["silent"] and await content(bot, message["photo"][0]) == PICTURE
 
 

@@ -18,13 +18,18 @@ from clew.errors import BadInput, StoreError
 from clew.home import Home
 from clew.model import Button, Conversation, DeliveryKind, Fate, Inbound
 from clew.surfaces import telegram
-from clew.surfaces.base import Down, InDoubt, Never, NotSent, Outgoing, Surface, TryAgain
+from clew.surfaces.base import Down, InDoubt, Never, NotSent, Outgoing, Receipt, Surface, TryAgain
 from clew.surfaces.telegram.surface import TelegramSurface
 from tests.rig import Rig
-from tests.surfaces.bots import BOB, GROUP, Bot, file, mention
+from tests.surfaces.bots import BOB, GROUP, Bot, file, mention, number_of
+from tests.surfaces.fakes.process import Fake
 from tests.surfaces.hearing import Heard, Quick, Standing, running
 
 HERE = Conversation("telegram", "42")
+KNOWN = config.Config(
+    threads=config.ThreadsConfig(runtime="scripted"),
+    surfaces=config.SurfacesConfig(telegram=config.TelegramConfig(token="7000:x", allow=("42",))),
+)
 
 
 @asynccontextmanager
@@ -65,7 +70,7 @@ async def surface(bot: Bot, tmp_path: Path) -> AsyncIterator[TelegramSurface]:
 async def test_a_message_alone_with_the_bot(bot: Bot, tmp_path: Path) -> None:
     said = await bot.say("hello 你好 🧶")
     inbound = await hear(bot, tmp_path)
-    assert (inbound.conversation, inbound.message_id) == (HERE, str(said["message_id"]))
+    assert (inbound.conversation, inbound.message_id) == (HERE, bot.named(said["message_id"]))
     assert (inbound.sender, inbound.sender_id, inbound.text) == ("Ann Lee", "42", "hello 你好 🧶")
     assert (
         inbound.direct
@@ -118,7 +123,7 @@ async def test_a_reply_to_the_bot_is_meant_and_quotes_one_to_somebody_else_only_
     surface = bot.surface(tmp_path)
     receipt = await surface.send(words("an answer", conversation=Conversation("telegram", str(GROUP))))
     async with running(surface, Heard()) as heard:
-        theirs = await bot.say("and this?", chat=GROUP, reply=int(receipt.message_id))
+        theirs = await bot.say("and this?", chat=GROUP, reply=number_of(receipt.message_id))
         await bot.say("I think so", chat=GROUP, user=BOB, reply=theirs["message_id"])
         first, second = await heard.first(2)
     assert (first.direct, first.quoted) == (True, receipt.message_id)
@@ -148,7 +153,7 @@ async def test_a_quote_from_another_topic_says_where_the_quoted_message_stands(b
         receipt = await surface.send(words("an answer", conversation=parent))
         assert topic is not None
         number = int(topic.address.split("/")[1])
-        await bot.say("and this?", chat=chat, topic=number, reply=int(receipt.message_id))
+        await bot.say("and this?", chat=chat, topic=number, reply=number_of(receipt.message_id))
     async with running(surface, Heard()) as heard:
         for inbound in await heard.first(2):
             assert inbound.in_thread and inbound.direct and inbound.quoted is not None
@@ -227,6 +232,17 @@ async def test_a_file_that_was_lost_on_the_way_is_fetched_again_and_given_up_in_
     assert inbound.attachments == () and "b.txt did not come along" in inbound.text
 
 
+@pytest.mark.parametrize("folder", ["taken", "x" * 300])  # the second cannot even be looked for
+async def test_a_message_whose_file_cannot_be_kept_comes_without_it_and_says_why(
+    bot: Bot, tmp_path: Path, folder: str
+) -> None:
+    (tmp_path / "taken").write_text("no folder")
+    await bot.say(None, files={"document": file(b"x", file_name="a.txt")}, more={"caption": "see"})
+    inbound = await hear(bot, tmp_path / folder)
+    assert inbound.attachments == ()
+    assert inbound.text.startswith("see\n[a.txt did not come along: it cannot be kept here: ")
+
+
 async def test_the_files_of_whoever_may_not_speak_are_not_even_fetched(bot: Bot, tmp_path: Path) -> None:
     async with listening(bot, tmp_path, Heard(fate=Fate.REFUSED, is_welcome=False)) as heard:
         await bot.say(None, files={"document": file(b"x", file_name="a.txt")})
@@ -301,7 +317,7 @@ async def test_a_pressed_button_is_what_it_says_and_whoever_pressed_is_told(bot:
         ["Allow always and for ever"],
     ]
     async with running(surface, Heard(words="ok " * 100)) as heard:
-        toast = await bot.press(int(receipt.message_id), "Deny", user=BOB)
+        toast = await bot.press(number_of(receipt.message_id), "Deny", user=BOB)
         [inbound] = await heard.first()
     assert (inbound.text, inbound.pressed, inbound.direct) == ("n K7", True, True)
     assert (inbound.quoted, inbound.sender_id, inbound.conversation) == (receipt.message_id, "43", HERE)
@@ -314,7 +330,7 @@ async def test_a_press_that_cannot_be_stored_is_answered_too(bot: Bot, tmp_path:
     receipt = await surface.send(words("May I?", buttons=(Button("Yes", "y"),)))
     inbox = Heard(troubles=[StoreError("the disk is full")])
     async with running(surface, inbox):
-        assert "cannot store" in await bot.press(int(receipt.message_id), "Yes")
+        assert "cannot store" in await bot.press(number_of(receipt.message_id), "Yes")
         await inbox.first()
 
 
@@ -326,7 +342,7 @@ async def test_an_answer_is_markdown_with_a_sound_and_without_previews(surface: 
     [message] = await bot.shown(1)
     assert message["text"] == "done, see https://example.org\n\n3 s" and not message["silent"]
     assert [entity["type"] for entity in message["entities"]] == ["bold", "italic"] and not message["previews"]
-    assert (receipt.conversation, receipt.message_id) == (HERE, str(message["message_id"]))
+    assert (receipt.conversation, receipt.message_id) == (HERE, bot.named(message["message_id"]))
 
 
 @pytest.mark.parametrize("kind", [DeliveryKind.PLACEHOLDER, DeliveryKind.NOTICE])
@@ -363,6 +379,72 @@ async def test_a_group_that_became_a_supergroup_is_followed(surface: TelegramSur
     assert receipt.conversation == Conversation("telegram", "-1007") and len(await bot.shown(1, -1007)) == 1
 
 
+# Another bot on the same home
+
+
+@pytest.fixture
+async def later(fake_telegram: Fake) -> AsyncIterator[Bot]:
+    """Another bot; its count begins at 1 again."""
+    bot = await Bot(fake_telegram, 7001).open()
+    yield bot
+    await bot.close()
+
+
+async def answered(bot: Bot, text: str) -> None:
+    await bot.until(lambda state: any(text in m["text"] and m["from"]["is_bot"] for m in state["messages"]))
+
+
+async def test_what_is_said_to_another_bot_is_no_repeat_of_what_the_first_one_heard(
+    bot: Bot, later: Bot, tmp_path: Path
+) -> None:
+    for each in (bot, later):
+        surface = each.surface(tmp_path / "files")
+        async with Rig(tmp_path, config=KNOWN, surfaces={"telegram": surface}):
+            assert (await each.say(f"!text from {each.number}"))["message_id"] == 1
+            await answered(each, f"from {each.number}")
+        await surface.close()
+
+
+async def test_a_reply_quotes_what_its_own_bot_has_sent(bot: Bot, later: Bot, tmp_path: Path) -> None:
+    for each in (bot, later):
+        await each.do("chat", id=42)
+        async with running(surface := each.surface(tmp_path)) as heard:
+            receipt = await surface.send(words("an answer"))
+            await each.say("and this?", reply=number_of(receipt.message_id))
+            [inbound] = await heard.first()
+        assert inbound.quoted == receipt.message_id == each.named(1)
+
+
+async def test_in_a_supergroup_a_message_is_the_same_for_every_bot(bot: Bot, later: Bot, tmp_path: Path) -> None:
+    names = []
+    for each in (bot, later):
+        await each.say("@clew_bot hello", chat=GROUP, more=mention("@clew_bot hello"))
+        names.append((await hear(each, tmp_path)).message_id)
+    assert names == ["1", "1"]
+
+
+async def test_a_message_of_another_bot_is_not_rewritten_and_one_that_names_no_bot_is(
+    bot: Bot, later: Bot, tmp_path: Path
+) -> None:
+    surface = later.surface(tmp_path)
+    await later.do("chat", id=42)
+    await surface.send(words("hello"))
+    with pytest.raises(Never, match="another bot"):
+        await surface.edit(Receipt(HERE, bot.named(1)), words("of the other"))
+    await surface.edit(Receipt(HERE, "1"), words("of an older clew"))
+    assert [message["text"] for message in await later.shown(1)] == ["of an older clew"]
+    await surface.close()
+
+
+async def test_the_files_of_two_bots_are_kept_apart(bot: Bot, later: Bot, tmp_path: Path) -> None:
+    kept = []
+    for each in (bot, later):
+        await each.say(None, files={"document": file(str(each.number).encode(), file_name="a.txt")})
+        [attachment] = (await hear(each, tmp_path)).attachments
+        kept.append(Path(attachment.path).read_bytes())
+    assert kept == [b"7000", b"7001"]
+
+
 # What goes wrong
 
 
@@ -393,6 +475,58 @@ async def test_a_lost_answer_is_doubt(surface: TelegramSurface, bot: Bot, kind: 
     await bot.fault("sendMessage", kind)
     assert type(await failure(surface)) is InDoubt
     assert len(await bot.shown()) == arrived
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        *((status, Down) for status in (302, 400, 403, 404, 407, 421)),
+        *((408, InDoubt), (502, InDoubt), (429, TryAgain), (413, Never)),
+    ],
+)
+async def test_a_page_of_what_stands_before_telegram_is_not_its_no(
+    surface: TelegramSurface, bot: Bot, status: int, kind: type
+) -> None:
+    await bot.fault("sendMessage", "odd", status=status, body="<html>gateway</html>")
+    trouble = await failure(surface)
+    assert isinstance(trouble, kind) and f"HTTP {status}" in trouble.reason
+    assert kind is not Down or "base_url" in trouble.reason
+    await surface.send(words("hello"))
+    assert len(await bot.shown(1)) == 1
+
+
+async def test_a_wrong_base_url_is_said_while_it_lasts(bot: Bot, tmp_path: Path) -> None:
+    surface = bot.surface(tmp_path, clock := Standing())
+    await bot.fault("getMe", "odd", status=404, body="<html>nothing here</html>")
+    async with running(surface, Heard()) as heard:
+        await clock.seen()
+        assert "HTTP 404" in surface.trouble and "check base_url of [surfaces.telegram]" in surface.trouble
+        clock.go.set()
+        await bot.say("hello")
+        await heard.first()
+        assert surface.trouble == ""
+
+
+async def test_a_file_that_a_gateway_does_not_let_through_is_asked_for_again(bot: Bot, tmp_path: Path) -> None:
+    await bot.fault("getFile", "odd", status=404, body="<html>gateway</html>")
+    await bot.fault("download", "odd", status=404, body="<html>gateway</html>")
+    await bot.say(None, files={"document": file(b"x", file_name="a.txt")})
+    assert len((await hear(bot, tmp_path)).attachments) == 1
+
+
+async def test_an_answer_that_a_gateway_turns_away_waits_is_told_of_and_arrives(bot: Bot, tmp_path: Path) -> None:
+    await bot.fault("sendMessage", "odd", status=403, body="<html>gateway</html>", times=1000)
+    surface = bot.surface(tmp_path / "files")
+    async with Rig(tmp_path, config=KNOWN, surfaces={"telegram": surface}) as rig:
+        await bot.say("!text hello")
+        await bot.called("sendMessage", 3)
+        [seen] = await rig.engine.surfaces()
+        assert seen.state == "down" and seen.reason.startswith("HTTP 403 to sendMessage")
+        await bot.do("set", faults=[])
+        await rig.saw("delivery.sent")
+        [seen] = await rig.engine.surfaces()
+        assert seen.state == "up" and "hello" in (await bot.shown(1))[-1]["text"]
+    await surface.close()
 
 
 async def test_out_of_reach_it_is_down(surface: TelegramSurface, bot: Bot) -> None:

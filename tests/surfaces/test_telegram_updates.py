@@ -55,7 +55,7 @@ def follow(update: Update) -> None:
         inbound = heard(update.message, ME)
         assert isinstance(inbound, Skipped) or (inbound.sender and inbound.sender_id and inbound.message_id)
     if isinstance(update.callback_query, Query):
-        inbound = pressed(update.callback_query)
+        inbound = pressed(update.callback_query, ME)
         assert isinstance(inbound, Skipped) or (inbound.pressed and inbound.quoted)
 
 
@@ -75,5 +75,5 @@ def test_a_button_on_a_message_of_which_telegram_tells_no_more_than_its_id_still
     query = {"id": "q", "from": {"id": 7}, "data": "continue", "message": known}
     update = read({"update_id": 1, "callback_query": query})
     assert isinstance(update, Update) and isinstance(update.callback_query, Query)
-    inbound = pressed(update.callback_query)
-    assert isinstance(inbound, Inbound) and (inbound.conversation.address, inbound.quoted) == ("7", "5")
+    inbound = pressed(update.callback_query, ME)
+    assert isinstance(inbound, Inbound) and (inbound.conversation.address, inbound.quoted) == ("7", "7000:5")

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from clew.surfaces.base import Down, InDoubt
+from clew.surfaces.base import Down, InDoubt, NotSent
 from clew.surfaces.local import one_line
 
 if TYPE_CHECKING:
@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 CONNECT = 10.0  # seconds to reach it
 ANSWER = 30.0  # seconds for an answer
 UPLOAD = 300.0  # and where a file has to get there first
+TIMED_OUT = 408
+BUSY = 429
+TOO_LARGE = 413
+PLAIN = frozenset({BUSY, TOO_LARGE})  # means what it says, whoever answers: a body that is too large stays so
+
+
+class Unread(Down):
+    """Something on the way answered in the platform's place, so the call never got there."""
 
 
 class Caller:
@@ -45,6 +53,17 @@ class Caller:
             raise InDoubt(f"{self._platform} gave no answer: {self._words(error)}") from error
         except (httpx.InvalidURL, UnicodeError) as error:
             raise Down(self._unusable) from error
+
+    def unread(self, what: str, status: int, retry_after: float | None = None) -> NotSent:
+        """An answer that is not the platform's own, such as a page of a proxy, is not the platform's no. One that went
+        well, or that something broke at or waited too long for, may have been lost behind it."""
+        if 200 <= status < 300 or status >= 500 or status == TIMED_OUT:
+            return InDoubt(f"{self._platform}'s answer to {what} cannot be read (HTTP {status})", retry_after)
+        return Unread(
+            f"HTTP {status} to {what}, and not from {self._platform}: check base_url of [surfaces."
+            f"{self._platform.lower()}] and what stands on the way there (a proxy, a firewall, a page to log in)",
+            retry_after,
+        )
 
     def safe(self, words: str) -> str:
         return one_line(words.replace(self._secret, "[secret]") if self._secret else words)

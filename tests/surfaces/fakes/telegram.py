@@ -16,7 +16,6 @@ from typing import Any
 from tests.surfaces.fakes.http import Answer, Cut, Request, Upload
 from tests.surfaces.fakes.world import AnyWorld, Fields, run
 
-BOT = {"id": 7000, "is_bot": True, "first_name": "Clew", "username": "clew_bot"}
 LONGEST = 4096
 LARGEST_FILE = 20 << 20
 LARGEST_PHOTO = 10 << 20
@@ -29,12 +28,22 @@ class Wrong(Exception):
         self.code, self.description, self.parameters = code, description, parameters
 
 
+class Odd(Exception):
+    """What stands before the platform answers in its place."""
+
+    def __init__(self, status: int, body: str) -> None:
+        super().__init__(status)
+        self.answer = Answer(body.encode(), status)
+
+
 class World(AnyWorld):
     """One bot."""
 
     def __init__(self, token: str) -> None:
         super().__init__()
         self.token = token
+        number = int(token.partition(":")[0])
+        self.bot: Fields = {"id": number, "is_bot": True, "first_name": "Clew", "username": "clew_bot"}
         self.chats: dict[int, Fields] = {}
         self.updates: list[Fields] = []  # not confirmed yet
         self.toasts: dict[str, Fields] = {}
@@ -59,6 +68,8 @@ class World(AnyWorld):
             return Answer({"ok": True, "result": await self._answer(method, fields)})
         except Wrong as wrong:
             return _failure(wrong)
+        except Odd as odd:
+            return odd.answer
 
     async def _answer(self, method: str, fields: Fields) -> object:
         work: Callable[[Fields], object] | None = getattr(self, f"do_{method.lower()}", None)
@@ -86,9 +97,12 @@ class World(AnyWorld):
                 await self._released.wait()
             case "error":
                 raise Wrong(fault["code"], fault["description"], **fault.get("parameters", {}))
+            case "odd":
+                raise Odd(fault["status"], fault["body"])
 
     def do_getme(self, fields: Fields) -> object:
-        return {**BOT, "can_join_groups": True, "can_read_all_group_messages": False, "supports_inline_queries": False}
+        can = {"can_join_groups": True, "can_read_all_group_messages": False, "supports_inline_queries": False}
+        return {**self.bot, **can}
 
     def do_deletewebhook(self, fields: Fields) -> object:
         self.webhook = ""
@@ -169,13 +183,13 @@ class World(AnyWorld):
         silent = fields.get("disable_notification") in (True, "true")
         previews = not (fields.get("link_preview_options") or {}).get("is_disabled", False)
         seen = {"buttons": buttons, "silent": silent, "previews": previews, "edits": 0}
-        return self.add({**where, **content, "from": BOT}, fields.get("reply_parameters"), seen)
+        return self.add({**where, **content, "from": self.bot}, fields.get("reply_parameters"), seen)
 
     def do_editmessagetext(self, fields: Fields) -> Fields:
         message = self.find(int(fields["chat_id"]), int(fields["message_id"]))
         if message is None:
             raise Wrong(400, "Bad Request: message to edit not found")
-        if message["from"]["id"] != BOT["id"]:
+        if message["from"]["id"] != self.bot["id"]:
             raise Wrong(400, "Bad Request: message can't be edited")
         text = _text(fields.get("text"))
         new = {"text": text, "entities": _entities(text, fields.get("entities") or [])}
@@ -202,7 +216,7 @@ class World(AnyWorld):
         if not 1 <= len(fields["name"]) <= 128:
             raise Wrong(400, "Bad Request: TOPIC_TITLE_INVALID")
         about = {"name": fields["name"], "icon_color": 7322096}
-        created = self.add({"chat": chat["id"], "from": BOT, "forum_topic_created": about}, None, {})
+        created = self.add({"chat": chat["id"], "from": self.bot, "forum_topic_created": about}, None, {})
         chat.setdefault("topics", []).append(created["message_id"])
         return {"message_thread_id": created["message_id"], **about}
 
@@ -221,6 +235,8 @@ class World(AnyWorld):
         fault = self.fault("download")
         if fault.get("kind") == "cut_before":
             raise Cut
+        if fault.get("kind") == "odd":
+            return Answer(fault["body"].encode(), fault["status"])
         start, name = f"/file/bot{self.token}/documents/", path.rsplit("/", 1)[1].removesuffix(".bin")
         if not path.startswith(start) or name not in self.files:
             return _failure(Wrong(404, "Not Found"))

@@ -12,11 +12,10 @@ from msgspec import Struct
 
 from clew.clock import Clock
 from clew.surfaces.base import Down, InDoubt, NotSent
-from clew.surfaces.calling import ANSWER, UPLOAD, Caller
+from clew.surfaces.calling import ANSWER, BUSY, PLAIN, UPLOAD, Caller
 from clew.surfaces.local import one_line
 
 EARLY = 1200.0  # seconds before its end at which a token is got anew; Feishu gives another one from 1800 on
-BUSY = 429
 STALE = frozenset({99991661, 99991663, 99991664, 99991668, 99991671})  # what it says to a token that is no good
 NOT_ALLOWED = frozenset({99991672, 99991679, 230027})  # the app lacks a permission
 
@@ -103,7 +102,7 @@ class OpenApi:
             status, headers, data = await self._exchange("GET", path, {}, query, token.value, largest)
             try:
                 if status != 200:
-                    raise _refusal(status, headers, _read_json(data), path)
+                    raise self._refusal(status, headers, _read_json(data), path)
             except Refusal as refusal:
                 self._forget(token, refusal)
                 if refusal.code not in STALE or not again:
@@ -162,8 +161,23 @@ class OpenApi:
         status, headers, data = await self._exchange(method, path, given, query, token)
         answer = _read_json(data)
         if status >= 400 or answer is None or answer.get("code") != 0:
-            raise _refusal(status, headers, answer, path)
+            raise self._refusal(status, headers, answer, path)
         return answer
+
+    def _refusal(self, status: int, headers: Mapping[str, str], answer: dict[str, Any] | None, path: str) -> Exception:
+        """HTTP 200 is no success there, only code 0 is; and what broke on their side may have broken after it was
+        taken."""
+        code = answer.get("code") if answer is not None else None
+        wait = _seconds(headers.get("x-ogw-ratelimit-reset") or headers.get("retry-after"))
+        if status == BUSY or (isinstance(code, int) and is_frequency(code)):
+            return Refusal(BUSY, "too many calls", wait)
+        if status >= 500:
+            return InDoubt(f"Feishu failed at {one_line(path, 60)} (HTTP {status})", wait)
+        if isinstance(code, int):
+            return Refusal(code, one_line(str((answer or {}).get("msg", ""))) or f"HTTP {status}", wait)
+        if status in PLAIN:
+            return Refusal(status, f"HTTP {status}", wait)
+        return self._caller.unread(one_line(path, 60), status, wait)
 
     async def _exchange(
         self,
@@ -196,21 +210,6 @@ def _read_json(data: bytes) -> dict[str, Any] | None:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return answer if isinstance(answer, dict) else None
-
-
-def _refusal(status: int, headers: Mapping[str, str], answer: dict[str, Any] | None, path: str) -> Exception:
-    """HTTP 200 is no success there, only code 0 is; and what broke on their side may have broken after it was taken."""
-    code = answer.get("code") if answer is not None else None
-    wait = _seconds(headers.get("x-ogw-ratelimit-reset") or headers.get("retry-after"))
-    if isinstance(code, int) and is_frequency(code):
-        status = BUSY
-    if status == BUSY:
-        return Refusal(BUSY, "too many calls", wait)
-    if status >= 500 or (status < 300 and not isinstance(code, int)):
-        return InDoubt(f"Feishu failed at {one_line(path, 60)} (HTTP {status})", wait)
-    if not isinstance(code, int):
-        return Refusal(status, f"HTTP {status}", wait)
-    return Refusal(code, one_line(str((answer or {}).get("msg", ""))) or f"HTTP {status}", wait)
 
 
 def _seconds(text: str | None) -> float | None:

@@ -10,7 +10,8 @@ import msgspec
 from clew.kept import read
 from clew.model import Attachment
 from clew.surfaces.base import InDoubt, Never, TryAgain
-from clew.surfaces.feishu.api import BUSY, NOT_ALLOWED, STALE, OpenApi, Refusal
+from clew.surfaces.calling import BUSY
+from clew.surfaces.feishu.api import NOT_ALLOWED, STALE, OpenApi, Refusal
 
 LARGEST_IMAGE = 10 << 20  # bytes; what is larger goes as a file
 

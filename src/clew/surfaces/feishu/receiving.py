@@ -9,9 +9,11 @@ import hashlib
 import logging
 import mimetypes
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -46,6 +48,8 @@ TOO_MANY = (
 )
 _WRONG_APP = frozenset({401, 403, 514, 10003, 10005, 10012, 10014, 1000040344, 1000040345})
 _MANY = 1000040350
+
+T = TypeVar("T")
 
 
 class Receiver:
@@ -136,17 +140,21 @@ class Receiver:
 
     async def _accept(self, inbox: Inbox, inbound: Inbound, files: tuple[File, ...]) -> None:
         folder = self._files / f"feishu-{next(safe_names([inbound.message_id]))}"
-        files = files if files and await inbox.welcomes(inbound) else ()
+        may_speak = bool(files) and await self._insist(partial(inbox.welcomes, inbound))
+        files = files if may_speak else ()
         accepted = await self._commit(inbox, await self._with_files(inbound, files, folder))
         if files and accepted.fate is Fate.REFUSED:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     async def _commit(self, inbox: Inbox, inbound: Inbound) -> Accepted:
-        """Tried until the store takes it: the platform would bring it again only a few times, and out of order."""
+        return await self._insist(partial(inbox.accept, inbound))
+
+    async def _insist(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Tried until the store can: the platform would bring the event again only a few times, and out of order."""
         wait = FIRST_WAIT
         while True:
             try:
-                accepted = await inbox.accept(inbound)
+                done = await ask()
             except StoreError as error:
                 self._ail(f"what arrives cannot be stored: {error.message}")
                 await self._clock.sleep(wait)
@@ -154,7 +162,7 @@ class Receiver:
             else:
                 if wait > FIRST_WAIT:
                     self._recover()
-                return accepted
+                return done
 
     @asynccontextmanager
     async def _in_order(self, chat: str) -> AsyncIterator[None]:
@@ -228,13 +236,15 @@ class Receiver:
                 await self._fetch(inbound.message_id, file, folder / safe)
             except Refusal as refusal:
                 missing.append(f"[{name} did not come along: {refusal.words}]")
+            except OSError as error:
+                missing.append(f"[{name} did not come along: it cannot be kept here: {error.strerror}]")
             else:
                 got.append(Attachment(name, str(folder / safe), _media_type(name)))
         text = "\n".join([*([inbound.text] if inbound.text else []), *missing])
         return replace(inbound, text=text, attachments=tuple(got))
 
     async def _fetch(self, message: str, file: File, target: Path) -> None:
-        """Raises Refusal where it does not come; what else goes wrong is tried again, a few times."""
+        """Raises Refusal where it does not come, and OSError; what else goes wrong is tried again, a few times."""
         if await asyncio.to_thread(target.exists):
             return
         path = f"/open-apis/im/v1/messages/{quote(message, safe='')}/resources/{quote(file.key, safe='')}"

@@ -2,7 +2,8 @@
 whose elements are rewritten one by one, in the order of a number that only grows.
 
 The platform ends the streaming by itself after ten minutes, and the engine owes each such card its last words; so none
-streams for ever. Where CardKit refuses, as without its permission, there is None, and the card is a plain one."""
+streams for ever. Where CardKit refuses, as without its permission, or is not there at all, there is None, and the card
+is a plain one."""
 
 from __future__ import annotations
 
@@ -16,8 +17,9 @@ import msgspec
 from clew.clock import Clock
 from clew.model import DeliveryKind
 from clew.surfaces.base import InDoubt, Outgoing
+from clew.surfaces.calling import BUSY, Unread
 from clew.surfaces.feishu import markup
-from clew.surfaces.feishu.api import BUSY, OpenApi, Refusal
+from clew.surfaces.feishu.api import OpenApi, Refusal
 
 CARDS = "/open-apis/cardkit/v1/cards"
 PAUSE = 600.0  # seconds for which CardKit is left alone after it refused
@@ -50,7 +52,7 @@ class Streaming:
             return None
         try:
             made = await self._api.call("POST", CARDS, {"type": "card_json", "data": markup.streaming(outgoing.text)})
-        except (Refusal, InDoubt) as error:
+        except (Refusal, InDoubt, Unread) as error:
             self._rest(error)
             return None
         name = made.get("card_id")
@@ -65,8 +67,8 @@ class Streaming:
         """Whether a message that an earlier daemon sent is such a card."""
         try:
             found = await self._api.call("POST", f"{CARDS}/id_convert", {"message_id": message})
-        except Refusal as refusal:
-            log.info("a card on Feishu cannot be found again: %s", refusal)
+        except (Refusal, Unread) as error:
+            log.info("a card on Feishu cannot be found again: %s", error)
             return False
         name = found.get("card_id")
         if isinstance(name, str) and name:
@@ -123,7 +125,7 @@ class Streaming:
     def _now(self) -> int:
         return (self._clock.now() - EPOCH) // 100
 
-    def _rest(self, error: Refusal | InDoubt) -> None:
+    def _rest(self, error: Refusal | InDoubt | Unread) -> None:
         self._again_at = self._clock.monotonic() + PAUSE
         log.info(
             "Feishu makes no streaming card, so the next ones are plain (the app may lack cardkit:card:write): %s",

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from clew.surfaces.base import InDoubt
-from clew.surfaces.calling import ANSWER, CONNECT, UPLOAD, Caller
+from clew.surfaces.calling import ANSWER, CONNECT, PLAIN, UPLOAD, Caller
 
 UNUSABLE = "the base_url or the token of [surfaces.telegram] cannot be used in an address"
 
@@ -68,15 +68,10 @@ class BotApi:
         url = f"{self._base}/bot{self._token}/{method}"
         given = _as_json(body) if upload is None else _as_form(body, upload)
         status, _, data = await self._caller.exchange("POST", url, given, patience if upload is None else UPLOAD)
-        try:
-            answer = msgspec.json.decode(data, type=_Answer)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise self._unreadable(method, status) from None
-        if answer.ok:
+        answer = _read(data)
+        if answer is not None and answer.ok:
             return answer.result
-        more = answer.parameters or _Parameters()
-        words = self._caller.safe(answer.description) or f"HTTP {status}"
-        raise Refusal(answer.error_code or status, words, more.retry_after, more.migrate_to_chat_id)
+        raise self._refusal(method, status, answer)
 
     async def poll(self, offset: int | None, kinds: tuple[str, ...], seconds: int) -> list[Any]:
         """What is new, or nothing after so long. An offset confirms all before it."""
@@ -91,7 +86,7 @@ class BotApi:
         url = f"{self._base}/file/bot{self._token}/{quote(path)}"
         status, _, data = await self._caller.exchange("GET", url, {}, ANSWER, largest)
         if status != 200:
-            raise Refusal(status, f"HTTP {status}")
+            raise self._refusal("a download", status, _read(data))
         if len(data) > largest:
             raise Refusal(413, "the file is larger than it was said to be")
         return data
@@ -99,11 +94,19 @@ class BotApi:
     async def close(self) -> None:
         await self._caller.close()
 
-    def _unreadable(self, method: str, status: int) -> Exception:
-        """A gateway in between answered, or half an answer came."""
-        if 200 <= status < 300 or status >= 500:
-            return InDoubt(f"Telegram's answer to {method} cannot be read (HTTP {status})")
-        return Refusal(status, f"HTTP {status}")
+    def _refusal(self, what: str, status: int, answer: _Answer | None) -> Exception:
+        if answer is None:
+            return Refusal(status, f"HTTP {status}") if status in PLAIN else self._caller.unread(what, status)
+        more = answer.parameters or _Parameters()
+        words = self._caller.safe(answer.description) or f"HTTP {status}"
+        return Refusal(answer.error_code or status, words, more.retry_after, more.migrate_to_chat_id)
+
+
+def _read(data: bytes) -> _Answer | None:
+    try:
+        return msgspec.json.decode(data, type=_Answer)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def _as_json(body: Mapping[str, object]) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class Receiver:
             if isinstance(update, Skipped):
                 self._skip(update)
             elif update.callback_query is not None:
-                await self._take_press(inbox, update.callback_query)
+                await self._take_press(inbox, me, update.callback_query)
             elif update.message is not None:
                 await self._take_message(inbox, me, update.message, update.update_id)
         except (NotSent, Refusal, StoreError):
@@ -98,15 +98,15 @@ class Receiver:
         if isinstance(inbound, Skipped):
             self._skip(inbound)
             return
-        folder = self._files / f"telegram-{message.chat.id}-{message.message_id}"
+        folder = self._files / f"telegram-{message.chat.id}-{next(safe_names([inbound.message_id]))}"
         meant = message.files if message.files and await inbox.welcomes(inbound) else ()
         accepted = await inbox.accept(await self._with_files(inbound, meant, folder, update))
         if meant and accepted.fate is Fate.REFUSED:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
-    async def _take_press(self, inbox: Inbox, query: Query) -> None:
+    async def _take_press(self, inbox: Inbox, me: User, query: Query) -> None:
         """However it ends, whoever pressed is answered; else the button seems to work for ever."""
-        inbound = pressed(query)
+        inbound = pressed(query, me)
         if isinstance(inbound, Skipped):
             self._skip(inbound)
             await self._toast(query, "This is too old to be pressed; answer in words. 按钮已过期，请用文字回复。")
@@ -134,13 +134,15 @@ class Receiver:
                 await self._fetch(file, folder / safe, update)
             except Refusal as refusal:
                 missing.append(f"[{name} did not come along: {refusal.words}]")
+            except OSError as error:
+                missing.append(f"[{name} did not come along: it cannot be kept here: {error.strerror}]")
             else:
                 got.append(Attachment(name, str(folder / safe), file.mime_type or _media_type(name)))
         text = "\n".join([*([inbound.text] if inbound.text else []), *missing])
         return replace(inbound, text=text, attachments=tuple(got))
 
     async def _fetch(self, file: File, target: Path, update: int) -> None:
-        """Raises Refusal where it will never come; what else goes wrong is tried again, a few times."""
+        """Raises Refusal where it will never come, and OSError; what else goes wrong is tried again, a few times."""
         if await asyncio.to_thread(target.exists):
             return
         if file.file_size > LARGEST:
@@ -156,10 +158,7 @@ class Receiver:
             if self._tried[1] >= TRIES:
                 raise Refusal(0, "Telegram does not give it out") from error
             raise
-        try:
-            await asyncio.to_thread(keep, data, target)
-        except OSError as error:
-            raise Refusal(0, f"it cannot be kept here: {error.strerror}") from error
+        await asyncio.to_thread(keep, data, target)
 
     def _skip(self, skipped: Skipped) -> None:
         """Each kind once: nobody can fill the log from outside."""

@@ -7,6 +7,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from clew.clock import Clock
@@ -33,6 +34,7 @@ from clew.surfaces.telegram.menu import offer
 from clew.surfaces.telegram.places import NAME, Place, place
 from clew.surfaces.telegram.receiving import REFUSED, Receiver
 from clew.surfaces.telegram.seat import Seat
+from clew.surfaces.telegram.updates import Chat
 from clew.text import clean
 
 LONGEST = 4096
@@ -44,6 +46,11 @@ NOTHING = "(no text)"  # Telegram takes no empty message
 
 _PHOTOS = frozenset({"image/jpeg", "image/png", "image/webp"})
 _LOUD = frozenset({DeliveryKind.FINAL, DeliveryKind.ASK, DeliveryKind.HANDOFF})  # what a phone makes a sound for
+
+
+class _Sent(msgspec.Struct, frozen=True):
+    message_id: int
+    chat: Chat
 
 
 class TelegramSurface:
@@ -63,6 +70,7 @@ class TelegramSurface:
     def __init__(self, config: TelegramConfig, token: str, clock: Clock, files: Path) -> None:
         self._config = config
         self._token = token
+        self._bot = _bot_of(token)
         self._clock = clock
         self._api = BotApi(token, config.base_url)
         self._receiver = Receiver(self._api, clock, files)
@@ -104,14 +112,12 @@ class TelegramSurface:
             if refusal.moved_to is None or not follow:
                 raise _judged(refusal) from refusal
             return await self._send(Place(refusal.moved_to), outgoing, follow=False)
-        return Receipt(where.conversation, _message_id(message))
+        return Receipt(where.conversation, self._named(message))
 
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
-        where, number = _place(receipt.conversation), receipt.message_id
-        if not number.isdecimal():
-            raise Never(f"{number!r} is no message of Telegram")
+        where, number = _place(receipt.conversation), self._number(receipt.message_id)
         try:
-            await self._say("editMessageText", Place(where.chat), outgoing, message_id=int(number))
+            await self._say("editMessageText", Place(where.chat), outgoing, message_id=number)
         except Refusal as refusal:
             if "message is not modified" not in refusal.words:
                 raise _judged(refusal) from refusal
@@ -164,6 +170,22 @@ class TelegramSurface:
             raise Down(self._tokenless())
         return await self._api.call(method, fields, upload=upload)
 
+    def _named(self, message: object) -> str:
+        try:
+            sent = msgspec.convert(message, _Sent)
+        except msgspec.ValidationError as error:
+            raise InDoubt("Telegram took it without telling its number") from error
+        return sent.chat.named(self._bot, sent.message_id)
+
+    def _number(self, name: str) -> int:
+        """Telegram's own, of a message of this bot's. Raises Never: by another's number it would be another message."""
+        bot, _, number = name.rpartition(":")
+        if not number.isdecimal():
+            raise Never(f"{name!r} is no message of Telegram")
+        if bot not in ("", str(self._bot)):
+            raise Never("another bot has sent this message, which was set in [surfaces.telegram] before")
+        return int(number)
+
     def _tokenless(self) -> str:
         return f"the environment variable {self._config.token_env} of [surfaces.telegram] is not set where clew runs"
 
@@ -178,11 +200,10 @@ def _place(conversation: Conversation) -> Place:
         raise Never(error.message) from error
 
 
-def _message_id(message: object) -> str:
-    number = message.get("message_id") if isinstance(message, dict) else None
-    if not isinstance(number, int):
-        raise InDoubt("Telegram took it without telling its number")
-    return str(number)
+def _bot_of(token: str) -> int:
+    """Whose it is: Telegram writes the bot's id before the colon."""
+    number = token.partition(":")[0]
+    return int(number) if number.isdecimal() else 0
 
 
 def _keyboard(buttons: tuple[Button, ...]) -> dict[str, object] | None:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from clew.model import Inbound
 from clew.surfaces.telegram.places import Place
 
+SHARED = frozenset({"supergroup", "channel"})  # chats whose messages have one number for everybody
 KINDS = ("message", "callback_query")  # what is asked for; edits of messages are none of it
 
 
@@ -32,6 +33,12 @@ class Chat(msgspec.Struct, frozen=True):
     @property
     def is_group(self) -> bool:
         return self.type != "private"
+
+    def named(self, bot: int, message: int) -> str:
+        """What a message here is called in clew. Alone with a person, and in a small group, each bot has a count of its
+        own that begins at 1: by the number alone, what is said to a new bot would be taken for what the old one heard.
+        """
+        return str(message) if self.type in SHARED else f"{bot}:{message}"
 
 
 class Entity(msgspec.Struct, frozen=True):
@@ -173,7 +180,7 @@ def heard(message: Message, me: User) -> Inbound | Skipped:
     to_me = quoted is not None and quoted.by is not None and quoted.by.id == me.id
     return Inbound(
         message.place.conversation,
-        str(message.message_id),
+        message.chat.named(me.id, message.message_id),
         sender.called,
         text if addressed is None else addressed,
         sent_at=message.date * 1000 if message.date > 0 else None,
@@ -181,12 +188,12 @@ def heard(message: Message, me: User) -> Inbound | Skipped:
         direct=not message.chat.is_group or addressed is not None or to_me,
         in_group=message.chat.is_group,
         in_thread=message.place.topic is not None,
-        quoted=str(quoted.id) if quoted is not None else None,
+        quoted=message.chat.named(me.id, quoted.id) if quoted is not None else None,
         quoted_in=quoted.place.conversation if quoted is not None and quoted.place != message.place else None,
     )
 
 
-def pressed(query: Query) -> Inbound | Skipped:
+def pressed(query: Query, me: User) -> Inbound | Skipped:
     """A button, as if what it says had been said. Of a message from yesterday Telegram may tell no more than its chat
     and its id: no date, no topic."""
     message = query.message
@@ -200,7 +207,7 @@ def pressed(query: Query) -> Inbound | Skipped:
         sender_id=str(query.sender.id),
         in_group=message.chat.is_group,
         in_thread=message.place.topic is not None,
-        quoted=str(message.message_id),
+        quoted=message.chat.named(me.id, message.message_id),
         pressed=True,
     )
 
