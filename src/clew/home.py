@@ -155,13 +155,13 @@ def _require_writable(root: Path) -> None:
         with tempfile.TemporaryFile(dir=root):
             pass
     except OSError as error:
-        raise StoreError(f"{root} cannot be written: {error.strerror}. {remedy(error)}.") from error
+        raise StoreError(f"{root} cannot be written: {error.strerror}; {remedy(error)}") from error
 
 
 def remedy(error: OSError) -> str:
     """What to do where a home cannot be written."""
     if error.errno == errno.EROFS:
-        return "Its disk can only be read now: mend it, or set CLEW_HOME to another folder; what was accepted is kept"
+        return "mend its disk, which can only be read now, or set CLEW_HOME to another folder"
     if error.errno == errno.ENOSPC:
-        return "Free some space, or set CLEW_HOME to another folder; what was accepted is kept"
-    return "Set CLEW_HOME to a folder of yours"
+        return "free some space, or set CLEW_HOME to another folder"
+    return "set CLEW_HOME to a folder of yours, or make this one yours"

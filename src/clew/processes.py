@@ -160,7 +160,8 @@ async def end_left(find: Callable[[], list[Process]], clock: Clock, grace: float
 
 
 async def end_all(find: Callable[[], list[Process]], clock: Clock, grace: float = 2.0) -> list[Process]:
-    """SIGTERM, then SIGKILL, until `find` finds nothing: what is forked meanwhile is found as well."""
+    """SIGTERM, then SIGKILL, until `find` finds nothing: what is forked meanwhile is found as well. Returns what has
+    ended; what somebody else owns, such as a `sudo` of an agent, may not be."""
     ended: dict[tuple[int, str], Process] = {}
 
     def find_left() -> list[Process]:
@@ -174,7 +175,7 @@ async def end_all(find: Callable[[], list[Process]], clock: Clock, grace: float 
             break
     else:
         log.error("still alive after SIGKILL: %s", ", ".join(str(process.pid) for process in left))
-    return list(ended.values())
+    return [process for process in ended.values() if not is_alive(process)]
 
 
 async def _signal_until_gone(

@@ -98,7 +98,7 @@ class Supervisor:
         while True:
             began = time.monotonic()
             pid, end = self._adopt(adopted) if adopted else self._start()
-            if self._is_on_purpose(pid) or (is_first and not self._was_ready):
+            if (pid and self._is_on_purpose(pid)) or (is_first and not self._was_ready):
                 return  # in the second case, who started it has been told why
             if pid:
                 is_quick = not self._was_ready or time.monotonic() - began < QUICK
@@ -258,17 +258,22 @@ class Supervisor:
             handle = os.open(f"{self._run}/clew.lock", os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return True
+        except OSError:
+            return False  # nobody knows just now
         try:
             return _try(handle, fcntl.LOCK_SH)  # two who only look do not see each other
         finally:
             os.close(handle)
 
     def _holder(self) -> bytes:
-        try:
-            with open(f"{self._run}/clew.lock", "rb", 0) as file:
-                return file.read()
-        except FileNotFoundError:
-            return b""
+        while True:
+            try:
+                with open(f"{self._run}/clew.lock", "rb", 0) as file:
+                    return file.read()
+            except FileNotFoundError:
+                return b""
+            except OSError:
+                self._pause(LOOK)  # what cannot be read just now is not nothing
 
     def _is_named(self, pid: int) -> bool:
         return b'"pid": %d,' % pid in self._holder()

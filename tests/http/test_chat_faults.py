@@ -94,7 +94,7 @@ async def test_a_full_disk_under_the_files_of_a_message_is_told_and_another_try_
         full.setattr(os, "link", _no_room)
         told = await chat(api, "!text seen", files=[file])
     check_asks_again(told)
-    assert "No space left" in told.last.data["message"] and "Free some space" in told.last.data["message"]
+    assert "No space left" in told.last.data["message"] and "`clew doctor`" in told.last.data["message"]
     again = await chat(api, "!text seen", files=[file])
     assert again.last.data["content"] == "seen"
     kept = [path for path in api.home.files.rglob("*") if path.is_file()]

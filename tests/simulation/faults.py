@@ -37,15 +37,15 @@ async def never_ran(self: object, turn: str) -> None:
     return None
 
 
-def forgotten(*args: object) -> None:
+def forgotten(*args: object, **more: object) -> None:
     return None
 
 
-def never(*args: object) -> bool:
+def never(*args: object, **more: object) -> bool:
     return False
 
 
-def always(*args: object) -> bool:
+def always(*args: object, **more: object) -> bool:
     return True
 
 
@@ -158,7 +158,7 @@ FAULTS = {
     "of messages that are merged one is left": Fault(suspended, "_merge_into_first", only_the_first, "ever heard it"),
     "what is merged stays where it was": Fault(suspended, "_merge_into_first", in_two_turns, "is in 2 turns"),
     "a repeated message is not recognised": Fault(admission.Admission, "decide", forgetful, "has the fates"),
-    "a steer that was not taken is forgotten": Fault(ending, "requeue_steer", forgotten, ""),
+    "a steer that was not taken is forgotten": Fault(ending, "requeue_steer", forgotten, "is offered"),
     "two turns of a thread run at once": Fault(turns, "claim", while_another_runs, "UNIQUE constraint failed"),
     "a thread that waits for a word goes on without it": Fault(turns, "claim", while_it_waits, "that waits for a word"),
     "a dead daemon's turns are not looked up": Fault(ScriptedSession, "record", never_ran, "was begun"),

@@ -63,8 +63,11 @@ def clean_up(home: Home) -> list[str]:
     store = holder.store
     kept = keepers.living(home) if lock.is_free(home.lock) else []
     ended = asyncio.run(processes.end_all(lambda: keepers.left_now(home, store), SystemClock()))
+    left = keepers.left_now(home, store)
     return [
-        *([f"ended pid {process.pid}, {process.command}" for process in ended] or ["nothing was left behind"]),
+        *(f"ended pid {process.pid}, {process.command}" for process in ended),
+        *(f"pid {process.pid}, {process.command}, may not be ended by you" for process in left),
+        *([] if ended or left else ["nothing was left behind"]),
         *(f"pid {each.program.pid} is kept for the next daemon; clew down ends it" for each in kept),
     ]
 

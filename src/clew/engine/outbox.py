@@ -95,12 +95,14 @@ class Outbox:
     async def clear(self) -> None:
         """At the start: forget what is kept and named by nothing that has yet to be sent. A daemon may have died just
         before it did so; or before a turn ended, which then keeps it anew."""
-        if (files := self._core.files) is None:
+        if self._core.files is None:
             return
-        for kept in await asyncio.to_thread(lambda: list(files.glob(f"{FOLDER}*/*"))):
-            turn = kept.parent.name.removeprefix(FOLDER)
-            if kept.name not in await self._core.look(partial(deliveries.files_owed, turn=turn)):
-                await asyncio.to_thread(_forget, kept)
+        for folder, kept in (await asyncio.to_thread(_all_kept, self._core.files)).items():
+            turn = folder.removeprefix(FOLDER)
+            owed = await self._core.look(partial(deliveries.files_owed, turn=turn))
+            for path in kept:
+                if path.name not in owed:
+                    await asyncio.to_thread(_forget, path)
 
     async def _serve(self, surface: Surface) -> None:
         """Bring what is due, sleep until more is owed or due."""
@@ -268,6 +270,15 @@ class Outbox:
                     deliveries.fail_all(tx, name, reason)
 
         await self._core.write_down(body)
+
+
+def _all_kept(files: Path) -> dict[str, list[Path]]:
+    """By folder. Where they cannot be looked at, they are left for another time."""
+    try:
+        return {folder.name: list(folder.iterdir()) for folder in files.glob(f"{FOLDER}*")}
+    except OSError as error:
+        _log.warning("what is kept in %s cannot be looked at: %s", files, error)
+        return {}
 
 
 def _forget(kept: Path) -> None:

@@ -12,7 +12,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from clew.errors import BadInput, ClewError, NotFound, StoreError
-from clew.home import remedy
 from clew.kept import BEGINNINGS, LARGEST, safe_names
 from clew.model import Attachment
 from clew.views import UploadView
@@ -119,7 +118,7 @@ def _give_or_have(ids: Sequence[str], folder: Path, target: Path) -> tuple[Attac
             raise
         return ()
     except OSError as error:
-        raise StoreError(f"the files of the message cannot be kept: {error.strerror}. {remedy(error)}.") from error
+        raise StoreError(f"files cannot be kept here: {error.strerror}; `clew doctor` tells more") from error
 
 
 def _give(ids: Sequence[str], folder: Path, target: Path) -> tuple[Attachment, ...]:

@@ -52,9 +52,12 @@ class OpenFile:
 
     def _is_gone(self) -> bool:
         try:
-            return not self._path.exists()
+            self._path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return True
         except OSError as error:  # a disk that fails, a folder that may not be looked into: neither gone nor replaced
             raise StoreError(f"{self._path} cannot be looked at: {error.strerror}; `clew doctor` tells more") from error
+        return False
 
     def _return(self, raw: sqlite3.Connection) -> None:
         """It is put back, whole, and the process ends at once: the next one opens it as after any other crash."""

@@ -55,6 +55,7 @@ PAUSE = 1.0  # seconds between them: less than a daemon that stops leaves to its
 async def stream(
     conversing: Conversing, live: Live, inbound: Inbound, files: Files, why_over: WhyOver
 ) -> AsyncIterator[bytes]:
+    """The whole contract: metadata first, one end last, whatever fails in between."""
     about = About(inbound.conversation.address, inbound.message_id, inbound.runtime)
     is_begun = False
     try:
