@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -17,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from clew import keepers, lock, processes, stopping
+from clew.clock import SystemClock
 from clew.errors import Refused
 from clew.home import Home
 from tests.daemons import Clew
@@ -118,12 +121,25 @@ def test_what_a_daemon_began_that_has_come_meanwhile_is_left_alone(home: Home) -
         assert (left.wait(), begun.poll(), kept.poll()) == (-signal.SIGTERM, None, None)
 
 
+def test_what_is_kept_for_a_home_is_left_alone_by_a_copy_of_it(home: Home, tmp_path: Path) -> None:
+    with (
+        Sleeping("kept.1", folder=home.root) as kept,
+        Sleeping("kept.1", folder=tmp_path) as begun,  # by what is kept
+        keeping(home, kept.pid),
+        Sleeping("dead", folder=home.root) as left,
+    ):
+        copy = Home(Path(shutil.copytree(home.root, tmp_path / "copy")))
+        asyncio.run(keepers.end_rest(copy, SystemClock()))
+        stopping._sweep(copy, STORE, 0.0, restart=False)
+        assert (left.wait(), begun.poll(), kept.poll()) == (-signal.SIGTERM, None, None)
+
+
 class Sleeping(subprocess.Popen[bytes]):
     """What carries the mark of an incarnation; ended with the test."""
 
-    def __init__(self, incarnation: str) -> None:
+    def __init__(self, incarnation: str, folder: Path | None = None) -> None:
         mark = f"{STORE}:{incarnation}:1"
-        super().__init__(["sleep", "1000"], env={**os.environ, processes.VARIABLE: mark})
+        super().__init__(["sleep", "1000"], env={**os.environ, processes.VARIABLE: mark}, cwd=folder)
 
     def __exit__(self, *why: object) -> None:
         self.kill()

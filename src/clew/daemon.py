@@ -111,7 +111,7 @@ async def _serve(
     ready: Callable[[], None],
 ) -> None:
     incarnation = f"{socket.gethostname()}.{holder.pid}.{holder.started}.{clock.token()[:8]}"
-    await processes.sweep(store.id, clock, keep=incarnation, spared=keepers.marks(home))
+    await processes.sweep(lambda: keepers.left_now(home, store.id), clock)
     async with AsyncExitStack() as stack:
         live = Live()
         parts = assemble(settings, clock, home, processes.Marks(store.id, incarnation), live.announce, keeps=home)
@@ -141,7 +141,7 @@ async def _let_go(home: Home, clock: Clock, store: Store, parts: Parts, stop: St
     """What it has begun ends with it; where another daemon is about to come, what can wait for that is left to it."""
     await close_all(parts, for_good=stop.for_good)
     spared = frozenset() if stop.for_good else keepers.marks(home)
-    await processes.sweep(store.id, clock, spared=spared)
+    await processes.sweep(lambda: [each for each in keepers.children(home, store.id) if each.mark not in spared], clock)
 
 
 def build_engine(

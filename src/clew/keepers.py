@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +64,51 @@ def marks(home: Home) -> frozenset[Mark]:
     return frozenset(kept.mark for kept in living(home))
 
 
+def children(home: Home, store: str) -> list[Process]:
+    """All of this home that carries its store's mark."""
+    return _without_others(home, processes.children(store))
+
+
 def left_now(home: Home, store: str) -> list[Process]:
     """What carries this store's mark, is not kept, and was not begun by the daemon that is there now, if only since
     a moment."""
-    holder = None if lock.is_free(home.lock) else lock.read(home.lock)
-    return processes.left_over(store, holder.pid if holder else 0, holder.started if holder else "", marks(home))
+    holder, kept = _holder(home), marks(home)
+    found = (process for process in children(home, store) if process.mark not in kept)
+    return [process for process in found if not (holder and process.is_begun_by(holder.pid, holder.started))]
+
+
+def other_home(home: Home, process: Process) -> Home | None:
+    """Where it works, if that is not here; daemons and keepers work in the folder of their home, whatever its name is
+    by now. None also where the system does not tell."""
+    folder = Path(f"/proc/{process.pid}/cwd")
+    with contextlib.suppress(OSError):
+        return None if folder.samefile(home.root) else Home(folder.readlink())
+    return None
+
+
+def _without_others(home: Home, found: list[Process]) -> list[Process]:
+    """A copy of a home has the same store, and so the same mark: what a daemon or a keeper looks after that is not
+    ours is not ours either."""
+    holder = _holder(home)
+    ours = {os.getpid(), holder.pid if holder else 0}
+    others = {each.mark for each in found if _is_begun_elsewhere(home, each, ours) or _is_kept_elsewhere(home, each)}
+    return [each for each in found if each.mark not in others]
+
+
+def _is_begun_elsewhere(home: Home, process: Process, ours: Set[int]) -> bool:
+    """By the daemon of another home. One of this home that seems to live is just dying: it has let go of the lock."""
+    daemon = process.mark.daemon() if process.mark else None
+    return daemon is not None and daemon.pid not in ours and other_home(home, daemon) is not None
+
+
+def _is_kept_elsewhere(home: Home, process: Process) -> bool:
+    other = other_home(home, process)
+    return other is not None and process.mark in marks(other)
+
+
+def _holder(home: Home) -> lock.Holder | None:
+    """Who is there now."""
+    return None if lock.is_free(home.lock) else lock.read(home.lock)
 
 
 def read(path: Path) -> Kept | None:
@@ -182,7 +222,11 @@ async def end_rest(home: Home, clock: Clock) -> None:
     alive = marks(home)
     over = {kept.mark for path in _records(home) if (kept := read(path)) is not None} - alive
     if over:
-        await processes.end_all(lambda: [each for each in processes.scan() if each.mark in over], clock, ENDING)
+        await processes.end_all(lambda: _carrying(home, over), clock, ENDING)
+
+
+def _carrying(home: Home, wanted: Set[Mark]) -> list[Process]:
+    return _without_others(home, [each for each in processes.scan() if each.mark in wanted])
 
 
 async def end_all(home: Home, clock: Clock, grace: float) -> None:

@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 
 VARIABLE = "CLEW_CHILD"
 LAID_DOWN = ""  # its value where a process is no part of the work from which it was started
+BEGUN_BY = re.compile(r"\.(\d+)\.([^.]+)(?:\.[^.]+)?$")  # a daemon's pid and start time, at the end of an incarnation
 SAME = 2_000  # milliseconds by which two accounts of the beginning of one process may differ
 
 
@@ -47,8 +48,11 @@ class Mark(Struct, frozen=True):
     def __str__(self) -> str:
         return f"{self.store}:{self.incarnation}:{self.child}"
 
-
-NOTHING: frozenset[Mark] = frozenset()
+    def daemon(self) -> Process | None:
+        """Who began what carries it, if that still runs."""
+        named = BEGUN_BY.search(self.incarnation)
+        process = look(int(named[1])) if named else None
+        return process if process and named and process.started == named[2] else None
 
 
 class Marks:
@@ -122,7 +126,7 @@ def look(pid: int) -> Process | None:
 
 
 def children(store: str) -> list[Process]:
-    """All that has this store's mark, of any incarnation."""
+    """All that has this store's mark, of any incarnation, and in whatever home: a copy of one has the same mark."""
     return [process for process in scan() if process.mark and process.mark.store == store]
 
 
@@ -135,24 +139,7 @@ def family(root: int, seen: Iterable[Process]) -> list[Process]:
     return [process for process in seen if process.pid in members]
 
 
-def left_over(store: str, pid: int, started: str, spared: Set[Mark] = NOTHING) -> list[Process]:
-    """What carries this store's mark, was not begun by this daemon, and is not kept."""
-    found = (process for process in children(store) if process.mark not in spared)
-    return [process for process in found if not process.is_begun_by(pid, started)]
-
-
-async def sweep(
-    store: str, clock: Clock, keep: str | None = None, grace: float = 2.0, spared: Set[Mark] = NOTHING
-) -> list[Process]:
-    """End every process that carries this store's mark but was not begun by the incarnation `keep`, nor is `spared`."""
-
-    def found() -> list[Process]:
-        return [p for p in children(store) if p.mark and p.mark.incarnation != keep and p.mark not in spared]
-
-    return await end_left(found, clock, grace)
-
-
-async def end_left(find: Callable[[], list[Process]], clock: Clock, grace: float = 2.0) -> list[Process]:
+async def sweep(find: Callable[[], list[Process]], clock: Clock, grace: float = 2.0) -> list[Process]:
     ended = await end_all(find, clock, grace)
     for process in ended:
         log.warning("ended a process left by an earlier run: pid %d, %s", process.pid, process.command)

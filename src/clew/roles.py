@@ -37,7 +37,7 @@ def list_processes(home: Home, work: Mapping[int, tuple[str, ...]]) -> list[Row]
 def _children(home: Home, holder: Any, work: Mapping[int, tuple[str, ...]]) -> list[Row]:
     alive = processes.look(holder.pid)
     is_there = alive is not None and alive.started == holder.started
-    marked = sorted(processes.children(holder.store) if holder.store else [], key=lambda each: -each.age)
+    marked = sorted(keepers.children(home, holder.store) if holder.store else [], key=lambda each: -each.age)
     kept = {each.mark: each for each in keepers.living(home)}
     agents = {each.mark: each.pid for each in marked if each.parent == holder.pid}
     agents |= {each.mark: each.program.pid for each in kept.values()}

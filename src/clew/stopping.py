@@ -152,9 +152,11 @@ def _holding(home: Home) -> tuple[str, Process] | None:
 
 def _stop_begun(home: Home) -> int | None:
     """A daemon that does not hold the store yet is known only to its supervisor, which may be dead."""
+    from clew import keepers
+
     note = read_note(home)
     process = note.daemon.find() if note and note.daemon else None
-    if process is None:
+    if process is None or keepers.other_home(home, process):  # a copy of a home has a copy of that note, too
         return None
     _end(process)
     return process.pid
@@ -213,12 +215,12 @@ def _sweep(home: Home, store: str, grace: float, restart: bool) -> None:
 
     from clew import keepers
     from clew.clock import SystemClock
-    from clew.processes import end_left
+    from clew.processes import sweep
 
     async def end() -> None:
         clock = SystemClock()
         if not restart and lock.is_free(home.lock):
             await keepers.end_all(home, clock, grace)
-        await end_left(lambda: keepers.left_now(home, store), clock)
+        await sweep(lambda: keepers.left_now(home, store), clock)
 
     asyncio.run(end())

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from clew.keepers import Kept
 from tests.crash.conftest import Desk, open_desk
 from tests.crash.outside import answers, unfinished
 from tests.crash.test_gates_killed import open_gate, runs
+from tests.daemons import Clew
 
 HELD = "!say 30 words\n!hold here\n!text the end"
 
@@ -52,6 +54,21 @@ def check(desk: Desk, started: Any, text: str, requests: int = 1) -> None:
 
 def whole(desk: Desk) -> str:
     return f"{' '.join(('never lose the thread that leads you back out of the maze ' * 3).split()[:30])}\nthe end"
+
+
+def test_a_copy_of_the_home_leaves_it_alone_also_while_its_daemon_is_dead(desk: Desk, tmp_path: Path) -> None:
+    desk.clew.up()
+    started = start(desk, tmp_path, HELD)
+    desk.model.wait_held("here")
+    desk.clew.kill_for_good()
+    copy = shutil.copytree(desk.clew.root, tmp_path / "copy", ignore=shutil.ignore_patterns("*.sock"))
+    with Clew(Path(copy), '[threads]\nruntime = "scripted"\n') as other:
+        other("threads")
+        other("down")
+    assert kept(desk).find() is not None
+    desk.clew.up()
+    desk.model.release("here")
+    check(desk, started, whole(desk))
 
 
 def test_the_daemon_killed_in_mid_text_the_turn_goes_on_and_is_joined(desk: Desk, tmp_path: Path) -> None:

@@ -26,6 +26,12 @@ ODD = {
 }
 
 
+ONCE = [
+    {"optionId": "yes-1", "kind": "allow_once", "name": "Once"},
+    {"optionId": "no-1", "kind": "reject_once", "name": "No"},
+]
+
+
 class Session:
     """Its prompts are a file, so that another process can come back to it."""
 
@@ -75,8 +81,7 @@ class Session:
         options = [
             {"optionId": "allow_always", "kind": "allow_always", "name": "Always"},
             {"optionId": "allow_session", "kind": "allow_always", "name": "This session"},
-            {"optionId": "yes-1", "kind": "allow_once", "name": "Once"},
-            {"optionId": "no-1", "kind": "reject_once", "name": "No"},
+            *ONCE,
         ]
         asked = {"sessionId": self.id, "toolCall": {"toolCallId": call}, "options": options}
         answer = await self._agent.ask("session/request_permission", asked)
@@ -105,8 +110,10 @@ class Session:
                 raise RuntimeError(rest)
             case "pick":
                 await self._pick(rest.split(" | "))
-            case "read" | "write" | "terminal":
+            case "read" | "write" | "terminal" | "begin":
                 await self._use(name, rest)
+            case "late":
+                await self._late(*rest.split(" ", 1))
             case "die":
                 os._exit(7)
 
@@ -116,6 +123,17 @@ class Session:
         asked = {"sessionId": self.id, "toolCall": {"toolCallId": call}, "options": options}
         answer = await self._agent.ask("session/request_permission", asked)
         await self.say(answer["outcome"].get("optionId", "nothing"))
+
+    async def _late(self, name: str, rest: str) -> None:
+        """It does what it was allowed when it is told to stop: that was on its way already."""
+        title = rest.partition(" ")[0] if name == "write" else rest
+        asked = {"sessionId": self.id, "toolCall": {"toolCallId": self._call("execute", title)}, "options": ONCE}
+        try:
+            await self._agent.ask("session/request_permission", asked)
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await self._use(name, rest)
+            raise
 
     async def _use(self, name: str, rest: str) -> None:
         try:
@@ -132,6 +150,8 @@ class Session:
             await self._agent.ask("fs/write_text_file", {**here, "path": path, "content": text})
             return "written"
         made = await self._agent.ask("terminal/create", {**here, "command": rest})
+        if name == "begin":
+            return "begun"
         mine = {**here, "terminalId": made["terminalId"]}
         status = await self._agent.ask("terminal/wait_for_exit", mine)
         output = (await self._agent.ask("terminal/output", mine))["output"]

@@ -28,10 +28,9 @@ from clew.runtimes.acp.session import AcpSession
 from clew.runtimes.acp.terminals import Terminals
 from clew.runtimes.acp.wire import TerminalRequest
 from clew.runtimes.base import Continuity, HealthState, Past, Seat, Session, TurnRequest
-from clew.runtimes.stage import NO, YES, Turn
+from clew.runtimes.stage import NO, PATIENCE, YES, Turn
 from tests.clocks import IdleClock
 from tests.disks import BROKEN_DISK, break_file
-from tests.rig import PATIENCE
 from tests.runtimes.raw import collect, ended, only
 from tests.runtimes.stages import acp_config
 
@@ -193,6 +192,46 @@ async def test_a_command_that_it_has_us_run_is_asked_about_and_runs_once(
     assert (gate.asked.kind, gate.asked.title) == (GateKind.COMMAND, "echo out; echo ran >> trace; exit 3")
     await session.answer(gate.ref, YES)
     assert (await turn.end()).text == "3: out" and (tmp_path / "trace").read_text() == "ran\n"
+
+
+@pytest.mark.parametrize("action", ["begin echo ran > trace; exec sleep 1000", "write trace ran"])
+async def test_what_was_allowed_before_a_stop_is_not_done_after_it(
+    make: Make, seat: Seat, tmp_path: Path, action: str
+) -> None:
+    session = await make().open(seat)
+    turn = Followed(session, f"!late {action}")
+    await session.answer((await turn.gate()).ref, YES)
+    assert (await turn.interrupt()).state is TurnState.INTERRUPTED
+    assert "refused: the turn was stopped" in [each.text for each in turn.events if isinstance(each, TextDone)]
+    assert not (tmp_path / "trace").exists()
+
+
+async def test_a_command_that_was_just_beginning_when_the_turn_was_stopped_is_ended(
+    make: Make, seat: Seat, marks: Marks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create, end_all = Terminals.create, Terminals.end_all
+    ended_all: asyncio.Queue[None] = asyncio.Queue()
+    stopping: list[asyncio.Task[None]] = []
+
+    async def tell(own: Terminals) -> None:
+        await end_all(own)
+        ended_all.put_nowait(None)
+
+    async def create_once_all_were_ended(own: Terminals, *given: Any) -> str:
+        stopping.append(asyncio.create_task(session.interrupt()))
+        await ended_all.get()
+        return await create(own, *given)
+
+    monkeypatch.setattr(Terminals, "end_all", tell)
+    monkeypatch.setattr(Terminals, "create", create_once_all_were_ended)
+    session = await make("deaf").open(seat)
+    turn = Followed(session, "!begin exec sleep 1000")
+    await session.answer((await turn.gate()).ref, YES)
+    assert (await turn.end()).state is TurnState.INTERRUPTED
+    async with asyncio.timeout(PATIENCE):
+        await ended_all.get()
+        await asyncio.gather(*stopping)
+    assert "sleep" not in {each.command for each in await asyncio.to_thread(processes.children, marks.store)}
 
 
 @pytest.fixture

@@ -8,13 +8,15 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from clew import processes
+from clew import holding, keepers, processes
 from clew.clock import SystemClock
 from clew.errors import RuntimeLost
+from clew.home import Home
 from clew.processes import Mark, Marks
 from clew.runtimes.process import Child, spawn
 
@@ -236,17 +238,21 @@ async def test_a_program_that_is_not_there_is_an_os_error(making: Making) -> Non
         await making.run("/nowhere/at/all")
 
 
-async def test_a_sweep_ends_what_other_incarnations_left_and_nothing_else(making: Making) -> None:
+async def test_a_sweep_ends_what_earlier_daemons_left_and_nothing_else(making: Making, tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
     store = making.clock.token()[:8]
-    old = await making.shell("setsid sleep 1000 & echo $!; read line", Marks(store, "old"))
-    mine = await making.shell("echo up; read line", Marks(store, "mine"))
-    foreign = await making.shell("echo up; read line", Marks(f"{store}x", "old"))
-    await making.output.until(3)
-    swept = await processes.sweep(store, making.clock, keep="mine")
+    old = await making.shell("setsid sleep 1000 & echo $!; read line", Marks(store, "host.1.1.old"))
+    foreign = await making.shell("echo up; read line", Marks(f"{store}x", "host.1.1.old"))
+    with holding.held(home, making.clock, "daemon") as held:
+        us = f"host.{held.holder.pid}.{held.holder.started}.us"
+        mine = await making.shell("echo up; read line", Marks(store, us))
+        await making.output.until(3)
+        swept = await processes.sweep(lambda: keepers.left_now(home, store), making.clock)
     assert {process.mark for process in swept} == {old.mark}
     assert len(swept) == 2
     assert not alive(old.pid) and alive(mine.pid) and alive(foreign.pid)
-    assert [process.pid for process in await processes.sweep(store, making.clock)] == [mine.pid]
+    swept = await processes.sweep(lambda: keepers.children(home, store), making.clock)
+    assert [process.pid for process in swept] == [mine.pid]
 
 
 async def test_a_sweep_spares_itself_and_its_ancestors_though_they_carry_the_mark(making: Making) -> None:
@@ -254,7 +260,7 @@ async def test_a_sweep_spares_itself_and_its_ancestors_though_they_carry_the_mar
     code = (
         "import asyncio, os\n"
         "from clew import processes\nfrom clew.clock import SystemClock\n"
-        f"swept = asyncio.run(processes.sweep('{store}', SystemClock()))\n"
+        f"swept = asyncio.run(processes.sweep(lambda: processes.children('{store}'), SystemClock()))\n"
         "print('swept', sorted(p.command for p in swept), flush=True)"
     )
     script = f'sleep 1000 & {sys.executable} -c "{code}"; echo still here'
@@ -276,7 +282,7 @@ async def test_a_sweep_ends_it_too_also_if_its_parent_ends_before_it(making: Mak
     deaf = 'trap "" TERM; echo $$; exec sleep 1000'
     child = await making.shell(f"env -i /bin/sh -c '{deaf}'; true", Marks(store, "old"))
     pid = int((await making.output.until(1))[0])
-    swept = await processes.sweep(store, making.clock, grace=0.2)
+    swept = await processes.sweep(lambda: processes.children(store), making.clock, grace=0.2)
     assert {process.pid for process in swept} == {child.pid, pid} and not alive(pid)
 
 
@@ -286,7 +292,8 @@ async def test_what_has_laid_the_mark_down_is_no_part_of_the_work_that_started_i
         "CLEW_CHILD= sh -c 'echo $$; env -i /bin/sh -c \"echo \\$\\$; read line\"; true'; true", Marks(store, "old")
     )
     pids = [int(line) for line in await making.output.until(2)]
-    assert [process.pid for process in await processes.sweep(store, making.clock)] == [child.pid]
+    swept = await processes.sweep(lambda: processes.children(store), making.clock)
+    assert [process.pid for process in swept] == [child.pid]
     assert all(map(alive, pids))
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import clew
-from clew import config, keepers, launch, lock, plugins, processes, surroundings
+from clew import config, keepers, launch, lock, plugins, surroundings
 from clew.cli.agents import agents
 from clew.cli.daemon import is_coming
 from clew.cli.doctor import Finding
@@ -231,14 +231,13 @@ def _children(home: Home, settings: config.Config) -> Finding:
     holder = lock.read(home.lock)
     if holder is None or holder.store is None:
         return Finding("children", True, "none left behind")
-    pid = 0 if lock.is_free(home.lock) else holder.pid
-    if left := processes.left_over(holder.store, pid, holder.started, keepers.marks(home)):
+    if left := keepers.left_now(home, holder.store):
         pids = ", ".join(f"{process.pid} {process.command}" for process in left)
         return Finding("children", False, f"left by a daemon that is gone: {pids}", "clew doctor --clean ends them")
     kept = ", ".join(f"Codex {each.version}, pid {each.program.pid}" for each in keepers.living(home))
-    if kept and not pid:
+    if kept and lock.is_free(home.lock):
         return Finding("children", True, f"kept for the next daemon: {kept}; clew down ends it")
-    found = processes.children(holder.store)
+    found = keepers.children(home, holder.store)
     return Finding("children", True, f"{len(found)} at work" if found else "none left behind")
 
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
-from clew import config, processes
+from clew import config, keepers
 from clew.errors import ClewError
 from clew.http import shapes
 from clew.http.door import Door, answer
@@ -86,7 +86,7 @@ async def metrics(door: Door) -> Response:
 async def _measured(door: Door) -> Measured:
     found, (newest, _) = await door.store.read(lambda tx: (measures.open_now(tx), log.newest(tx)))
     now = time.time() * 1000
-    children = await asyncio.to_thread(processes.children, door.store.id)
+    children = await asyncio.to_thread(keepers.children, door.home, door.store.id)
     return Measured(
         fates=await door.engine.fates(),
         turns=found.turns,

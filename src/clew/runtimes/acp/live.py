@@ -34,8 +34,12 @@ class Live:
         return self.over.is_set()
 
     @property
+    def is_stopped(self) -> bool:
+        return self.is_interrupted or self.ran_out
+
+    @property
     def is_ending(self) -> bool:
-        return self.is_over or self.is_interrupted or self.ran_out
+        return self.is_over or self.is_stopped
 
     def feed(self, update: msgspec.Raw) -> None:
         if not self.is_over:

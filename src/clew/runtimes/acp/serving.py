@@ -111,6 +111,7 @@ class Desk:
         detail = tools.diff(str(path), before, request.content)
         if not {str(path), request.path} & self._live.granted:
             await self._must_be_allowed(id, Asked(GateKind.CHANGE, str(path), detail, paths=(str(path),)))
+        self._refuse_if_stopped()
         await asyncio.to_thread(files.write, path, request.content)
         return {}
 
@@ -121,6 +122,7 @@ class Desk:
         command = terminals.shown(request)
         if command not in self._live.granted:
             await self._must_be_allowed(id, Asked(GateKind.COMMAND, command, folder=str(where)))
+        self._refuse_if_stopped()
         self._live.granted.discard(command)  # one yes, one execution
         return {"terminalId": await self._terminals.create(request, self._connection.mark())}
 
@@ -145,6 +147,11 @@ class Desk:
         answer = await answered
         if not answer.is_yes:
             raise BadInput(f"not allowed{f': {answer.reason}' if answer.reason else ''}")
+
+    def _refuse_if_stopped(self) -> None:
+        """A yes does not outlive a stop, though the agent may only now ask for what it was allowed. Raises BadInput."""
+        if self._live.is_ending:
+            raise BadInput("the turn was stopped")
 
     def _ref(self, id: RequestId) -> str:
         return f"{self._connection.token}:{id}"

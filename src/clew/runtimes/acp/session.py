@@ -207,6 +207,8 @@ class AcpSession:
         finally:
             self._desk.close()
             self._desk = None
+            if live.is_stopped:  # a command may have been on its way when the others were ended
+                self._later(self._terminals.end_all())
 
     async def _prompted(self, connection: Connection, live: Live, request: TurnRequest) -> TurnEnded:
         """A session that turns out to be of no use is replaced, and the turn given to the new one."""
