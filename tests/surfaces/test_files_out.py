@@ -97,6 +97,15 @@ async def test_what_goes_wrong_with_a_file_is_told_apart(telegram: TelegramSurfa
         await telegram.send(file)
 
 
+async def test_a_file_that_a_filter_before_telegram_turns_away_holds_up_no_answer(
+    telegram: TelegramSurface, bot: Bot, tmp_path: Path
+) -> None:
+    for method, file in (("sendDocument", ("a.txt", b"a")), ("sendPhoto", ("a.png", PICTURE, "image/png"))):
+        await bot.fault(method, "odd", status=403, body="<html>not allowed here</html>")
+        with pytest.raises(Never, match="HTTP 403"):
+            await telegram.send(owed(tmp_path, CHAT, *file))
+
+
 @BROKEN_DISK
 async def test_a_file_that_telegram_cannot_be_given_is_named(telegram: TelegramSurface, tmp_path: Path) -> None:
     file = owed(tmp_path, CHAT, "a.txt", b"a")
@@ -162,6 +171,14 @@ async def test_a_permission_that_is_missing_holds_up_no_answer(feishu: FeishuSur
     for name, kind in (("a.png", "image/png"), ("a.txt", "text/plain")):
         with pytest.raises(Never, match="im:resource"):
             await feishu.send(owed(tmp_path, HERE, name, PICTURE, kind))
+
+
+async def test_a_file_that_a_filter_before_feishu_turns_away_holds_up_no_answer(
+    feishu: FeishuSurface, app: App, tmp_path: Path
+) -> None:
+    await app.fault("file", "odd", status=403, body="<html>not allowed here</html>")
+    with pytest.raises(Never, match="HTTP 403"):
+        await feishu.send(owed(tmp_path, HERE, "a.txt", b"a"))
 
 
 async def test_too_many_uploads_are_given_their_time(feishu: FeishuSurface, app: App, tmp_path: Path) -> None:

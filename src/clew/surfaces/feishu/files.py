@@ -10,7 +10,7 @@ import msgspec
 from clew.kept import read
 from clew.model import Attachment
 from clew.surfaces.base import InDoubt, Never, TryAgain
-from clew.surfaces.calling import BUSY
+from clew.surfaces.calling import BUSY, Unread
 from clew.surfaces.feishu.api import NOT_ALLOWED, STALE, OpenApi, Refusal
 
 LARGEST_IMAGE = 10 << 20  # bytes; what is larger goes as a file
@@ -27,6 +27,8 @@ async def uploaded(api: OpenApi, file: Attachment) -> dict[str, str]:
                 if refusal.code in NOT_ALLOWED | STALE | {BUSY}:
                     raise
         return await _file(api, file.name, data)
+    except Unread as away:  # a filter on the way may let words through
+        raise Never(away.reason) from away
     except InDoubt as lost:  # nobody has seen it yet: to upload it again is harmless
         raise TryAgain(lost.reason, lost.retry_after) from lost
     except Refusal as refusal:

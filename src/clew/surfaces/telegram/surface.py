@@ -28,6 +28,7 @@ from clew.surfaces.base import (
     TryAgain,
     Units,
 )
+from clew.surfaces.calling import Unread
 from clew.surfaces.telegram.api import BotApi, Refusal, Upload
 from clew.surfaces.telegram.entities import shown
 from clew.surfaces.telegram.menu import offer
@@ -108,6 +109,10 @@ class TelegramSurface:
                 message = await self._hand_over(where, outgoing, outgoing.file, disable_notification=quiet)
             else:
                 message = await self._say("sendMessage", where, outgoing, disable_notification=quiet)
+        except Unread as away:
+            if outgoing.file is None:
+                raise
+            raise Never(away.reason) from away  # a filter on the way may let words through
         except Refusal as refusal:
             if refusal.moved_to is None or not follow:
                 raise _judged(refusal) from refusal
