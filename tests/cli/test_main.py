@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from clew.cli.main import COMMANDS, cli
+from clew.cli.main import COMMANDS, cli, main
 from tests.daemons import Clew
 
 HEAVY = ("asyncio", "starlette", "uvicorn", "httpx", "msgspec", "sqlite3", "subprocess", "http.client")
@@ -146,3 +147,14 @@ def test_output_that_nobody_reads_is_no_crash(clew: Clew) -> None:
     process.stdout.close()
     process.stdout = None
     assert "Traceback" not in clew.wait(process).err
+
+
+def test_what_may_not_be_opened_is_named_and_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(out: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied", "/home/ann/.clew/run/clew.lock")
+
+    monkeypatch.setattr("clew.cli.main._run", refuse)
+    assert main() == 1
+    assert "/home/ann/.clew/run/clew.lock may not be opened by you" in capsys.readouterr().err

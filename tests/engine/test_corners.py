@@ -16,7 +16,7 @@ from clew.config import Config, ThreadsConfig, TurnsConfig
 from clew.engine import nudges, words
 from clew.engine.ending import deeds
 from clew.engine.live import Live
-from clew.errors import RuntimeLost, RuntimeTrouble, StoreError
+from clew.errors import BadInput, RuntimeLost, RuntimeTrouble, StoreError
 from clew.events import Event
 from clew.model import Attachment, Fate, Inbound, Said, ThreadKind
 from clew.runtimes.base import Seat, Session
@@ -441,6 +441,13 @@ def test_the_rest_of_a_text_whose_beginning_another_daemon_heard_is_not_stored_a
     live.text("T", "U", "a", 0, "one")
     live.text("T", "U", "b", 4, "two")
     assert live.open_texts("T") == {"a": "one"}
+
+
+async def test_no_thread_is_made_on_a_runtime_of_the_settings_that_is_not_there(tmp_path: Path) -> None:
+    async with Rig(tmp_path, config=Config(threads=ThreadsConfig(runtime="scriptd"))) as rig:
+        with pytest.raises(BadInput, match="There is no runtime named 'scriptd'; known here: scripted"):
+            await rig.start("!text hello")
+        assert await rig.store.read(turns.every) == []
 
 
 class Swept(Room):

@@ -18,7 +18,12 @@ from clew.errors import ClewError
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-UNWRITABLE = {errno.ENOSPC: ("disk_full", "the disk is full"), errno.EROFS: ("read_only", "the disk can only be read")}
+# What a disk can do to any command: a code, and the words.
+REFUSALS = {
+    errno.ENOSPC: ("disk_full", "the disk is full: {} cannot be written"),
+    errno.EROFS: ("read_only", "the disk can only be read: {} cannot be written"),
+    errno.EACCES: ("not_yours", "{} may not be opened by you; if it is clew's, set CLEW_HOME to a folder of yours"),
+}
 
 # Each command: the module that holds it, and its line of help. A test keeps the lines equal to the commands' own.
 SECTIONS: Mapping[str, Mapping[str, tuple[str, str]]] = {
@@ -130,9 +135,10 @@ def main() -> int:
         _drop_output()
         return 1
     except OSError as error:
-        if error.errno not in UNWRITABLE:
+        if error.errno not in REFUSALS:
             raise
-        _tell_unwritable(out, error, *UNWRITABLE[error.errno])
+        code, words = REFUSALS[error.errno]
+        _tell_refused(out, code, words.format(error.filename or "the output"))
         return 1
 
 
@@ -148,10 +154,10 @@ def _run(out: Out) -> int:
         return 130
 
 
-def _tell_unwritable(out: Out, error: OSError, code: str, why: str) -> None:
+def _tell_refused(out: Out, code: str, words: str) -> None:
     """Also where it is the output itself that cannot be written."""
     try:
-        out.error(code, f"{why}: {error.filename or 'the output'} cannot be written")
+        out.error(code, words)
         sys.stdout.flush()
     except OSError:
         _drop_output()

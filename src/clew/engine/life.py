@@ -215,8 +215,10 @@ def _fork_point(tx: Tx, source: Thread, turn: Turn | None) -> ForkPoint | None:
 
 
 def _known_runtime(core: Core, name: str | None) -> str | None:
-    if name is not None and name not in core.runtimes:
-        raise BadInput(words.unknown_runtime(name, sorted(core.runtimes)))
+    """Also where it is the one of the settings: a thread that is made keeps its name."""
+    wanted = name or core.config.threads.runtime
+    if wanted not in core.runtimes:
+        raise BadInput(words.unknown_runtime(wanted, sorted(core.runtimes)))
     return name
 
 

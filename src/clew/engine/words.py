@@ -430,8 +430,8 @@ def cut_off(begun: Sequence[str]) -> Both:
 
 
 CUT_AGAIN = Both(
-    f"This turn was cut off again, before it had done anything. {CONTINUE_OR_STOP}",
-    f"这一轮又中断了，还没有做任何事。{CONTINUE_OR_STOP.zh}",
+    f"This turn was cut off again; it had run and changed nothing. {CONTINUE_OR_STOP}",
+    f"这一轮又中断了，没有运行或改动任何东西。{CONTINUE_OR_STOP.zh}",
 )
 
 
