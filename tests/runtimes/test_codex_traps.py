@@ -20,7 +20,7 @@ from clew import processes
 from clew.asking import Answer, Decision
 from clew.clock import SystemClock
 from clew.config import CodexConfig
-from clew.errors import RuntimeTrouble
+from clew.errors import RuntimeLost, RuntimeTrouble
 from clew.events import (
     Activity,
     ActivityKind,
@@ -36,7 +36,7 @@ from clew.events import (
 from clew.model import TurnState
 from clew.processes import Marks
 from clew.runtimes.base import RecordState, Seat
-from clew.runtimes.codex import CodexRuntime
+from clew.runtimes.codex import CodexRuntime, wire
 from clew.runtimes.codex.session import CodexSession
 from clew.runtimes.codex.threads import Position
 from clew.runtimes.following import follow
@@ -291,6 +291,20 @@ async def test_a_failure_of_the_model_ends_the_turn_with_a_reason_and_the_thread
     assert end.problem is not None and end.problem.code == code
     assert words in end.problem.message
     assert ended(await collect(session.run(request("!text fine again", turn="b")))).text == "fine again"
+
+
+async def test_a_turn_whose_beginning_is_answered_in_an_unknown_shape_is_joined_and_holds_up_nothing(
+    session: CodexSession, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(wire, "TurnAnswer", list[int])
+        with pytest.raises(RuntimeLost, match="a shape that clew does not know"):
+            await collect(session.run(request("!hold odd\n!text one", turn="a")))
+    await model.held("odd")
+    joined = asyncio.create_task(collect(session.attach("a")))
+    model.release("odd")
+    assert ended(await joined).text == "one"
+    assert ended(await collect(session.run(request("!text two", turn="b")))).text == "two"
 
 
 async def test_a_retried_stream_begins_a_new_message_and_the_cut_one_is_told(

@@ -193,6 +193,10 @@ class CodexSession:
             self._lose(error.message)
             self._connection = None  # so that the next turn resumes the thread first
             raise trouble.refuses("start the turn", error.message) from error
+        except trouble.CodexRefuses as odd:  # answered, and nobody knows what: it may run all the same
+            self._lose(odd.message)
+            self._live = self._connection = None  # who asks for it next joins it
+            raise RuntimeLost(odd.message) from odd
         live.answered(answer.turn.id)
 
     async def _join(self, turn: str) -> Live:
