@@ -64,6 +64,7 @@ class Asked(Struct, frozen=True):
     questions: tuple[Question, ...] = ()
     item: str | None = None  # the activity that stands at this gate
     blocking: bool = True  # False: the turn goes on meanwhile, and the answer is simply a message
+    leaves_sandbox: bool = False  # the runtime would run it outside of the sandbox that the rest of the turn runs in
 
     @property
     def subject(self) -> str:

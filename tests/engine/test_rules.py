@@ -21,7 +21,8 @@ from clew.errors import BadInput
 from clew.store import Tx
 from clew.store import rules as rows
 from clew.store.sqlite import SqliteConnection
-from tests.engine.test_shell import ALWAYS_ASKS, NOT_PLAIN
+from tests.engine.test_grammar import NOT_EXPLAINED
+from tests.engine.test_shell import ALWAYS_ASKS
 
 NOW = 1_000_000
 THREAD = "01T"
@@ -31,8 +32,10 @@ THREAD = "01T"
 def work(tmp_path: Path) -> Path:
     """A workspace with a repository, a file, a link to outside, and another repository inside."""
     work = tmp_path / "work"
-    for folder in ("src/deep", "docs", ".git", "other/.git", "bare/objects"):
+    for folder in ("src/deep", "docs", ".git/objects", ".git/refs", "other/.git", "bare/objects"):
         (work / folder).mkdir(parents=True)
+    (work / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (work / ".git/config").write_text("[core]\n\tbare = false\n")
     (tmp_path / "secret").write_text("s")
     (tmp_path / "away").mkdir()
     for file in ("a.txt", "b.txt", "src/m.py", "bare/HEAD"):
@@ -120,8 +123,8 @@ def test_an_allow_covers_nothing_else(pattern: str, line: str) -> None:
     assert effect(command(line), allow(pattern)) == "ask"
 
 
-@pytest.mark.parametrize("line", [*NOT_PLAIN, *ALWAYS_ASKS], ids=repr)
-def test_no_allow_covers_what_is_not_plain_or_runs_others(line: str) -> None:
+@pytest.mark.parametrize("line", [*NOT_EXPLAINED, *ALWAYS_ASKS], ids=repr)
+def test_no_allow_covers_what_is_not_explained_or_runs_others(line: str) -> None:
     rules = [allow(pattern) for pattern in ("*", "ls *", "bash *", "env *", "sudo *", "find *", "?*", "[!a] *")]
     assert effect(command(line), *rules) == "ask"
     assert effect(command(f"/bin/bash -lc {shlex.quote(line)}"), *rules) == "ask"
@@ -144,6 +147,9 @@ DENIED = [
     ("kubectl delete *", "kubectl -n prod delete pod x"),
     ("sudo *", "ls && sudo ls"),
     ("*", "ls"),
+    ("rm *", "function f { rm x; }; f"),
+    ("rm *", "alias a='rm x'; a"),
+    ("rm *", "alias a=rm; a x"),
 ]
 NOT_DENIED = [
     ("rm *", "ls rm"),
@@ -333,7 +339,9 @@ def test_a_verdict_says_in_words_who_decided(work: Path) -> None:
     assert why(change("src/a"), deny("src/**", RuleKind.CHANGE)) == "the rule `deny changes of src/**` (01R)"
     assert why(command("ls", here)) == "it only reads inside the workspace"
     assert why(change("src/a"), policy=Policy.TRUSTED) == "the policy trusted"
-    assert why(command("ls; ls", here)) == "it is more than plain words"
+    assert why(command("ls; ls &", here)) == "it is more than plain words"
+    assert why(command("pytest -q | tail"), allow("pytest *")) == "the rule `allow pytest *` (01R)"
+    assert why(command("git status", str(work / "other"))) == "other is another repository"
     assert why(command("sudo ls", here)) == "`sudo` is always asked about"
     assert why(command("make", here)) == "no rule allows it"
 
@@ -380,7 +388,7 @@ READS_NOT = lines(
     find .. -name x  diff src docs  diff -r src docs  diff a.txt link  diff src a.txt  diff --from-file=/etc/x a
     diff -l a b  sha256sum -c a.txt  which -x a  xxd a.txt  tee a.txt  touch x  less a.txt  env  printenv
     jq . a.txt  awk 1 a.txt  hostname x  cd src  du -L .  du --files0-from=a  cut -f1 /etc/passwd  stat /
-    cat a.txt > b  cat *  python x  make  cat ~  cat '~/x' /x
+    cat a.txt > b  python x  make  cat ~  cat '~/x' /x
     """
 )
 

@@ -141,6 +141,8 @@ INNER = [
     *("rm $(true) -rf x", "rm `true` -rf x", "case a in a) rm -rf x;; esac", "env --split-string='rm -rf x'"),
     *("ssh host 'rm -rf x'", "su -c 'rm -rf x'", "watch -n 1 'rm -rf x'", "coproc rm -rf x", "ls 'a\nb'; rm -rf x"),
     "find . -name y -exec rm -rf x",
+    *("function f { rm -rf x; }; f", "function f() { rm -rf x; }; f", "function f\n{\nrm -rf x\n}\nf"),
+    *("alias a='rm -rf x'; a", 'alias a="rm -rf x"\na', "alias -g b=c a='ls; rm -rf x'", "alias a=ls b='rm -rf x'; b"),
 ]
 
 

@@ -527,13 +527,17 @@ async def test_a_tool_that_was_declined_is_not_called(session: CodexSession) -> 
 
 async def asked_about(session: CodexSession, script: str, turn: str) -> list[GateKind]:
     """Which gates a script comes to, when each is accepted."""
-    kinds: list[GateKind] = []
+    return [asked.kind for asked in await all_asked(session, script, turn)]
+
+
+async def all_asked(session: CodexSession, script: str, turn: str) -> list[Asked]:
+    found: list[Asked] = []
     async with asyncio.timeout(GUARD):
         async for event in session.run(request(f"{script}\n!text done", turn=turn)):
             if isinstance(event, GateOpened):
-                kinds.append(event.asked.kind)
+                found.append(event.asked)
                 assert await session.answer(event.ref, YES)
-    return kinds
+    return found
 
 
 COMMAND, CHANGE, PERMISSION = [GateKind.COMMAND], [GateKind.CHANGE], [GateKind.PERMISSION]
@@ -575,6 +579,17 @@ async def test_a_policy_decides_what_is_asked_and_what_may_be_written(
     assert await asked_about(session, f"!beyond touch {outside}/beyond", "d") == expected.beyond
     assert await asked_about(session, f"!patch {outside}/out.txt x", "e") == expected.patch_outside
     assert {path.name for folder in (tmp_path, outside) for path in folder.iterdir()} == expected.made
+    await session.close()
+
+
+@pytest.mark.parametrize(("policy", "leaves"), [(Policy.TRUSTED, True), (Policy.CAREFUL, False)])
+async def test_a_command_that_is_to_leave_the_sandbox_says_so(
+    runtime: CodexRuntime, seat: Seat, policy: Policy, leaves: bool
+) -> None:
+    """So that nobody is spared the question because it seems only to read."""
+    session = await runtime.open(replace(seat, policy=policy))
+    asked = await all_asked(session, "!beyond git status", "a")
+    assert [each.leaves_sandbox for each in asked] == [leaves]
     await session.close()
 
 

@@ -54,6 +54,7 @@ def test_what_a_command_wants_beside_itself_is_shown() -> None:
         "network access to https://example.org\nwith: read /a, write /b, network",
         "/w",
         item="i",
+        leaves_sandbox=True,
     )
 
 

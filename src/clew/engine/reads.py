@@ -1,4 +1,4 @@
-"""Which commands plainly only read, inside the workspace: those need nobody's word. What is not certain is not so."""
+"""Which commands only read, inside the workspace: nobody is asked about those. What is not certain is asked about."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from clew.engine import repository
 from clew.engine.patterns import inside
 
 
 class Reading(Struct, frozen=True):
-    """The ways to call a program in which it plainly only reads. Each word of a command is judged by itself, so it does
-    not matter which of them a program takes for the value of which."""
+    """The ways to call a program in which it only reads. Each word of a command is judged by itself, so it does not
+    matter which of them a program takes for the value of which."""
 
     options: str = ""  # `-abc`: flags; `-n=`: with a value; `-#`: a number; `--name`; `--name=`: perhaps with a value
     words: str = ""  # options of several letters after one dash
     operands: int | None = None  # at most so many
     free: bool = False  # it opens none of its words
     also: Callable[[Sequence[str], Path], bool] | None = None  # looks at all its words, and its folder
+    filters: int | None = None  # with at most so many operands it opens no file but its standard input
+    double_dash: bool = True  # `--` ends its options
 
 
 def _names_no_folder(words: Sequence[str], folder: Path) -> bool:
@@ -38,7 +41,17 @@ def _makes_no_branch(words: Sequence[str], folder: Path) -> bool:
 
 def _prints_lines(words: Sequence[str], folder: Path) -> bool:
     """`sed -n 10,20p FILE`, as agents read files; any other script may write."""
-    return len(words) >= 2 and words[0] == "-n" and re.fullmatch(r"[0-9]+(,[0-9]+)?p", words[1]) is not None
+    return len(words) >= 2 and words[0] == "-n" and re.fullmatch(r"[0-9]+(,([0-9]+|\$))?p", words[1]) is not None
+
+
+def _names_a_file(words: Sequence[str], folder: Path) -> bool:
+    """`tac` copies its standard input into a temporary file."""
+    return any(not word.startswith("-") for word in words)
+
+
+def _verifies_nothing(words: Sequence[str], folder: Path) -> bool:
+    """`%G…` in a format shows signatures, which git lets gpg verify."""
+    return not any("%G" in word for word in words)
 
 
 _SUM = Reading("-bt --tag")
@@ -46,19 +59,20 @@ _LOG = Reading(
     "-# -pswbzMC -n= -U= -S= -G= --oneline --graph --all --decorate= --stat= --shortstat --numstat --name-only"
     " --name-status --patch --no-patch --no-merges --merges --first-parent --reverse --follow --abbrev-commit"
     " --max-count= --skip= --since= --until= --after= --before= --author= --grep= --format= --pretty= --date= --color="
-    " --no-color --no-ext-diff --no-textconv --unified= --word-diff= --summary --cached --staged --check --quiet"
+    " --no-color --no-ext-diff --no-textconv --unified= --word-diff= --summary --cached --staged --check --quiet",
+    also=_verifies_nothing,
 )
 
 # Only what is listed is safe: an option that is unknown here, or shortened, makes a command one to ask about.
 SAFE: Mapping[str, Reading] = MappingProxyType(
     {
         "basename": Reading("-a"),
-        "cat": Reading("-AbEenstTuv --number --show-all"),
+        "cat": Reading("-AbEenstTuv --number --show-all", filters=0),
         "cksum": _SUM,
         "cmp": Reading("-bls"),
         "comm": Reading("-123"),
-        "cut": Reading("-ns -b= -c= -d= -f= --delimiter= --fields= --complement --output-delimiter="),
-        "date": Reading("-uR --utc --iso-8601= --rfc-3339= --date=", also=_sets_no_date),
+        "cut": Reading("-ns -b= -c= -d= -f= --delimiter= --fields= --complement --output-delimiter=", filters=0),
+        "date": Reading("-uR --utc --iso-8601= --rfc-3339= --date=", also=_sets_no_date, double_dash=False),
         "diff": Reading(
             "-abBcdiNpqstuwy -U= -C= --brief --unified= --side-by-side --color= --ignore-all-space --ignore-case"
             " --ignore-space-change --ignore-blank-lines --text --new-file --minimal",
@@ -71,7 +85,8 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
         "file": Reading("-bhiIk --brief --mime --mime-type --mime-encoding"),
         "find": Reading(
             words="-name -iname -path -ipath -regex -iregex -type -maxdepth -mindepth -size -mtime -mmin -newer -empty"
-            " -not -and -or -a -o -print -print0 -prune"
+            " -not -and -or -a -o -print -print0 -prune",
+            double_dash=False,
         ),
         "git blame": Reading("-ewslt -L= --date= --porcelain"),
         "git branch": Reading(
@@ -96,16 +111,17 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
             "-# -EFGPabchHIiLlnoqrsvwxZ -A= -B= -C= -m= -e= --include= --exclude= --exclude-dir= --color= --count"
             " --ignore-case --line-number --files-with-matches --files-without-match --recursive --only-matching --text"
             " --extended-regexp --fixed-strings --perl-regexp --word-regexp --line-regexp --invert-match --no-messages"
-            " --context= --after-context= --before-context= --max-count= --regexp= --with-filename --no-filename"
+            " --context= --after-context= --before-context= --max-count= --regexp= --with-filename --no-filename",
+            filters=1,
         ),
-        "head": Reading("-# -qv -n= -c= --lines= --bytes="),
+        "head": Reading("-# -qv -n= -c= --lines= --bytes=", filters=0),
         "id": Reading("-Ggnu"),
         "ls": Reading(
             "-1AaCcdFGghiklmnopqRrSstUux --all --almost-all --color= --human-readable --recursive --reverse --size"
             " --sort= --time= --directory --classify --group-directories-first --inode --full-time"
         ),
         "md5sum": _SUM,
-        "nl": Reading("-b= -n= -s= -v= -w=", words="-ba -bt -bn"),
+        "nl": Reading("-b= -n= -s= -v= -w=", words="-ba -bt -bn", filters=0),
         "pwd": Reading("-LP"),
         "readlink": Reading("-efn"),
         "realpath": Reading("-es"),
@@ -117,44 +133,72 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
             " --max-depth= --context= --after-context= --before-context= --color= --json --stats --sort= --regexp="
             " --no-messages --pcre2 --invert-match --quiet --trim --column --vimgrep --no-config"
         ),
-        "sed": Reading("-n", also=_prints_lines),
+        "sed": Reading("-n", also=_prints_lines, filters=1),
         "sha1sum": _SUM,
         "sha256sum": _SUM,
         "sort": Reading(
             "-bcCdfghiMmnRrsuVz -k= -t= --numeric-sort --reverse --unique --key= --field-separator= --ignore-case"
-            " --human-numeric-sort --version-sort --stable --check="
+            " --human-numeric-sort --version-sort --stable --check=",
+            filters=0,
         ),
         "stat": Reading("-Lfltx -c= --format= --printf= --terse"),
-        "tac": Reading(),
-        "tail": Reading("-# -qv -n= -c= --lines= --bytes="),
+        "tac": Reading(also=_names_a_file),
+        "tail": Reading("-# -qv -n= -c= --lines= --bytes=", filters=0),
         "tree": Reading("-aACdDfFghinpstux -L= -I= -P= --dirsfirst --noreport --gitignore --prune --filelimit="),
         "true": Reading(free=True),
         "uname": Reading("-amnoprsv"),
-        "uniq": Reading("-cdDiuz -f= -s= -w= --count --repeated --unique --ignore-case", operands=1),
-        "wc": Reading("-clmwL --lines --words --bytes --chars --max-line-length"),
+        "uniq": Reading("-cdDiuz -f= -s= -w= --count --repeated --unique --ignore-case", operands=1, filters=0),
+        "wc": Reading("-clmwL --lines --words --bytes --chars --max-line-length", filters=0),
         "which": Reading("-as"),
         "whoami": Reading(),
     }
 )
 
 
-def only_reads(words: Sequence[str], folder: str, workspace: str) -> bool:
-    """Whether a command of plain words does nothing but read, and nothing outside the workspace. What is not certain,
-    or cannot be looked at, is not so."""
+NO_RULE = "no rule allows it"
+UNCERTAIN = "it cannot be looked into"
+
+
+def reason_to_ask(words: Sequence[str], folder: str, workspace: str) -> str | None:
+    """Why a person has to be asked about a command; None if it only reads, and nothing outside the workspace. What is
+    not certain, or cannot be looked at, is asked about."""
     try:
-        return _only_reads(words, folder, workspace)
+        return _reason_to_ask(words, folder, workspace)
     except (OSError, ValueError, RuntimeError):
-        return False
+        return UNCERTAIN
 
 
-def _only_reads(words: Sequence[str], folder: str, workspace: str) -> bool:
+def _reason_to_ask(words: Sequence[str], folder: str, workspace: str) -> str | None:
     name, rest = _called(words)
     reading = SAFE.get(name)
-    if reading is None or not folder.startswith("/") or not inside(folder, workspace):
+    if reading is None:
+        return NO_RULE
+    if not folder.startswith("/") or not inside(folder, workspace):
+        return "it runs outside the workspace"
+    if not reading.free and not fits_spec(reading, rest, folder, workspace):
+        return NO_RULE
+    return repository.reason_to_ask(folder, workspace) if name.startswith("git ") else None
+
+
+def only_filters(words: Sequence[str]) -> bool:
+    """Whether a command reads its standard input and opens no file, whatever the folder holds by then."""
+    name, rest = _called(words)
+    reading = SAFE.get(name)
+    if reading is None:
         return False
-    if name.startswith("git ") and not _in_own_repository(Path(folder), Path(workspace)):
+    if reading.free:
+        return True
+    values = {at + 1 for at, word in enumerate(rest) if f"{word}=" in reading.options.split()}
+    operands = [word for at, word in enumerate(rest) if not word.startswith("-") and at not in values]
+    if reading.filters is None or len(operands) > reading.filters or "--" in rest or _goes_down(name, rest):
         return False
-    return reading.free or _is_reading(reading, rest, Path(folder), workspace)
+    fits = reading.also is None or reading.also(rest, Path("/"))
+    return fits and all(_is_known(word, reading) for word in rest) and not any("/" in word for word in rest)
+
+
+def _goes_down(name: str, words: Sequence[str]) -> bool:
+    """`grep -r PATTERN` reads the folder."""
+    return name == "grep" and any(re.fullmatch(r"--recursive|-[A-Za-z0-9]*r.*", word) for word in words)
 
 
 def _called(words: Sequence[str]) -> tuple[str, Sequence[str]]:
@@ -165,20 +209,33 @@ def _called(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     return f"git {rest[0]}" if rest else "git", rest[1:]
 
 
-def _is_reading(reading: Reading, words: Sequence[str], folder: Path, workspace: str) -> bool:
-    operands = [word for word in words if word == "-" or not word.startswith("-")]
-    if reading.operands is not None and len(operands) > reading.operands:
+def fits_spec(spec: Reading, words: Sequence[str], folder: str, workspace: str) -> bool:
+    """Whether each word is an option that the spec lists, or an operand that lies inside the workspace."""
+    options, behind = _split(words)
+    if behind is not None and (not spec.double_dash or any(word.startswith("-") for word in behind)):
         return False
-    if reading.also is not None and not reading.also(words, folder):
+    operands = [word for word in options if word == "-" or not word.startswith("-")] + list(behind or ())
+    if spec.operands is not None and len(operands) > spec.operands:
         return False
-    values = [word.partition("=")[2] for word in words if word.startswith("--")]
-    paths = (str(folder / word) for word in (*operands, *values))
-    return all(_is_known(word, reading) for word in words) and all(inside(path, workspace) for path in paths)
+    if spec.also is not None and not spec.also(words, Path(folder)):
+        return False
+    values = [word.partition("=")[2] for word in options if word.startswith("--")]
+    paths = (str(Path(folder, word)) for word in (*operands, *values))
+    return all(_is_known(word, spec) for word in options) and all(inside(path, workspace) for path in paths)
+
+
+def _split(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str] | None]:
+    """The words before and behind `--`. Behind it every word is an operand; but the program may have taken the `--` for
+    the value of an option, so a word there that looks like an option is never certain."""
+    if "--" not in words:
+        return words, None
+    at = list(words).index("--")
+    return words[:at], words[at + 1 :]
 
 
 def _is_known(word: str, reading: Reading) -> bool:
     options = reading.options.split()
-    if not word.startswith("-") or word in ("-", "--", *reading.words.split()):
+    if not word.startswith("-") or word in ("-", *reading.words.split()):
         return True
     if word.startswith("--"):
         name, has_value, _ = word.partition("=")
@@ -195,14 +252,3 @@ def _are_flags(letters: str, options: Sequence[str]) -> bool:
         if letter not in flags:
             return False
     return True
-
-
-def _in_own_repository(folder: Path, workspace: Path) -> bool:
-    """Not in another one below: git runs programs that a repository's config names, and anybody can have made that."""
-    top, here = workspace.resolve(), folder.resolve()
-    below = [path for path in (here, *here.parents) if top in path.parents]
-    return not any((path / ".git").exists() for path in below) and not any(_is_bare(path) for path in (top, *below))
-
-
-def _is_bare(path: Path) -> bool:
-    return (path / "HEAD").exists() and (path / "objects").exists()

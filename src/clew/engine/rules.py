@@ -11,9 +11,10 @@ from fnmatch import fnmatch, fnmatchcase
 from types import MappingProxyType
 
 from clew.asking import Asked, Effect, GateKind, Policy, Rule, RuleKind, Scope, Verdict
+from clew.engine import scripts
 from clew.engine.patterns import begins, covers, fits, hits, inside, words_of
-from clew.engine.reads import only_reads
-from clew.engine.shell import asks_always, plain_words, segments
+from clew.engine.scripts import Part
+from clew.engine.shell import asks_always, segments
 from clew.errors import BadInput
 from clew.seen import exactly
 
@@ -31,11 +32,12 @@ def decide(asked: Asked, policy: Policy, workspace: str, rules: Sequence[Rule], 
     if len(asked.title) > LONGEST:
         return Verdict(Effect.ASK, "it is too long to be judged by rules")
     holding = [rule for rule in rules if _holds(rule, workspace, now, thread)]
-    for effect in (Effect.DENY, Effect.ASK, Effect.ALLOW):
+    for effect in (Effect.DENY, Effect.ASK):
         for rule in holding:
             if rule.effect is effect and _speaks(rule, asked, workspace):
                 return Verdict(effect, _named(rule))
-    return _by_policy(asked, policy, workspace)
+    allowing = _allowing([rule for rule in holding if rule.effect is Effect.ALLOW], asked, workspace)
+    return Verdict(Effect.ALLOW, _named(allowing)) if allowing else _by_policy(asked, policy, workspace)
 
 
 def _holds(rule: Rule, workspace: str, now: int, thread: str) -> bool:
@@ -45,11 +47,10 @@ def _holds(rule: Rule, workspace: str, now: int, thread: str) -> bool:
 
 
 def _speaks(rule: Rule, asked: Asked, workspace: str) -> bool:
+    """Whether a deny or an ask is about this request."""
     if rule.kind is RuleKind.EXACT:
         return rule.pattern == exact_pattern(asked)
-    if rule.kind is not KINDS[asked.kind]:
-        return False
-    return _allows(rule, asked, workspace) if rule.effect is Effect.ALLOW else _touches(rule, asked, workspace)
+    return rule.kind is KINDS[asked.kind] and _touches(rule, asked, workspace)
 
 
 def _by_policy(asked: Asked, policy: Policy, workspace: str) -> Verdict:
@@ -66,21 +67,52 @@ def _by_policy(asked: Asked, policy: Policy, workspace: str) -> Verdict:
 
 
 def _by_default(asked: Asked, workspace: str) -> Verdict:
-    words = plain_words(asked.title)
-    if words is None:
+    """Commands that only read are allowed, unless the runtime asks to run one outside of its sandbox: in there it could
+    have made whatever the command reads by."""
+    parts = scripts.parts(asked.title, asked.folder, workspace)
+    if parts is None:
         return Verdict(Effect.ASK, "it is more than plain words")
-    if asks_always(words):
-        return Verdict(Effect.ASK, f"`{words[0]}` is always asked about")
-    if asked.folder and only_reads(words, asked.folder, workspace):
-        return Verdict(Effect.ALLOW, "it only reads inside the workspace")
-    return Verdict(Effect.ASK, "no rule allows it")
+    for part in parts:
+        if asks_always(part.words):
+            return Verdict(Effect.ASK, f"`{part.words[0]}` is always asked about")
+        if asked.leaves_sandbox:
+            return Verdict(Effect.ASK, "it would leave the sandbox")
+        if (reason := part.reason_to_ask(workspace)) is not None:
+            return Verdict(Effect.ASK, reason)
+    return Verdict(Effect.ALLOW, "it only reads inside the workspace")
+
+
+def _allowing(rules: Sequence[Rule], asked: Asked, workspace: str) -> Rule | None:
+    """The allow rule that lets a request through. Of a script of several commands each has to be covered by some rule;
+    beside those, one that only filters what another writes is fine."""
+    exact = exact_pattern(asked)
+    fitting = [rule for rule in rules if rule.kind in (RuleKind.EXACT, KINDS[asked.kind])]
+    for rule in fitting:
+        if rule.kind is RuleKind.EXACT:
+            if rule.pattern == exact:
+                return rule
+        elif asked.kind is not GateKind.COMMAND and _allows(rule, asked, workspace):
+            return rule
+    return _allowing_script(fitting, asked, workspace) if asked.kind is GateKind.COMMAND else None
+
+
+def _allowing_script(rules: Sequence[Rule], asked: Asked, workspace: str) -> Rule | None:
+    by_words = [rule for rule in rules if rule.kind is RuleKind.COMMAND]
+    parts = scripts.parts(asked.title, asked.folder, workspace) if by_words else None
+    if not parts or any(asks_always(part.words) for part in parts):
+        return None
+    covering = [next((rule for rule in by_words if _covers(rule, part, workspace)), None) for part in parts]
+    left = [part for part, rule in zip(parts, covering, strict=True) if rule is None]
+    return next(filter(None, covering), None) if all(part.only_filters() for part in left) else None
+
+
+def _covers(rule: Rule, part: Part, workspace: str) -> bool:
+    here = rule.scope is not Scope.WORKSPACE or all(inside(folder, workspace) for folder in part.folders)
+    pattern = words_of(rule.pattern)
+    return here and all(fits(pattern, words) for words in part.readings)
 
 
 def _allows(rule: Rule, asked: Asked, workspace: str) -> bool:
-    if asked.kind is GateKind.COMMAND:
-        words = plain_words(asked.title)
-        here = rule.scope is not Scope.WORKSPACE or asked.folder is None or inside(asked.folder, workspace)
-        return words is not None and here and not asks_always(words) and fits(words_of(rule.pattern), words)
     if asked.kind is GateKind.CHANGE:
         return covers(rule.pattern, asked.paths, workspace)
     return fnmatchcase(asked.title, rule.pattern)

@@ -46,10 +46,15 @@ def plain_words(command: str) -> tuple[str, ...] | None:
     """The words that a command consists of, if it is nothing but words: any shell hands exactly these to the program.
     None wherever a shell would do anything else with it, and wherever that is not certain."""
     script = unwrapped(command)
-    if any(char != " " and unicodedata.category(char) in _UNSEEN for char in script):
+    if has_unseen(script):
         return None
     words = _lexed(script, _WORD)
-    return tuple(words) if words and _starts_plainly(words) else None
+    return tuple(words) if words and starts_plainly(words) else None
+
+
+def has_unseen(script: str) -> bool:
+    """Whether a script holds a character that cannot be seen, other than a plain blank."""
+    return any(char != " " and unicodedata.category(char) in _UNSEEN for char in script)
 
 
 def unwrapped(command: str) -> str:
@@ -90,7 +95,7 @@ def _is_wrapped(words: Sequence[str]) -> bool:
     return len(words) == 3 and words[1] in _SCRIPT_FLAGS and _TRUSTED_SHELL.fullmatch(words[0]) is not None
 
 
-def _starts_plainly(words: Sequence[str]) -> bool:
+def starts_plainly(words: Sequence[str]) -> bool:
     """No assignment, no word of the shell's own grammar, and nothing that zsh takes for the path of a program."""
     first = words[0]
     return bool(first) and "=" not in first and first not in _RESERVED and not any(w.startswith("=") for w in words)
@@ -211,7 +216,7 @@ def _without_prefix(words: list[str]) -> list[str]:
     """Without the words of the shell's grammar and the assignments before the program."""
     at = 0
     while at < len(words) and (words[at] in _RESERVED - {"time"} or _ASSIGNMENT.match(words[at])):
-        at += 1
+        at += 2 if words[at] == "function" else 1  # its name is no program
     return words[at:]
 
 
@@ -240,4 +245,5 @@ def _suffixes(words: list[str]) -> list[tuple[str, ...]]:
 
 def _scripts(words: list[str]) -> list[str]:
     values = (word.partition("=")[2] if word.startswith("--") else word for word in words)
-    return [value for value in values if _SCRIPT.search(value)]
+    aliased = (word[found.end() :] for word in words if (found := _ASSIGNMENT.match(word)))
+    return [value for value in values if _SCRIPT.search(value)] + [value for value in aliased if value]

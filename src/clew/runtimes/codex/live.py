@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import msgspec
+from msgspec.structs import replace
 
+from clew.asking import Asked, GateKind
 from clew.errors import RuntimeLost
 from clew.events import GateClosed, GateOpened, Notice, NoticeKind
 from clew.runtimes.codex import requests, wire
@@ -18,8 +20,9 @@ from clew.runtimes.process import within
 class Live:
     """A turn that Codex works on, as far as it has come."""
 
-    def __init__(self, turn: str, runtime_turn: str | None = None) -> None:
+    def __init__(self, turn: str, runtime_turn: str | None = None, *, is_sandboxed: bool = False) -> None:
         self.turn = turn
+        self._is_sandboxed = is_sandboxed  # then Codex asks only about what is to run outside of its sandbox
         self.translation = Translation(runtime_turn)
         self.events: Events = asyncio.Queue()
         self.gates: dict[str, Pending] = {}  # what it has asked
@@ -48,13 +51,18 @@ class Live:
             return self.cancel(pending)
         if pending.ref in self.gates:
             return True
-        pending.asked = pending.asked or requests.read(pending.method, pending.request, self.translation)
+        pending.asked = pending.asked or self._read(pending)
         if pending.asked is None:
             self._declined(pending)
             return False
         self.gates[pending.ref] = pending
         self.events.put_nowait(GateOpened(pending.ref, pending.asked))
         return True
+
+    def _read(self, pending: Pending) -> Asked | None:
+        asked = requests.read(pending.method, pending.request, self.translation)
+        is_command = asked is not None and asked.kind is GateKind.COMMAND
+        return replace(asked, leaves_sandbox=True) if asked and is_command and self._is_sandboxed else asked
 
     def resolved(self, pending: Pending) -> None:
         if self.gates.pop(pending.ref, None) is not None:

@@ -47,7 +47,9 @@ def _a_command(request: wire.Request, turn: Translation) -> Asked:
         return _permission(request, f"network access to {host}" if host else "something that Codex does not name")
     also = permissions_in_words(request.additional_permissions)
     detail = "\n".join(line for line in (host and f"network access to {host}", also and f"with: {also}") if line)
-    return Asked(GateKind.COMMAND, command, detail, request.cwd, request.reason or "", item=_item(request))
+    asks_for_more = bool(detail)
+    why = request.reason or ""
+    return Asked(GateKind.COMMAND, command, detail, request.cwd, why, item=_item(request), leaves_sandbox=asks_for_more)
 
 
 def _a_change(request: wire.Request, turn: Translation) -> Asked:

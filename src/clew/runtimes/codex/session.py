@@ -175,7 +175,7 @@ class CodexSession:
             self._claim(None)
             raise RuntimeTrouble("Codex is busy with a turn of its own on this thread. Try again when it has ended.")
         self._is_nobodys = False
-        live = self._live = Live(request.turn)
+        live = self._live = Live(request.turn, is_sandboxed=threads.is_sandboxed(self._seat))
         self._server.begin(live)
         await self._start(connection, live, request)
         return live
@@ -205,7 +205,7 @@ class CodexSession:
         found = await self.record(turn)
         if found is None or found.state is not RecordState.ALIVE:
             raise RuntimeLost("The turn does not run any more.")
-        live = self._live = Live(turn, found.runtime_turn)
+        live = self._live = Live(turn, found.runtime_turn, is_sandboxed=threads.is_sandboxed(self._seat))
         self._server.begin(live)
         self._claim(live)
         again = await self._find_turn(turn)

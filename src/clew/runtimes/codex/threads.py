@@ -34,6 +34,10 @@ POLICIES = {
 }
 
 
+def is_sandboxed(seat: Seat) -> bool:
+    return POLICIES[seat.policy][0] != "danger-full-access"
+
+
 class Position(msgspec.Struct, frozen=True):
     """Our continuity: which Codex thread it is."""
 

@@ -1,0 +1,98 @@
+"""The commands of a script as they are judged: each with the folders in which it may run, and with what its words may
+become there. Pure but for a look at the folders."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from clew.engine import globs, reads
+from clew.engine.grammar import Command, Word, commands, texts
+from clew.engine.patterns import inside
+from clew.engine.shell import names
+
+_CHANGES_FOLDER = names("cd chdir pushd popd")
+_MOST_FOLDERS = 4
+
+
+class Part(Struct, frozen=True):
+    """One command of a script."""
+
+    words: tuple[str, ...]  # as they are written
+    folders: tuple[str, ...]  # in which it may run; none is known if the runtime did not say
+    readings: tuple[tuple[str, ...], ...]  # its words as they are written, and with wildcards replaced, in each folder
+
+    def reason_to_ask(self, workspace: str) -> str | None:
+        """None if it only reads, whichever of the folders it runs in."""
+        if not self.folders:
+            return reads.NO_RULE
+        reasons = (reads.reason_to_ask(words, each, workspace) for each in self.folders for words in self.readings)
+        return next((reason for reason in reasons if reason is not None), None)
+
+    def only_filters(self) -> bool:
+        return all(reads.only_filters(words) for words in self.readings)
+
+
+def parts(script: str, folder: str | None, workspace: str) -> list[Part] | None:
+    """None if the script cannot be explained with certainty."""
+    found = commands(script)
+    if found is None:
+        return None
+    try:
+        return _parts(found, (folder,) if folder else (), workspace)
+    except (globs.Uncertain, OSError, ValueError):
+        return None
+
+
+def _parts(script: Sequence[Command], folders: tuple[str, ...], workspace: str) -> list[Part]:
+    parts = []
+    for command in script:
+        if command[0].text in _CHANGES_FOLDER:
+            folders = _entered(command, folders, workspace)
+        else:
+            parts.append(Part(texts(command), folders, _readings(command, folders, workspace)))
+    if not parts:
+        raise globs.Uncertain
+    return parts
+
+
+def _entered(command: Command, folders: Sequence[str], workspace: str) -> tuple[str, ...]:
+    """The folders after `cd FOLDER`: the new ones, and the old ones, as it may fail or count only for its own side of a
+    pipe. Only a path that starts with `/` or `./` is certain; any other may be looked for along `CDPATH`."""
+    words = texts(command)
+    plain = len(words) == 2 and words[0] == "cd" and words[1].startswith(("/", "./")) and not _is_special(command[1])
+    if not plain or ".." in words[1].split("/") or not folders:
+        raise globs.Uncertain
+    after = dict.fromkeys((*folders, *(os.path.realpath(Path(folder, words[1])) for folder in folders)))
+    if len(after) > _MOST_FOLDERS or not all(inside(folder, workspace) for folder in after):
+        raise globs.Uncertain
+    return tuple(after)
+
+
+def _is_special(word: Word) -> bool:
+    return bool(word.wild) or word.before_sign is not None
+
+
+def _readings(command: Command, folders: Sequence[str], workspace: str) -> tuple[tuple[str, ...], ...]:
+    if not any(map(_is_special, command)):
+        return (texts(command),)
+    if not folders:
+        raise globs.Uncertain
+    expanded = (_expanded(command, folder, workspace) for folder in folders)
+    return tuple(dict.fromkeys((texts(command), *expanded)))
+
+
+def _expanded(command: Command, folder: str, workspace: str) -> tuple[str, ...]:
+    return tuple(text for word in command for text in _becomes(word, folder, workspace))
+
+
+def _becomes(word: Word, folder: str, workspace: str) -> Sequence[str]:
+    """A word without a match stays as it is. No file may have the name that some zsh could take a revision for."""
+    if word.before_sign is not None and os.path.lexists(Path(folder, word.before_sign)):
+        raise globs.Uncertain
+    if not word.wild:
+        return (word.text,)
+    return globs.matches(word, folder, workspace) or (word.text,)

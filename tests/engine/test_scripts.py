@@ -1,0 +1,123 @@
+"""Pipes, sequences, wildcards and `cd` in what is judged: each command by itself, in every folder it may run in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clew.asking import Asked, Effect, GateKind, Policy, Rule, RuleKind, Scope
+from clew.engine.rules import decide
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    work = tmp_path / "work"
+    for folder in ("src/deep", "odd", "many"):
+        (work / folder).mkdir(parents=True)
+    for file in ("a.py", "b.py", "src/m.py", "src/deep/n.py", "odd/-n", "odd/ok"):
+        (work / file).write_text("x\n")
+    (tmp_path / "secret").write_text("s")
+    (tmp_path / "away").mkdir()
+    (tmp_path / "away/x").write_text("s")
+    (work / "odd/link").symlink_to(tmp_path / "secret")
+    (work / "out").symlink_to(tmp_path / "away")
+    return work
+
+
+def verdict(work: Path, command: str, *patterns: str, leaves_sandbox: bool = False) -> str:
+    asked = Asked(GateKind.COMMAND, command, folder=str(work), leaves_sandbox=leaves_sandbox)
+    return decide(asked, Policy.CAREFUL, str(work), [allow(each) for each in patterns], 0, "t").effect.value
+
+
+def allow(pattern: str) -> Rule:
+    return Rule("01R", Effect.ALLOW, RuleKind.COMMAND, pattern, Scope.EVERYWHERE, "", 0)
+
+
+READS = [
+    *("rg x | head", "cat a.py 2>&1 | head -50", "find . -name '*.py' | wc -l", "ls -la 2>/dev/null", "ls; pwd"),
+    *("grep -rn foo src | sort | uniq -c | sort -rn | head -20", "sed -n 1,20p a.py | nl", "cat a.py && cat b.py"),
+    *("ls *.py", "ls -la src/*.py", "wc -l *.py src/*.py", "cat src/*/n.py", "head -n 3 ?.py", "grep -n x *.py | head"),
+    *("grep -rn x --include=*.py src", "ls no-such-*", "find . \\( -name a -o -name b \\)", 'grep "a\\|b" a.py'),
+    *(
+        "cd ./src && ls",
+        "cd ./src && cat m.py | head",
+        "cd ./src; ls deep/*.py",
+        "ls\npwd\ncat a.py",
+        "cat src/m.py || true",
+    ),
+]
+READS_NOT = [
+    *("rg x | sh", "ls | xargs rm", "cat a.py | tee b", "ls && make", "ls; rm a.py", "ls > x", "ls >> x"),
+    *("ls &", "cat < /etc/passwd", "cat odd/*", "cat odd/l*", "cat out/*", "cat */x", "ls out/*", "cat ../*"),
+    *("cat /etc/*", "ls .*", "cat odd/?ink", "cd odd && cat *", "cd ./odd && cat *", "uniq *.py"),
+    *("uniq a.py b.py | cat", "ls **/x", "cat *.py | sort -o a.py", "cd .. && cat secret", "cd ./out && ls"),
+    *("cd / && ls", "cd /etc; cat passwd", "cd && ls", "cd - && ls", "cd ~ && ls", "cd src/.. && ls"),
+    *("cd ./src && cat ../../secret", "cd ./src && cat ../a.py", "cd ./src | cat ../a.py", "pushd src; ls"),
+    *("cd ./src", "popd; ls", "git -C x status | cat", "ls | git apply", "cat a.py | python", "echo x | sh"),
+    *("echo x > a.py", "sort a.py | tac", "cat -- -n", "uniq -- -c a.py", "grep -e -- -f/etc/passwd"),
+    *("cat -- odd/link", "ls | cat -- -n"),
+]
+
+
+@pytest.mark.parametrize("command", READS, ids=repr)
+def test_commands_that_each_only_read_are_not_asked_about(work: Path, command: str) -> None:
+    assert verdict(work, command) == "allow"
+    assert verdict(work, f"/bin/bash -lc {_quoted(command)}") == "allow"
+
+
+@pytest.mark.parametrize("command", READS_NOT, ids=repr)
+def test_one_that_may_do_more_has_the_whole_asked_about(work: Path, command: str) -> None:
+    assert verdict(work, command) == "ask"
+
+
+@pytest.mark.parametrize("command", READS, ids=repr)
+def test_nothing_that_leaves_a_sandbox_is_allowed_because_it_only_reads(work: Path, command: str) -> None:
+    """What it reads by, such as a git config, may have been made inside the sandbox."""
+    assert verdict(work, command, leaves_sandbox=True) == "ask"
+
+
+COVERED = [
+    ("pytest -q | tail -5", ("pytest *",)),
+    ("pytest -q 2>&1 | tail -n 5", ("pytest *",)),
+    ("ruff check . && pytest -q", ("pytest *", "ruff check *")),
+    ("pytest tests/*.py", ("pytest *",)),
+    ("cd ./src && pytest -q | grep -n passed", ("pytest *",)),
+    ("echo begin; make; echo end", ("make",)),
+]
+NOT_COVERED = [
+    ("pytest -q | sh", ("pytest *", "sh *", "*")),
+    ("pytest -q && rm x", ("pytest *",)),
+    ("ln -s /etc/passwd l && cat l", ("ln *",)),  # `cat l` only reads inside the workspace as long as there is no link
+    ("ln -s /etc e; cd ./e && ls", ("ln *",)),
+    ("make && git status", ("make",)),
+    ("pytest odd/*", ("pytest *",)),  # one of the names is an option, another leads out
+    ("pytest -q > x", ("pytest *",)),
+    ("pytest -q & make", ("pytest *", "make")),
+    ("make | grep -r x", ("make",)),
+    ("cd .. && make", ("make",)),
+]
+
+
+@pytest.mark.parametrize(("command", "patterns"), COVERED)
+def test_an_allow_covers_a_script_of_which_it_covers_every_part(
+    work: Path, command: str, patterns: tuple[str, ...]
+) -> None:
+    assert verdict(work, command, *patterns) == "allow"
+
+
+@pytest.mark.parametrize(("command", "patterns"), NOT_COVERED)
+def test_an_allow_covers_no_script_with_a_part_that_it_does_not_cover(
+    work: Path, command: str, patterns: tuple[str, ...]
+) -> None:
+    assert verdict(work, command, *patterns) == "ask"
+
+
+def test_a_wildcard_that_stands_for_too_many_names_is_asked_about(work: Path) -> None:
+    for number in range(2_100):
+        (work / "many" / f"f{number}").touch()
+    assert verdict(work, "cat many/*") == "ask"
+
+
+def _quoted(command: str) -> str:
+    return "'" + command.replace("'", "'\"'\"'") + "'"
