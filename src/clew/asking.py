@@ -138,8 +138,20 @@ class Rule(Struct, frozen=True):
     created_by: str = ""
 
 
+class Reason(Struct, frozen=True):
+    """Why a command that seems only to read is asked about: a code, for which `words.py` has the sentence, and what it
+    is about. It is shown with the gate."""
+
+    code: str
+    about: str = ""  # a key of git's config, a folder
+
+    def __str__(self) -> str:
+        return f"{self.code}:{self.about}"
+
+
 class Verdict(Struct, frozen=True):
     """What the rules and the thread's policy say about a request, and which of them it was."""
 
     effect: Effect
     why: str = ""  # `the rule allow pytest * (K3…)`, `the policy trusted`
+    reason: Reason | None = None

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from clew.asking import Asked, Decision, GateKind, Policy
 from clew.clock import SystemClock
-from clew.config import GatesConfig
+from clew.config import ChatsConfig, Config, GatesConfig, ThreadsConfig
 from clew.engine import cards
 from clew.engine.gates import open_gate
 from clew.engine.progress import GATE, gate_item
@@ -471,6 +471,27 @@ def _opened(tx: Tx, rig: Rig, accepted: Accepted, wanted: Asked) -> None:
     assert turn is not None and thread is not None
     item = Item(gate_item("x:1"), GATE, Phase.STARTED, wanted.title)
     open_gate(tx, rig.engine._core, thread, turn, GateOpened("x:1", wanted), item)
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [("en", "⚠ sub is another repository inside the workspace"), ("zh", "⚠ sub 是工作区里的另一个仓库")],
+)
+async def test_a_command_that_seems_to_read_says_why_it_is_asked_about(
+    tmp_path: Path, language: str, told: str
+) -> None:
+    (tmp_path / "sub/.git").mkdir(parents=True)
+    config = Config(threads=ThreadsConfig(runtime="scripted"), chats=ChatsConfig(language=language))
+    async with Rig(tmp_path, room=Room(can=SurfaceCan(chat=True)), config=config) as rig:
+        await rig.allow("1")
+        accepted = await rig.say("!hold", sender_id="1")
+        await rig.started(accepted.turn)
+        wanted = Asked(GateKind.COMMAND, "git status", folder=str(tmp_path / "sub"))
+        await rig.store.write(lambda tx: _opened(tx, rig, accepted, wanted))
+        (gate,) = await asked(rig)
+        await rig.delivered(f"{gate.id}:ask")
+        assert told in rig.room.texts[0]
+        assert gate.warning == "sub is another repository inside the workspace"
 
 
 async def test_policies_are_kept_with_the_thread(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.asking import Asked, Effect, GateKind, Policy
+from clew.asking import Asked, Effect, GateKind, Policy, Reason
 from clew.engine import repository
 from clew.engine.rules import decide
 
@@ -89,7 +89,7 @@ def test_git_in_a_repository_with_a_submodule_that_is_there_is_asked_about(work:
     assert verdict(work) is Effect.ALLOW
     git(work, "init", "-q", "sub")
     assert verdict(work) is Effect.ASK
-    assert repository.reason_to_ask(str(work), str(work)) == "sub is a submodule"
+    assert repository.reason_to_ask(str(work), str(work)) == Reason("git.submodule", "sub")
 
 
 @pytest.mark.parametrize("version", ["2", "4"])
@@ -132,7 +132,9 @@ HOSTILE = {
 def test_a_key_of_the_config_that_is_not_known_to_be_harmless_is_asked_about(work: Path, key: str) -> None:
     git(work, "config", key, HOSTILE[key])
     assert verdict(work) is Effect.ASK
-    assert (repository.reason_to_ask(str(work), str(work)) or "").startswith("git's config here sets ")
+    section, _, name = key.partition(".")
+    about = f"{section}.*.{name.rpartition('.')[2]}" if "." in name else key
+    assert repository.reason_to_ask(str(work), str(work)) == Reason("git.config", about.lower())
 
 
 def test_what_clones_and_people_usually_set_is_harmless(work: Path) -> None:

@@ -341,7 +341,7 @@ def test_a_verdict_says_in_words_who_decided(work: Path) -> None:
     assert why(change("src/a"), policy=Policy.TRUSTED) == "the policy trusted"
     assert why(command("ls; ls &", here)) == "it is more than plain words"
     assert why(command("pytest -q | tail"), allow("pytest *")) == "the rule `allow pytest *` (01R)"
-    assert why(command("git status", str(work / "other"))) == "other is another repository"
+    assert why(command("git status", str(work / "other"))) == "other is another repository inside the workspace"
     assert why(command("sudo ls", here)) == "`sudo` is always asked about"
     assert why(command("make", here)) == "no rule allows it"
 

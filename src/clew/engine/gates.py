@@ -38,6 +38,7 @@ def open_gate(
         return
     items.put(tx, turn.id, item)
     asked = _cleaned(opened.asked)
+    verdict = _verdict(tx, core, thread, asked)
     gate = Gate(
         id=core.clock.ulid(),
         code=new_code(tx, core),
@@ -47,12 +48,12 @@ def open_gate(
         asked=asked,
         state=GateState.OPEN,
         asked_at=core.clock.now(),
-        warning=words.MAY_HAVE_RUN if _may_have_run(tx, turn, asked) else "",
+        warning=words.MAY_HAVE_RUN if _may_have_run(tx, turn, asked) else str(verdict.reason or ""),
     )
     if not asked.blocking:
         _replace_aside(tx, core, gate)
     gates.insert(tx, gate)
-    if not _answered_already(tx, core, thread, gate):
+    if not _answered_already(tx, core, gate, verdict):
         _ask(tx, core, thread, turn, gate)
 
 
@@ -221,9 +222,8 @@ def _log_opened(tx: Tx, core: Core, gate: Gate) -> None:
     tx.log(gate.thread, gate.turn, "gate.opened", core.clock.now(), **about)
 
 
-def _answered_already(tx: Tx, core: Core, thread: Thread, gate: Gate) -> bool:
+def _answered_already(tx: Tx, core: Core, gate: Gate, verdict: Verdict) -> bool:
     """By a rule; or by a person, for this very request, before it was cut off."""
-    verdict = _verdict(tx, core, thread, gate.asked)
     if verdict.effect is Effect.ASK:
         return _answered_before_the_cut(tx, core, gate)
     decision = Decision.ACCEPT if verdict.effect is Effect.ALLOW else Decision.DECLINE

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from clew.asking import Reason
 from clew.engine import repository
 from clew.engine.patterns import inside
 
@@ -155,26 +156,23 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
 )
 
 
-NO_RULE = "no rule allows it"
-UNCERTAIN = "it cannot be looked into"
+NO_RULE = Reason("no_rule")
 
 
-def reason_to_ask(words: Sequence[str], folder: str, workspace: str) -> str | None:
+def reason_to_ask(words: Sequence[str], folder: str, workspace: str) -> Reason | None:
     """Why a person has to be asked about a command; None if it only reads, and nothing outside the workspace. What is
     not certain, or cannot be looked at, is asked about."""
     try:
         return _reason_to_ask(words, folder, workspace)
     except (OSError, ValueError, RuntimeError):
-        return UNCERTAIN
+        return NO_RULE
 
 
-def _reason_to_ask(words: Sequence[str], folder: str, workspace: str) -> str | None:
+def _reason_to_ask(words: Sequence[str], folder: str, workspace: str) -> Reason | None:
     name, rest = _called(words)
     reading = SAFE.get(name)
-    if reading is None:
+    if reading is None or not folder.startswith("/") or not inside(folder, workspace):
         return NO_RULE
-    if not folder.startswith("/") or not inside(folder, workspace):
-        return "it runs outside the workspace"
     if not reading.free and not fits_spec(reading, rest, folder, workspace):
         return NO_RULE
     return repository.reason_to_ask(folder, workspace) if name.startswith("git ") else None

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+from clew.asking import Reason
 from clew.engine.shell import names
 
 # Keys of a repository's own config that make none of the commands in `reads.SAFE` run or open anything else. A `*` is a
@@ -41,19 +42,23 @@ _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*(.*))?")
 
 
 class Foreign(Exception):
-    """Git may do more than read here; the words say why."""
+    """Git may do more than read here."""
+
+    def __init__(self, code: str, about: str = "") -> None:
+        super().__init__(code)
+        self.reason = Reason(code, about)
 
 
-def reason_to_ask(folder: str, workspace: str) -> str | None:
+def reason_to_ask(folder: str, workspace: str) -> Reason | None:
     """Why a person has to be asked before git runs in this folder; None if it only reads the workspace's repository."""
     top, here = Path(workspace).resolve(), Path(folder).resolve()
     try:
         _look_upwards(here, top)
         _look_into(top / ".git", top)
-    except Foreign as reason:
-        return str(reason)
+    except Foreign as foreign:
+        return foreign.reason
     except (OSError, ValueError, struct.error):
-        return "the repository cannot be looked into"
+        return Reason("git.unclear")
     return None
 
 
@@ -63,13 +68,13 @@ def _look_upwards(here: Path, top: Path) -> None:
     for path in (here, *here.parents):
         found = {each.name.lower() for each in path.iterdir()} if path.is_dir() else set()
         if "head" in found and not found.isdisjoint({"commondir", "objects", "refs", "config"}):
-            raise Foreign(f"{_called(path, top)} looks like a git repository")
+            raise Foreign("git.fake", _called(path, top))
         if path == top:
             break
         if ".git" in found:
-            raise Foreign(f"{_called(path, top)} is another repository")
+            raise Foreign("git.nested", _called(path, top))
     if top not in (here, *here.parents) or not os.path.lexists(top / ".git"):
-        raise Foreign("the workspace is not the top of a git repository")
+        raise Foreign("git.not_top")
 
 
 def _look_into(entry: Path, top: Path) -> None:
@@ -77,16 +82,16 @@ def _look_into(entry: Path, top: Path) -> None:
     own = entry if entry.is_dir() and not entry.is_symlink() else _of_worktree(entry)
     shared = own if own == entry else _shared(own)
     if not (own / "HEAD").is_file() or not (shared / "objects").is_dir() or not (shared / "refs").is_dir():
-        raise Foreign("the workspace's .git is not a whole repository")  # so git would look further up
+        raise Foreign("git.not_top")  # so git would look further up
     if os.path.lexists(shared / "commondir"):
-        raise Foreign("the workspace's .git leads elsewhere")
+        raise Foreign("git.elsewhere")
     for name in {own / "config", own / "config.worktree", shared / "config"}:
         if os.path.lexists(name):
             _check_config(name, top, shared)
     if os.path.lexists(shared / "objects/info/alternates"):
-        raise Foreign("the repository borrows objects from elsewhere")
+        raise Foreign("git.elsewhere")
     if any(path.name.startswith("sharedindex.") for path in own.iterdir()):
-        raise Foreign("the repository's index is split")
+        raise Foreign("git.unclear")
     _check_hooks(shared / "hooks")
     _check_index(own / "index", top)
 
@@ -97,44 +102,44 @@ def _of_worktree(entry: Path) -> Path:
     own = Path(os.path.realpath(entry.parent / text.removeprefix("gitdir: ").rstrip("\n")))
     is_named = text.startswith("gitdir: ") and own.parent.name == "worktrees" and own.is_dir()
     if entry.is_symlink() or not is_named or entry.parent in (own, *own.parents):
-        raise Foreign("the workspace's .git leads elsewhere")
+        raise Foreign("git.elsewhere")
     back = Path(os.path.realpath(own / (own / "gitdir").read_text(encoding="utf-8").rstrip("\n")))
     if back != entry:
-        raise Foreign("the workspace's .git leads elsewhere")
+        raise Foreign("git.elsewhere")
     return own
 
 
 def _shared(own: Path) -> Path:
     shared = Path(os.path.realpath(own / (own / "commondir").read_text(encoding="utf-8").rstrip("\n")))
     if own.parent.parent != shared:
-        raise Foreign("the workspace's .git leads elsewhere")
+        raise Foreign("git.elsewhere")
     return shared
 
 
 def _check_config(path: Path, top: Path, shared: Path) -> None:
     for key, value in _settings(path):
         if key not in HARMLESS_KEYS:
-            raise Foreign(f"git's config here sets {key}")
+            raise Foreign("git.config", key)
         if key == "core.hookspath":
             _check_hooks(_hooks_folder(value, top))
 
 
 def _hooks_folder(value: str, top: Path) -> Path:
     if not re.fullmatch(r"[\w./-]+", value):
-        raise Foreign("git's config here sets core.hookspath")
+        raise Foreign("git.config", "core.hookspath")
     return top / value
 
 
 def _check_hooks(folder: Path) -> None:
     """The one hook that reading can run: git writes the index anew when it has looked at the files."""
     if os.path.lexists(folder / "post-index-change"):
-        raise Foreign("the repository has the hook post-index-change")
+        raise Foreign("git.hook", "post-index-change")
 
 
 def _settings(path: Path) -> Iterator[tuple[str, str]]:
     """Each key of a config file with its value. What is written in any unusual way is not certain."""
     if path.stat().st_size > _MOST_CONFIG:
-        raise Foreign("git's config here is too long to be judged")
+        raise Foreign("git.unclear")
     section = ""
     for written in path.read_text(encoding="utf-8").split("\n"):
         line = written.strip(" \t\r")
@@ -145,7 +150,7 @@ def _settings(path: Path) -> Iterator[tuple[str, str]]:
         elif (setting := _SETTING.fullmatch(line)) and section and not line.endswith("\\"):
             yield f"{section}.{setting[1].lower()}", setting[2] or ""
         else:
-            raise Foreign("git's config here cannot be read with certainty")
+            raise Foreign("git.unclear")
 
 
 def _check_index(path: Path, top: Path) -> None:
@@ -153,11 +158,11 @@ def _check_index(path: Path, top: Path) -> None:
     if not os.path.lexists(path):
         return
     if path.stat().st_size > _MOST:
-        raise Foreign("the repository's index is too large to be judged")
+        raise Foreign("git.unclear")
     for name in _gitlinks(path.read_bytes()):
         folder = top / os.fsdecode(name)
         if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
-            raise Foreign(f"{_called(folder, top)} is a submodule")
+            raise Foreign("git.submodule", _called(folder, top))
 
 
 def _gitlinks(index: bytes) -> Iterator[bytes]:
@@ -167,7 +172,7 @@ def _gitlinks(index: bytes) -> Iterator[bytes]:
         return
     signature, version, count = struct.unpack_from(">4sII", index)
     if signature != b"DIRC" or version not in (2, 3):
-        raise Foreign("the repository may have submodules")
+        raise Foreign("git.unclear")
     at = 12
     for _ in range(count):
         name_at = at + (64 if index[at + 60] & 0x40 else 62)
@@ -178,4 +183,4 @@ def _gitlinks(index: bytes) -> Iterator[bytes]:
 
 
 def _called(path: Path, top: Path) -> str:
-    return "the workspace" if path == top else os.fsencode(path.relative_to(top)).decode("utf-8", "backslashreplace")
+    return os.fsencode(path.relative_to(top)).decode("utf-8", "backslashreplace")

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch, fnmatchcase
 from types import MappingProxyType
 
-from clew.asking import Asked, Effect, GateKind, Policy, Rule, RuleKind, Scope, Verdict
-from clew.engine import scripts
+from clew.asking import Asked, Effect, GateKind, Policy, Reason, Rule, RuleKind, Scope, Verdict
+from clew.engine import reads, scripts, words
 from clew.engine.patterns import begins, covers, fits, hits, inside, words_of
 from clew.engine.scripts import Part
 from clew.engine.shell import asks_always, segments
@@ -75,10 +75,9 @@ def _by_default(asked: Asked, workspace: str) -> Verdict:
     for part in parts:
         if asks_always(part.words):
             return Verdict(Effect.ASK, f"`{part.words[0]}` is always asked about")
-        if asked.leaves_sandbox:
-            return Verdict(Effect.ASK, "it would leave the sandbox")
-        if (reason := part.reason_to_ask(workspace)) is not None:
-            return Verdict(Effect.ASK, reason)
+        reason = Reason("sandbox.leaves") if asked.leaves_sandbox else part.reason_to_ask(workspace)
+        if reason is not None:
+            return Verdict(Effect.ASK, words.reason(reason), reason if reason is not reads.NO_RULE else None)
     return Verdict(Effect.ALLOW, "it only reads inside the workspace")
 
 

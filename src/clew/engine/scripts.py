@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from clew.asking import Reason
 from clew.engine import globs, reads
 from clew.engine.grammar import Command, Word, commands, texts
 from clew.engine.patterns import inside
@@ -25,7 +26,7 @@ class Part(Struct, frozen=True):
     folders: tuple[str, ...]  # in which it may run; none is known if the runtime did not say
     readings: tuple[tuple[str, ...], ...]  # its words as they are written, and with wildcards replaced, in each folder
 
-    def reason_to_ask(self, workspace: str) -> str | None:
+    def reason_to_ask(self, workspace: str) -> Reason | None:
         """None if it only reads, whichever of the folders it runs in."""
         if not self.folders:
             return reads.NO_RULE

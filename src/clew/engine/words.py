@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from clew.asking import Gate
+from clew.asking import Gate, Reason
 from clew.model import Problem, TurnState
+from clew.seen import exactly
 
 
 class Both(str):
@@ -28,8 +29,32 @@ def zh(text: str) -> str:
 
 
 def stored(text: str) -> str:
-    """What clew said and wrote down in English, such as why a gate is void."""
-    return _KNOWN.get(text, text)
+    """What clew wrote down: a reason by its code, or a sentence in English, such as why a gate is void."""
+    code, _, about = text.partition(":")
+    return reason(Reason(code, about)) if code in _REASONS else _KNOWN.get(text, text)
+
+
+_REASONS = {
+    "no_rule": ("no rule allows it", "没有规则允许它"),
+    "sandbox.leaves": ("it would run outside of the agent's sandbox", "它会在代理的沙箱之外运行"),
+    "git.config": ("git's config here sets {}, which may run a program", "这里的 git 配置设置了 {}，可能会运行程序"),
+    "git.hook": ("the repository has the hook {}, which git would run", "仓库里有钩子 {}，git 会运行它"),
+    "git.submodule": ("{} is a submodule, and git goes down into it", "{} 是子模块，git 会进入其中"),
+    "git.nested": ("{} is another repository inside the workspace", "{} 是工作区里的另一个仓库"),
+    "git.fake": (
+        "{} looks like a git repository, and git may take it for one",
+        "{} 看起来像 git 仓库，git 可能会把它当作仓库",
+    ),
+    "git.not_top": ("the workspace is not the top of a git repository", "工作区不是 git 仓库的顶层"),
+    "git.elsewhere": ("the workspace's repository leads git elsewhere", "工作区的仓库会把 git 引到别处"),
+    "git.unclear": ("the workspace's repository cannot be judged with certainty", "无法确定工作区的仓库是否安全"),
+}
+
+
+def reason(why: Reason) -> Both:
+    english, chinese = _REASONS[why.code]
+    about = exactly(why.about, lines=False)
+    return Both(english.replace("{}", about), chinese.replace("{}", about))
 
 
 def joined(between: str, *parts: str) -> Both:
