@@ -16,7 +16,7 @@ from clew.durations import parse_duration
 from clew.engine.offers import suggest
 from clew.engine.reads import SAFE
 from clew.engine.rules import KINDS, checked, decide, describe, exact_pattern
-from clew.engine.shell import WRAPPERS
+from clew.engine.wrappers import WRAPPERS
 from clew.errors import BadInput
 from clew.store import Tx
 from clew.store import rules as rows

@@ -8,20 +8,14 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from clew.engine.wrappers import FINDERS, WRAPPERS
+
 
 def names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 SHELLS = names("sh bash dash zsh ash ksh mksh fish csh tcsh pwsh")
-
-# Programs that run what they are given: what they do is not what their name says.
-WRAPPERS = names(
-    "env sudo doas su pkexec runuser xargs parallel nohup time timeout nice ionice setsid stdbuf unbuffer script watch"
-    " strace ltrace chroot unshare nsenter flock systemd-run caffeinate taskset chrt busybox toybox ssh at batch entr"
-    " exec command builtin eval source . - trap coproc alias noglob nocorrect"
-)
-FINDERS = names("find gfind bfs fd fdfind")
 
 _FIND_ACTS = re.compile(r"-(?:exec|ok|delete|fls|fprint|files0).*|--exec.*|-[xX]")
 _RESERVED = names(

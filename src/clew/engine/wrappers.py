@@ -1,0 +1,57 @@
+"""Programs that run the command they are given. Their own name says nothing about what happens, so no rule can allow
+them, and a deny looks at the command that they are given. Plain data, in the groups of docs/rules.md."""
+
+from __future__ import annotations
+
+_AS_SOMEBODY_ELSE = """
+    sudo sudoedit doas su pkexec runuser run0 sg newgrp gosu su-exec setpriv setuidgid capsh runcon newrole sandbox
+    aa-exec kdesu gksu gksudo dzdo please
+"""
+_ELSEWHERE = """
+    ssh autossh mosh sshpass rsh dbclient pdsh dsh clush pssh parallel-ssh mussh cssh clusterssh csshX ansible chroot
+    fakechroot schroot arch-chroot systemd-nspawn unshare nsenter lxc-attach lxc-execute proot bwrap firejail
+    flatpak-spawn sandbox-exec minijail0 nsjail toolbox distrobox distrobox-enter wsl arch setarch linux32 linux64 i386
+    x86_64 qemu-x86_64 qemu-aarch64 wine wine64 mpirun mpiexec srun sbatch salloc qsub bsub
+"""
+_AROUND_A_COMMAND = """
+    env xargs parallel sem rush pexec nohup time gtime timeout gtimeout multitime nice ionice choom chrt taskset numactl
+    prlimit cpulimit cgexec softlimit chpst setsid stdbuf gstdbuf unbuffer script scriptlive watch viddy hwatch flock
+    lckdo setlock lockrun chronic ifne systemd-run systemd-inhibit systemd-cat caffeinate taskpolicy busybox toybox at
+    batch fakeroot fakeroot-ng pseudo faketime eatmydata rlwrap ledit expect autoexpect openvt logsave run-parts daemon
+    daemonize start-stop-daemon nq retry xvfb-run dbus-run-session dbus-launch startx xinit ssh-agent gpg-agent ld.so
+    ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 ld-musl-x86_64.so.1 distcc ccache sccache icecc
+"""
+_TERMINALS = """
+    tmux tmate screen byobu zellij dtach abduco ttyd gotty asciinema xterm uxterm rxvt urxvt alacritty kitty wezterm
+    foot st konsole gnome-terminal kgx terminator tilix xfce4-terminal x-terminal-emulator ghostty
+"""
+_SUPERVISORS = """
+    tini dumb-init catatonit s6-svscan s6-supervise s6-setuidgid s6-envdir s6-envuidgid s6-applyuidgid s6-softlimit
+    s6-setlock s6-setsid s6-sudo s6-notifyoncheck s6-fghack execlineb with-contenv runsv runsvdir envdir envuidgid
+    supervise fghack pgrphack argv0 tcpserver tcpsvd udpsvd inetd xinetd foreman forego overmind hivemind honcho goreman
+    circusd pm2 forever supervisord
+"""
+_MEASURING = """
+    strace ltrace dtruss dtrace ktrace truss bpftrace perf valgrind heaptrack hyperfine gdb lldb gdbserver lldb-server
+    rr catchsegv uftrace operf ocount vtune ncu nsys nvprof instruments xctrace leaks samply flamegraph py-spy memray
+    scalene austin kcov checkinstall bear intercept-build scan-build compiledb
+"""
+_ENVIRONMENTS = """
+    nix nix-shell nix-user-chroot guix devbox devenv flox mise rtx asdf direnv shadowenv dotenv dotenvx godotenv env-cmd
+    cross-env cross-env-shell envconsul consul-template envchain nvm fnm volta nodenv pyenv rbenv jenv goenv aws-vault
+    aws-okta saml2aws granted assume awsume chamber doppler infisical op sops teller summon berglas vaultenv
+"""
+_PROXIES = "proxychains proxychains4 torsocks torify tsocks socksify usewithtor graftcp"
+_WATCHERS = """
+    entr watchexec watchman-make nodemon onchange chokidar reflex ptw pytest-watch watchmedo rerun cargo-watch
+    concurrently npm-run-all run-s run-p run-pty
+"""
+_OTHER_SHELLS = "rbash rksh rzsh lksh yash posh sash rc es elvish nu nushell xonsh osh ysh oil ion murex slsh scsh"
+_WORDS_OF_THE_SHELL = "exec command builtin eval source . - trap coproc alias noglob nocorrect"
+
+_GROUPS = (
+    *(_AS_SOMEBODY_ELSE, _ELSEWHERE, _AROUND_A_COMMAND, _TERMINALS, _SUPERVISORS, _MEASURING, _ENVIRONMENTS),
+    *(_PROXIES, _WATCHERS, _OTHER_SHELLS, _WORDS_OF_THE_SHELL),
+)
+WRAPPERS = frozenset(" ".join(_GROUPS).split())
+FINDERS = frozenset({"find", "gfind", "bfs", "fd", "fdfind"})  # these run a command only with certain options
