@@ -21,7 +21,7 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from clew import __version__, config, holding, keepers, lock, logs, processes, surroundings
+from clew import __version__, config, descriptors, holding, keepers, lock, logs, processes, surroundings
 from clew.clock import Clock, SystemClock
 from clew.engine import Engine
 from clew.engine.live import Live
@@ -247,6 +247,7 @@ def _signals(stop: Stop) -> Iterator[None]:
 
 def run(home: Home, ready: Callable[[], None], *, foreground: bool = False) -> None:
     """Blocks until it ends. Raises the one error that ended it, out of the groups that tasks wrap around it."""
+    descriptors.raise_limit()
     try:
         asyncio.run(serve(home, ready, foreground=foreground))
     except BaseExceptionGroup as group:

@@ -17,7 +17,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from clew import crash, keeper, launch, lock, processes, sockets
+from clew import crash, descriptors, keeper, launch, lock, processes, sockets
 from clew.clock import Clock
 from clew.home import Home, remove_socket
 from clew.processes import Mark, Named, Process
@@ -169,6 +169,7 @@ async def start(
     if kept is None or kept.mark != mark:
         return None
     crash.others.add(kept.program.pid)
+    descriptors.give_back(kept.program.pid)
     return kept
 
 

@@ -18,11 +18,13 @@ import uvicorn
 
 from clew.errors import ClewError, ConfigError, StoreError
 from clew.home import remove_socket
+from clew.http.connections import Room
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 LAST_ANSWERS = 2  # seconds that open requests get at the end
+WAITING = 2048  # connections that the system keeps for us until we accept them
 
 
 class _Calm(logging.Filter):
@@ -47,12 +49,15 @@ class PortTaken(ClewError):
 
 
 class Server(uvicorn.Server):
-    def __init__(self, app: ASGIApp, listener: socket.socket) -> None:
+    """With a `room`, its connections are limited in number and time; without one, whoever may connect is trusted."""
+
+    def __init__(self, app: ASGIApp, listener: socket.socket, room: Room | None = None) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
                 loop="asyncio",
-                http="h11",
+                http=room.protocol if room else "h11",  # type: ignore[arg-type]  # it only calls it
+                backlog=room.at_once if room else WAITING,
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -86,6 +91,7 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        self._listener.listen(WAITING)  # asyncio accepts `backlog` at once, and lets no more wait; here they may
         self.listening.set()
 
     async def main_loop(self) -> None:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from clew.config import HttpConfig
 from clew.http import listen
 from clew.http.app import tcp_app, unix_app
+from clew.http.connections import Room, most
 from clew.http.door import Door
 from clew.http.login import Logins
 from clew.http.routing import Router
@@ -46,7 +47,7 @@ class Serving:
         door.logins = Logins(token, address)
         forward.remove(door.home)  # links of an earlier daemon
         app = tcp_app(door, token, listen.names(listener, http.host), self._routers(), door.logins)
-        self._serve(listen.Server(app, listener))
+        self._serve(listen.Server(app, listener, Room(most())))
 
     def _serve(self, server: listen.Server) -> None:
         self._servers.append(server)

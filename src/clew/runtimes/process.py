@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-from clew import crash, processes
+from clew import crash, descriptors, processes
 from clew.clock import Clock
 from clew.errors import RuntimeLost
 from clew.processes import Mark, Process
@@ -258,6 +258,7 @@ async def spawn(
     await asyncio.get_running_loop().subprocess_exec(
         lambda: _Pipes(child), *argv, env=surround(mark, env or {}), cwd=cwd, start_new_session=True
     )
+    descriptors.give_back(child.pid)
     crash.point("child.started-not-known")
     child.process = processes.look(child.pid)
     log.debug("started %s: pid %d, mark %s", name, child.pid, mark)
