@@ -166,7 +166,7 @@ def _view(tx: Tx, gate: Gate) -> GateView:
         why=gate.why,
         folder=asked.folder,
         reason=asked.reason,
-        warning=words.stored(gate.warning),
+        warning=str(words.stored(gate.warning)),
         questions=tuple(_question_view(question) for question in asked.questions),
         blocking=asked.blocking,
         replies=tuple(said for _, said in gate.answer.replies) if gate.answer else (),

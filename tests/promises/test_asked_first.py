@@ -1,0 +1,60 @@
+"""Promises 6 and 13 with the real Codex: in a repository that somebody prepared, a command that seems only to read is put
+to a person before anything runs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.crash.conftest import Desk, open_desk
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with open_desk(tmp_path / "desk") as made:
+        yield made
+
+
+def git(folder: Path, *words: str) -> None:
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    subprocess.run(["git", "-C", folder, *words], check=True, env=clean, capture_output=True)
+
+
+def with_prepared_submodule(work: Path) -> str:
+    git(work, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
+    git(work, "init", "-q", "sub")
+    git(work / "sub", "config", "core.fsmonitor", f"touch {work}/RAN; false")
+    return "git status"
+
+
+def with_file_named_like_an_option(work: Path) -> str:
+    (work / "-c").write_text(f"[core]\n\tfsmonitor = touch {work}/RAN; false\n")
+    return "uniq -- -c .git/config && git status"
+
+
+def with_prepared_config(work: Path) -> str:
+    git(work, "config", "core.fsmonitor", f"touch {work}/RAN; false")
+    return "git diff | head -5"
+
+
+@pytest.mark.parametrize("prepare", [with_prepared_submodule, with_file_named_like_an_option, with_prepared_config])
+@pytest.mark.parametrize(("policy", "how"), [("careful", "!shell"), ("trusted", "!beyond")])
+def test_13_a_prepared_repository_runs_nothing_unasked(
+    desk: Desk, tmp_path: Path, prepare: Callable[[Path], str], policy: str, how: str
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    git(work, "init", "-q")
+    command = prepare(work)
+    before = (work / ".git/config").read_text()
+    words = ("start", f"{how} {command}\n!text the end", "--policy", policy, "--workspace", str(work))
+    thread = desk.clew.json(*words)["thread"]
+    gate = desk.clew.json("gates", desk.clew.wait_for(thread, "gate.opened").data["data"]["gate"])
+    assert gate["state"] == "open" and command in gate["title"]
+    desk.clew("deny", gate["code"])
+    desk.clew.wait_for(thread, "thread.status", status="completed")
+    assert not (work / "RAN").exists() and (work / ".git/config").read_text() == before
