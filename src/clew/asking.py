@@ -65,12 +65,14 @@ class Asked(Struct, frozen=True):
     item: str | None = None  # the activity that stands at this gate
     blocking: bool = True  # False: the turn goes on meanwhile, and the answer is simply a message
     leaves_sandbox: bool = False  # the runtime would run it outside of the sandbox that the rest of the turn runs in
+    unjudged: str = ""  # why no rule over words and no default may allow it, only a person who sees it; empty: they may
 
     @property
     def subject(self) -> str:
         """What a yes is about, to the byte: a yes to one thing never counts for another."""
         questions = [f"{each.text}\0{each.options}\0{each.secret}" for each in self.questions]
-        return "\0".join((self.kind, self.folder or "", self.title, self.detail, *questions))
+        unjudged = [self.unjudged] if self.unjudged else []
+        return "\0".join((self.kind, self.folder or "", self.title, self.detail, *questions, *unjudged))
 
 
 class Answer(Struct, frozen=True):

@@ -100,15 +100,16 @@ def answer_of(core: Core, gate: Gate) -> Answer | None:
     return core.given.get(gate.id) if hidden else gate.answer
 
 
-def close_gate(tx: Tx, core: Core, ref: str, ran_out: bool = False) -> None:
-    """The runtime says that its request is settled."""
+def close_gate(tx: Tx, core: Core, ref: str, ran_out: bool = False, changed: bool = False) -> None:
+    """The runtime says that its request is settled. `changed`: it asks something else now, and no answer counted."""
     gate = gates.by_ref(tx, ref)
     if gate is None:
         return
-    if gate.state is GateState.ANSWERED and (gate.sent_at is not None or _is_cancel(gate)):
+    was_sent = gate.sent_at is not None and not changed
+    if gate.state is GateState.ANSWERED and (was_sent or _is_cancel(gate)):
         take(tx, core, gate)
     elif gate.state in (GateState.OPEN, GateState.ANSWERED):
-        void(tx, core, gate, words.RAN_OUT if ran_out else words.WITHDRAWN)
+        void(tx, core, gate, words.CHANGED if changed else words.RAN_OUT if ran_out else words.WITHDRAWN)
     _go_on(tx, gate.turn)
 
 
@@ -316,6 +317,7 @@ def _cleaned(asked: Asked) -> Asked:
         title=clean(asked.title),
         detail=clean(asked.detail),
         reason=clean(asked.reason),
+        unjudged=clean(asked.unjudged),
         folder=clean(asked.folder) if asked.folder else asked.folder,
         paths=tuple(map(clean, asked.paths)),
         questions=tuple(map(_cleaned_question, asked.questions)),

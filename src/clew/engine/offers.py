@@ -43,6 +43,8 @@ _SIMPLE = re.compile(r"[A-Za-z0-9_@%+:,./-]+")
 def suggest(asked: Asked, workspace: str) -> str | None:
     """The pattern to offer for "allow … here": wide enough to be of use, and no wider than one would guess. None where
     no such pattern comes to mind."""
+    if asked.unjudged:
+        return None
     offer = {GateKind.COMMAND: _offer_command, GateKind.CHANGE: _offer_folder, GateKind.PERMISSION: _offer_tool}
     return offer[asked.kind](asked, workspace) if asked.kind in offer else None
 

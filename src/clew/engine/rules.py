@@ -29,6 +29,8 @@ def decide(asked: Asked, policy: Policy, workspace: str, rules: Sequence[Rule], 
     """Which of allow, ask and deny holds for this request, and who says so. `workspace` is the thread's folder."""
     if asked.kind is GateKind.QUESTION:
         return Verdict(Effect.ASK, "a question is for a person")
+    if asked.unjudged:
+        rules = [rule for rule in rules if rule.effect is not Effect.ALLOW or rule.kind is RuleKind.EXACT]
     if len(asked.title) > LONGEST:
         return Verdict(Effect.ASK, "it is too long to be judged by rules")
     holding = [rule for rule in rules if _holds(rule, workspace, now, thread)]
@@ -57,10 +59,12 @@ def _by_policy(asked: Asked, policy: Policy, workspace: str) -> Verdict:
     said = f"the policy {policy}"
     if policy is Policy.YOLO:
         return Verdict(Effect.ALLOW, said)
-    is_command = asked.kind is GateKind.COMMAND
+    is_command = asked.kind is GateKind.COMMAND and not asked.unjudged
     by_default = _by_default(asked, workspace) if is_command else Verdict(Effect.ASK, "no rule allows it")
     if policy is Policy.READ_ONLY and by_default.effect is not Effect.ALLOW:
         return Verdict(Effect.DENY, said)
+    if asked.unjudged:
+        return Verdict(Effect.ASK, asked.unjudged)
     if policy is Policy.TRUSTED and asked.kind is GateKind.CHANGE and covers("**", asked.paths, workspace):
         return Verdict(Effect.ALLOW, said)
     return by_default

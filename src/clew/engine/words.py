@@ -112,6 +112,7 @@ THREAD_OVER = Both("the thread was cancelled", "会话已取消")
 STOPPED_FIRST = Both("it was stopped before it began", "开始之前已被停止")
 TAKEN_BACK = Both("it was taken back", "已被撤回")
 ASKED_AGAIN = Both("the agent has asked it again since", "代理之后又重新询问了")
+CHANGED = Both("the agent changed what it asks, and asks anew", "代理更改了请求内容，并重新询问")
 GONE = Both("the agent did not wait for it any more", "代理没有再等")
 DID_NOT_ARRIVE = Both("The last answer did not reach the agent.", "上次的答复没有送到代理。")
 SECRET_LOST = Both(

@@ -146,9 +146,10 @@ class Work:
                 await self._log("notice", notice=kind, text=clean(text))
             case GateOpened():
                 await self._asked(event)
-            case GateClosed(ref, ran_out):
+            case GateClosed(ref, ran_out, changed):
                 crash.point("gate.taken-not-recorded")
-                await self._core.write_down(partial(close_gate, core=self._core, ref=ref, ran_out=ran_out))
+                closing = partial(close_gate, core=self._core, ref=ref, ran_out=ran_out, changed=changed)
+                await self._core.write_down(closing)
             case _:
                 pass
 
