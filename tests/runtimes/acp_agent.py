@@ -2,7 +2,11 @@
 
 `acp_agent.py HOLDS [WHAT…]`: what it can do or gets wrong. `load`, `resume`: it comes back to sessions, kept beside the
 holds. `forgets`: says so and does not. `junk`, `unknown`, `flood`: talks strangely. `version=N`, `silent`,
-`silent=METHOD`, `dies=METHOD`, `no-auth`, `deaf` (to a cancel), `wedges` (by a cancel): what they say."""
+`silent=METHOD`, `dies=METHOD`, `no-auth`, `deaf` (to a cancel), `wedges` (by a cancel), `two-yeses`: what they say.
+
+Scripts may also make it hostile: `!announce`, `!update`, `!permit`, `!create` and `!put` send one message with the JSON
+that follows (a tool call, news of it, a request for permission, for a command, for a file), `!at-once` several lists of
+them at the same time."""
 
 from __future__ import annotations
 
@@ -88,7 +92,7 @@ class Session:
         allowed = answer["outcome"].get("optionId") == "yes-1"
         if allowed:
             self.is_acting = True
-            await run(command)
+            await run(command, self.cwd)
             self.is_acting = False
         self._done(call, "completed" if allowed else "failed", "done" if allowed else "denied")
         return False
@@ -114,6 +118,10 @@ class Session:
                 await self._use(name, rest)
             case "late":
                 await self._late(*rest.split(" ", 1))
+            case "announce" | "update" | "permit" | "create" | "put":
+                await self._trick(name, json.loads(rest))
+            case "at-once":
+                await asyncio.gather(*(self._tricks(steps) for steps in json.loads(rest)))
             case "die":
                 os._exit(7)
 
@@ -126,14 +134,55 @@ class Session:
 
     async def _late(self, name: str, rest: str) -> None:
         """It does what it was allowed when it is told to stop: that was on its way already."""
-        title = rest.partition(" ")[0] if name == "write" else rest
-        asked = {"sessionId": self.id, "toolCall": {"toolCallId": self._call("execute", title)}, "options": ONCE}
+        path, _, text = rest.partition(" ")
+        if name == "write":
+            call = self._call("edit", path, content=[{"type": "diff", "path": path, "newText": text}])
+        else:
+            call = self._call("execute", rest, rawInput={"command": rest})
+        asked = {"sessionId": self.id, "toolCall": {"toolCallId": call}, "options": ONCE}
         try:
             await self._agent.ask("session/request_permission", asked)
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             await self._use(name, rest)
             raise
+
+    async def _tricks(self, steps: list[list[Any]]) -> None:
+        for name, given in steps:
+            await self._trick(name, given)
+
+    async def _trick(self, name: str, given: dict[str, Any]) -> None:
+        """One message to the letter, whatever was said or allowed before. What came of it is said."""
+        try:
+            await self.say(f"[{await self._tricked(name, given)}]")
+        except RuntimeError as error:
+            await self.say(f"[refused: {error}]")
+
+    async def _tricked(self, name: str, given: dict[str, Any]) -> str:
+        here = {"sessionId": self.id}
+        match name:
+            case "announce" | "update":
+                kind = "tool_call" if name == "announce" else "tool_call_update"
+                self.update(sessionUpdate=kind, **given)
+                return "told"
+            case "permit":
+                more = (
+                    [{**ONCE[0], "optionId": "yes-2", "name": "Also once"}] if "two-yeses" in self._agent.what else []
+                )
+                asked = {**here, "toolCall": given, "options": [*ONCE, *more]}
+                outcome = (await self._agent.ask("session/request_permission", asked))["outcome"]
+                return "yes" if outcome.get("optionId") == "yes-1" else "no"
+            case "put":
+                await self._agent.ask("fs/write_text_file", {**here, **given})
+                return "written"
+        made = await self._agent.ask("terminal/create", {**here, **given})
+        return await self._finished({**here, "terminalId": made["terminalId"]})
+
+    async def _finished(self, mine: dict[str, Any]) -> str:
+        status = await self._agent.ask("terminal/wait_for_exit", mine)
+        output = (await self._agent.ask("terminal/output", mine))["output"]
+        await self._agent.ask("terminal/release", mine)
+        return f"{status['exitCode']}: {output.strip()}"
 
     async def _use(self, name: str, rest: str) -> None:
         try:
@@ -152,11 +201,7 @@ class Session:
         made = await self._agent.ask("terminal/create", {**here, "command": rest})
         if name == "begin":
             return "begun"
-        mine = {**here, "terminalId": made["terminalId"]}
-        status = await self._agent.ask("terminal/wait_for_exit", mine)
-        output = (await self._agent.ask("terminal/output", mine))["output"]
-        await self._agent.ask("terminal/release", mine)
-        return f"{status['exitCode']}: {output.strip()}"
+        return await self._finished({**here, "terminalId": made["terminalId"]})
 
     def _call(self, kind: str, title: str, **more: Any) -> str:
         self._calls += 1

@@ -53,8 +53,10 @@ class Player:
             await run(command)
 
 
-async def run(command: str) -> None:
-    child = await asyncio.create_subprocess_exec("/bin/sh", "-c", command, stdout=-3, start_new_session=True)
+async def run(command: str, folder: str | None = None) -> None:
+    child = await asyncio.create_subprocess_exec(
+        "/bin/sh", "-c", command, stdout=-3, start_new_session=True, cwd=folder
+    )
     try:
         await child.wait()
     except asyncio.CancelledError:

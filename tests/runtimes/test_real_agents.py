@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from clew.events import GateClosed
+from clew.asking import Decision
+from clew.clock import SystemClock
+from clew.events import GateClosed, GateOpened
 from clew.model import TurnState
+from clew.processes import Marks
 from clew.runtimes import conformance
 from clew.runtimes.conformance import Check
 from clew.runtimes.stage import YES, Play
 from clew.scripted_model import ScriptedModel
+from clew.views import AnswerGate
+from tests.rig import Rig
 from tests.runtimes import installed
 from tests.runtimes.stages import HermesStage, OpenCodeStage
 
@@ -97,3 +103,56 @@ async def test_what_hermes_waits_for_no_longer_is_withdrawn(
         assert not await session.answer(gate.ref, YES)
         await play.still_works(session)
         assert stage.runs("one") == 0
+
+
+async def test_opencode_reads_unasked_in_the_workspace_and_asks_elsewhere(
+    opencode: str, tmp_path: Path, own_model: ScriptedModel, clock: SystemClock, marks: Marks
+) -> None:
+    """It asks before or after it tells the folder, as it happens: so several times."""
+    stage = OpenCodeStage(tmp_path, opencode, own_model)
+    runtime = stage.runtime(clock, marks)
+    assert runtime is not None
+    async with Rig(stage.workspace, runtime=runtime) as rig:
+        elsewhere = json.dumps({"command": "cat passwd", "workdir": "/etc", "description": "look"})
+        for _ in range(3):
+            said = await rig.say("!approve ls\n!text done")
+            assert (await rig.ended(said.turn)).text == "done"
+            await asks_in_etc(rig, (await rig.say(f"!tool x.bash {elsewhere}\n!text done")).turn)
+    await runtime.close()
+
+
+async def asks_in_etc(rig: Rig, turn: str | None) -> None:
+    opened = await rig.until(lambda entry: entry.kind == "gate.opened" and entry.turn == turn)
+    gate = await rig.engine.waiting.one(opened.data["gate"])
+    assert (gate.title, gate.folder, gate.state) == ("cat passwd", "/etc", "open")
+    await rig.engine.waiting.answer(gate.code, AnswerGate(Decision.DECLINE))
+    await rig.ended(turn)
+
+
+async def test_opencode_writes_what_was_approved_without_asking_twice(
+    opencode: str, tmp_path: Path, own_model: ScriptedModel
+) -> None:
+    """It has clew write the text of its diff, and then writes it itself."""
+    stage = OpenCodeStage(tmp_path, opencode, own_model)
+    async with Play(stage) as play:
+        session = await play.open()
+        turn = play.begin(session, f"!patch {stage.workspace}/a.txt hello\n!text done")
+        await session.answer((await turn.gate()).ref, YES)
+        assert (await turn.end()).text == "done" and (stage.workspace / "a.txt").read_text() == "hello"
+        assert len([event for event in turn.events if isinstance(event, GateOpened)]) == 1
+
+
+async def test_hermes_does_not_say_where_and_so_no_folder_is_shown(
+    hermes: str, tmp_path: Path, own_model: ScriptedModel
+) -> None:
+    stage = HermesStage(tmp_path, hermes, own_model)
+    (stage.workspace / "sub").mkdir()
+    given = json.dumps({"command": stage.command("one"), "workdir": str(stage.workspace / "sub")})
+    async with Play(stage) as play:
+        session = await play.open()
+        turn = play.begin(session, f"!tool x.terminal {given}\n!text done")
+        gate = await turn.gate()
+        assert gate.asked.folder is None and gate.asked.unjudged and "in which folder" in gate.asked.detail
+        await session.answer(gate.ref, YES)
+        await turn.end()
+        assert stage.folders("one") == [str(stage.workspace / "sub")]

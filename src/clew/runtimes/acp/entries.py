@@ -18,6 +18,7 @@ class Quirks(Struct, frozen=True):
     failure: Callable[[str], Problem | None] = lambda text: None  # what it said as its answer is an error
     refuses_unknown: bool = False  # a session that it does not know ends the turn with `refusal`
     spoilt_by_cancel: bool = False  # a turn that was stopped leaves its session in pieces
+    tells_folder: bool = True  # False: it may run a command in another folder than the workspace, and not say so
 
 
 class Entry(Struct, frozen=True):
@@ -36,6 +37,7 @@ _HERMES = Quirks(
     failure=hermes.failure,
     refuses_unknown=True,
     spoilt_by_cancel=True,
+    tells_folder=False,
 )
 
 READY: Mapping[str, Entry] = {

@@ -33,7 +33,7 @@ def read(path: Path, line: int | None, limit: int | None) -> str:
     if path.stat().st_size > LARGEST:
         raise BadInput(f"{path} has more than {LARGEST:,} bytes")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes().decode("utf-8")  # with its own ends of lines
     except UnicodeDecodeError as error:
         raise BadInput(f"{path} is no text") from error
     if line is None and limit is None:
@@ -51,12 +51,18 @@ def current(path: Path) -> str | None:
         return None
 
 
+def stays(workspace: str, asked: str, shown: Path) -> None:
+    """Raises BadInput where a path leads elsewhere than a person was shown: a link may have been put there since."""
+    if inside(workspace, asked) != shown:
+        raise BadInput(f"{asked} does not lead to {shown} any more")
+
+
 def write(path: Path, content: str) -> None:
     """Raises BadInput and OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not path.is_file():
         raise BadInput(f"{path} is no file")
     # Without O_NONBLOCK, opening a pipe that nobody reads waits for ever.
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC
-    with os.fdopen(os.open(path, flags, 0o666), "w", encoding="utf-8") as file:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+    with os.fdopen(os.open(path, flags, 0o666), "w", encoding="utf-8", newline="") as file:
         file.write(content)

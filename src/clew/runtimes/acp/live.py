@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -11,6 +11,7 @@ from clew.asking import Answer, Decision
 from clew.errors import RuntimeLost
 from clew.events import Event, GateClosed, GateOpened, TurnEnded
 from clew.model import Problem, TurnState
+from clew.runtimes.acp.grants import Grants
 from clew.runtimes.acp.permissions import Pending
 from clew.runtimes.acp.translate import Translation
 from clew.runtimes.following import Events
@@ -19,15 +20,18 @@ CANCELLED = Answer(Decision.CANCEL)
 
 
 class Live:
-    def __init__(self, turn: str) -> None:
+    def __init__(self, turn: str, opened: Callable[[str], None] = lambda ref: None) -> None:
+        """`opened` is told of each gate."""
         self.turn = turn
+        self._opened = opened
         self.translation = Translation(turn)
         self.events: Events = asyncio.Queue()
         self.gates: dict[str, Pending] = {}
         self.over = asyncio.Event()
         self.is_interrupted = False
         self.ran_out = False  # nobody answered in the time that the agent gives
-        self.granted: set[str] = set()  # paths and commands that a person has said yes to in it
+        self.granted = Grants()
+        self.moved = asyncio.Event()  # set when the agent told something, or a gate was answered
 
     @property
     def is_over(self) -> bool:
@@ -44,6 +48,7 @@ class Live:
     def feed(self, update: msgspec.Raw) -> None:
         if not self.is_over:
             self.tell(self.translation.feed(update))
+            self.moved.set()
 
     def tell(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -56,20 +61,30 @@ class Live:
             return
         self.gates[pending.ref] = pending
         self.events.put_nowait(GateOpened(pending.ref, pending.asked))
+        self._opened(pending.ref)
 
     def answer(self, pending: Pending, answer: Answer) -> bool:
-        """False: it was answered before. Raises BadInput where the answer does not fit."""
+        """False: it was answered before, or is not asked any more. Raises BadInput where the answer does not fit."""
+        self.moved.set()
+        if (answer.is_yes or answer.replies) and not pending.is_current():
+            return False
         if not pending.answer(answer):
             return False
         self.gates.pop(pending.ref, None)
         self.events.put_nowait(GateClosed(pending.ref))
         if answer.is_yes:
-            self.granted |= {pending.asked.title, *pending.asked.paths}
+            self.granted.add(*pending.grants)
         elif answer.decision is Decision.DECLINE and pending.asked.item:
             self.tell(self.translation.decline(pending.asked.item))
         return True
 
+    def withdraw(self, pending: Pending) -> None:
+        """What it asked has changed: no answer to it counts any more."""
+        if self.gates.pop(pending.ref, None) is not None:
+            self.events.put_nowait(GateClosed(pending.ref, changed=True))
+
     def cancel_gates(self) -> None:
+        self.moved.set()
         waiting, self.gates = self.gates, {}
         for pending in waiting.values():
             if pending.answer(CANCELLED):

@@ -13,9 +13,13 @@ from clew.asking import Answer, Asked, Decision, GateKind, Question
 from clew.errors import BadInput
 from clew.events import ActivityKind
 from clew.runtimes.acp import tools
+from clew.runtimes.acp.grants import Grant
+from clew.runtimes.acp.plans import Plan
 from clew.runtimes.acp.wire import Option, PermissionRequest, ToolCall
 
 QUESTION = "option"
+UNSEEN = "a command that the agent does not show"
+NOWHERE = "the agent does not say clearly in which folder it would run"
 _GATES = {ActivityKind.COMMAND: GateKind.COMMAND, ActivityKind.CHANGE: GateKind.CHANGE}
 
 
@@ -26,7 +30,8 @@ class Pending:
     ref: str
     asked: Asked
     send: Callable[[Answer], None]  # raises BadInput where the answer does not fit
-    tool: str = ""
+    grants: tuple[Grant, ...] = ()  # what a yes lets the agent have us do, once each
+    is_current: Callable[[], bool] = lambda: True  # False: the agent has changed since what it asks
     is_answered: bool = field(default=False)
 
     def answer(self, answer: Answer) -> bool:
@@ -37,22 +42,36 @@ class Pending:
         return True
 
 
-def asked(request: PermissionRequest, call: ToolCall, folder: str) -> Asked:
-    """`call` is what is known of the tool call by now."""
-    title, detail = tools.title(call), tools.detail(call)
+def asked(request: PermissionRequest, call: ToolCall, plan: Plan, diff: str) -> Asked:
+    """`call` is what is known of the tool call by now, `diff` what it changes."""
+    title, kind = _title(call, plan), _kind(plan)
+    nowhere = NOWHERE if plan.argv and plan.folder is None else ""
+    detail = "\n".join(filter(None, (nowhere, plan.rest and f"given along: {plan.rest}", diff, tools.texts(call))))
+    item = call.tool_call_id or None
     if not is_plain(request.options):
-        question = Question(QUESTION, title, tuple(names(request.options)), free=False)
-        return Asked(GateKind.QUESTION, title, detail, questions=(question,), item=call.tool_call_id or None)
-    kind = _GATES.get(tools.kind(call), GateKind.PERMISSION)
-    return Asked(
-        kind,
-        title,
-        detail,
-        folder=folder if kind is GateKind.COMMAND else None,
-        reason=(call.title or "") if call.title != title else "",
-        paths=tools.paths(call) if kind is GateKind.CHANGE else (),
-        item=call.tool_call_id or None,
-    )
+        text = "\n".join(filter(None, (title, plan.folder and f"in {plan.folder}", detail)))
+        question = Question(QUESTION, text, tuple(names(request.options)), free=False)
+        return Asked(GateKind.QUESTION, title, questions=(question,), item=item)
+    reason = (call.title or "") if call.title != title and not title.startswith(UNSEEN) else ""
+    unjudged = "; ".join(plan.doubts)
+    return Asked(kind, title, detail, plan.folder, reason, plan.paths, item=item, unjudged=unjudged)
+
+
+def _kind(plan: Plan) -> GateKind:
+    """A command that is not told is none that could be judged as one."""
+    if plan.kind is ActivityKind.COMMAND and not plan.argv:
+        return GateKind.PERMISSION
+    return _GATES.get(plan.kind, GateKind.PERMISSION)
+
+
+def _title(call: ToolCall, plan: Plan) -> str:
+    """The exact command, or the paths. Else what the agent calls it, which its model may have written."""
+    if plan.argv:
+        return plan.command
+    if plan.paths:
+        return ", ".join(plan.paths)
+    claimed = call.title or call.kind or "tool"
+    return f"{UNSEEN}; it calls it: {claimed}" if plan.kind is ActivityKind.COMMAND else claimed
 
 
 def outcome(options: tuple[Option, ...], answer: Answer) -> dict[str, object]:

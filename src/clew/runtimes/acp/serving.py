@@ -1,11 +1,14 @@
 """What an agent asks of us in a turn: permission, files, commands. A person decides about what changes something,
-unless a yes to just that was given before; what only reads is given, inside the workspace."""
+unless a yes to just that was given before and not used yet; what only reads is given, inside the workspace."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
+import os
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,15 +17,19 @@ from msgspec.structs import replace
 from clew.asking import Answer, Asked, GateKind
 from clew.errors import BadInput, RuntimeLost
 from clew.events import ActivityKind
-from clew.runtimes.acp import files, permissions, terminals, tools, wire
+from clew.runtimes.acp import files, permissions, plans, terminals, tools, wire
 from clew.runtimes.acp.connection import Connection
+from clew.runtimes.acp.grants import Grant, Run, Write
 from clew.runtimes.acp.live import Live
 from clew.runtimes.acp.permissions import Pending
+from clew.runtimes.acp.plans import Plan
 from clew.runtimes.jsonrpc import RequestId
 
 log = logging.getLogger(__name__)
 
 Handler = Callable[["Desk", RequestId, msgspec.Raw], Awaitable[Any]]
+ANNOUNCED = 2.0  # seconds in which an agent that asks about a command it has not announced whole has to do so
+_LATER = object()  # a handler's result: the answer is sent by somebody else
 
 
 class Desk:
@@ -37,9 +44,6 @@ class Desk:
 
     def take(self, id: RequestId, method: str, params: msgspec.Raw) -> bool:
         """False: nobody here knows such a request. It is answered later, and holds nothing up."""
-        if method == "session/request_permission":
-            self._permission(id, params)
-            return True
         if (handler := _HANDLERS.get(method)) is None:
             return False
         task = asyncio.get_running_loop().create_task(self._serve(id, handler, params))
@@ -51,19 +55,64 @@ class Desk:
         for task in self._tasks:
             task.cancel()
 
-    def _permission(self, id: RequestId, params: msgspec.Raw) -> None:
-        request = wire.read(params, wire.PermissionRequest)
-        if request is None:
-            self._connection.refuse(id, wire.INVALID, "clew cannot read this request")
-            return
-        call = tools.merge(self._live.translation.tool(request.tool_call.tool_call_id), request.tool_call)
-        asked = permissions.asked(request, call, self._workspace)
-        item = self._item(request.tool_call.tool_call_id, asked)
+    async def _permission(self, id: RequestId, params: msgspec.Raw) -> Any:
+        """Asks a person, and once more whenever the agent changes what it asks. The answer is sent from where it comes
+        in: after a stop no yes may follow."""
+        request = _read(params, wire.PermissionRequest)
 
         def send(answer: Answer) -> None:
             self._connection.answer(id, permissions.outcome(request.options, answer))
 
-        self._live.ask(Pending(self._ref(id), replace(asked, item=item), send))
+        await self._announced(request)
+        numbers = itertools.count(2)
+        pending = await self._asking(self._ref(id), request, send)
+        while not await self._is_settled(pending):
+            self._live.withdraw(pending)
+            pending = await self._asking(f"{self._ref(id)}.{next(numbers)}", request, send)
+        return _LATER
+
+    async def _is_settled(self, pending: Pending) -> bool:
+        """Asks, until it is answered, or until the agent has changed what it asks: False."""
+        self._live.ask(pending)
+        while not pending.is_answered and pending.is_current():
+            self._live.moved.clear()
+            await self._live.moved.wait()
+        return pending.is_answered
+
+    async def _announced(self, request: wire.PermissionRequest) -> None:
+        """Some agents ask a moment before they tell where a command is to run."""
+        call = request.tool_call
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ANNOUNCED):
+                while not plans.is_announced(self._live.translation.tool(call.tool_call_id), call):
+                    self._live.moved.clear()
+                    await self._live.moved.wait()
+
+    def _plan(self, request: wire.PermissionRequest) -> Plan:
+        known = self._live.translation.tool(request.tool_call.tool_call_id)
+        tells_folder = self._connection.entry.quirks.tells_folder
+        return plans.read(known, request.tool_call, self._workspace, tells_folder=tells_folder)
+
+    async def _asking(self, ref: str, request: wire.PermissionRequest, send: Callable[[Answer], None]) -> Pending:
+        plan = self._plan(request)
+        changes = [await asyncio.to_thread(self._change, part) for part in plan.diffs]
+        call = tools.merge(self._live.translation.tool(request.tool_call.tool_call_id), request.tool_call)
+        asked = permissions.asked(request, call, plan, "\n".join(diff for diff, _ in changes))
+        item = self._item(request.tool_call.tool_call_id, asked)
+        granted: list[Grant] = [*_runs(plan), *(write for _, write in changes if write is not None)]
+        asked = replace(asked, item=item)
+        return Pending(ref, asked, send, tuple(granted), is_current=lambda: self._plan(request) == plan)
+
+    def _change(self, part: wire.Part) -> tuple[str, Write | None]:
+        """What a diff would do to the file as it is, and the text that it would have: the agent's word for what was in
+        it before could hide what it adds. A file that we do not give out is shown as the agent tells it."""
+        try:
+            path = files.inside(self._workspace, part.path)
+        except BadInput:
+            return tools.diff(part.path, part.old_text, part.new_text), None
+        now = files.current(path)
+        text = tools.applied(now or "", part.old_text or "", part.new_text)
+        return tools.diff(part.path, now, text), Write(str(path), text)
 
     def _item(self, id: str, asked: Asked) -> str | None:
         """The activity that stands at this gate; some agents ask under another name than they act."""
@@ -75,7 +124,8 @@ class Desk:
 
     async def _serve(self, id: RequestId, handler: Handler, params: msgspec.Raw) -> None:
         try:
-            self._reply(id, await handler(self, id, params))
+            if (result := await handler(self, id, params)) is not _LATER:
+                self._reply(id, result)
         except BadInput as bad:
             self._refuse(id, wire.INVALID, bad.message)
         except FileNotFoundError as error:
@@ -107,23 +157,28 @@ class Desk:
     async def _write_file(self, id: RequestId, params: msgspec.Raw) -> Any:
         request = _read(params, wire.FileRequest)
         path = files.inside(self._workspace, request.path)
-        before = await asyncio.to_thread(files.current, path)
-        detail = tools.diff(str(path), before, request.content)
-        if not {str(path), request.path} & self._live.granted:
+        if "\0" in request.content:
+            raise BadInput("a text has no NUL in it")
+        if not self._live.granted.use(Write(str(path), request.content)):
+            before = await asyncio.to_thread(files.current, path)
+            detail = tools.diff(str(path), before, request.content)
             await self._must_be_allowed(id, Asked(GateKind.CHANGE, str(path), detail, paths=(str(path),)))
         self._refuse_if_stopped()
+        files.stays(self._workspace, request.path, path)
         await asyncio.to_thread(files.write, path, request.content)
         return {}
 
     async def _create_terminal(self, id: RequestId, params: msgspec.Raw) -> Any:
         request = _read(params, wire.TerminalRequest)
         where = files.inside(self._workspace, request.cwd or ".")
-        terminals.argv(request)
-        command = terminals.shown(request)
-        if command not in self._live.granted:
-            await self._must_be_allowed(id, Asked(GateKind.COMMAND, command, folder=str(where)))
+        plan = terminals.plan(request, plans.resolved(str(where), self._workspace))
+        if not any(self._live.granted.use(run) for run in _runs(plan)):
+            unjudged = "; ".join(plan.doubts)
+            await self._must_be_allowed(
+                id, Asked(GateKind.COMMAND, plan.command, folder=plan.folder, unjudged=unjudged)
+            )
         self._refuse_if_stopped()
-        self._live.granted.discard(command)  # one yes, one execution
+        files.stays(self._workspace, request.cwd or ".", where)
         return {"terminalId": await self._terminals.create(request, self._connection.mark())}
 
     async def _terminal_output(self, id: RequestId, params: msgspec.Raw) -> Any:
@@ -142,6 +197,7 @@ class Desk:
 
     async def _must_be_allowed(self, id: RequestId, asked: Asked) -> None:
         """Raises BadInput where the answer is no."""
+        self._refuse_if_stopped()
         answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._live.ask(Pending(self._ref(id), asked, answered.set_result))
         answer = await answered
@@ -166,7 +222,14 @@ def _read(params: msgspec.Raw, kind: type[T]) -> T:
     return found
 
 
+def _runs(plan: Plan) -> list[Run]:
+    """What a yes to it grants; nothing where it is not known what would run, or where."""
+    known = bool(plan.argv) and plan.folder is not None
+    return [Run(plan.argv, os.path.realpath(plan.folder or ""), plan.env)] if known else []
+
+
 _HANDLERS: dict[str, Handler] = {
+    "session/request_permission": Desk._permission,
     "fs/read_text_file": Desk._read_file,
     "fs/write_text_file": Desk._write_file,
     "terminal/create": Desk._create_terminal,

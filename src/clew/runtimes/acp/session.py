@@ -67,7 +67,7 @@ class AcpSession:
     async def run(self, request: TurnRequest) -> AsyncIterator[Event]:
         if self._live is not None and not self._live.is_over:
             raise RuntimeTrouble(f"A turn already runs on this thread ({self._live.turn}).")
-        live = self._live = Live(request.turn)
+        live = self._live = Live(request.turn, lambda ref: self._opened(live, ref))
         self._server.begin(live)
         working: asyncio.Future[None] | None = None
         try:
@@ -135,11 +135,7 @@ class AcpSession:
         live = self._live
         if live is None or live.is_over or self._desk is None:
             return False
-        known = len(live.gates)
-        taken = self._desk.take(id, method, params)
-        if len(live.gates) > known and (patience := self._patience) is not None:
-            self._later(self._run_out(live, list(live.gates)[-1], patience))
-        return taken
+        return self._desk.take(id, method, params)
 
     def lost(self, reason: str) -> None:
         self._connection = None
@@ -150,6 +146,10 @@ class AcpSession:
             live.end(TurnEnded(TurnState.INTERRUPTED))  # which was wanted
         else:
             live.lose(reason)
+
+    def _opened(self, live: Live, ref: str) -> None:
+        if (patience := self._patience) is not None:
+            self._later(self._run_out(live, ref, patience))
 
     @property
     def _session(self) -> str:

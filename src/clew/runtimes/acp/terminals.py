@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 from typing import Any, cast
 
 from clew import processes
 from clew.clock import Clock
 from clew.errors import BadInput
+from clew.events import ActivityKind
 from clew.processes import Mark, Process
 from clew.runtimes.acp.files import inside
+from clew.runtimes.acp.plans import SHELL, Env, Plan
 from clew.runtimes.acp.wire import TerminalRequest
 from clew.runtimes.process import GONE_GRACE, within
 
@@ -88,7 +89,7 @@ class Terminals:
     async def create(self, request: TerminalRequest, mark: Mark) -> str:
         """Raises BadInput and OSError."""
         where = inside(self._workspace, request.cwd or ".")
-        own = {each.name: each.value for each in request.env if not each.name.startswith("CLEW_")}
+        own = dict(variables(request))
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("CLEW_")}
         limit = LIMIT if request.output_byte_limit is None else max(0, request.output_byte_limit)
         terminal = Terminal(mark, self._clock, min(limit, LIMIT))
@@ -122,10 +123,21 @@ class Terminals:
 
 def argv(request: TerminalRequest) -> list[str]:
     """A command without arguments is a line for the shell."""
-    if not request.command:
+    if not request.command or "\0" in "".join((request.command, *request.args)):
         raise BadInput("a terminal needs a command")
-    return [request.command, *request.args] if request.args else ["/bin/sh", "-c", request.command]
+    return [request.command, *request.args] if request.args else [*SHELL, request.command]
 
 
-def shown(request: TerminalRequest) -> str:
-    return shlex.join([request.command, *request.args]) if request.args else request.command
+def variables(request: TerminalRequest) -> Env:
+    """What is set for the command; names of clew's own are not. Raises BadInput for what is no variable."""
+    for each in request.env:
+        if not each.name or "=" in each.name or "\0" in each.name + each.value:
+            raise BadInput(f"{each.name!r} is no name of an environment variable, or its value is none")
+    return tuple((each.name, each.value) for each in request.env if not each.name.startswith("CLEW_"))
+
+
+def plan(request: TerminalRequest, where: str) -> Plan:
+    """What is asked about where nobody said yes to just this before. Raises BadInput."""
+    env = variables(request)
+    doubts = ("it sets environment variables",) if env else ()
+    return Plan(ActivityKind.COMMAND, tuple(argv(request)), where, env, doubts=doubts)

@@ -81,10 +81,26 @@ def detail(call: ToolCall) -> str:
 
 
 def diff(path: str, old: str | None, new: str) -> str:
-    lines = difflib.unified_diff(
-        (old or "").splitlines(), new.splitlines(), path if old is not None else "/dev/null", path
-    )
-    return "\n".join(line.rstrip("\n") for line in lines)
+    """To the byte: other ends of lines than a newline stay in their line, and a missing last one is told."""
+    before = path if old is not None else "/dev/null"
+    return "\n".join(difflib.unified_diff(_lines(old or ""), _lines(new), before, path, lineterm=""))
+
+
+def applied(now: str, old: str, new: str) -> str:
+    """The text of a file after a change. Agents give the whole text, before and after, or only the piece that changes:
+    it is a piece if it is found once."""
+    return now.replace(old, new, 1) if old and now.count(old) == 1 else new
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    last = lines.pop()
+    return [*lines, *([f"{last}\n\\ No newline at end of file"] if last else [])]
+
+
+def texts(call: ToolCall) -> str:
+    """What a call shows beside its diffs."""
+    return "\n".join(filter(None, (_shown(part) for part in call.content or () if part.type != "diff")))
 
 
 def _shown(part: Part) -> str:

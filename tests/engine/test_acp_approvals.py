@@ -1,0 +1,492 @@
+"""What a person approved of an ACP agent is what runs: to the byte, in the folder and environment that were shown,
+once. The agent is a hostile one, under the real engine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.asking import Decision, Effect, Policy, RuleKind, Scope
+from clew.views import AnswerGate, GateView, NewRuleView
+from tests.engine.test_acp_engine import World
+from tests.rig import Rig
+
+YES = AnswerGate(Decision.ACCEPT)
+NO = AnswerGate(Decision.DECLINE)
+IN_THREAD = AnswerGate(Decision.ACCEPT, extent="thread")
+
+
+@pytest.fixture(name="world")
+async def a_world(tmp_path: Path) -> AsyncIterator[World]:
+    world = World(tmp_path)
+    yield world
+    for runtime in world.runtimes:
+        await runtime.close()
+
+
+async def make_repository(folder: Path) -> None:
+    await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(folder)], check=True)
+
+
+def script(*steps: tuple[str, object]) -> str:
+    return "\n".join(f"!{name} {json.dumps(given)}" for name, given in steps)
+
+
+def permit(command: object, id: str = "call", **given: Any) -> tuple[str, object]:
+    raw = {"command": command, **given}
+    return "permit", {"toolCallId": id, "kind": "execute", "title": "a command", "rawInput": raw}
+
+
+def change(path: Path, old: str | None, new: str, id: str = "call") -> tuple[str, object]:
+    diff = {"type": "diff", "path": str(path), "oldText": old, "newText": new}
+    return "permit", {"toolCallId": id, "kind": "edit", "title": "edit", "content": [diff]}
+
+
+def put(path: Path, text: str) -> tuple[str, object]:
+    return "put", {"path": str(path), "content": text}
+
+
+def run(command: str, **more: object) -> tuple[str, object]:
+    return "create", {"command": command, **more}
+
+
+async def opened(rig: Rig, number: int = 1) -> GateView:
+    """The gate that was opened as that many; also one that a rule answered."""
+    seen: list[str] = []
+
+    def happened(entry: Any) -> bool:
+        gate = entry.data.get("gate")
+        if entry.kind in ("gate.opened", "gate.answered") and gate not in seen:
+            seen.append(gate)
+        return len(seen) >= number
+
+    await rig.until(happened)
+    return await rig.engine.waiting.one(seen[number - 1])
+
+
+async def answer(rig: Rig, gate: GateView, given: AnswerGate) -> None:
+    await rig.engine.waiting.answer(gate.code, given)
+
+
+async def gates(rig: Rig, thread: str | None) -> list[GateView]:
+    return (await rig.engine.waiting.of_thread(thread or ""))[::-1]
+
+
+async def allow(rig: Rig, pattern: str, kind: RuleKind = RuleKind.COMMAND, effect: Effect = Effect.ALLOW) -> None:
+    await rig.engine.waiting.add_rule(NewRuleView(effect, pattern, kind, Scope.EVERYWHERE))
+
+
+# The folder
+
+
+@pytest.mark.parametrize("key", ["cwd", "workdir", "directory"])
+async def test_a_command_is_judged_and_shown_in_its_own_folder(world: World, key: str) -> None:
+    """Reading is allowed in the workspace, and this is not there."""
+    async with world.daemon() as rig:
+        said = await rig.say(script(permit("cat passwd", **{key: "/etc"})))
+        gate = await opened(rig)
+        assert (gate.state, gate.kind, gate.title, gate.folder) == ("open", "command", "cat passwd", "/etc")
+        await rig.hasten()
+        await rig.until(lambda entry: entry.kind == "delivery.sent")
+        assert "in /etc" in rig.room.texts[-1]
+        await answer(rig, gate, NO)
+        assert (await rig.ended(said.turn)).text == "[no]"
+
+
+async def test_a_relative_folder_is_below_the_workspace(world: World) -> None:
+    (world.folder / "nested").mkdir()
+    async with world.daemon() as rig:
+        said = await rig.say(script(permit("ls", workdir="nested"), permit("ls", "b"), permit("ls", "c", cwd=".")))
+        assert (await rig.ended(said.turn)).text == "[yes][yes][yes]", "nothing of it had to be asked"
+        folders = [gate.folder for gate in await gates(rig, said.thread)]
+        assert folders == [str(world.folder / "nested"), str(world.folder), str(world.folder)]
+
+
+async def test_a_nested_repository_runs_nothing_unasked(world: World) -> None:
+    nested = world.folder / "nested"
+    await make_repository(nested)
+    async with world.daemon() as rig:
+        said = await rig.say(script(permit("git status", workdir="nested")))
+        gate = await opened(rig)
+        assert (gate.state, gate.folder) == ("open", str(nested))
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+async def test_a_link_to_a_folder_is_shown_as_where_it_leads(world: World) -> None:
+    (world.folder / "here").symlink_to("/etc")
+    async with world.daemon() as rig:
+        said = await rig.say(script(permit("cat passwd", cwd="here")))
+        gate = await opened(rig)
+        assert (gate.state, gate.folder) == ("open", "/etc")
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"cwd": ["/etc"]},
+        {"cwd": 7},
+        {"cwd": "a\0b"},
+        {"cwd": ""},
+        {"cwd": "~"},
+        {"cwd": ".", "workdir": "/etc"},
+        {"env": "A=1"},
+        {"env": {"A": 1}},
+        {"timeout": {"env": {"A": "1"}}},
+        {"shell": "/tmp/sh"},
+        {"dangerouslyDisableSandbox": True},
+    ],
+    ids=str,
+)
+async def test_what_is_not_understood_is_shown_and_asked_whatever_a_rule_says(
+    world: World,
+    odd: dict[str, Any],
+) -> None:
+    async with world.daemon() as rig:
+        await allow(rig, "ls *")
+        said = await rig.say(script(permit("ls -la", **odd)))
+        gate = await opened(rig)
+        assert (gate.state, gate.kind, gate.title, gate.rule) == ("open", "command", "ls -la", None)
+        assert all(key in gate.detail for key in odd), gate.detail
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+async def test_known_harmless_keys_keep_reading_unasked(world: World) -> None:
+    async with world.daemon() as rig:
+        given: dict[str, Any] = {
+            "description": "look",
+            "timeout": 5000,
+            "timeout_ms": 1.5,
+            "cwd": str(world.folder),
+            "env": {},
+        }
+        said = await rig.say(script(permit("ls", **given), permit(["ls", "-la"], "b")))
+        assert (await rig.ended(said.turn)).text == "[yes][yes]"
+
+
+async def test_a_deny_still_sees_the_command_behind_odd_keys(world: World) -> None:
+    async with world.daemon() as rig:
+        await allow(rig, "rm", effect=Effect.DENY)
+        said = await rig.say(script(permit("rm -rf x", env={"A": "1"}), permit("rm -rf x", "b", odd=1)))
+        assert (await rig.ended(said.turn)).text == "[no][no]"
+        assert [gate.decision for gate in await gates(rig, said.thread)] == ["decline", "decline"]
+
+
+async def test_odd_keys_are_denied_where_a_thread_only_reads_and_allowed_where_all_is(
+    world: World,
+) -> None:
+    async with world.daemon() as rig:
+        for policy, said_so in ((Policy.READ_ONLY, "[no]"), (Policy.YOLO, "[yes]")):
+            started = await rig.start(script(permit("ls", env={"A": "1"})), policy=policy)
+            assert (await rig.ended(started.turn)).text == said_so
+
+
+# The environment
+
+
+@pytest.mark.parametrize("first", [[], [permit("make test")]], ids=["unannounced", "after a yes to the bare command"])
+async def test_the_environment_of_a_command_is_shown_and_asked(
+    world: World,
+    first: list[tuple[str, object]],
+) -> None:
+    env = [{"name": "LD_PRELOAD", "value": "./evil.so"}]
+    async with world.daemon() as rig:
+        await allow(rig, "make *")
+        said = await rig.say(script(*first, run("make test", env=env)))
+        gate = await opened(rig, len(first) + 1)
+        assert (gate.state, gate.title) == ("open", "export LD_PRELOAD=./evil.so; make test")
+        await rig.hasten()
+        await rig.until(lambda entry: entry.kind == "delivery.sent")
+        assert "LD_PRELOAD=./evil.so" in rig.room.texts[-1]
+        await answer(rig, gate, NO)
+        assert "refused: not allowed" in (await rig.ended(said.turn)).text
+
+
+async def test_git_is_not_handed_a_program_by_its_environment(world: World) -> None:
+    await make_repository(world.folder)
+    config = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": "touch ran #"}
+    env = [{"name": name, "value": value} for name, value in config.items()]
+    async with world.daemon() as rig:
+        said = await rig.say(script(run("git status", env=env)))
+        gate = await opened(rig)
+        assert gate.state == "open" and "core.fsmonitor" in gate.title
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+        assert not (world.folder / "ran").exists()
+
+
+async def test_a_yes_for_this_thread_is_for_that_environment_and_folder_only(world: World) -> None:
+    (world.folder / "sub").mkdir()
+    one, other = [{"name": "A", "value": "1"}], [{"name": "A", "value": "2"}]
+    echo = "echo $A $PWD"
+    async with world.daemon() as rig:
+        steps = (run(echo, env=one), run(echo, env=one), run(echo, env=other), run(echo, env=one, cwd="sub"), run(echo))
+        said = await rig.say(script(*steps))
+        await answer(rig, await opened(rig), IN_THREAD)
+        for number in (3, 4, 5):
+            gate = await opened(rig, number)
+            assert gate.state == "open"
+            await answer(rig, gate, NO)
+        text = (await rig.ended(said.turn)).text
+        assert text == f"[0: 1 {world.folder}]" * 2 + "[refused: not allowed]" * 3
+
+
+async def test_a_yes_to_a_command_with_an_environment_runs_just_that(world: World) -> None:
+    env = [{"name": "A", "value": "it's; rm -rf /"}]
+    async with world.daemon() as rig:
+        said = await rig.say(script(permit("echo $A", env={"A": "it's; rm -rf /"}), run("echo $A", env=env)))
+        gate = await opened(rig)
+        assert gate.title == "export A='it'\"'\"'s; rm -rf /'; echo $A"
+        await answer(rig, gate, YES)
+        assert (await rig.ended(said.turn)).text == "[yes][0: it's; rm -rf /]", "and it was not asked again"
+
+
+# Commands that clew runs
+
+
+@pytest.mark.parametrize(
+    "other",
+    [run("touch other"), run("touch one", cwd="sub"), run("touch", args=["one"]), run("touch one ")],
+    ids=["another command", "another folder", "other words", "a blank more"],
+)
+async def test_a_command_other_than_the_approved_one_is_asked_by_itself(
+    world: World,
+    other: tuple[str, object],
+) -> None:
+    (world.folder / "sub").mkdir()
+    async with world.daemon() as rig:
+        said = await rig.say(script(permit("touch one"), other))
+        await answer(rig, await opened(rig), YES)
+        await answer(rig, await opened(rig, 2), NO)
+        assert (await rig.ended(said.turn)).text == "[yes][refused: not allowed]"
+        assert sorted(path.name for path in world.folder.rglob("*") if path.name in ("one", "other")) == []
+
+
+async def test_an_approved_command_runs_once(world: World) -> None:
+    command = "pwd >> trace"
+    async with world.daemon() as rig:
+        said = await rig.say(script(permit(command), run(command), run(command)))
+        await answer(rig, await opened(rig), YES)
+        again = await opened(rig, 2)
+        assert (again.title, again.folder, again.state) == (command, str(world.folder), "open")
+        await answer(rig, again, NO)
+        assert (await rig.ended(said.turn)).text == "[yes][0: ][refused: not allowed]"
+        assert (world.folder / "trace").read_text() == f"{world.folder}\n"
+
+
+async def test_two_at_once_each_get_their_own_answer(world: World) -> None:
+    """Answered in the opposite order."""
+    both = [[permit("touch one", "1"), run("touch one")], [permit("touch two", "2"), run("touch two")]]
+    async with world.daemon() as rig:
+        said = await rig.say(script(("at-once", both)))
+        asked = {gate.title: gate for gate in (await opened(rig), await opened(rig, 2))}
+        await answer(rig, asked["touch two"], NO)
+        await answer(rig, asked["touch one"], YES)
+        await answer(rig, await opened(rig, 3), NO)
+        await rig.ended(said.turn)
+        assert (world.folder / "one").exists() and not (world.folder / "two").exists()
+
+
+async def test_news_of_a_call_after_its_approval_grant_nothing(world: World) -> None:
+    call = {"toolCallId": "call", "kind": "execute", "title": "x", "rawInput": {"command": "touch one"}}
+    news = {"toolCallId": "call", "rawInput": {"command": "touch two"}}
+    async with world.daemon() as rig:
+        steps = (("announce", call), permit("touch one"), ("update", news), run("touch two"))
+        said = await rig.say(script(*steps))
+        await answer(rig, await opened(rig), YES)
+        await answer(rig, await opened(rig, 2), NO)
+        await rig.ended(said.turn)
+        assert not (world.folder / "two").exists()
+
+
+async def test_a_call_that_is_changed_while_it_is_asked_is_asked_anew(world: World) -> None:
+    """As OpenCode does that asks before it tells the folder. What was shown before can not be allowed any more."""
+    call = {"toolCallId": "call", "kind": "execute", "title": "x", "rawInput": {"command": "rm -rf build"}}
+    news = {"toolCallId": "call", "rawInput": {"command": "rm -rf build", "workdir": "/etc"}}
+    ask = {"toolCallId": "call", "rawInput": {"command": "rm -rf build"}}
+    both = [[("permit", ask)], [run("true"), ("update", news)]]
+    async with world.daemon() as rig:
+        said = await rig.say(script(("announce", call), ("at-once", both)))
+        asked = {gate.title: gate for gate in (await opened(rig), await opened(rig, 2))}
+        before = asked["rm -rf build"]
+        assert before.folder == str(world.folder)
+        gate = await opened(rig, 3)
+        assert (gate.title, gate.folder, gate.state) == ("rm -rf build", "/etc", "open")
+        void = await rig.engine.waiting.one(before.id)
+        assert (void.state, void.why) == ("void", "the agent changed what it asks, and asks anew")
+        await answer(rig, gate, NO)
+        assert "[no]" in (await rig.ended(said.turn)).text
+
+
+async def test_a_request_waits_for_the_announcement_that_tells_its_folder(world: World) -> None:
+    """Otherwise reading would be allowed where nobody looked."""
+    early = {"toolCallId": "call", "kind": "execute", "title": "bash", "rawInput": {"cwd": str(world.folder)}}
+    news = {"toolCallId": "call", "rawInput": {"command": "cat passwd", "workdir": "/etc"}}
+    ask = {"toolCallId": "call", "kind": "execute", "title": "cat passwd", "rawInput": {"command": "cat passwd"}}
+    async with world.daemon() as rig:
+        both = [[("permit", ask)], [("update", news)]]
+        said = await rig.say(script(("announce", early), ("at-once", both)))
+        gate = await opened(rig)
+        assert (gate.state, gate.folder) == ("open", "/etc")
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+async def test_a_command_whose_announcement_stays_away_is_asked(world: World) -> None:
+    early = {"toolCallId": "call", "kind": "execute", "title": "bash", "rawInput": {}}
+    async with world.daemon() as rig:
+        said = await rig.say(script(("announce", early), permit("ls")))
+        gate = await opened(rig)
+        assert (gate.state, gate.title) == ("open", "ls")
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+# Changes
+
+
+async def test_a_yes_to_a_diff_is_for_that_text_once(world: World) -> None:
+    file = world.folder / "a.txt"
+    async with world.daemon() as rig:
+        steps = (change(file, None, "good\n"), put(file, "evil\n"), put(file, "good\n"), put(file, "good\n"))
+        said = await rig.say(script(*steps))
+        await answer(rig, await opened(rig), YES)
+        other = await opened(rig, 2)
+        assert other.state == "open" and "+evil" in other.detail
+        await answer(rig, other, NO)
+        again = await opened(rig, 3)
+        assert again.state == "open"
+        await answer(rig, again, NO)
+        text = (await rig.ended(said.turn)).text
+        assert text == "[yes][refused: not allowed][written][refused: not allowed]"
+        assert file.read_bytes() == b"good\n"
+
+
+async def test_a_diff_shows_what_becomes_of_the_file_as_it_is(world: World) -> None:
+    """An agent that says that the harm was in the file all along does not hide it."""
+    file = world.folder / "a.sh"
+    file.write_text("one\n")
+    claimed = "one\n" * 20 + "rm -rf ~\n"
+    async with world.daemon() as rig:
+        said = await rig.say(script(change(file, claimed, f"zero\n{claimed}"), put(file, f"zero\n{claimed}")))
+        gate = await opened(rig)
+        assert "+rm -rf ~" in gate.detail and "+zero" in gate.detail
+        await answer(rig, gate, YES)
+        assert (await rig.ended(said.turn)).text == "[yes][written]"
+
+
+async def test_a_diff_of_a_piece_grants_the_file_with_just_that_piece_changed(world: World) -> None:
+    file = world.folder / "a.txt"
+    file.write_bytes(b"one\r\ntwo\nthree")
+    async with world.daemon() as rig:
+        wrong = put(file, "one\ndos\nthree")
+        said = await rig.say(script(change(file, "two", "dos"), wrong, put(file, "one\r\ndos\nthree")))
+        await answer(rig, await opened(rig), YES)
+        await answer(rig, await opened(rig, 2), NO)
+        assert (await rig.ended(said.turn)).text == "[yes][refused: not allowed][written]"
+        assert file.read_bytes() == b"one\r\ndos\nthree"
+
+
+async def test_other_ends_of_lines_are_another_text(world: World) -> None:
+    """To the eye they would be the same; a yes for this thread does not take them for it."""
+    file = world.folder / "a.sh"
+    async with world.daemon() as rig:
+        texts = ("# a\u2028rm x\n", "# a\nrm x\n", "# a\rrm x\n", "# a\u2028rm x")
+        said = await rig.say(script(*(put(file, text) for text in texts)))
+        await answer(rig, await opened(rig), IN_THREAD)
+        for number in range(2, len(texts) + 1):
+            gate = await opened(rig, number)
+            assert gate.state == "open"
+            await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+        assert file.read_bytes() == texts[0].encode()
+
+
+async def test_a_link_that_is_put_in_the_way_after_the_yes_is_not_followed(world: World) -> None:
+    work = world.folder
+    outside = work.parent / f"{work.name}-outside"
+    outside.write_text("mine")
+    file = work / "a.txt"
+    async with world.daemon() as rig:
+        said = await rig.say(script(put(file, "theirs")))
+        gate = await opened(rig)
+        file.symlink_to(outside)
+        await answer(rig, gate, YES)
+        assert "outside the workspace" in (await rig.ended(said.turn)).text
+        assert outside.read_text() == "mine"
+
+
+@pytest.mark.parametrize("more", [{"filePath": "/etc/passwd"}, {"command": "rm x"}, {"odd": 1}], ids=str)
+async def test_a_change_that_names_more_than_its_diff_is_asked_where_changes_are_trusted(
+    world: World,
+    more: dict[str, object],
+) -> None:
+    file = world.folder / "a.txt"
+    plain, odd = change(file, None, "x"), change(file, None, "x", "b")
+    assert isinstance(odd[1], dict)
+    odd[1]["rawInput"] = {"filePath": str(file), "content": "x", **more}
+    async with world.daemon() as rig:
+        started = await rig.start(script(plain, odd), policy=Policy.TRUSTED)
+        gate = await opened(rig, 2)
+        assert gate.state == "open" and all(str(value) in gate.title + gate.detail for value in more.values())
+        await answer(rig, gate, NO)
+        assert (await rig.ended(started.turn)).text == "[yes][no]"
+
+
+# Calls without a command
+
+
+@pytest.mark.parametrize("raw", [None, {}, {"code": "import os"}, {"command": ["ls", 7]}, {"command": " "}, "ls"])
+async def test_a_call_without_a_command_is_not_judged_by_its_title(
+    world: World,
+    raw: object,
+) -> None:
+    ask = {"toolCallId": "call", "kind": "execute", "title": "ls -la", "rawInput": raw}
+    async with world.daemon() as rig:
+        await allow(rig, "ls *")
+        await allow(rig, "*", RuleKind.TOOL)
+        said = await rig.say(script(("permit", ask), run("ls -la")))
+        gate = await opened(rig)
+        assert (gate.state, gate.kind) == ("open", "permission") and gate.title.endswith("it calls it: ls -la")
+        assert not raw or json.dumps(raw if isinstance(raw, dict) else {"rawInput": raw}) in gate.detail
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+async def test_a_rule_for_a_tool_does_not_believe_a_title(world: World) -> None:
+    """A model writes it. A no may go by it."""
+    one = {"toolCallId": "a", "kind": "other", "title": "github.list", "rawInput": {"repository": "mine"}}
+    other = {"toolCallId": "b", "kind": "other", "title": "github.list", "rawInput": {"repository": "yours"}}
+    denied = {"toolCallId": "c", "kind": "fetch", "title": "web.fetch", "rawInput": {"url": "x"}}
+    async with world.daemon() as rig:
+        await allow(rig, "github.*", RuleKind.TOOL)
+        await allow(rig, "web.*", RuleKind.TOOL, Effect.DENY)
+        asks = [one, {**one, "toolCallId": "d"}, other, denied]
+        said = await rig.say(script(*(("permit", each) for each in asks)))
+        gate = await opened(rig)
+        assert (gate.state, gate.kind, gate.rule) == ("open", "permission", None) and '"mine"' in gate.detail
+        await answer(rig, gate, IN_THREAD)
+        third = await opened(rig, 3)
+        assert third.state == "open" and '"yours"' in third.detail
+        await answer(rig, third, NO)
+        assert (await rig.ended(said.turn)).text == "[yes][yes][no][no]"
+
+
+async def test_a_choice_of_the_agents_own_shows_what_it_is_about(world: World) -> None:
+    """Where the options are not yes and no, a person picks one, and sees folder and environment too."""
+    async with world.daemon("two-yeses") as rig:
+        said = await rig.say(script(permit("make", cwd="/etc", env={"A": "1"})))
+        gate = await opened(rig)
+        [question] = gate.questions
+        assert "export A=1; make\nin /etc" in question.text
+        await rig.engine.waiting.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("No",),)))
+        assert (await rig.ended(said.turn)).text == "[no]"
