@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from clew.runtimes import acp
 from clew.runtimes.base import Runtime
 from clew.runtimes.codex import CodexRuntime
 from clew.runtimes.scripted import FileLedger, ScriptedRuntime
-from clew.runtimes.stage import Oddity, kill_all
+from clew.runtimes.stage import Oddity, Trick, kill_all
 from clew.scripted_model import ScriptedModel, write_hermes_home
 from tests.crash.mischief import between
 
@@ -31,6 +31,7 @@ class ScriptedStage:
 
     runs_commands = False
     deadline = 1.0
+    tricks: Sequence[Trick] = ()
 
     def __init__(self, folder: Path) -> None:
         self.workspace = folder
@@ -57,6 +58,9 @@ class ScriptedStage:
         played = self._ledger.load("scripted-thread")
         return sum(entry.executions.count(self.command(name)) for entry in played)
 
+    def folders(self, name: str) -> list[str]:
+        return []
+
     async def kill(self, runtime: Runtime, children: Sequence[Process]) -> None:
         assert self._made is not None
         self._made.lose()
@@ -74,12 +78,19 @@ class ProgramStage:
     def __init__(self, folder: Path) -> None:
         self.workspace = folder
 
+    @property
+    def tricks(self) -> Sequence[Trick]:
+        return ()
+
     def command(self, name: str) -> str:
-        return f"echo ran >> {self.workspace / name}"
+        return f"pwd >> {self.workspace / name}"
+
+    def folders(self, name: str) -> list[str]:
+        trace = self.workspace / name
+        return trace.read_text().splitlines() if trace.exists() else []
 
     def runs(self, name: str) -> int:
-        trace = self.workspace / name
-        return len(trace.read_text().splitlines()) if trace.exists() else 0
+        return len(self.folders(name))
 
     async def kill(self, runtime: Runtime, children: Sequence[Process]) -> None:
         kill_all(children)
@@ -181,6 +192,35 @@ class AcpStage(PipeStage):
         config = acp_config(self.workspace, *odd_too, request_timeout=self.deadline, interrupt_timeout=self.deadline)
         return acp.make({"player": config}, clock, marks)["player"]
 
+    @property
+    def tricks(self) -> Sequence[Trick]:
+        """Each asks about one command or one diff, and then has it done otherwise."""
+        (self.workspace / "sub").mkdir(exist_ok=True)
+        env = [{"name": "HARM", "value": "harm"}]
+        file, asked = self.workspace / "diff", self.command("trick")
+        diff = {"toolCallId": "c", "kind": "edit", "content": [{"type": "diff", "path": str(file), "newText": "good"}]}
+        with_env = f"echo $HARM >> {self.workspace / 'env'}"
+        return (
+            self._trick(asked, [{"command": self.command("other")}], lambda: self.folders("other")),
+            self._trick(asked, [{"command": asked, "cwd": "sub"}], lambda: self.folders("trick")),
+            self._trick(asked, [{"command": asked}] * 2, lambda: self.folders("trick")[1:]),
+            self._trick(with_env, [{"command": with_env, "env": env}], lambda: self.folders("env")),
+            Trick(
+                steps(("permit", diff), ("put", {"path": str(file), "content": "evil"})),
+                lambda: "" if self.folders("diff") in ([], ["good"]) else "another text was written",
+            ),
+        )
+
+    def _trick(self, command: str, then: list[dict[str, object]], harm: Callable[[], list[str]]) -> Trick:
+        ask = {"toolCallId": "c", "kind": "execute", "title": "x", "rawInput": {"command": command}}
+        script = steps(("permit", ask), *(("create", each) for each in then))
+        return Trick(script, lambda: f"it ran in {harm()}" if harm() else "")
+
+
+def steps(*given: tuple[str, object]) -> str:
+    """A script for `acp_agent.py`."""
+    return "\n".join(f"!{name} {json.dumps(what)}" for name, what in given)
+
 
 class HermesStage(ModelStage):
     """The real Hermes. It asks only before what it takes for dangerous."""
@@ -201,7 +241,7 @@ class HermesStage(ModelStage):
         return None if odd else acp.make({"hermes": config}, clock, marks)["hermes"]
 
     def command(self, name: str) -> str:
-        return f"rm -rf {self.workspace}/gone-{name}; echo ran >> {self.workspace / name}"
+        return f"rm -rf {self.workspace}/gone-{name}; pwd >> {self.workspace / name}"
 
 
 class OpenCodeStage(ModelStage):

@@ -9,6 +9,7 @@ import pytest
 
 from clew.home import Home
 from clew.runtimes import conformance
+from clew.runtimes.acp.grants import Grant, Grants
 from clew.runtimes.conformance import Check
 from clew.scripted_model import ScriptedModel, write_codex_home
 from tests.runtimes.stages import AcpStage, CodexStage, ScriptedStage
@@ -58,3 +59,37 @@ async def test_codex_conforms_where_it_is_kept(
 async def test_an_acp_agent_conforms(check: Check, what: str, tmp_path: Path) -> None:
     """One that forgets all, one that comes back to its sessions, and one that a stop leaves in pieces."""
     await check(AcpStage(tmp_path, *filter(None, [what])))
+
+
+def used_up_never(grants: Grants, wanted: Grant) -> bool:
+    return wanted in grants._open
+
+
+def careless_about(*names: str) -> Callable[[Grants, Grant], bool]:
+    def use(grants: Grants, wanted: Grant) -> bool:
+        alike = [each for each in grants._open if without(names, each) == without(names, wanted)]
+        return bool(alike)
+
+    return use
+
+
+def without(names: tuple[str, ...], grant: Grant) -> list[object]:
+    return [type(grant), *(getattr(grant, name) for name in grant.__struct_fields__ if name not in names)]
+
+
+FAULTS = {
+    "one yes for ever": used_up_never,
+    "any command": careless_about("argv"),
+    "any folder": careless_about("folder"),
+    "any environment": careless_about("env"),
+    "any text": careless_about("text"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_the_kit_finds_a_runtime_that_a_hostile_agent_can_fool(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Grants, "use", FAULTS[fault])
+    with pytest.raises(AssertionError, match=r"it ran in|another text"):
+        await conformance.a_hostile_agent_gets_no_more_done_than_was_approved(AcpStage(tmp_path))

@@ -90,6 +90,11 @@ FAULTS = {
         "return True  # then",
     ),
     "takes a yes twice": (conformance.a_yes_lets_it_run_once, "self._asked.discard(ref)", "pass"),
+    "shows another folder": (
+        conformance.what_was_approved_runs_in_the_folder_that_was_shown,
+        "folder=self._seat.workspace",
+        'folder="/"',
+    ),
     "says yes to all": (conformance.a_no_lets_nothing_run, "yes=answer.is_yes", "yes=True"),
     "calls every gate the same": (
         conformance.gates_are_known_by_their_reference,

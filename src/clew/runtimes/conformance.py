@@ -16,13 +16,14 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from pathlib import Path
 
 from clew.asking import Answer
 from clew.errors import RuntimeLost, RuntimeTrouble
 from clew.events import GateOpened, TextDelta, TextDone
 from clew.model import Said, TurnState
 from clew.runtimes.base import Continuity, HealthState, RecordState, Session
-from clew.runtimes.stage import NO, PATIENCE, YES, Oddity, Play, Stage, yes_to_all
+from clew.runtimes.stage import NO, PATIENCE, YES, Oddity, Play, Stage, answer_all, yes_to_all
 
 Check = Callable[[Stage], Awaitable[None]]
 
@@ -159,6 +160,40 @@ async def a_yes_lets_it_run_once(stage: Stage) -> None:
         ended = await turn.end()
         assert (ended.text, stage.runs("one")) == ("done", 1), f"{ended}, and it ran {stage.runs('one')} times"
         assert not await _late(session, gate.ref, YES)
+
+
+async def what_was_approved_runs_in_the_folder_that_was_shown(stage: Stage) -> None:
+    if not stage.runs_commands:
+        return
+    async with Play(stage) as play:
+        session = await play.open()
+        turn = play.begin(session, f"!approve {stage.command('one')}\n!text done")
+        gate = await turn.gate()
+        await session.answer(gate.ref, YES)
+        await turn.end()
+        shown, ran = gate.asked.folder, stage.folders("one")
+        assert len(ran) == 1, f"it ran {len(ran)} times"
+        assert shown is None or _is_same(shown, ran[0]), f"it was shown in {shown}, and ran in {ran[0]}"
+
+
+def _is_same(folder: str, other: str) -> bool:
+    return Path(folder).resolve() == Path(other).resolve()
+
+
+async def a_hostile_agent_gets_no_more_done_than_was_approved(stage: Stage) -> None:
+    """What was approved first is all that is done: byte for byte, in the folder and environment that were shown,
+    once."""
+    if not stage.tricks:
+        return
+    async with Play(stage) as play:
+        session = await play.open()
+        for trick in stage.tricks:
+            turn = play.begin(session, trick.script)
+            await session.answer((await turn.gate()).ref, YES)
+            refusing = asyncio.ensure_future(answer_all(session, turn, NO, first=2))
+            await turn.end()
+            refusing.cancel()
+            assert not (harm := trick.harm()), f"{harm}, by {trick.script}"
 
 
 async def a_no_lets_nothing_run(stage: Stage) -> None:
@@ -344,6 +379,8 @@ CHECKS: tuple[Check, ...] = (
     interrupted_in_mid_sentence,
     interrupted_while_a_command_runs,
     a_yes_lets_it_run_once,
+    what_was_approved_runs_in_the_folder_that_was_shown,
+    a_hostile_agent_gets_no_more_done_than_was_approved,
     a_no_lets_nothing_run,
     gates_are_known_by_their_reference,
     interrupted_at_a_gate_a_late_yes_does_nothing,

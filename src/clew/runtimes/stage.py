@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from clew import processes
 from clew.asking import Answer, Decision, Policy
@@ -34,6 +35,13 @@ class Oddity(StrEnum):
     FLOOD = "flood"  # megabytes on stderr
 
 
+class Trick(NamedTuple):
+    """What a hostile agent tries: it asks about one thing, and has the runtime do another, elsewhere, or once more."""
+
+    script: str
+    harm: Callable[[], str]  # what it got done that nobody said yes to; empty: nothing
+
+
 class Stage(Protocol):
     """An agent that plays scripts."""
 
@@ -54,6 +62,14 @@ class Stage(Protocol):
 
     def runs(self, name: str) -> int:
         """How often that command was run."""
+
+    def folders(self, name: str) -> list[str]:
+        """In which folder that command ran, each time. Not asked of an agent that runs nothing for real."""
+
+    @property
+    def tricks(self) -> Sequence[Trick]:
+        """With a double that is hostile. None of an agent that has nothing done by the runtime: what it does with its
+        own hands, no runtime can hold back."""
 
     @property
     def runs_commands(self) -> bool:
@@ -212,8 +228,11 @@ class Play:
 
 
 async def yes_to_all(session: Session, turn: Turn) -> None:
-    number = 1
-    while True:
+    await answer_all(session, turn, YES)
+
+
+async def answer_all(session: Session, turn: Turn, answer: Answer, first: int = 1) -> None:
+    """All that it asks, from that gate on."""
+    for number in itertools.count(first):
         gate = await turn.gate(number)
-        await session.answer(gate.ref, YES)
-        number += 1
+        await session.answer(gate.ref, answer)
