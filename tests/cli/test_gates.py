@@ -133,14 +133,14 @@ def test_of_a_thread_the_answered_ones_are_listed_too(clew: Clew) -> None:
 
 
 def test_one_is_shown_whole_with_the_commands_that_answer_it(clew: Clew) -> None:
-    asking = ask(clew, "!approve pytest -q tests")
+    asking = ask(clew, "!approve pytest -q -k name")
     code = asking.code
     assert clew("gates", code.lower()).splitlines() == [
         f"{code}: the agent asks to run a command",
-        "    pytest -q tests",
+        "    pytest -q -k name",
         f"  clew approve {code}           allow",
         f"  clew approve {code} --thread  allow it in this thread from now on",
-        f"  clew approve {code} --rule    allow `pytest *` here for 2 h",
+        f"  clew approve {code} --rule    allow `pytest …` here for 2 h",
         f"  clew deny {code}              decline",
         f"  clew deny {code} --stop       decline and stop the turn",
     ]
@@ -201,11 +201,11 @@ def test_a_yes_for_the_thread_holds_for_the_very_same_from_now_on(clew: Clew) ->
 
 
 def test_a_yes_with_the_offered_rule_makes_it(clew: Clew, tmp_path: Path) -> None:
-    asking = ask(clew, "!approve pytest -q a\n!approve pytest b", "--workspace", str(tmp_path))
+    asking = ask(clew, "!approve pytest -q\n!approve pytest -x", "--workspace", str(tmp_path))
     clew("approve", asking.code, "--rule")
-    assert executed(clew, asking) == ["pytest -q a", "pytest b"]
+    assert executed(clew, asking) == ["pytest -q", "pytest -x"]
     (rule,) = [rule for rule in clew.json("rules", "list") if rule["place"] == str(tmp_path)]
-    assert (rule["pattern"], rule["scope"], rule["until"] - rule["created_at"]) == ("pytest *", "workspace", 7_200_000)
+    assert (rule["pattern"], rule["scope"], rule["until"] - rule["created_at"]) == ("pytest …", "workspace", 7_200_000)
 
 
 def test_a_yes_with_a_rule_of_ones_own(clew: Clew, tmp_path: Path) -> None:

@@ -212,7 +212,7 @@ async def test_a_gate_has_buttons_that_say_what_one_could_type(tmp_path: Path) -
     room = Room(can=SurfaceCan(chat=True, buttons=8, edit=True))
     async with Rig(tmp_path, room=room) as rig:
         await paired(rig)
-        accepted = await say(rig, "!approve deploy\n!text done")
+        accepted = await say(rig, "!approve make test\n!text done")
         await rig.saw("gate.opened")
         [gate] = await rig.engine.waiting.all()
         await rig.delivered(f"{gate.id}:ask")

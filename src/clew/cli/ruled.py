@@ -19,7 +19,7 @@ def tell_rule(out: Out, client: Client, gate: Any) -> None:
     rule = client.get("rules")[-1]
     until = "for ever" if rule["until"] is None else f"until {until_words(rule)}"
     out.line(f"a rule was made: {rule['id']}, allow {pattern_words(rule)}, {where_words(rule)}, {until}")
-    if not _is_covered(client, gate):
+    if rule["pattern"] != gate["rule"] and not _is_covered(client, gate):  # the offered one always does
         out.say(f"it does not cover {gate['code']} itself, which was allowed once")
     out.hint(f"clew rules remove {rule['id']} takes it back")
 

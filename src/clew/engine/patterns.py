@@ -14,6 +14,23 @@ from clew.engine.shell import names
 # Folders whose files are run or believed by others: only a pattern that names them allows a change in them.
 GUARDED = names(".git .hg .svn .jj .codex .claude .agents .clew")
 
+# Files that tools run or believe because of their name, wherever they lie.
+RUN_BY_NAME = names(
+    "conftest.py setup.py setup.cfg noxfile.py tasks.py fabfile.py sitecustomize.py usercustomize.py *.pth"
+    " pyproject.toml tox.ini pytest.ini pipfile manage.py makefile gnumakefile *.mk justfile taskfile.yml taskfile.yaml"
+    " rakefile gemfile *.gemspec guardfile brewfile vagrantfile procfile jenkinsfile dockerfile *.dockerfile"
+    " containerfile docker-compose*.yml docker-compose*.yaml compose*.yml compose*.yaml package.json package-lock.json"
+    " pnpm-workspace.yaml *.config.js *.config.cjs *.config.mjs *.config.ts *.config.mts gulpfile.* gruntfile.*"
+    " binding.gyp deno.json deno.jsonc turbo.json nx.json lerna.json tsconfig*.json cargo.toml build.rs go.mod go.work"
+    " *.gradle *.gradle.kts gradlew gradle.properties pom.xml mvnw build.xml build.sbt mix.exs package.swift"
+    " cmakelists.txt *.cmake meson.build build.bazel workspace.bazel module.bazel *.bzl build.zig dune-project *.cabal"
+    " stack.yaml composer.json artisan *.csproj *.fsproj *.vbproj *.props *.targets *.nix *.tf *.tfvars ansible.cfg"
+    " agents.md claude.md gemini.md copilot-instructions.md skill.md crontab *.service *.desktop *.code-workspace"
+)
+RUN_FROM = names("bin sbin hooks githooks git-hooks")  # folders of programs
+FOREIGN = names("node_modules site-packages venv .venv vendor third_party")  # folders of other people's code
+MORE = "…"  # at the end of a rule: what clew knows to do no more than what was asked
+
 GLOB = re.compile(r"[*?\[]")
 
 
@@ -100,8 +117,19 @@ def _covers_one(pattern: str, path: str, workspace: str) -> bool:
     where = real(path, workspace) if pattern.startswith("/") else relative(path, workspace)
     if where is None or where == "." or ".." in wanted:
         return False
-    guarded = GUARDED.intersection(part.lower() for part in where.split("/"))
-    return guarded.issubset(wanted) and _path_fits(wanted, where.split("/"))
+    parts = where.split("/")
+    guarded = GUARDED.intersection(part.lower() for part in parts)
+    if wanted[-1] == MORE:
+        wanted = [*wanted[:-1], "**"]
+        if any(map(is_run_by_others, parts[len(wanted) - 1 :])):
+            return False
+    return guarded.issubset(wanted) and _path_fits(wanted, parts)
+
+
+def is_run_by_others(name: str) -> bool:
+    """Whether a file or folder of this name is run or believed by a tool that nobody asks: hidden ones are."""
+    name = name.lower()
+    return name.startswith(".") or name in RUN_FROM | FOREIGN or any(fnmatchcase(name, each) for each in RUN_BY_NAME)
 
 
 def hits(pattern: str, path: str, workspace: str) -> bool:

@@ -11,8 +11,8 @@ from fnmatch import fnmatch, fnmatchcase
 from types import MappingProxyType
 
 from clew.asking import Asked, Effect, GateKind, Policy, Reason, Rule, RuleKind, Scope, Verdict
-from clew.engine import reads, scripts, words
-from clew.engine.patterns import begins, covers, fits, hits, inside, words_of
+from clew.engine import known_rules, reads, scripts, words
+from clew.engine.patterns import MORE, begins, covers, fits, hits, inside, words_of
 from clew.engine.scripts import Part
 from clew.engine.shell import asks_always, segments
 from clew.errors import BadInput
@@ -111,6 +111,8 @@ def _allowing_script(rules: Sequence[Rule], asked: Asked, workspace: str) -> Rul
 
 def _covers(rule: Rule, part: Part, workspace: str) -> bool:
     here = rule.scope is not Scope.WORKSPACE or all(inside(folder, workspace) for folder in part.folders)
+    if known_rules.is_known_pattern(rule.pattern):
+        return here and known_rules.allows_part(rule.pattern, part, workspace)
     pattern = words_of(rule.pattern)
     return here and all(fits(pattern, words) for words in part.readings)
 
@@ -140,11 +142,22 @@ def checked(effect: Effect, kind: RuleKind, pattern: str) -> str:
     pattern = pattern.strip()
     if not pattern or pattern != exactly(pattern, lines=False):
         raise BadInput("a pattern is one line of visible characters, such as `pytest *` or `src/**`")
-    if kind is RuleKind.COMMAND:
+    if pattern.endswith(MORE):
+        _check_more(effect, kind, pattern)
+    elif kind is RuleKind.COMMAND:
         _check_words(effect, pattern)
     if kind is RuleKind.CHANGE and (pattern.startswith("~") or ".." in pattern.split("/")):
         raise BadInput(f"write `{pattern}` relative to the workspace, or as a whole path; without `~` and `..`")
     return pattern
+
+
+def _check_more(effect: Effect, kind: RuleKind, pattern: str) -> None:
+    if effect is not Effect.ALLOW:
+        raise BadInput(f"a `{MORE}` narrows an allow; a rule that asks or denies covers whatever follows anyway")
+    if kind is RuleKind.COMMAND:
+        known_rules.check(pattern)
+    elif kind is not RuleKind.CHANGE or not pattern.endswith(f"/{MORE}"):
+        raise BadInput(f"write `{MORE}` behind the words of a command or behind `FOLDER/`, as in `src/{MORE}`")
 
 
 def _check_words(effect: Effect, pattern: str) -> None:

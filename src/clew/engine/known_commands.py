@@ -1,0 +1,365 @@
+"""Commands that clew knows well enough to offer a rule for: test runners, linters, builders, package scripts. For each
+the options are listed that keep it what it is. Not listed, so asked about, is every option that runs another program,
+loads a plugin or another config, moves to another folder or root, names a file to write, deletes, publishes, or talks
+to another host. Data only; `known_rules` reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+
+from msgspec import Struct
+
+
+class Operands(StrEnum):
+    """What the words of a command may be that are neither options nor their values."""
+
+    NONE = "none"
+    PATHS = "paths"  # of the workspace; or filters, which look the same
+    TESTS = "tests"  # paths that are called like tests: the runner runs whatever file it is given
+    FOLDERS = "folders"  # the same, or any folder: the runner picks the tests in it by their names
+    PACKAGES = "packages"  # of Go: `./...`
+    NUMBERS = "numbers"
+    SAME = "same"  # targets and scripts: part of the rule, so only ever the same ones
+
+
+class Known(Struct, frozen=True):
+    """How a known command may be called.
+
+    `options` is a list of words: `-q` is a flag; `-k=` has a value, attached or as the next word; `-j?` may have one,
+    attached; the value of `-m~` is a text that is never opened; `--reporter=dot` is that very word. With a `!` at the
+    end, the option and its value become part of the rule, as with or without them the command does something else:
+    `--fix` writes, `--dry-run` does not."""
+
+    options: str = ""
+    operands: Operands = Operands.NONE
+    bundles: bool = False  # `-xvs` is `-x -v -s`
+    behind: str | None = None  # options behind `--`; None: no `--` at all
+    is_git: bool = False  # git runs programs that a repository's config names: only in the workspace's own
+
+
+_PATHS, _TESTS, _FOLDERS, _SAME = Operands.PATHS, Operands.TESTS, Operands.FOLDERS, Operands.SAME
+
+_PYTEST = Known(
+    "-q -v -s -x -l -k= -m= -n= -r= --quiet --verbose --exitfirst --maxfail= --lf --last-failed --ff --failed-first"
+    " --nf --sw --stepwise --co! --collect-only! --setup-plan! --fixtures! --markers! --setup-show --tb= --capture="
+    " --showlocals --durations= --durations-min= --color= --no-header --no-summary --full-trace --disable-warnings"
+    " --strict-markers --strict-config --runxfail --ignore= --ignore-glob= --deselect= --numprocesses= --dist=load"
+    " --dist=loadfile --dist=loadscope --dist=worksteal --timeout= --reruns= --cov? --no-cov --cov-branch"
+    " --cov-report=term --cov-report=term-missing --cov-fail-under= --benchmark-skip --benchmark-disable",
+    _FOLDERS,
+    bundles=True,
+)
+_PYTHON: Mapping[str, Known] = {
+    "pytest": _PYTEST,
+    "py.test": _PYTEST,
+    "python -m unittest": Known("-v -q -f -b -k= --verbose --quiet --failfast --buffer --locals", _SAME),
+    "python manage.py test": Known("-k= -v= --verbosity= --failfast --keepdb --parallel?", _SAME),
+    "mypy": Known(
+        "-v --strict --pretty --no-pretty --show-error-codes --show-error-context --show-column-numbers"
+        " --no-error-summary --no-color-output --hide-error-context --ignore-missing-imports --check-untyped-defs"
+        " --disallow-untyped-defs --warn-unused-ignores --explicit-package-bases --namespace-packages --no-incremental"
+        " --follow-imports= --python-version= --platform=",
+        _PATHS,
+    ),
+    "pyright": Known("--warnings --stats --verbose --outputjson --level= --skipunannotated", _PATHS),
+    "ruff check": Known(
+        "-q -v -n -e --fix! --unsafe-fixes! --diff --quiet --verbose --no-fix --no-cache --preview --statistics"
+        " --show-fixes --exit-zero --select= --ignore= --extend-select= --extend-ignore= --output-format="
+        " --target-version= --line-length= --exclude= --force-exclude",
+        _PATHS,
+    ),
+    "ruff format": Known(
+        "-q -v --check! --diff! --quiet --verbose --no-cache --preview --target-version= --line-length= --exclude="
+        " --force-exclude",
+        _PATHS,
+    ),
+    "black": Known(
+        "-q -v -l= -t= -S --check! --diff! --quiet --verbose --line-length= --target-version= --fast --safe --preview"
+        " --color --no-color",
+        _PATHS,
+    ),
+    "isort": Known("-q -v -c! --check! --check-only! --diff! --quiet --verbose -l= --line-length=", _PATHS),
+    "flake8": Known(
+        "-q -v -j= --count --select= --ignore= --extend-ignore= --extend-select= --max-line-length= --max-complexity="
+        " --statistics --show-source --exclude= --per-file-ignores=",
+        _PATHS,
+    ),
+    "pylint": Known("-E -j= -d= -e= --errors-only --disable= --enable= -rn -sn", _PATHS),
+    "bandit": Known("-r -q -v -l -ll -lll -i -ii -iii -s= -t=", _PATHS),
+    "coverage report": Known("-m --show-missing --skip-covered --skip-empty --sort= --precision= --fail-under="),
+    "tox": Known("-q -v -e=! --skip-missing-interpreters?"),
+    "nox": Known("-v -r -l! -s=! -e=! -t=! --list! --reuse-existing-virtualenvs"),
+    "pre-commit run": Known("-a -v --all-files --verbose --show-diff-on-failure --color=", _SAME),
+    "yamllint": Known("-s --strict --no-warnings", _PATHS),
+}
+
+_JEST = Known(
+    "-i -t= -u! --runInBand --testNamePattern= --testPathPattern= --testPathPatterns= --verbose --silent --coverage"
+    " --no-coverage --ci --bail --passWithNoTests --onlyChanged --maxWorkers= -w= --no-cache --colors --forceExit"
+    " --detectOpenHandles --listTests! --findRelatedTests --expand --json --watchAll=false",
+    _PATHS,
+)
+_TSC = Known(
+    "--noEmit! -b! --build! -p=! --project=! --pretty --skipLibCheck --strict --incremental --listFiles"
+    " --noErrorTruncation",
+    _SAME,
+)
+_BIOME = "--write! --fix! --unsafe! --staged --changed --no-errors-on-unmatched --max-diagnostics= --diagnostic-level="
+_NODE: Mapping[str, Known] = {
+    "jest": _JEST,
+    "vitest run": Known(
+        "-t= -u! --testNamePattern= --coverage --no-coverage --bail= --silent --passWithNoTests --changed --retry="
+        " --typecheck --allowOnly --hideSkippedTests --no-file-parallelism --no-color --reporter=default"
+        " --reporter=verbose --reporter=dot --reporter=json",
+        _PATHS,
+    ),
+    "mocha": Known(
+        "-g= -f= -b -t= --grep= --fgrep= --bail --timeout= --exit --recursive --forbid-only --no-color --reporter=spec"
+        " --reporter=dot",
+        _TESTS,
+    ),
+    "playwright test": Known(
+        "-g= -x -j= --grep= --project= --workers= --retries= --max-failures= --list! --reporter=list --reporter=line"
+        " --reporter=dot",
+        _PATHS,
+    ),
+    "eslint": Known(
+        "--fix! --ext= --max-warnings= --quiet --no-warn-ignored --color --no-color --format=stylish --format=json"
+        " --report-unused-disable-directives --no-error-on-unmatched-pattern",
+        _PATHS,
+    ),
+    "prettier": Known(
+        "-c! -l! -w! -u --check! --list-different! --write! --ignore-unknown --log-level= --no-color"
+        " --no-error-on-unmatched-pattern",
+        _PATHS,
+    ),
+    "stylelint": Known("--fix! -q --quiet --allow-empty-input --max-warnings= --color --no-color", _PATHS),
+    "biome check": Known(_BIOME, _PATHS),
+    "biome lint": Known(_BIOME, _PATHS),
+    "biome format": Known(_BIOME, _PATHS),
+    "biome ci": Known(_BIOME, _PATHS),
+    "oxlint": Known("--fix! --quiet --deny-warnings --max-warnings=", _PATHS),
+    "tsc": _TSC,
+    "vue-tsc": _TSC,
+    "svelte-check": Known("--fail-on-warnings --threshold="),
+    "next build": Known("--no-lint"),
+    "next lint": Known("--fix! --quiet"),
+    "vite build": Known(),
+    "astro check": Known(),
+    "turbo run": Known("--filter=! -F=!", _SAME),
+    "nx test": Known(operands=_SAME),
+    "nx build": Known(operands=_SAME),
+    "nx lint": Known(operands=_SAME),
+}
+# `npm` reads the options behind a script's name itself; `pnpm`, `yarn` and `bun` hand them to the script.
+_NPM = Known("-s -w=! --silent --workspace=! --workspaces! --if-present", _SAME)
+_SCRIPT = Known(operands=_SAME)
+_SCRIPTS: Mapping[str, Known] = {
+    "npm test": _NPM,
+    "npm run": _NPM,
+    "npm run-script": _NPM,
+    **{f"{tool} {word}": _SCRIPT for tool in ("pnpm", "yarn") for word in ("run", "test", "build", "lint")},
+    **{f"{tool} {word}": _SCRIPT for tool in ("pnpm", "yarn") for word in ("typecheck", "type-check", "check")},
+    "bun run": _SCRIPT,
+    "bun test": Known("-t= --bail? --timeout= --coverage --only --todo --test-name-pattern=", _TESTS),
+    "deno task": _SCRIPT,
+    "deno test": Known("-q -A! --allow-all! --filter= --parallel --no-check --fail-fast --quiet", _TESTS),
+    "deno lint": Known("-q --fix! --quiet", _PATHS),
+    "deno fmt": Known("-q --check! --quiet", _PATHS),
+    "deno check": Known("-q --quiet", _PATHS),
+    "node --test": Known(
+        "--test-only --test-name-pattern? --test-concurrency? --test-reporter=spec --test-reporter=tap"
+        " --test-reporter=dot",
+        _TESTS,
+    ),
+}
+
+_CARGO = (
+    "-q -v -vv -r -p= -j= -F= --quiet --verbose --release --profile= --package= --workspace --all --exclude= --lib"
+    " --bins --bin= --tests --test= --examples --example= --benches --bench= --all-targets --features= --all-features"
+    " --no-default-features --locked --offline --frozen --jobs= --keep-going --message-format= --color="
+)
+_LIBTEST = (
+    "-q --quiet --nocapture --no-capture --show-output --exact --ignored --include-ignored --list! --test-threads="
+    " --skip= --color= --format="
+)
+_RUST: Mapping[str, Known] = {
+    "cargo test": Known(f"{_CARGO} --doc --no-run! --no-fail-fast", _PATHS, behind=_LIBTEST),
+    "cargo bench": Known(f"{_CARGO} --no-run! --no-fail-fast", _PATHS),
+    "cargo nextest run": Known(
+        f"{_CARGO} --no-fail-fast --no-capture --nocapture --retries= --test-threads= -E=", _PATHS
+    ),
+    "cargo build": Known(_CARGO),
+    "cargo check": Known(_CARGO),
+    "cargo clippy": Known(f"{_CARGO} --no-deps", behind="-D= -W= -A= -Dwarnings --deny= --warn= --allow="),
+    "cargo doc": Known(f"{_CARGO} --no-deps --document-private-items"),
+    "cargo fmt": Known("-q -v -p= --check! --all! --package= --quiet --verbose", behind="--check!"),
+}
+
+_GO_BUILD = "-v -x -n! -a -race -tags= -p= -trimpath"
+_GO: Mapping[str, Known] = {
+    "go test": Known(
+        f"{_GO_BUILD} -run= -skip= -count= -timeout= -short -failfast -json -cover -covermode= -parallel= -cpu= -list=!"
+        " -bench= -benchmem -benchtime= -shuffle= -vet=off",
+        Operands.PACKAGES,
+    ),
+    "go build": Known(f"{_GO_BUILD} -o=!", Operands.PACKAGES),
+    "go vet": Known("-v -x -n! -json -tags=", Operands.PACKAGES),
+    "go fmt": Known("-n! -x", Operands.PACKAGES),
+    "gofmt": Known("-l! -d! -w! -s -e", _PATHS),
+    "staticcheck": Known("-tags= -tests?", Operands.PACKAGES),
+    "golangci-lint run": Known("-v -E= -D= --fix! --timeout= --fast --new --enable= --disable= --verbose", _PATHS),
+}
+
+_MAKE = Known(
+    "-k -n! -B -s -i -j? -O? -C=! --keep-going --dry-run! --just-print! --silent --always-make --no-print-directory"
+    " --directory=!",
+    _SAME,
+    bundles=True,
+)
+_GRADLE = Known(
+    "-q -i -s -x=! --quiet --info --stacktrace --offline --continue --parallel --no-daemon --daemon --rerun-tasks"
+    " --build-cache --no-build-cache --tests= --console= --warning-mode=",
+    _SAME,
+)
+_MVN = Known(
+    "-q -B -o -e -X -am -ff -fae -fn -ntp --quiet --batch-mode --offline --errors --no-transfer-progress -pl=!"
+    " -DskipTests -Dtest? -Dsurefire.failIfNoSpecifiedTests=false",
+    _SAME,
+)
+_DOTNET = "-c= -f= -v= --configuration= --framework= --verbosity= --no-restore --nologo"
+_SWIFT = "-c= -v -q --configuration= --verbose --quiet"
+_BUILDERS: Mapping[str, Known] = {
+    "make": _MAKE,
+    "gmake": _MAKE,
+    "just": _SCRIPT,
+    "task": _SCRIPT,
+    "rake": _SCRIPT,
+    "ninja": Known("-v -n! -j= -k= -C=!", _SAME),
+    "meson test": Known("-v -C=! --suite=! --verbose --print-errorlogs --no-rebuild", _SAME),
+    "meson compile": Known("-v -j= -C=! --verbose --jobs=", _SAME),
+    "cmake --build": Known("-v -j? -t=! --verbose --parallel? --target=! --config=", _SAME),
+    "ctest": Known(
+        "-V -VV -Q -N! -R= -E= -L= -LE= -j= -C= --verbose --output-on-failure --rerun-failed --stop-on-failure"
+        " --test-dir=! --timeout= --parallel? --progress"
+    ),
+    "gradle": _GRADLE,
+    "./gradlew": _GRADLE,
+    "mvn": _MVN,
+    "./mvnw": _MVN,
+    "sbt": _SCRIPT,
+    "ant": _SCRIPT,
+    "lein test": _SCRIPT,
+    "dotnet test": Known(f"{_DOTNET} --no-build --filter= --list-tests!", _SAME),
+    "dotnet build": Known(_DOTNET, _SAME),
+    "dotnet format": Known("-v= --verify-no-changes! --verbosity= --no-restore", _PATHS),
+    "swift test": Known(f"{_SWIFT} --filter= --skip= --parallel --enable-code-coverage"),
+    "swift build": Known(f"{_SWIFT} --target=! --product=!"),
+    "stack test": Known("--fast", _SAME),
+    "stack build": Known("--fast", _SAME),
+    "cabal test": _SCRIPT,
+    "cabal build": _SCRIPT,
+    "dune build": _SCRIPT,
+    "dune test": _SCRIPT,
+    "dune runtest": _SCRIPT,
+    "zig build": _SCRIPT,
+    "zig test": _SCRIPT,
+    "gleam test": Known(),
+    "flutter test": Known("-j= --name= --plain-name= --coverage --concurrency= --no-pub", _TESTS),
+    "flutter analyze": Known("--no-pub --fatal-infos --fatal-warnings", _PATHS),
+    "dart test": Known("-n= -N= -j= --name= --plain-name= --concurrency=", _TESTS),
+    "dart analyze": Known("--fatal-infos --fatal-warnings", _PATHS),
+    "dart format": Known("-o=! --output=! --set-exit-if-changed", _PATHS),
+    "mix test": Known(
+        "--trace --failed --stale --cover --color --no-color --warnings-as-errors --only= --exclude= --include= --seed="
+        " --max-failures= --slowest=",
+        _FOLDERS,
+    ),
+    "mix compile": Known("--force --warnings-as-errors --all-warnings"),
+    "mix format": Known("--check-formatted! --dry-run!", _PATHS),
+    "mix credo": Known("--strict --all", _PATHS),
+    "terraform validate": Known("-no-color -json"),
+    "terraform fmt": Known("-check! -diff -recursive -no-color", _PATHS),
+    "shellcheck": Known("-s= -S= -e= --shell= --severity= --exclude=", _PATHS),
+    "prove": Known("-v -r -l -b -q -s -j= --verbose --recurse --lib --blib", _FOLDERS, bundles=True),
+    "bats": Known("-r -t -j= -f= --recursive --tap --jobs= --filter=", _FOLDERS),
+}
+
+_RAILS_TEST = Known("-v -b -f -n= -s= --verbose --fail-fast --name= --seed=", _FOLDERS)
+_RUBY: Mapping[str, Known] = {
+    "rspec": Known(
+        "-e= -t= -b -c -fd -fp --example= --tag= --backtrace --fail-fast --only-failures --next-failure --seed="
+        " --order= --color --no-color --dry-run! --format=documentation --format=progress",
+        _FOLDERS,
+    ),
+    "rubocop": Known(
+        "-a! -A! -l --autocorrect! --autocorrect-all! --lint --only= --except= --parallel --fail-fast", _PATHS
+    ),
+    "rails test": _RAILS_TEST,
+    "rake": _SCRIPT,
+}
+
+_PHPUNIT = Known(
+    "-v --filter= --testsuite= --group= --exclude-group= --stop-on-failure --stop-on-error --testdox --colors?"
+    " --verbose --no-coverage --list-tests! --order-by=",
+    _FOLDERS,
+)
+_PHP: Mapping[str, Known] = {
+    "phpunit": _PHPUNIT,
+    "pest": _PHPUNIT,
+    "phpstan analyse": Known("-l= --level= --no-progress --memory-limit= --ansi --no-ansi", _PATHS),
+    "php artisan test": Known("--filter= --testsuite= --parallel --stop-on-failure --compact", _FOLDERS),
+    "composer test": _SCRIPT,
+    "composer run": _SCRIPT,
+    "composer run-script": _SCRIPT,
+}
+
+# Of `git` and `gh` only these, each with its second word. `--jq` would print the environment; `-R` and `-w` leave here.
+_GH_LIST = "-L= -s= -l= -a= -A= --limit= --state= --label= --assignee= --author= --json="
+_GH_VIEW = Known("-c --comments --json=", Operands.NUMBERS)
+_HOSTED: Mapping[str, Known] = {
+    "git add": Known("-A -u -v -n! -N --all --update --verbose --dry-run!", _PATHS, bundles=True, is_git=True),
+    "git commit": Known(
+        "-a -q -s -m~ --all --quiet --signoff --message~ --amend! --no-edit! --allow-empty",
+        _PATHS,
+        bundles=True,
+        is_git=True,
+    ),
+    "gh pr view": _GH_VIEW,
+    "gh pr list": Known(f"{_GH_LIST} -B= -d --base= --draft"),
+    "gh pr status": Known(),
+    "gh pr checks": Known("--watch --required --fail-fast", Operands.NUMBERS),
+    "gh pr diff": Known("--name-only --patch --color=", Operands.NUMBERS),
+    "gh issue view": _GH_VIEW,
+    "gh issue list": Known(_GH_LIST),
+    "gh issue status": Known(),
+    "gh run view": Known("-v -j= --verbose --log --log-failed --exit-status --job=", Operands.NUMBERS),
+    "gh run list": Known("-L= -b= -s= -u= --limit= --branch= --status= --user= --json="),
+}
+
+
+def _by_words(*tables: Mapping[str, Known]) -> Mapping[tuple[str, ...], Known]:
+    return MappingProxyType({tuple(name.split()): known for table in tables for name, known in table.items()})
+
+
+def _programs(*tables: Mapping[str, Known]) -> frozenset[str]:
+    return frozenset(name.split()[0] for table in tables for name in table)
+
+
+KNOWN: Mapping[tuple[str, ...], Known] = _by_words(
+    _PYTHON, _NODE, _SCRIPTS, _RUST, _GO, _BUILDERS, _RUBY, _PHP, _HOSTED
+)
+# `uv run pytest` is pytest: words that run one of these programs from the project's own environment.
+LAUNCHERS: Mapping[tuple[str, ...], frozenset[str]] = MappingProxyType(
+    {
+        ("python", "-m"): _programs(_PYTHON) - {"python"},
+        **{(tool, "run"): _programs(_PYTHON) for tool in ("uv", "poetry", "pdm", "pipenv", "rye", "hatch")},
+        ("npx",): _programs(_NODE),
+        ("bunx",): _programs(_NODE),
+        ("yarn",): _programs(_NODE),
+        ("pnpm", "exec"): _programs(_NODE),
+        ("bundle", "exec"): _programs(_RUBY),
+    }
+)

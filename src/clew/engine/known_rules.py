@@ -1,0 +1,263 @@
+"""The rule `pytest …`: a known command, with whatever options and operands `known_commands` lists for it, in one folder
+of the workspace. It is narrower than `pytest *`, and the only kind of rule that is offered for a command.
+
+`shape` reduces a command to the words that such a rule consists of; a rule allows a command if the two have the same
+shape. So whatever is offered covers what was asked, and nothing that was not looked at word by word."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from clew.engine import repository
+from clew.engine.known_commands import KNOWN, LAUNCHERS, Known, Operands
+from clew.engine.patterns import FOREIGN, GUARDED, MORE, inside, real, relative, words_of
+from clew.engine.scripts import Part
+from clew.engine.shell import names
+from clew.errors import BadInput
+
+_SIMPLE = re.compile(r"[A-Za-z0-9_@%+:,./=-]+")
+_TARGET = re.compile(r"[A-Za-z_.:][A-Za-z0-9_.:/@+-]*")
+_PROGRAM = re.compile(
+    r"(?:(?:\./)?(?:\.venv/bin|venv/bin|node_modules/\.bin|vendor/bin|bin)/)?(?:python3(?:\.[0-9]+)?|(.+))"
+)
+_PIECES = re.compile(r"[\s:=,;\[\]()]+")
+_EXPANDED = re.compile(r"^[~@]|\$[A-Za-z{(]")
+_TEST_NAME = re.compile(r"(?:^|[^A-Za-z])(?:[Tt]ests?|[Ss]pecs?)(?![a-z])|(?<=[a-z0-9])(?:Tests?|Specs?)(?![a-z])")
+_CAMEL = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
+# Targets and scripts of such a name leave the workspace; a person may still write a rule for them.
+_LEAVES = names(
+    "deploy deployment publish release upload push ship rollout rollback promote install uninstall destroy provision"
+    " submit login logout sudo prod production migrate"
+)
+
+
+class _Option(Struct, frozen=True):
+    takes: str  # "": no value, "=": one, "?": perhaps one, attached; "~": a text
+    fixed: bool
+
+
+class _Part(Struct, frozen=True):
+    """An option with its value, or an operand."""
+
+    words: tuple[str, ...]
+    looked_at: str | None = None  # what may be a path
+    fixed: bool = False  # it belongs to the rule
+    is_operand: bool = False
+
+
+class _Unlisted(Exception):
+    """An option that is not on the list, or a value that is missing."""
+
+
+def is_known_pattern(pattern: str) -> bool:
+    return words_of(pattern)[-1:] == [MORE]
+
+
+def offered(words: Sequence[str], folder: str | None, workspace: str) -> str | None:
+    """The rule to offer with a yes to this command; None if clew does not know the command well enough."""
+    where = relative(folder or workspace, workspace)
+    fixed = shape(words, folder or workspace, workspace)
+    if fixed is None or where is None or not _SIMPLE.fullmatch(where):
+        return None
+    pattern = f"{shlex.join(fixed)} {MORE}" if where == "." else f"cd {where} && {shlex.join(fixed)} {MORE}"
+    return pattern if allows(pattern, words, folder, workspace) else None
+
+
+def allows(pattern: str, words: Sequence[str], folder: str | None, workspace: str) -> bool:
+    """Whether the rule `pattern` allows a command of plain words. A runtime that names no folder works in the
+    workspace."""
+    where, fixed = _read(pattern)
+    here = real(folder or workspace, workspace)
+    if here is None or here != real(where, workspace) or not inside(here, workspace):
+        return False
+    wanted, found = shape(fixed, here, workspace), shape(words, here, workspace)
+    return wanted is not None and wanted == found and _is_own_repository(words, here, workspace)
+
+
+def allows_part(pattern: str, part: Part, workspace: str) -> bool:
+    """The same for a command of a script, whichever folder it runs in and whatever its wildcards stand for."""
+    folders = part.folders or (None,)
+    return all(allows(pattern, words, folder, workspace) for folder in folders for words in part.readings)
+
+
+def check(pattern: str) -> None:
+    """Raises BadInput if the pattern means nothing, or less than it looks like."""
+    _, fixed = _read(pattern)
+    found = shape(fixed, "/workspace", "/workspace")
+    if found is None:
+        raise BadInput(f"clew keeps no list of options for `{shlex.join(fixed)}`; write `*` for whatever follows")
+    if sorted(found) != sorted(fixed):
+        raise BadInput(f"the `{MORE}` already stands for options and paths; write `{shlex.join(found)} {MORE}`")
+
+
+def _read(pattern: str) -> tuple[str, Sequence[str]]:
+    """The folder of a rule, from the workspace's point of view, and its words."""
+    words = words_of(pattern)[:-1]
+    return (words[1], words[3:]) if words[:1] == ["cd"] and words[2:3] == ["&&"] else (".", words)
+
+
+def shape(words: Sequence[str], folder: str, workspace: str) -> tuple[str, ...] | None:
+    """The words of the rule that covers this command: the program, what it is told to do, and the options that change
+    that. None if the command is unknown, or if one of its words is not on the list or leaves the workspace."""
+    found = _find(words)
+    if found is None:
+        return None
+    length, known = found
+    try:
+        parts = list(_parts(words[length:], known))
+        is_fine = all(_is_fine(part, known.operands, folder, workspace) for part in parts)
+    except (_Unlisted, OSError, ValueError):
+        return None
+    if not is_fine:
+        return None
+    options = sorted(part.words for part in parts if part.fixed and not part.is_operand)
+    targets = [part.words for part in parts if part.fixed and part.is_operand]
+    return (*words[:length], *(word for each in (*options, *targets) for word in each))
+
+
+def _find(words: Sequence[str]) -> tuple[int, Known] | None:
+    """How many words name the known command, and what is known of it."""
+    plain = (_program(words[0]), *words[1:]) if words else ()
+    for length in range(min(len(plain), _LONGEST), 0, -1):
+        if plain[:length] in KNOWN:
+            return length, KNOWN[plain[:length]]
+    for launcher, programs in LAUNCHERS.items():
+        rest = plain[len(launcher) :]
+        if plain[: len(launcher)] == launcher and rest and _program(rest[0]) in programs:
+            inner = _find(rest)
+            return (len(launcher) + inner[0], inner[1]) if inner else None
+    return None
+
+
+_LONGEST = max(map(len, KNOWN))
+
+
+def _program(word: str) -> str:
+    """`pytest` for `.venv/bin/pytest`, `python` for `python3.11`."""
+    found = _PROGRAM.fullmatch(word)
+    return found[1] or "python" if found else word
+
+
+def _parts(words: Sequence[str], known: Known) -> Iterator[_Part]:
+    left = list(words)
+    options = _options(known.options)
+    while left:
+        word = left.pop(0)
+        if word == "--" and known.behind is not None and options is not _options(known.behind):
+            options = _options(known.behind)
+        elif word.startswith("-"):
+            yield from _option(word, left, options, known.bundles)
+        else:
+            is_same = known.operands is Operands.SAME
+            yield _Part((word,), word, fixed=is_same, is_operand=True)
+
+
+def _option(word: str, left: list[str], options: Mapping[str, _Option], bundles: bool) -> Iterator[_Part]:
+    """What a word that begins with a dash means; a value that is the next word is taken out of `left`."""
+    name, has_value, value = word.partition("=")
+    if word in options:
+        yield _with_value(word, options[word], None, left)
+    elif has_value and name in options and options[name].takes and len(name) > 2:
+        yield _with_value(name, options[name], value, left)
+    elif bundles or (word[2:].isdecimal() and word[:2] in options and options[word[:2]].takes):
+        yield from _bundle(word, left, options)
+    else:
+        raise _Unlisted(word)
+
+
+def _bundle(word: str, left: list[str], options: Mapping[str, _Option]) -> Iterator[_Part]:
+    if word.startswith("--") or word == "-":
+        raise _Unlisted(word)
+    for at, letter in enumerate(word[1:], 2):
+        option = options.get(f"-{letter}")
+        if option is None:
+            raise _Unlisted(word)
+        yield _with_value(f"-{letter}", option, word[at:] or None if option.takes else None, left)
+        if option.takes:
+            return
+
+
+def _with_value(name: str, option: _Option, value: str | None, left: list[str]) -> _Part:
+    if value is None and option.takes in ("=", "~"):
+        if not left:
+            raise _Unlisted(name)
+        value = left.pop(0)
+    if value is None:
+        return _Part((name,), fixed=option.fixed)
+    if option.takes == "~":
+        return _Part((name,))
+    words = (f"{name}={value}",) if name.startswith("--") else (name, value)
+    return _Part(words, value, fixed=option.fixed)
+
+
+@cache
+def _options(text: str) -> Mapping[str, _Option]:
+    return dict(map(_listed, text.split()))
+
+
+def _listed(item: str) -> tuple[str, _Option]:
+    name = item.removesuffix("!")
+    takes = name[-1] if name[-1] in "=?~" else ""
+    return name.removesuffix(takes), _Option(takes, fixed=name != item)
+
+
+def _is_fine(part: _Part, operands: Operands, folder: str, workspace: str) -> bool:
+    if part.fixed and not all(_may_be_named(word) for word in part.words):
+        return False
+    if part.looked_at is None:
+        return True
+    if part.looked_at.startswith("-") or not _stays(part.looked_at, folder, workspace):
+        return False
+    return not part.is_operand or _is_operand(part.looked_at, operands, folder, workspace)
+
+
+def _may_be_named(word: str) -> bool:
+    """Whether a rule can hold this word as it is, and one would press a button for it."""
+    parts = {part.lower() for part in _CAMEL.findall(word)}
+    return _SIMPLE.fullmatch(word) is not None and _LEAVES.isdisjoint(parts)
+
+
+def _stays(text: str, folder: str, workspace: str) -> bool:
+    """Whether a word, and whatever in it may be a path, lies in the workspace. Programs read `@file` for more options,
+    and some expand `~` and variables."""
+    pieces = (text, *_PIECES.split(text))
+    return not any(map(_EXPANDED.search, pieces)) and all(_is_own(Path(folder, each), workspace) for each in pieces)
+
+
+def _is_own(path: Path, workspace: str) -> bool:
+    """Whether a path is part of the project itself: tools run what lies beside a file that they are given."""
+    where = relative(str(path), workspace)
+    return where is not None and (FOREIGN | GUARDED).isdisjoint(where.lower().split("/"))
+
+
+def _is_operand(word: str, operands: Operands, folder: str, workspace: str) -> bool:
+    if operands is Operands.SAME:
+        return _TARGET.fullmatch(word) is not None
+    if operands is Operands.PACKAGES:
+        return word == "." or word.startswith("./")
+    if operands is Operands.NUMBERS:
+        return word.isascii() and word.isdecimal()
+    if operands in (Operands.TESTS, Operands.FOLDERS):
+        return _is_test(word, operands, folder, workspace)
+    return operands is Operands.PATHS and "=" not in word
+
+
+def _is_test(word: str, operands: Operands, folder: str, workspace: str) -> bool:
+    """Whether what stands before `::name`, `:12` or `[1]` is there and is called like a test."""
+    path = Path(folder, re.split(r"[:\[]", word, maxsplit=1)[0])
+    where = relative(str(path), workspace)
+    if where is None or not path.exists():
+        return False
+    return _TEST_NAME.search(where) is not None or (operands is Operands.FOLDERS and path.is_dir())
+
+
+def _is_own_repository(words: Sequence[str], folder: str, workspace: str) -> bool:
+    """Git runs programs that a repository's config names, so it has to be one in which it may even look unasked."""
+    found = _find(words)
+    return found is None or not found[1].is_git or repository.reason_to_ask(folder, workspace) is None
