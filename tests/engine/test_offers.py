@@ -197,6 +197,16 @@ def test_a_folder_with_more_covers_what_lies_in_it_at_any_depth(work: Path) -> N
     assert effect(change("src/m.py", "docs/x"), "src/…", RuleKind.CHANGE, work) == "ask"
 
 
+@pytest.mark.parametrize(
+    "path", [".vscode/tasks.json", ".husky/pre-commit", ".devcontainer/devcontainer.json", ".cursor/mcp.json"]
+)
+def test_folders_that_editors_agents_and_git_run_from_are_allowed_only_by_name(work: Path, path: str) -> None:
+    assert effect(change(path), "**", RuleKind.CHANGE, work) == "ask"
+    assert effect(change(f"src/{path}"), "src/**", RuleKind.CHANGE, work) == "ask"
+    assert decide(change(path), Policy.TRUSTED, str(work), [], 1, "01T").effect is Effect.ASK
+    assert effect(change(path), f"{path.split('/')[0]}/**", RuleKind.CHANGE, work) == "allow"
+
+
 def test_a_tool_and_a_question_are_never_offered() -> None:
     """What a tool does depends on what it is given, and its name does not say that."""
     for kind in (GateKind.PERMISSION, GateKind.QUESTION):

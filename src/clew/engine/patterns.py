@@ -12,7 +12,10 @@ from pathlib import Path
 from clew.engine.shell import names
 
 # Folders whose files are run or believed by others: only a pattern that names them allows a change in them.
-GUARDED = names(".git .hg .svn .jj .codex .claude .agents .clew")
+GUARDED = names(
+    ".git .hg .svn .jj .husky .githooks .codex .claude .agents .clew .cursor .gemini .opencode .qwen .vscode .idea"
+    " .devcontainer"
+)
 
 # Files that tools run or believe because of their name, wherever they lie.
 RUN_BY_NAME = names(
