@@ -396,6 +396,22 @@ async def test_a_diff_of_a_piece_grants_the_file_with_just_that_piece_changed(wo
         assert file.read_bytes() == b"one\r\ndos\nthree"
 
 
+async def test_a_diff_that_is_changed_after_the_yes_is_asked_by_itself(world: World) -> None:
+    file = world.folder / "a.txt"
+    _, good = change(file, None, "good")
+    _, evil = change(file, None, "evil")
+    bare = {"toolCallId": "call"}
+    async with world.daemon() as rig:
+        steps = (("announce", good), ("permit", bare), ("update", evil), put(file, "evil"), put(file, "good"))
+        said = await rig.say(script(*steps))
+        first = await opened(rig)
+        assert "+good" in first.detail
+        await answer(rig, first, YES)
+        await answer(rig, await opened(rig, 2), NO)
+        await rig.ended(said.turn)
+        assert file.read_text() == "good"
+
+
 async def test_other_ends_of_lines_are_another_text(world: World) -> None:
     """To the eye they would be the same; a yes for this thread does not take them for it."""
     file = world.folder / "a.sh"

@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from clew import processes
-from clew.asking import Answer, Decision, GateKind
+from clew.asking import Answer, Asked, Decision, GateKind
 from clew.clock import Clock, SystemClock
 from clew.config import AcpConfig
 from clew.errors import BadInput, ConfigError, RuntimeLost, RuntimeTrouble
@@ -24,6 +24,8 @@ from clew.processes import Marks
 from clew.runtimes import acp
 from clew.runtimes.acp import files, hermes, replay, trouble
 from clew.runtimes.acp.entries import READY, Entry, Quirks
+from clew.runtimes.acp.live import Live
+from clew.runtimes.acp.permissions import Pending
 from clew.runtimes.acp.session import AcpSession
 from clew.runtimes.acp.terminals import Terminals
 from clew.runtimes.acp.wire import TerminalRequest
@@ -143,6 +145,15 @@ async def test_what_was_declined_is_shown_as_declined(make: Make, seat: Seat) ->
     await turn.end()
     [act] = [event for event in turn.events if isinstance(event, Activity) and event.phase is Phase.DONE]
     assert (act.title, act.outcome) == ("make it", Outcome.DECLINED)
+
+
+def test_a_yes_to_what_has_changed_meanwhile_is_not_sent() -> None:
+    sent: list[Answer] = []
+    live = Live("a")
+    pending = Pending("ref", Asked(GateKind.COMMAND, "make"), sent.append, is_current=lambda: False)
+    live.ask(pending)
+    assert not live.answer(pending, YES) and sent == []
+    assert live.answer(pending, NO) and sent == [NO]
 
 
 async def test_files_are_read_and_written_inside_the_workspace(make: Make, seat: Seat, tmp_path: Path) -> None:
