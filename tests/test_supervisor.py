@@ -30,6 +30,11 @@ def clew(tmp_path: Path) -> Iterator[Clew]:
         yield clew
 
 
+def given(run: Path) -> list[str]:
+    """Its first arguments: the folder, the socket, and that nothing is ended because it hangs."""
+    return [str(run), str(run / "none.sock"), "0"]
+
+
 def supervised(clew: Clew) -> bool:
     return bool(clew.json("status")["daemon"]["supervised"])
 
@@ -161,7 +166,7 @@ def test_a_start_that_was_interrupted_starts_nothing(tmp_path: Path) -> None:
     os.close(asked)
     ends, life = os.pipe()  # it ends with the last process that has it
     began = tmp_path / "began"
-    command = [sys.executable, "-I", "-S", supervisor.__file__, str(tmp_path), str(ready), "0"]
+    command = [sys.executable, "-I", "-S", supervisor.__file__, *given(tmp_path), str(ready), "0"]
     subprocess.run([*command, "/usr/bin/touch", str(began)], pass_fds=[ready, life], check=True)
     os.close(ready)
     os.close(life)
@@ -225,7 +230,7 @@ else:
 def test_on_a_full_disk_a_killed_daemon_is_brought_back_too(tmp_path: Path) -> None:
     asked, ready = os.pipe()
     ends, life = os.pipe()  # it ends with the last process that has it
-    command = [sys.executable, "-I", "-S", supervisor.__file__, str(tmp_path), str(ready), "0"]
+    command = [sys.executable, "-I", "-S", supervisor.__file__, *given(tmp_path), str(ready), "0"]
     daemon = [sys.executable, "-I", "-S", "-c", DIES_ONCE]
     env = {**os.environ, "RUN": str(tmp_path)}
     with Path("/dev/full").open("r+b", 0) as full:
@@ -339,10 +344,10 @@ def short_of(short: str, tmp_path: Path, said: int) -> Iterator[None]:
     (tmp_path / "short.py").write_text(SHORT)
     asked, ready = os.pipe()
     ends, life = os.pipe()  # it ends with the last process that has it
-    command = [sys.executable, "-I", "-S", str(tmp_path / "short.py"), supervisor.__file__, str(tmp_path), str(ready)]
+    command = [sys.executable, "-I", "-S", str(tmp_path / "short.py"), supervisor.__file__, *given(tmp_path)]
     daemon = [sys.executable, "-I", "-S", "-c", DIES_ONCE]
     env = {**os.environ, "RUN": str(tmp_path), "SHORT": short}
-    subprocess.run([*command, "0", *daemon], pass_fds=[ready, life], stderr=said, env=env, check=True)
+    subprocess.run([*command, str(ready), "0", *daemon], pass_fds=[ready, life], stderr=said, env=env, check=True)
     for handle in (ready, life, said):
         os.close(handle)
     yield

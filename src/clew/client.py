@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from clew.errors import BadInput, ClewError, OutOfReach
 from clew.home import Home
-from clew.sockets import connect
+from clew.sockets import connect, readable
 
 Json = Any  # what came over the wire, decoded; its shapes are in `clew.views` and docs/cli.md
 
@@ -26,7 +26,9 @@ PATIENCE = 120.0  # seconds for an answer
 SILENCE = 45.0  # seconds without even a heartbeat, after which a stream counts as lost
 TRIES = 5  # of a request that may be repeated
 
-DEAF = "the daemon takes no connection: it hangs, or has far too much to do; `clew restart` starts another one"
+UNASKED = 1.0  # seconds without an answer, after which it is asked for a sign of life
+NO_SIGN = 1.0  # seconds without that, after which it is told that we wait
+SURE = 1.7  # seconds without that, after which who only looks gives up
 _LOST = (ConnectionError, http.client.HTTPException)
 
 
@@ -37,7 +39,7 @@ class Stopped(OutOfReach):
 
 
 class Deaf(OutOfReach):
-    """The daemon is there, and does not even take a connection."""
+    """The daemon is there, and does not answer."""
 
     code = "deaf"
 
@@ -54,7 +56,8 @@ def new_message_id() -> str:
 
 
 class Client:
-    """`say` gets a line at every wait. Without `start` a missing daemon is an error, else it is started."""
+    """`say` gets a line at every wait. Without `start` a missing daemon is an error, else it is started. With `looks` a
+    daemon that gives no sign of life within 3 seconds is not waited for: for commands that tell how it is."""
 
     def __init__(
         self,
@@ -63,11 +66,13 @@ class Client:
         start: bool = True,
         say: Callable[[str], None] = lambda line: None,
         patience: float | None = PATIENCE,
+        looks: bool = False,
     ) -> None:
         self._home = home
         self._start = start
         self._say = say
         self._patience = patience
+        self._looks = looks
         self._seen_to = False
         self._is_lost = False
 
@@ -161,6 +166,7 @@ class Client:
         headers = {"Content-Type": "application/json"} if body is not None else {}
         try:
             connection.request(method, path, None if body is None else json.dumps(body).encode(), headers)
+            self._wait(connection, timeout)
             response = connection.getresponse()
             if response.status >= 400:
                 raise _error(response)
@@ -169,9 +175,36 @@ class Client:
             raise
         return connection, response
 
+    def _wait(self, connection: _Connection, timeout: float | None) -> None:
+        """An answer may take long, if much is asked for; a daemon that hangs answers nobody."""
+        if timeout is not None and timeout < UNASKED + NO_SIGN:
+            return
+        if readable([connection.sock], UNASKED) or self._is_alive(connection):
+            return
+        from clew import hung
+
+        words = hung.words(self._home)
+        if self._looks:
+            raise Deaf(words)
+        self._say(f"waiting: {words}")
+
+    def _is_alive(self, connection: _Connection) -> bool:
+        """Whether the daemon answers anything: what was asked, or a question that costs it nothing."""
+        from clew.supervisor import QUESTION
+
+        patience = SURE if self._looks else NO_SIGN
+        try:
+            with connect(self._home.socket, patience) as asked:
+                asked.sendall(QUESTION)
+                return readable([asked, connection.sock], patience)
+        except TimeoutError:
+            return False
+        except OSError:
+            return True  # it goes away just now; what was asked tells that better
+
     def _connect(self, timeout: float | None) -> _Connection:
         """Nothing is sent yet, so a daemon that is missing can be started, and one that just went away again."""
-        connection = _Connection(str(self._home.socket), timeout)
+        connection = _Connection(self._home, timeout, UNASKED + SURE if self._looks else None)
         for _ in range(TRIES):
             try:
                 connection.connect()
@@ -225,19 +258,24 @@ def _event(block: bytes) -> Event | None:
 
 
 class _Connection(http.client.HTTPConnection):
-    def __init__(self, path: str, timeout: float | None) -> None:
+    """`entering`: seconds in which the daemon must take it in."""
+
+    def __init__(self, home: Home, timeout: float | None, entering: float | None = None) -> None:
         super().__init__("clew", timeout=timeout)
-        self._path = path
+        self._home = home
+        self._entering = entering
 
     def connect(self) -> None:
         try:
-            self.sock = connect(self._path)
+            self.sock = connect(self._home.socket, self._entering)
         except (FileNotFoundError, ConnectionRefusedError) as error:
             raise OutOfReach("the daemon does not run; `clew up` starts it") from error
         except PermissionError as error:
-            raise ClewError(f"{self._path} is not yours to open: set CLEW_HOME to a folder of yours") from error
+            raise ClewError(f"{self._home.socket} is not yours to open: set CLEW_HOME to a folder of yours") from error
         except TimeoutError as error:
-            raise Deaf(DEAF) from error
+            from clew import hung
+
+            raise Deaf(hung.words(self._home)) from error
         self.sock.settimeout(self.timeout)
 
 

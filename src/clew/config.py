@@ -80,6 +80,11 @@ class GatesConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class SupervisorConfig:
+    hang: Seconds = 300.0  # seconds without an answer after which the daemon is restarted; 0: never
+
+
+@dataclass(frozen=True, slots=True)
 class EventsConfig:
     keep_days: Seconds = 30.0  # how long what happened can be replayed; 0: for ever
     keep_rows: Annotated[int, Between(0)] = 1_000_000  # and how much of it at most; 0: any number
@@ -189,6 +194,7 @@ class Config:
     gates: GatesConfig = field(default_factory=GatesConfig)
     events: EventsConfig = field(default_factory=EventsConfig)
     log: LogConfig = field(default_factory=LogConfig)
+    supervisor: SupervisorConfig = field(default_factory=SupervisorConfig)
     runtimes: RuntimesConfig = field(default_factory=RuntimesConfig)
     surfaces: SurfacesConfig = field(default_factory=SurfacesConfig)
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Struct
 
-from clew import lock, supervisor
-from clew.client import DEAF, Deaf, known
+from clew import hung, lock, supervisor
+from clew.client import Deaf, known
 from clew.errors import ClewError, OutOfReach, StoreHeld
 from clew.home import Home
 from clew.sockets import listens
@@ -41,7 +41,7 @@ def answers(home: Home) -> bool:
     try:
         return listens(home.socket)
     except TimeoutError as error:
-        raise Deaf(DEAF) from error
+        raise Deaf(hung.words(home)) from error
 
 
 def ensure_daemon(home: Home, say: Say, *, again: bool = False) -> bool:
@@ -131,10 +131,11 @@ def _spawn(home: Home, adopt: int = 0) -> None:
     receiver, sender = os.pipe()
     with os.fdopen(receiver, "rb") as pipe, daemon_output(home) as out:
         begin = out.seek(0, os.SEEK_END)
+        given = [str(each) for each in (home.run, home.socket, _hang(home), sender, adopt)]
         try:
             # It leaves this process at once, and what is waited for here is only that.
             subprocess.run(
-                [*_small_python(), supervisor.__file__, home.run, str(sender), str(adopt), *_daemon_command()],
+                [*_small_python(), supervisor.__file__, *given, *_daemon_command()],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
@@ -145,6 +146,17 @@ def _spawn(home: Home, adopt: int = 0) -> None:
         finally:
             os.close(sender)
         _await_ready(home, pipe.fileno(), begin)
+
+
+def _hang(home: Home) -> float:
+    """After how many seconds without an answer a daemon is restarted. A mistake in the settings is the daemon's to
+    tell, and the supervisor is needed all the same."""
+    from clew import config
+
+    try:
+        return config.load(home.config).supervisor.hang
+    except ClewError:
+        return config.SupervisorConfig().hang
 
 
 def _small_python() -> list[str]:

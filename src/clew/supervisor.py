@@ -1,21 +1,26 @@
-"""Brings the daemon back after a crash. Run as a script of its own, by `python -I -S`, so that it stays very small: it
-imports nothing of clew, and only what Python has in memory anyway.
+"""Brings the daemon back after a crash, and after a hang. Run as a script of its own, by `python -I -S`, so that it
+stays very small: it imports nothing of clew, and only what Python has in memory anyway.
 
-    supervisor.py RUN READY ADOPT COMMAND…
+    supervisor.py RUN SOCKET HANG READY ADOPT COMMAND…
 
-RUN is the home's folder for what lives as long as a daemon, READY a pipe for the daemon's word that it is ready, ADOPT
+RUN is the home's folder for what lives as long as a daemon, SOCKET where a daemon answers, HANG after how many seconds
+without an answer it is restarted (0: never), READY a pipe for the daemon's word that it is ready, ADOPT
 the pid of a daemon that runs already (0: start one), and COMMAND starts a daemon. What it says goes to stderr.
 
 Its lock is the kernel's, as the daemon's own: who holds `supervisor.lock` is the supervisor. The file names it and its
 daemon, so that `clew down` finds also a daemon that has only just begun. A daemon that was asked to stop says so in
 `clew.lock` before it does; any other end is a crash. It decides nothing else: SIGTERM ends it, and the daemon goes on.
+
+A daemon that listens at its socket and gives no answer there hangs: its event loop does not turn. It is asked three
+times a minute, over a socket and not by a file, so that no disk is written and an adopted daemon can be asked, too.
 """
 
-# ruff: noqa: PTH105, PTH123, SIM105
+# ruff: noqa: PTH105, PTH108, PTH123, SIM105
 # pathlib and contextlib alone would be a tenth of its memory.
 
 from __future__ import annotations
 
+import _socket  # `socket` would be a twentieth of its memory
 import fcntl
 import os
 import select
@@ -25,6 +30,7 @@ import time
 
 LOCK = "supervisor.lock"
 GAVE_UP = "gave-up"  # why, as long as nobody has tried again
+HUNG = "hung"  # which daemon does not answer, since when, and when it is restarted
 
 QUICK = 10.0  # a daemon that ends so many seconds after its start, or is never ready, has died quickly
 DEATHS = 5  # quick ones in a row, after which it is given up
@@ -33,6 +39,11 @@ LOOK = 1.0  # seconds between looks where the system cannot wake us
 PATIENCE = 0.5  # seconds; somebody who looks whether a lock is free takes it for a moment
 SIZE = 192  # bytes of a note: each write covers the one before as a whole
 WORDS = 400  # characters of a daemon's last words that are kept
+REPORT = 60.0  # seconds without an answer, after which that is told; or half of HANG, if that is less
+LOOKS = 3  # questions in that time
+SLACK = 1.0  # seconds by which we may wake up late
+ABORT = 10.0  # seconds that a hung daemon has to write down what it does, before SIGKILL
+QUESTION = b"GET /alive HTTP/1.1\r\nHost: clew\r\nConnection: close\r\n\r\n"  # "no such page" is a sign of life, too
 ARMED = "CLEW_CRASH"  # for the first daemon only, or it would crash for ever
 
 
@@ -68,9 +79,107 @@ class Bell:
         return ready
 
 
+class Pulse:
+    """Whether the daemon answers. The time without an answer is counted only while we run ourselves: after a suspend, a
+    stop of both or a starved machine it is counted anew. Where nobody listens nothing is counted: the daemon starts
+    (and may have much to migrate), or stops."""
+
+    def __init__(self, run: str, path: str, hang: float) -> None:
+        self._note = f"{run}/{HUNG}"
+        self._path = path
+        self._hang = hang
+        self._report = min(REPORT, hang / 2) if hang else REPORT
+        self._every = self._report / LOOKS
+        self._asked: _socket.socket | None = None
+        self._silent = 0.0  # seconds
+        self._waits = False
+        self.begin(0)
+
+    def begin(self, pid: int) -> None:
+        """From now on this daemon is meant; 0: none."""
+        self._pid = pid
+        self._last = self._next = time.monotonic()
+        self._aborted = 0.0  # when
+        self._told = True  # whatever was told of another one counts no more
+        self._start_anew()
+
+    def handles(self) -> list[int]:
+        return [self._asked.fileno()] if self._asked else []
+
+    def patience(self) -> float:
+        """Seconds until there is something to do."""
+        return max(0.0, self._next - time.monotonic())
+
+    def look(self, ready: list[int]) -> int:
+        """What the daemon should be told now: SIGABRT, SIGKILL, or 0 for nothing."""
+        now = time.monotonic()
+        passed, self._last = now - self._last, now
+        if self._asked and self._asked.fileno() in ready:
+            self._hear()
+        if passed > 2 * self._every + SLACK:
+            self._silent, self._told = 0.0, False  # we did not run ourselves
+        elif self._waits:
+            self._silent += passed
+        if now >= self._next:
+            self._next = now + self._every
+            self._ask()
+        return self._judge(now)
+
+    def _ask(self) -> None:
+        """One question at a time: one that hung and goes on answers it then."""
+        if self._asked:
+            return
+        try:
+            self._asked = _ask(self._path)
+            self._waits = True
+        except BlockingIOError:  # so many wait there already that it takes nobody in
+            self._waits = True
+        except OSError:  # nobody listens
+            self._start_anew()
+
+    def _hear(self) -> None:
+        """Closed without an answer, it has ended, or does something: nothing that hangs closes a connection."""
+        assert self._asked is not None
+        try:
+            heard = self._asked.recv(4096)
+        except OSError:
+            heard = b""
+        if self._told and heard:
+            _say(f"the daemon, pid {self._pid}, answers again")
+        self._start_anew()
+
+    def _start_anew(self) -> None:
+        if self._told:
+            _remove(self._note)
+        self._silent, self._waits, self._told = 0.0, False, False
+        if self._asked:
+            self._asked.close()
+        self._asked = None
+
+    def _judge(self, now: float) -> int:
+        if self._silent >= self._report and not self._told:
+            self._tell()
+        if self._aborted:
+            return signal.SIGKILL if now - self._aborted >= ABORT else 0
+        if not self._hang or self._silent < self._hang:
+            return 0
+        self._aborted = now
+        _say(f"the daemon, pid {self._pid}, has not answered for {self._silent:.0f} s; SIGABRT, to see what it does:")
+        return signal.SIGABRT
+
+    def _tell(self) -> None:
+        self._told = True
+        what = f"it is restarted if it does not within {self._hang:g} s" if self._hang else "it is left alone"
+        _say(f"the daemon, pid {self._pid}, has not answered for {self._silent:.0f} s; {what}")
+        since = _millis() - int(self._silent * 1000)
+        restart = b"%d" % (since + int(self._hang * 1000)) if self._hang else b"null"
+        _write(self._note, b'{"pid": %d, "since": %d, "restart": %s}' % (self._pid, since, restart))
+
+
 class Supervisor:
-    def __init__(self, run: str, ready: int, command: list[str]) -> None:
+    def __init__(self, run: str, pulse: Pulse, ready: int, command: list[str]) -> None:
         self._run = run
+        self._pulse = pulse
         self._ready = ready  # -1 when who started us has been told
         self._command = command
         self._lock = os.open(f"{run}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -124,10 +233,20 @@ class Supervisor:
             return 0, ""
         self._lack = ""
         os.environ.pop(ARMED, None)
+        self._pulse.begin(pid)
         while (status := _reap(pid)) is None:
-            self._listen(self.bell.wait([self._pipe] if self._pipe >= 0 else [], None))
+            self._listen(self._wait(pid, [self._pipe] if self._pipe >= 0 else []))
+        self._pulse.begin(0)
         self._listen_to_the_end()
         return pid, _fate(status)
+
+    def _wait(self, pid: int, others: list[int], patience: float = REPORT) -> list[int]:
+        """Which of the others can be read. A daemon that hangs is ended meanwhile. Raises Told."""
+        ready = self.bell.wait([*others, *self._pulse.handles()], min(patience, self._pulse.patience()))
+        if (number := self._pulse.look(ready)) and self._is_named(pid) and not self._is_free():
+            _kill(pid, number)
+            _kill(pid, signal.SIGCONT)  # one that was stopped hears nothing else
+        return [each for each in ready if each in others]
 
     def _lacks(self, what: str) -> None:
         """Said once, however often it is tried."""
@@ -227,17 +346,19 @@ class Supervisor:
         os.environ.pop(ARMED, None)
         try:
             if not self._is_free() and self._is_named(pid):
-                while not self._has_ended(watch):
+                self._pulse.begin(pid)
+                while not self._has_ended(pid, watch):
                     pass
         finally:
+            self._pulse.begin(0)
             if watch >= 0:
                 os.close(watch)
         return pid, "ended"
 
-    def _has_ended(self, watch: int) -> bool:
+    def _has_ended(self, pid: int, watch: int) -> bool:
         if watch >= 0:
-            return bool(self.bell.wait([watch], None))
-        self.bell.wait([], LOOK)
+            return bool(self._wait(pid, [watch]))
+        self._wait(pid, [], LOOK)
         return self._is_free()
 
     def _pause(self, seconds: float) -> None:
@@ -291,10 +412,7 @@ class Supervisor:
     def _give_up(self, pid: int, end: str) -> None:
         why = f"the daemon died {DEATHS} times in a row; the last one, pid {pid}, {end}{_last_words(self._said)}"
         _say(f"given up: {why}")
-        draft = f"{self._run}/{GAVE_UP}.draft"
-        with open(draft, "w", encoding="utf-8") as file:
-            file.write(why)
-        os.replace(draft, f"{self._run}/{GAVE_UP}")
+        _write(f"{self._run}/{GAVE_UP}", why.encode())
 
 
 def _names(pid: int) -> bytes:
@@ -349,6 +467,43 @@ def _say(words: str) -> None:
         pass  # a full disk does not hold it up
 
 
+def _ask(path: str) -> _socket.socket:
+    """Ask for a sign of life, and do not wait for it."""
+    asked = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        asked.setblocking(False)
+        asked.connect(path)
+        asked.send(QUESTION)
+    except OSError:
+        asked.close()
+        raise
+    return asked
+
+
+def _write(path: str, content: bytes) -> None:
+    """Whole or not at all."""
+    try:
+        with open(f"{path}.draft", "wb") as file:
+            file.write(content)
+        os.replace(f"{path}.draft", path)
+    except OSError:
+        pass  # a full disk does not hold it up
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
+
+
+def _kill(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except OSError:
+        pass  # it has ended
+
+
 def _try(handle: int, how: int = fcntl.LOCK_EX) -> bool:
     try:
         fcntl.flock(handle, how | fcntl.LOCK_NB)
@@ -377,10 +532,10 @@ def _detach() -> None:
     os.setsid()
 
 
-def main(run: str, ready: str, adopted: str, *command: str) -> None:
+def main(run: str, socket: str, hang: str, ready: str, adopted: str, *command: str) -> None:
     _detach()
     os.set_inheritable(int(ready), False)
-    supervisor = Supervisor(run, int(ready), list(command))
+    supervisor = Supervisor(run, Pulse(run, socket, float(hang)), int(ready), list(command))
     try:
         if supervisor.take():
             supervisor.keep(int(adopted))

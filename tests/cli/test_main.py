@@ -90,6 +90,7 @@ def test_a_missing_daemon_exits_with_3_and_is_not_started_to_be_looked_at(idle: 
         "surfaces": [],
         "fates": {},
         "gates": 0,
+        "error": {"code": "out_of_reach", "message": "the daemon does not run; `clew up` starts it", "pid": None},
     }
     assert not idle.home.root.exists()
 

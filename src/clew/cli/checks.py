@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,9 @@ import clew
 from clew import config, keepers, launch, lock, plugins, surroundings
 from clew.cli.agents import agents
 from clew.cli.daemon import is_coming
-from clew.cli.doctor import Finding
+from clew.cli.doctor import Finding, Unanswered
 from clew.cli.out import moment
-from clew.client import Client
+from clew.client import Client, Deaf
 from clew.clock import SystemClock
 from clew.errors import ClewError
 from clew.home import Home, remedy
@@ -33,7 +34,16 @@ from clew.store.sqlite_file import saved_of
 LITTLE = 200 << 20  # bytes of free disk space
 CLOCK_SLACK = 60_000  # milliseconds that two clocks may differ
 
-Check = Callable[[Home, config.Config], Finding]
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The daemon, as it answered at the beginning: a question to one that hangs costs seconds, so it is asked once."""
+
+    daemon: Any = None  # None: none runs, or it gives no answer
+    hangs: str | None = None  # why no answer came, if one runs
+
+
+Check = Callable[[Home, config.Config, Reached], Finding]
 
 
 def all_checks(home: Home) -> Iterator[Finding]:
@@ -45,9 +55,10 @@ def all_checks(home: Home) -> Iterator[Finding]:
         yield _config(home)
     except ClewError as error:
         yield Finding("config", False, error.message, f"mend {home.config}; the checks below go by the defaults")
+    reached = _reach(home)
     for check in _CHECKS:
         try:
-            yield check(home, settings)
+            yield check(home, settings, reached)
         except ClewError as error:
             yield Finding(check.__name__.strip("_"), False, error.message)
         except Exception as error:  # a check that breaks is a finding too
@@ -93,7 +104,7 @@ def _config(home: Home) -> Finding:
     return Finding("config", True, str(home.config) if home.config.exists() else "none: all defaults")
 
 
-def _store(home: Home, settings: config.Config) -> Finding:
+def _store(home: Home, settings: config.Config, reached: Reached) -> Finding:
     if not home.database.exists():
         return _no_store(home)
     newest = migrations()[-1][0]
@@ -119,7 +130,7 @@ def _no_store(home: Home) -> Finding:
     return Finding("store", True, "none yet: it is made at first use")
 
 
-def _disk(home: Home, settings: config.Config) -> Finding:
+def _disk(home: Home, settings: config.Config, reached: Reached) -> Finding:
     folder = _nearest(home)
     total, _, free = shutil.disk_usage(folder)
     if not total:
@@ -128,7 +139,7 @@ def _disk(home: Home, settings: config.Config) -> Finding:
     return Finding("disk", free > LITTLE, f"{free >> 20:,} MiB free at {folder}", todo)
 
 
-def _clock(home: Home, settings: config.Config) -> Finding:
+def _clock(home: Home, settings: config.Config, reached: Reached) -> Finding:
     """Whether it can be right: time does not go back behind what was written, or behind clew's own files."""
     now = SystemClock().now()
     for what, then in (("this clew", _installed()), ("the newest entry of the store", _newest_entry(home))):
@@ -153,12 +164,14 @@ def _newest_entry(home: Home) -> int:
         return 0
 
 
-def _socket(home: Home, settings: config.Config) -> Finding:
+def _socket(home: Home, settings: config.Config, reached: Reached) -> Finding:
     try:
         path = home.socket
     except ClewError as error:
         return Finding("socket", False, error.message)
-    if launch.answers(home):
+    if reached.hangs:
+        return Unanswered("socket", False, f"nothing is answered at {path}")
+    if reached.daemon or launch.answers(home):
         return Finding("socket", True, f"a daemon answers at {path}")
     if words := is_coming(home):
         return Finding("socket", True, words)
@@ -167,12 +180,12 @@ def _socket(home: Home, settings: config.Config) -> Finding:
     return Finding("socket", True, f"no daemon runs; {path} is free")
 
 
-def _supervisor(home: Home, settings: config.Config) -> Finding:
+def _supervisor(home: Home, settings: config.Config, reached: Reached) -> Finding:
     if why := launch.given_up(home):
         return Finding("supervisor", False, why)
     if launch.is_supervised(home):
         return Finding("supervisor", True, "brings the daemon back after a crash")
-    if not launch.answers(home):
+    if not (reached.daemon or reached.hangs or launch.answers(home)):
         return Finding("supervisor", True, "no daemon runs, so there is none")
     holder = lock.read(home.lock)
     if holder and holder.foreground:
@@ -180,9 +193,11 @@ def _supervisor(home: Home, settings: config.Config) -> Finding:
     return Finding("supervisor", False, "nothing would bring the daemon back after a crash", "clew up gives it one")
 
 
-def _daemon(home: Home, settings: config.Config) -> Finding:
+def _daemon(home: Home, settings: config.Config, reached: Reached) -> Finding:
     """What it was started with counts until it is started again, whatever this shell and config.toml say by now."""
-    daemon = _running(home)
+    if reached.hangs:
+        return Unanswered("daemon", False, reached.hangs)
+    daemon = reached.daemon
     if daemon is None:
         return Finding("daemon", True, "none runs")
     troubles = []
@@ -198,18 +213,22 @@ def _daemon(home: Home, settings: config.Config) -> Finding:
     return Finding("daemon", not troubles, f"pid {daemon['pid']}: {detail}", todo)
 
 
-def _running(home: Home) -> Any:
+def _reach(home: Home) -> Reached:
     try:
-        return Client(home, start=False).get("status")["daemon"]
+        return Reached(Client(home, start=False, looks=True).get("status")["daemon"])
+    except Deaf as error:
+        return Reached(hangs=error.message)
     except ClewError:
-        return None
+        return Reached()
 
 
-def _port(home: Home, settings: config.Config) -> Finding:
+def _port(home: Home, settings: config.Config, reached: Reached) -> Finding:
     host, port = settings.http.host, settings.http.port
     if not port:
         return Finding("port", True, "no TCP listener is wanted" if port is None else "any free one")
-    if (ours := _own_address(home)) and ours.endswith(f":{port}"):
+    if reached.hangs:
+        return Finding("port", None, "not checked: the daemon does not answer")
+    if (ours := _own_address(reached)) and ours.endswith(f":{port}"):
         return Finding("port", True, f"{port} is ours: {ours}")
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -220,13 +239,12 @@ def _port(home: Home, settings: config.Config) -> Finding:
     return Finding("port", True, f"{host}:{port} is free")
 
 
-def _own_address(home: Home) -> str | None:
-    daemon = _running(home)
-    address: str | None = daemon["http"] if daemon else None
+def _own_address(reached: Reached) -> str | None:
+    address: str | None = reached.daemon["http"] if reached.daemon else None
     return address
 
 
-def _children(home: Home, settings: config.Config) -> Finding:
+def _children(home: Home, settings: config.Config, reached: Reached) -> Finding:
     """What carries our mark while no daemon runs has lost its purpose, unless it is kept for the next one."""
     holder = lock.read(home.lock)
     if holder is None or holder.store is None:
@@ -241,20 +259,20 @@ def _children(home: Home, settings: config.Config) -> Finding:
     return Finding("children", True, f"{len(found)} at work" if found else "none left behind")
 
 
-def _plugins(home: Home, settings: config.Config) -> Finding:
+def _plugins(home: Home, settings: config.Config, reached: Reached) -> Finding:
     names, troubles = [], []
     for group in (plugins.RUNTIMES, plugins.SURFACES):
         factories, wrong = plugins.load(group)
         names += sorted(factories)
         troubles += [str(trouble) for trouble in wrong]
-    daemon = _running(home)
-    troubles += [each for each in (daemon["left_out"] if daemon else ()) if each not in troubles]
+    left_out = reached.daemon["left_out"] if reached.daemon else ()
+    troubles += [each for each in left_out if each not in troubles]
     if troubles:
         return Finding("plugins", False, "; ".join(troubles), "mend its settings, or update or remove its package")
     return Finding("plugins", True, ", ".join(names))
 
 
-def _surfaces(home: Home, settings: config.Config) -> Finding:
+def _surfaces(home: Home, settings: config.Config, reached: Reached) -> Finding:
     hooks = sorted(settings.surfaces.webhook)
     places = settings.surfaces
     chats = [name for name, chat in (("feishu", places.feishu), ("telegram", places.telegram)) if chat.is_on]

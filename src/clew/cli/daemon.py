@@ -92,22 +92,31 @@ def _cut(grace: float) -> str:
 @json_option
 @click.pass_obj
 def status_command(out: Out) -> None:
-    """How the daemon, its runtimes and its surfaces are. Starts nothing: exit 3 when no daemon runs."""
-    from clew import launch
-
-    home = Home.find()
+    """How the daemon, its runtimes and its surfaces are. Starts nothing: exit 3 when none runs or answers."""
     try:
-        status = out.client(start=False).get("status")
+        status = out.client(start=False, looks=True).get("status")
     except OutOfReach as error:
-        if out.as_json:
-            out.json({"daemon": None, "runtimes": [], "surfaces": [], "fates": {}, "gates": 0})
-        out.say(f"clew: {is_coming(home) or launch.given_up(home) or error.message}")
+        _tell_unreached(out, error)
         raise click.exceptions.Exit(error.exit) from error
     if out.as_json:
         out.json(status)
         return
     for line in [*_status_lines(status), *_waiting(out, status)]:
         out.line(line)
+
+
+def _tell_unreached(out: Out, error: OutOfReach) -> None:
+    """A daemon that hangs is no daemon that is about to come, however new it is."""
+    from clew import hung, launch
+    from clew.client import Deaf
+
+    home = Home.find()
+    hangs = isinstance(error, Deaf)
+    words = error.message if hangs else is_coming(home) or launch.given_up(home) or error.message
+    if out.as_json:
+        trouble = {"code": error.code, "message": words, "pid": hung.pid(home) if hangs else None}
+        out.json({"daemon": None, "runtimes": [], "surfaces": [], "fates": {}, "gates": 0, "error": trouble})
+    out.say(f"clew: {words}")
 
 
 def _waiting(out: Out, status: Any) -> list[str]:
@@ -117,7 +126,7 @@ def _waiting(out: Out, status: Any) -> list[str]:
     gates = {0: "", 1: "1 gate is open: clew gates lists it"}.get(
         status["gates"], f"{status['gates']} gates are open: clew gates lists them"
     )
-    threads = suspended(out.client(start=False))
+    threads = suspended(out.client(start=False, looks=True))
     stand = f"{counted(threads)}: clew gates tells how to go on" if threads else ""
     return [f"for you   {words}" for words in (gates, stand) if words]
 
@@ -194,7 +203,7 @@ def healths() -> dict[str, str]:
     from clew.errors import ClewError
 
     try:
-        status = Client(Home.find(), start=False).get("status")
+        status = Client(Home.find(), start=False, looks=True).get("status")
     except ClewError:
         return {}
     return {each["name"]: each["health"] for each in status["runtimes"]}

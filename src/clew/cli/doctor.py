@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import click
 
@@ -22,6 +22,13 @@ class Finding:
     ok: bool | None  # None: it is not there, and nothing needs it
     detail: str
     todo: str | None = None
+    exit: ClassVar[int] = 1  # the exit code, if it is broken
+
+
+class Unanswered(Finding):
+    """The daemon is there, and does not answer."""
+
+    exit: ClassVar[int] = 3
 
 
 @click.command("doctor", short_help="Check everything, and say what to do.")
@@ -29,7 +36,8 @@ class Finding:
 @json_option
 @click.pass_obj
 def doctor_command(out: Out, clean: bool) -> None:
-    """Check everything, and say what to do. Exit 1 if something is broken. Needs no daemon, and changes nothing.
+    """Check everything, and say what to do. Exit 1 if something is broken, 3 if the daemon hangs. Needs no daemon,
+    and changes nothing.
 
     Only --clean does: it ends what a daemon that is gone has left, if that proves to be ours by the mark it carries.
     """
@@ -46,8 +54,8 @@ def doctor_command(out: Out, clean: bool) -> None:
             out.line(_line(finding))
     if out.as_json:
         out.json([asdict(finding) for finding in findings])
-    if any(finding.ok is False for finding in findings):
-        raise click.exceptions.Exit(1)
+    if broken := [finding.exit for finding in findings if finding.ok is False]:
+        raise click.exceptions.Exit(max(broken))
 
 
 def clean_up(home: Home) -> list[str]:
