@@ -58,6 +58,20 @@ class StoreError(ClewError):
     status = 503
 
 
+class SearchTooLong(ClewError):
+    """A search was given up, so that other work does not wait for it."""
+
+    code = "search_too_long"
+    status = 503
+
+
+class SearchBusy(ClewError):
+    """Too many searches run or wait already."""
+
+    code = "search_busy"
+    status = 503
+
+
 class StoreHeld(StoreError):
     """Another daemon holds the store."""
 

@@ -6,10 +6,12 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 
+from msgspec.structs import replace
+
 from clew import chain
 from clew.chain import Node
 from clew.engine.core import Core
-from clew.errors import BadInput, NotFound, Refused
+from clew.errors import BadInput, NotFound, Refused, SearchTooLong
 from clew.model import DeliveryState, Thread, Turn
 from clew.store import Tx, bindings, deliveries, gates, items, nodes, threads, turns
 from clew.store.threads import Damaged, Filter, Seen
@@ -27,6 +29,7 @@ from clew.views import (
 )
 
 WALK = 500  # nodes per read
+SLICE = 500  # threads that are searched at a time
 
 
 async def find(core: Core, prefix: str) -> str:
@@ -43,12 +46,43 @@ async def find(core: Core, prefix: str) -> str:
 
 
 async def page(core: Core, wanted: Filter) -> Page:
-    def read(tx: Tx) -> Page:
-        rows = threads.page(tx, wanted)
-        views = _views(tx, core, rows)
-        return Page(views, rows[-1].thread.id if len(rows) == wanted.limit else None)
+    if wanted.text:
+        return await _search(core, wanted)
+    return await core.store.read(lambda tx: _page(tx, core, wanted, threads.page(tx, wanted)))
 
-    return await core.store.read(read)
+
+def _page(tx: Tx, core: Core, wanted: Filter, rows: Sequence[Seen]) -> Page:
+    return Page(_views(tx, core, rows), rows[-1].thread.id if len(rows) == wanted.limit else None)
+
+
+async def _search(core: Core, wanted: Filter) -> Page:
+    """It may have to look at every answer, so it has a deadline, and says at that how far it came."""
+    rows: list[Seen] = []
+    searched: list[str] = []  # the oldest thread of each part that was searched
+
+    def read(tx: Tx) -> Page:
+        for part in threads.slices(tx, wanted, SLICE):
+            rows.extend(threads.page(tx, replace(part, limit=wanted.limit - len(rows))))
+            if len(rows) == wanted.limit or part.since is None:
+                break
+            searched.append(part.since)
+        return _page(tx, core, wanted, rows)
+
+    try:
+        return await core.store.search(read)
+    except SearchTooLong as error:
+        raise _given_up(error, searched, len(rows)) from error
+
+
+def _given_up(error: SearchTooLong, searched: Sequence[str], found: int) -> SearchTooLong:
+    if not searched:
+        return SearchTooLong(
+            f"{error.message} Nothing was searched to its end; search by `workspace` or `status`, too."
+        )
+    return SearchTooLong(
+        f"{error.message} Threads older than {searched[-1]} were not searched; among the newer ones {found} match."
+        f" Search by `workspace` or `status`, too, or go on with `before` {searched[-1]}."
+    )
 
 
 async def thread(core: Core, name: str) -> ThreadView:

@@ -70,6 +70,8 @@ class Executor(Protocol):
 
     async def read(self, body: Body[T]) -> T: ...
 
+    async def search(self, body: Body[T]) -> T: ...
+
     def close(self) -> None: ...
 
 
@@ -97,6 +99,11 @@ class Store:
 
     async def read(self, body: Body[T]) -> T:
         return await self._executor.read(body)
+
+    async def search(self, body: Body[T]) -> T:
+        """A read that may look at every row. No other read waits for it. Raises SearchTooLong at its deadline, and
+        SearchBusy."""
+        return await self._executor.search(body)
 
     def close(self) -> None:
         self._executor.close()

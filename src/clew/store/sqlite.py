@@ -8,6 +8,7 @@ import logging
 import queue
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from clew import crash
-from clew.errors import StoreError
+from clew.errors import SearchBusy, SearchTooLong, StoreError
 from clew.store.base import Body, Entry, Row, Tx
 from clew.store.sqlite_file import OpenFile
 
@@ -24,6 +25,9 @@ SERIAL = "INTEGER PRIMARY KEY AUTOINCREMENT"
 _log = logging.getLogger(__name__)
 _BATCH = 256
 _READERS = 2
+_SEARCHES = 8  # that run or wait; one runs at a time
+_SEARCH = 5.0  # seconds from the question to its deadline
+_STEPS = 10_000  # of SQLite's machine between two looks at the clock: a few milliseconds
 _KNOWN = 1000  # statements whose columns are remembered; the code has fewer
 
 
@@ -120,16 +124,23 @@ class _Job:
 
 class WriterThread:
     """One thread writes, with group commit: every body that waits goes into one transaction, each in a savepoint of its
-    own, and is answered after the COMMIT. A failed COMMIT fails them all. Readers work beside it on snapshots."""
+    own, and is answered after the COMMIT. A failed COMMIT fails them all. Readers work beside it on snapshots; searches
+    have one of their own, one at a time, each with a deadline."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, search: float = _SEARCH, now: Callable[[], float] = time.monotonic) -> None:
         self._path = path
+        self._search_seconds = search
+        self._now = now
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._connection = connect(path)
         self._idle: queue.SimpleQueue[SqliteConnection] = queue.SimpleQueue()
         self._opened = [_reader(path) for _ in range(_READERS)]  # now: later the name may be another file's
         for connection in self._opened:
             self._idle.put(connection)
+        self._searcher = _reader(path)
+        self._searches = ThreadPoolExecutor(1, thread_name_prefix="clew-search")
+        self._searching = 0
+        self._is_closing = False
         self._file = OpenFile(path)
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="clew-reader")
         self._thread = threading.Thread(target=self._work, name="clew-writer", daemon=True)
@@ -144,24 +155,53 @@ class WriterThread:
     async def read(self, body: Body[T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, body)
 
+    async def search(self, body: Body[T]) -> T:
+        if self._searching >= _SEARCHES:
+            raise SearchBusy(f"{_SEARCHES} searches run or wait already. Try again in a few seconds.")
+        until = self._now() + self._search_seconds
+        self._searching += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._searches, self._search, body, until)
+        finally:
+            self._searching -= 1
+
     def close(self) -> None:
         self._jobs.put(None)
         self._thread.join()
         self._readers.shutdown()
-        for connection in [self._connection, *self._opened]:
+        self._is_closing = True
+        self._searches.shutdown(cancel_futures=True)
+        for connection in [self._connection, self._searcher, *self._opened]:
             connection.raw.close()
 
     def _read(self, body: Body[T]) -> T:
         connection = self._idle.get()
+        try:
+            return self._read_with(connection, body)
+        finally:
+            self._idle.put(connection)
+
+    def _search(self, body: Body[T], until: float) -> T:
+        def timed(tx: Tx) -> T:
+            """The end of the transaction, after it, must not be interrupted."""
+            self._searcher.raw.set_progress_handler(lambda: self._is_closing or self._now() >= until, _STEPS)
+            try:
+                return body(tx)
+            finally:
+                self._searcher.raw.set_progress_handler(None, 0)
+
+        return self._read_with(self._searcher, timed)
+
+    def _read_with(self, connection: SqliteConnection, body: Body[T]) -> T:
         try:
             self._file.check(connection.raw, to_write=False)
             return _snapshot(connection, body)
         except sqlite3.ProgrammingError:
             raise  # the body's own failure, which no second try would mend
         except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+                raise SearchTooLong(f"The search took longer than {self._search_seconds:g} s.") from error
             raise explain(error, self._path) from error
-        finally:
-            self._idle.put(connection)
 
     def _work(self) -> None:
         while (first := self._jobs.get()) is not None:
@@ -303,6 +343,9 @@ class Inline:
         if self._hides():
             raise StoreError("the file cannot be read")
         return body(Tx(self._connection))  # at once: nobody writes meanwhile, so it needs no snapshot
+
+    async def search(self, body: Body[T]) -> T:
+        return await self.read(body)
 
     def close(self) -> None:
         self.alive = False

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clew.asking import Policy
 from clew.model import SuspendedBy, Thread, ThreadKind, ThreadStatus
@@ -29,6 +32,7 @@ class Filter(Struct, frozen=True):
     before: str | None = None  # the id that the last page ended with
     limit: int = 50
     running: bool = False  # only those of which a turn is live, whatever is stored
+    since: str | None = None  # the oldest id that is looked at
 
 
 def insert(tx: Tx, thread: Thread) -> None:
@@ -109,6 +113,21 @@ def page(tx: Tx, wanted: Filter) -> list[Seen]:
     return [_seen(row) for row in tx.all(_SEEN.format(threads=one_page), *params, wanted.limit)]
 
 
+def slices(tx: Tx, wanted: Filter, size: int) -> Iterator[Filter]:
+    """The same question, about so many threads at a time, newest first: a search tells by it how far it came."""
+    before = wanted.before
+    while True:
+        where, params = _conditions(replace(wanted, text=None, before=before))
+        last = tx.one(
+            f"SELECT id FROM threads WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT 1 OFFSET ?", *params, size - 1
+        )
+        since = last["id"] if last else None
+        yield replace(wanted, before=before, since=since)
+        if since is None:
+            return
+        before = since
+
+
 def ids(tx: Tx, after: str, limit: int) -> list[str]:
     """Every thread there is, in order, whatever its row looks like."""
     return [row["id"] for row in tx.all("SELECT id FROM threads WHERE id > ? ORDER BY id LIMIT ?", after, limit)]
@@ -133,7 +152,8 @@ _VIEWS = {  # in the words of the partial indices, so that one of them is used
 def _conditions(wanted: Filter) -> tuple[list[str], list[str]]:
     where = [_view(wanted)]
     params: list[str] = []
-    for column, value in (("workspace = ?", wanted.workspace), ("id < ?", wanted.before)):
+    plain = (("workspace = ?", wanted.workspace), ("id < ?", wanted.before), ("id >= ?", wanted.since))
+    for column, value in plain:
         if value is not None:
             where.append(column)
             params.append(value)
