@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import commits, daemon, growth, handoffs, page, turns, watchers
+from benchmarks import commits, daemon, growth, handoffs, page, texts, turns, watchers
 from benchmarks.report import Line
 from benchmarks.soak import soak
 from clew.simulation.many import try_many
@@ -50,6 +50,7 @@ def _parts(many: int) -> list[tuple[str, Measure]]:
         ("turns, against a bare driver", lambda: asyncio.run(turns.measure())),
         (f"growth to {many} threads", lambda: growth.lines(asyncio.run(growth.measure(20, many)))),
         ("watchers", lambda: asyncio.run(watchers.measure())),
+        ("long texts", texts.measure),
         ("handoffs", handoffs.measure),
         ("the page", page.measure),
         ("commits", lambda: asyncio.run(commits.measure())),

@@ -37,6 +37,7 @@ from clew.config_rules import (
     Variable,
 )
 from clew.errors import ConfigError
+from clew.text import LONGEST
 
 SECRETIVE = re.compile(r"KEY|TOKEN|SECRET|PASS|AUTH", re.IGNORECASE)
 
@@ -60,6 +61,7 @@ class ThreadsConfig:
 class TurnsConfig:
     parallel: AtLeastOne = 16
     silence: Seconds = 600.0  # seconds of waiting for the model without a sign of life; 0: for ever
+    longest_text: Annotated[int, Between(10_000)] = LONGEST  # bytes of one text of an agent; the rest is left out
 
 
 @dataclass(frozen=True, slots=True)

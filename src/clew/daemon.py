@@ -113,7 +113,7 @@ async def _serve(
     incarnation = f"{socket.gethostname()}.{holder.pid}.{holder.started}.{clock.token()[:8]}"
     await processes.sweep(lambda: keepers.left_now(home, store.id), clock)
     async with AsyncExitStack() as stack:
-        live = Live()
+        live = Live(settings.turns.longest_text)
         parts = assemble(settings, clock, home, processes.Marks(store.id, incarnation), live.announce, keeps=home)
         stack.push_async_callback(_let_go, home, clock, store, parts, stop)
         come_back(parts)
@@ -167,7 +167,7 @@ async def notify_once(home: Home, *, dry_run: bool, retry_failed: bool) -> list[
         settings = config.load(home.config)
         async with holding.opened(home, clock, held) as store:
             incarnation = f"notify.{held.holder.pid}.{held.holder.started}"
-            live = Live()
+            live = Live(settings.turns.longest_text)
             parts = assemble(settings, clock, home, processes.Marks(store.id, incarnation), live.announce)
             try:
                 engine = build_engine(home, clock, settings, store, parts, incarnation, live)

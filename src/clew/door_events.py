@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from clew import client
 from clew.model import Fate
+from clew.text import Pieces
 
 
 class Sent(Struct, frozen=True):
@@ -45,7 +46,7 @@ class Texts:
     """How far each item that is being written was told, so that nothing is told twice after a reconnection."""
 
     def __init__(self) -> None:
-        self._told: dict[tuple[str | None, Any], str] = {}
+        self._told: dict[tuple[str | None, Any], Pieces] = {}
 
     def without_repeats(self, event: Event) -> Event | None:
         """The event, or what is new of it. The whole text that a new connection begins with becomes its new part."""
@@ -61,8 +62,8 @@ class Texts:
         return event
 
     def _rest(self, event: Event) -> Event | None:
-        told, whole = self._told.get(self._key(event), ""), event.data["text"]
-        offset = len(told) if whole.startswith(told) else 0
+        told, whole = self._told.get(self._key(event)) or Pieces(), event.data["text"]
+        offset = told.length if whole.startswith(told.text()) else 0
         if len(whole) == offset:
             return None
         self._tell(event, offset, whole[offset:])
@@ -71,7 +72,10 @@ class Texts:
 
     def _tell(self, event: Event, offset: int, text: str) -> None:
         key = self._key(event)
-        self._told[key] = self._told.get(key, "")[:offset] + text
+        told = self._told.setdefault(key, Pieces())
+        if offset != told.length:
+            told = self._told[key] = Pieces(told.text()[:offset])
+        told.add(text)
 
     @staticmethod
     def _key(event: Event) -> tuple[str | None, Any]:

@@ -41,6 +41,7 @@ class NoticeKind(StrEnum):
     RETRYING = "retrying"  # no sign of life
     COMPACTED = "compacted"
     DECLINED = "declined"  # a request that nobody could be asked about
+    SHORTENED = "shortened"  # a text was too long, and the rest of it was left out
     WARNING = "warning"
 
 

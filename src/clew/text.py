@@ -6,12 +6,30 @@ Both work character by character, so a text may be treated whole or piece by pie
 from __future__ import annotations
 
 import re
+from io import StringIO
+
+LONGEST = 4_000_000  # bytes of one text of an agent, unless `turns.longest_text` says otherwise
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 # C0 and C1 controls but for newline and tab, lone surrogates, and the marks that turn the direction of what follows.
 _UNSHOWN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+
+
+class Pieces:
+    """A text that arrives in pieces. Each costs its own length, not that of all the text before it."""
+
+    def __init__(self, text: str = "") -> None:
+        self._buffer = StringIO(newline="")
+        self.length = 0  # characters
+        self.add(text)
+
+    def add(self, piece: str) -> None:
+        self.length += self._buffer.write(piece)
+
+    def text(self) -> str:
+        return self._buffer.getvalue()
 
 
 def clean(text: str) -> str:

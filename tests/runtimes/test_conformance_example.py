@@ -75,10 +75,19 @@ FAULTS = {
     ),
     "starts late": (
         conformance.one_start_one_end_and_the_end_is_last,
-        "answer = text if",
-        "yield TurnStarted(request.turn); answer = text if",
+        "answer = text.whole() if",
+        "yield TurnStarted(request.turn); answer = text.whole() if",
     ),
-    "forgets that it was cut": (conformance.deltas_fit_and_every_text_is_ended, 'item, text = item + 1, ""', "pass"),
+    "forgets that it was cut": (
+        conformance.deltas_fit_and_every_text_is_ended,
+        "item, text = item + 1, GrowingText(self._seat.longest_text)",
+        "pass",
+    ),
+    "says any amount": (
+        conformance.a_text_that_is_too_long_is_cut_and_says_so,
+        "item, text = 0, GrowingText(self._seat.longest_text)",
+        "item, text = 0, GrowingText()",
+    ),
     "answers with nothing": (
         conformance.the_record_says_what_was_said,
         "TurnRecord(known, request.turn, answer)",
@@ -105,7 +114,7 @@ FAULTS = {
     "concludes from a death": (
         conformance.killed_in_mid_sentence_it_concludes_nothing,
         'raise RuntimeLost("the parrot is gone")',
-        "yield TurnEnded(TurnState.COMPLETED, text)",
+        "yield TurnEnded(TurnState.COMPLETED, text.whole())",
     ),
     "forgets all": (conformance.restarted_it_remembers, "if self._is_new else []", "if False else []"),
     "kills only the parrot": (

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from clew.cli.columns import clock, fit, one_line
 from clew.seen import exactly
+from clew.text import Pieces
 
 if TYPE_CHECKING:
     from clew.client import Event
@@ -41,7 +42,7 @@ Key = tuple[str, str]  # turn and item: a runtime may use the same name for an i
 
 class Story:
     def __init__(self) -> None:
-        self._shown: dict[Key, str] = {}
+        self._shown: dict[Key, Pieces] = {}
         self._at: Key | None = None  # the text that was written to last
         self._acts: dict[Key, bool] = {}  # activities that were begun, and whether they have ended
         self._over: set[str] = set()  # turns
@@ -80,7 +81,7 @@ class Story:
         """What was not shown yet of a turn that has ended. With `last` its answer has to be the last text of all."""
         if turn["id"] in self._over:
             return []
-        left = {key: text for key, text in self._shown.items() if key[0] == turn["id"]}
+        left = {key: shown.text() for key, shown in self._shown.items() if key[0] == turn["id"]}
         to_the_letter = last and turn["state"] == "completed"
         texts = [item["body"] for item in turn["items"] if item["kind"] == "text"]
         pieces, end = self._missing(left, texts)
@@ -124,19 +125,21 @@ class Story:
 
     def _whole(self, key: Key, text: str) -> list[Piece]:
         """A text from its beginning; what was shown of it is left out."""
-        return self._text(key, 0, text) if text.startswith(self._shown.get(key, "")) else []
+        shown = self._shown.get(key)
+        return self._text(key, 0, text) if shown is None or text.startswith(shown.text()) else []
 
     def _text(self, key: Key, offset: int, text: str) -> list[Piece]:
-        shown = self._shown.get(key, "")
-        new = text[len(shown) - offset :] if offset <= len(shown) else ""  # a gap: the end of the turn brings the whole
+        shown = self._shown.get(key) or Pieces()
+        new = text[shown.length - offset :] if offset <= shown.length else ""  # a gap: the turn's end brings the whole
         if not new:
             return []
         fresh, self._at = key != self._at, key
-        self._shown[key] = shown + new
+        shown.add(new)
+        self._shown[key] = shown
         return [Words(new, fresh)]
 
     def _given_up(self, key: Key) -> list[Piece]:
-        return [Aside("· (that was given up and is begun again)")] if self._shown.pop(key, "") else []
+        return [Aside("· (that was given up and is begun again)")] if self._shown.pop(key, None) else []
 
     def _activity(self, turn: str, data: Any) -> list[Piece]:
         """Its beginning, and its end where that says more. Who comes late is shown the same line."""

@@ -91,7 +91,7 @@ class Engine:
         live: Live | None = None,
         files: Path | None = None,
     ) -> None:
-        self.live = live or Live()
+        self.live = live or Live(config.turns.longest_text)
         self._core = Core(store, clock, config, incarnation, runtimes, surfaces, self.live, workspace, files)
         sessions = Sessions(self._core)
         self._runner = Runner(self._core, sessions)

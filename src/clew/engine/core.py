@@ -14,10 +14,12 @@ from clew.clock import Clock
 from clew.config import Config, section
 from clew.engine.live import Live
 from clew.errors import BadInput, StoreError
+from clew.long_text import shortened
 from clew.model import Conversation
 from clew.runtimes.base import Runtime
 from clew.store import Store, Tx, deliveries
 from clew.surfaces.base import Surface
+from clew.text import clean
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -57,6 +59,10 @@ class Core(Struct, frozen=True):
                 _log.error("the store %s, trying again in %.0f s: %s", trouble, wait, error.message)
                 await self.clock.sleep(wait)
                 wait = min(wait * 2, 30.0)
+
+    def kept(self, text: str) -> str:
+        """A text of an agent as it may be stored, also of a runtime that does not bound it by itself."""
+        return shortened(clean(text), self.config.turns.longest_text)
 
     def reaches(self, where: Conversation | None) -> bool:
         """Whether an answer can be brought there by us, rather than fetched by them."""

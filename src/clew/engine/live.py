@@ -17,8 +17,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from clew.long_text import GrowingText, grown
 from clew.store.base import Entry
 from clew.surfaces.base import Outgoing
+from clew.text import LONGEST
 
 MAILBOX = 20_000  # frames
 _encode = msgspec.json.Encoder().encode
@@ -54,13 +56,8 @@ class _Open:
 
     turn: str
     kind: str
-    pieces: list[str]
+    written: GrowingText
     offset: int = 0  # of the first piece: not 0 where an earlier daemon heard the beginning
-
-    def text(self) -> str:
-        if len(self.pieces) > 1:
-            self.pieces = ["".join(self.pieces)]
-        return self.pieces[0] if self.pieces else ""
 
 
 @dataclass(slots=True)
@@ -119,7 +116,8 @@ class Subscription:
 
 
 class Live:
-    def __init__(self) -> None:
+    def __init__(self, longest_text: int = LONGEST) -> None:
+        self._longest = longest_text  # of a runtime that does not keep to it by itself
         self._subscriptions: dict[str | None, list[Subscription]] = {}
         self._open: dict[str, dict[str, _Open]] = {}
         self._written: dict[str, dict[str, _Open]] = {}  # texts of the turn that are done, and perhaps not yet stored
@@ -136,26 +134,34 @@ class Live:
 
     def text(self, thread: str, turn: str, item: str, offset: int, text: str) -> None:
         """A piece of an item that is being written."""
-        opened = self._open.setdefault(thread, {}).setdefault(item, _Open(turn, "text", [], offset))
-        opened.pieces.append(text)
-        if self._watched(thread):
-            self._collect(thread, _Unsent(turn, item, offset, [text]))
+        texts = self._open.setdefault(thread, {})
+        if (opened := texts.get(item)) is None:
+            opened = texts[item] = _Open(turn, "text", GrowingText(self._longest), offset)
+        shown = opened.written.add(text)
+        if shown and self._watched(thread):
+            self._collect(thread, _Unsent(turn, item, offset, [shown]))
 
     def text_done(self, thread: str, turn: str, item: str, text: str, *, cut: bool) -> None:
         self._open.get(thread, {}).pop(item, None)
         if not cut:
-            self._written.setdefault(thread, {})[item] = _Open(turn, "text", [text])
+            self._written.setdefault(thread, {})[item] = _Open(turn, "text", grown(text, self._longest))
         if self._watched(thread):
             self.say(thread, "text.done", turn=turn, item=item, text=text, cut=cut)
 
     def say(self, thread: str, kind: str, **data: Any) -> None:
         """A frame that is not stored."""
-        self._send(thread, Frame(kind, None, _encode({"thread": thread, **data})))
+        if self._watched(thread):
+            self._send(thread, Frame(kind, None, _encode({"thread": thread, **data})))
 
     def open_texts(self, thread: str) -> dict[str, str]:
         """What is being written right now, by item, from its beginning: the rest of what another daemon heard begin is
         no text of its own."""
-        return {item: opened.text() for item, opened in self._open.get(thread, {}).items() if not opened.offset}
+        texts = self._open.get(thread, {})
+        return {item: opened.written.whole() for item, opened in texts.items() if not opened.offset}
+
+    def open_length(self, thread: str) -> int:
+        """How many characters the texts that are being written have."""
+        return sum(opened.written.length for opened in self._open.get(thread, {}).values())
 
     def turn_over(self, thread: str) -> None:
         self._open.pop(thread, None)
@@ -225,5 +231,5 @@ class Live:
 
 
 def _so_far(kind: str, thread: str, item: str, text: _Open) -> Frame:
-    body = {"thread": thread, "turn": text.turn, "item": item, "kind": text.kind, "text": text.text()}
+    body = {"thread": thread, "turn": text.turn, "item": item, "kind": text.kind, "text": text.written.whole()}
     return Frame(kind, None, _encode({**body, "offset": text.offset}))

@@ -35,7 +35,8 @@ from clew.text import clean
 KEPT_OUTPUT = 64_000  # characters of an activity's output that history keeps
 
 NOTICE, GATE = "notice", "gate"
-REMEMBERED = frozenset({NoticeKind.DECLINED, NoticeKind.COMPACTED})  # notices that belong to history
+# Notices that belong to history.
+REMEMBERED = frozenset({NoticeKind.DECLINED, NoticeKind.COMPACTED, NoticeKind.SHORTENED})
 
 # What changes nothing in the world and may be done twice.
 HARMLESS = frozenset({TEXT, NOTICE, GATE, ActivityKind.THOUGHT, ActivityKind.PLAN, ActivityKind.SEARCH})
@@ -61,6 +62,8 @@ def advance(progress: Progress, event: Event) -> Progress:
             return progress if item in progress.items else _with(progress, Item(item, TEXT, Phase.STARTED))
         case TextDone(item, text):
             return _with(progress, Item(item, TEXT, Phase.DONE, body=text))
+        case Activity(item, phase=Phase.UPDATED) if _is_only_more(progress, event):
+            return progress
         case Activity():
             drawn = progress.images if event.image is None else (*progress.images, event.image)
             return _with(replace(progress, images=drawn), _activity(event))
@@ -97,6 +100,13 @@ def may_have_acted(items: Mapping[str, Item] | list[Item]) -> bool:
     """Whether something in it, done twice, could matter."""
     found = items.values() if isinstance(items, Mapping) else items
     return any(item.kind not in HARMLESS and item.outcome != Outcome.DECLINED for item in found)
+
+
+def _is_only_more(progress: Progress, event: Activity) -> bool:
+    """More output of something that is known: it is shown live, and its end brings the whole of it. To copy all items
+    for each piece would cost the square of what is said."""
+    known = progress.items.get(event.item)
+    return known is not None and known.phase != Phase.DONE and known.title == event.title and event.image is None
 
 
 def _with(progress: Progress, item: Item) -> Progress:

@@ -184,7 +184,7 @@ class Recovery:
         elif record.state is RecordState.CUT:
             await self._cut(thread, turn, record)
         else:
-            await self._runner.end(turn, of_record(record))
+            await self._runner.end(turn, of_record(self._core, record))
         return None
 
     def _count_as_sent(self, tx: Tx, turn: Turn) -> None:
@@ -218,7 +218,8 @@ class Recovery:
 
     async def _cut(self, thread: Thread, turn: Turn, record: TurnRecord) -> None:
         remains = await self._core.look(lambda tx: _remains(tx, thread, turn, record))
-        end = End(TurnState.INTERRUPTED, record.text or _last_text(remains), None, record.usage, record.messages)
+        text = self._core.kept(record.text or _last_text(remains))
+        end = End(TurnState.INTERRUPTED, text, None, record.usage, record.messages)
         begun = begun_without_end(remains, record)
         if turn.origin is Origin.GREETING and not remains.taken:  # nobody has asked for anything
             await self._core.write_down(lambda tx: end_in_silence(tx, self._core, turn, end))

@@ -27,7 +27,6 @@ from clew.events import Event, TurnEnded
 from clew.model import Problem, Thread, Turn, TurnState
 from clew.runtimes.base import RecordState, Session, TurnRecord, TurnRequest
 from clew.store import Tx, bindings, items, threads
-from clew.text import clean
 
 _log = logging.getLogger(__name__)
 
@@ -174,7 +173,7 @@ class Runner:
         record = await _quietly(work.session, work.turn.id)
         await self._sessions.drop(work.thread.id)
         if record is not None and record.state is RecordState.COMPLETED:
-            await self.end(work.turn, of_record(record))
+            await self.end(work.turn, of_record(self._core, record))
             return
         heard = record.messages if record is not None else frozenset()
         if work.hurried:
@@ -185,11 +184,11 @@ class Runner:
         await self.end(work.turn, work.end(ended))
 
 
-def of_record(record: TurnRecord) -> End:
+def of_record(core: Core, record: TurnRecord) -> End:
     """The end of a turn as its runtime's record tells it."""
     state = TurnState.COMPLETED if record.state is RecordState.COMPLETED else TurnState.FAILED
     images = tuple(done.image for done in record.activities if done.image is not None)
-    return End(state, clean(record.text), record.problem, record.usage, record.messages, images=images)
+    return End(state, core.kept(record.text), record.problem, record.usage, record.messages, images=images)
 
 
 async def _quietly(session: Session, turn: str) -> TurnRecord | None:

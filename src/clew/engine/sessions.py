@@ -125,7 +125,10 @@ class Sessions:
         def read(tx: Tx) -> Seat:
             continuity, fork = bindings.continuity(tx, thread.id, thread.runtime)
             chosen = thread.model, thread.effort, thread.policy
-            return Seat(thread.id, thread.workspace, continuity, fork, *chosen, history=history, lent=lent)
+            most = self._core.config.turns.longest_text
+            return Seat(
+                thread.id, thread.workspace, continuity, fork, *chosen, history=history, longest_text=most, lent=lent
+            )
 
         lent = self.is_lent(thread.id)
         seat = await self._core.look(read)

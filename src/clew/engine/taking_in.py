@@ -33,7 +33,7 @@ def take_in(tx: Tx, core: Core, thread: Thread, past: Sequence[PastTurn]) -> int
         head = turn.node
     if turn is not None:
         threads.set_last_turn(tx, thread.id, turn.id)
-        owe_final(tx, core, turn, None, clean(new[-1].end.text), "")  # so that lists can show how it stands
+        owe_final(tx, core, turn, None, core.kept(new[-1].end.text), "")  # so that lists can show how it stands
     return len(new)
 
 
@@ -47,7 +47,7 @@ def _take_in(tx: Tx, core: Core, thread: Thread, head: str | None, past: PastTur
         spoken = chain.Spoken(name, began, each.id, each.author, each.text, steer=number > 0, outside=True)
         head = nodes.append(tx, thread.id, head, spoken)
     items = [cleaned(item) for item in reduce(advance, past.events, Progress()).items.values()]
-    text = clean(past.end.text)
+    text = core.kept(past.end.text)
     outcome = chain.Outcome(
         turn=name,
         at=ended,

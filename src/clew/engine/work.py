@@ -36,6 +36,7 @@ from clew.store.items import Item
 from clew.text import clean
 
 FLUSH = 0.25  # seconds between two writes of the text that is being written
+AT_EACH_FLUSH = 250_000  # characters: a text that is longer is written less often, since each write is all of it
 STOP_PATIENCE = 20.0  # seconds that a runtime has to end a turn that a person stopped
 
 
@@ -114,7 +115,7 @@ class Work:
         text = ended.text or ("" if ended.state is TurnState.COMPLETED else self.partial())
         unwritten = tuple(map(cleaned, self._unwritten()))
         tokens, images = self._progress.tokens, self._progress.images
-        return End(ended.state, clean(text), ended.problem, tokens, ended.messages, unwritten, images)
+        return End(ended.state, self._core.kept(text), ended.problem, tokens, ended.messages, unwritten, images)
 
     def partial(self) -> str:
         """The newest text that was shown, whole or not."""
@@ -124,6 +125,8 @@ class Work:
         return texts[-1] if texts else ""
 
     async def _take(self, event: Event) -> None:
+        if isinstance(event, TextDone):
+            event = replace(event, text=self._core.kept(event.text))
         self._progress = advance(self._progress, event)
         match event:
             case TextDelta(offset=offset) if offset == MISSED:
@@ -204,7 +207,7 @@ class Work:
         while True:
             await self._grown.wait()
             self._grown.clear()
-            await self._core.clock.sleep(FLUSH)
+            await self._core.clock.sleep(FLUSH * max(1.0, self._core.live.open_length(self.thread.id) / AT_EACH_FLUSH))
             await self._store(*self._unwritten())
 
     def _due(self, item: str) -> None:

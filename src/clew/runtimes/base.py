@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from clew.asking import Answer, Policy
 from clew.events import Activity, Event
 from clew.model import Problem, Said, Usage
+from clew.text import LONGEST
 
 
 class HealthState(StrEnum):
@@ -87,6 +88,7 @@ class Seat(Struct, frozen=True):
     effort: str | None = None
     policy: Policy = Policy.CAREFUL
     history: Callable[[], Awaitable[tuple[Past, ...]]] = nothing_before  # before the turn that is to come, oldest first
+    longest_text: int = LONGEST  # bytes of one text of the agent: what is longer is cut, as `long_text` does it
     lent: bool = False  # other programs use the session too: it is never begun anew, and once closed it is theirs
 
 

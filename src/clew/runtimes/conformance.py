@@ -25,6 +25,8 @@ from clew.model import Said, TurnState
 from clew.runtimes.base import Continuity, HealthState, RecordState, Session
 from clew.runtimes.stage import NO, PATIENCE, YES, Oddity, Play, Stage, answer_all, yes_to_all
 
+LONG = 10_000  # bytes of one text at most, where a check wants it cut
+
 Check = Callable[[Stage], Awaitable[None]]
 
 
@@ -78,6 +80,23 @@ async def the_record_says_what_was_said(stage: Stage) -> None:
         record = await session.record(turn.id)
         assert record is not None and record.state is RecordState.COMPLETED and record.text == ended.text
         assert await session.record("a turn that never was") is None
+
+
+async def a_text_that_is_too_long_is_cut_and_says_so(stage: Stage) -> None:
+    """What was shown of it is its beginning; the record has it as it was told; the session goes on."""
+    async with Play(stage) as play:
+        session = await play.open(longest_text=LONG)
+        turn = play.begin(session, f"!text {'线团 clew ' * (LONG // 10)}")
+        ended = await turn.end()
+        assert ended.state is TurnState.COMPLETED, f"it says too much, and the turn is {ended}"
+        assert len(ended.text.encode()) <= LONG and "characters left out" in ended.text and "省略" in ended.text
+        pieces = "".join(event.text for event in turn.events if isinstance(event, TextDelta))
+        assert ended.text.startswith(pieces), "what was shown is not the beginning of what it said"
+        said = [event.text for event in turn.events if isinstance(event, TextDone)]
+        assert said[-1] == ended.text, f"{said[-1]!r} is not {ended.text!r}"
+        record = await session.record(turn.id)
+        assert record is None or record.text == ended.text, "its record is longer than what was told"
+        await play.still_works(session)
 
 
 async def sessions_do_not_hear_each_other(stage: Stage) -> None:
@@ -373,6 +392,7 @@ CHECKS: tuple[Check, ...] = (
     one_start_one_end_and_the_end_is_last,
     deltas_fit_and_every_text_is_ended,
     the_record_says_what_was_said,
+    a_text_that_is_too_long_is_cut_and_says_so,
     sessions_do_not_hear_each_other,
     what_is_said_meanwhile_is_in_it_or_refused,
     interrupted_before_the_agent_speaks,

@@ -28,6 +28,7 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 STDERR_LINE = 2000  # what is longer is cut in the log
 STDERR_RATE = 200  # lines a second; what comes beyond that is not logged
 LAST_WORDS = 20  # lines
+LONGEST_LINE = 128 << 20  # bytes; what is longer is no message, and must not take the daemon's memory
 GONE_GRACE = 0.2  # seconds between the end of its output and its exit; a grandchild may hold the pipe open for ever
 
 
@@ -192,7 +193,7 @@ class Flood:
 class _Pipes(asyncio.SubprocessProtocol):
     def __init__(self, child: Child) -> None:
         self._child = child
-        self._out = Lines()
+        self._out = Lines(LONGEST_LINE)
         self._err = Lines(STDERR_LINE)
         self._flood = Flood(child._clock)
         self._out_ended = False

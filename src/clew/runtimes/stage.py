@@ -20,6 +20,7 @@ from clew.events import Event, GateOpened, TurnEnded, TurnStarted
 from clew.model import Said, TurnState
 from clew.processes import Marks, Process
 from clew.runtimes.base import Continuity, Past, Runtime, Seat, Session, TurnRequest
+from clew.text import LONGEST
 
 PATIENCE = 120.0  # seconds that anything may take at most
 YES, NO = Answer(Decision.ACCEPT), Answer(Decision.DECLINE)
@@ -186,8 +187,17 @@ class Play:
     def children(self) -> list[Process]:
         return processes.children(self._marks.store)
 
-    async def open(self, continuity: Continuity | None = None, thread: str = "thread") -> Session:
-        seat = Seat(thread, str(self.stage.workspace), continuity, policy=Policy.CAREFUL, history=self._history)
+    async def open(
+        self, continuity: Continuity | None = None, thread: str = "thread", longest_text: int = LONGEST
+    ) -> Session:
+        seat = Seat(
+            thread,
+            str(self.stage.workspace),
+            continuity,
+            policy=Policy.CAREFUL,
+            history=self._history,
+            longest_text=longest_text,
+        )
         async with asyncio.timeout(PATIENCE):
             return await self.runtime.open(seat)
 

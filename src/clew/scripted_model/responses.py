@@ -8,6 +8,7 @@ from typing import Any
 from clew.scripted_model.play import Player, SingleAct, Trouble
 from clew.scripted_model.request import Request
 from clew.scripted_model.script import Aside, Ask, Error, Patch, Permit, Plan, Say, Shell, Status, Tool
+from clew.text import Pieces
 
 CODE_MODE = "exec"  # newer models have this one tool and write JavaScript that calls the others
 SHELLS = ("exec_command", "shell_command", "shell")
@@ -15,24 +16,23 @@ SHELLS = ("exec_command", "shell_command", "shell")
 
 class ResponsePlayer(Player[Request]):
     _items = 0
-    _message: tuple[str, str] | None = None  # the open message: id, text so far
+    _message: tuple[str, Pieces] | None = None  # the open message: id, text so far
     _words = 0
 
     async def _say(self, step: Say) -> None:
         item, text = await self._open_message()
         pieces = step.words
         for index, piece in enumerate(pieces):
-            piece = f"\n{piece}" if text and index == 0 else piece
-            text += piece
-            self._message = item, text
+            piece = f"\n{piece}" if text.length and index == 0 else piece
+            text.add(piece)
             await self._event("response.output_text.delta", item_id=item, content_index=0, delta=piece)
             if step.interval_ms and index < len(pieces) - 1:
                 await self._clock.sleep(step.interval_ms / 1000)
         self._words += len(pieces)
 
-    async def _open_message(self) -> tuple[str, str]:
+    async def _open_message(self) -> tuple[str, Pieces]:
         if self._message is None:
-            self._message = f"msg_{self._id}_{self._items}", ""
+            self._message = f"msg_{self._id}_{self._items}", Pieces()
             await self._event("response.output_item.added", item=_message(*self._message))
         return self._message
 
@@ -151,7 +151,8 @@ def patch_call(request: Request, path: str, text: str) -> dict[str, Any]:
             return function("apply_patch", {"input": patch})
 
 
-def _message(item: str, text: str) -> dict[str, Any]:
+def _message(item: str, said: Pieces) -> dict[str, Any]:
+    text = said.text()
     content = [{"type": "output_text", "text": text, "annotations": []}] if text else []
     return {"type": "message", "role": "assistant", "id": item, "content": content}
 

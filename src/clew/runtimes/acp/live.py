@@ -15,16 +15,19 @@ from clew.runtimes.acp.grants import Grants
 from clew.runtimes.acp.permissions import Pending
 from clew.runtimes.acp.translate import Translation
 from clew.runtimes.following import Events
+from clew.text import LONGEST
 
 CANCELLED = Answer(Decision.CANCEL)
 
 
 class Live:
-    def __init__(self, turn: str, opened: Callable[[str], None] = lambda ref: None) -> None:
+    def __init__(
+        self, turn: str, longest_text: int = LONGEST, opened: Callable[[str], None] = lambda ref: None
+    ) -> None:
         """`opened` is told of each gate."""
         self.turn = turn
         self._opened = opened
-        self.translation = Translation(turn)
+        self.translation = Translation(turn, longest_text)
         self.events: Events = asyncio.Queue()
         self.gates: dict[str, Pending] = {}
         self.over = asyncio.Event()

@@ -67,7 +67,7 @@ class AcpSession:
     async def run(self, request: TurnRequest) -> AsyncIterator[Event]:
         if self._live is not None and not self._live.is_over:
             raise RuntimeTrouble(f"A turn already runs on this thread ({self._live.turn}).")
-        live = self._live = Live(request.turn, lambda ref: self._opened(live, ref))
+        live = self._live = Live(request.turn, self._seat.longest_text, lambda ref: self._opened(live, ref))
         self._server.begin(live)
         working: asyncio.Future[None] | None = None
         try:

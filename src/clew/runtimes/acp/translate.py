@@ -13,9 +13,11 @@ import msgspec
 from msgspec.structs import replace
 
 from clew.events import Activity, ActivityKind, Event, Outcome, Phase, TextDelta, TextDone
+from clew.long_text import GrowingText
 from clew.runtimes.acp import wire
 from clew.runtimes.acp.tools import activity, merge
 from clew.runtimes.acp.wire import ToolCall
+from clew.text import LONGEST
 
 log = logging.getLogger(__name__)
 
@@ -33,11 +35,13 @@ QUIET = frozenset(
 
 
 class Translation:
-    def __init__(self, turn: str) -> None:
+    def __init__(self, turn: str, longest_text: int = LONGEST) -> None:
         self._turn = turn
+        self._longest = longest_text
         self._count = 0
-        self._open: tuple[str, str, str | None] | None = None  # the open text: item, text so far, the agent's id of it
-        self._thought: tuple[str, str] | None = None
+        self._open: tuple[str, GrowingText, str | None] | None = None  # item, text so far, the agent's id of it
+        self._thought: tuple[str, GrowingText] | None = None
+        self._newest = ""  # the end of the thought
         self._plan: Activity | None = None
         self._tools: dict[str, ToolCall] = {}
         self._done: dict[str, Activity] = {}
@@ -46,7 +50,7 @@ class Translation:
     @property
     def text(self) -> str:
         """The answer so far."""
-        said = [*self._texts, *([self._open[1]] if self._open else [])]
+        said = [*self._texts, *([self._open[1].whole()] if self._open else [])]
         return next((text for text in reversed(said) if text.strip()), "")
 
     @property
@@ -108,19 +112,22 @@ class Translation:
         events = self._end_thought()
         if self._open is not None and chunk.message_id is not None and chunk.message_id != self._open[2]:
             events += self._end_text()
-        item, text, _ = self._open or (self._next("text"), "", None)
-        self._open = item, text + piece, chunk.message_id
-        return [*events, TextDelta(item, len(text), piece)]
+        item, text, _ = self._open or (self._next("text"), GrowingText(self._longest), None)
+        self._open = item, text, chunk.message_id
+        offset, shown = text.length, text.add(piece)
+        told = [TextDelta(item, offset, shown)] if shown else []
+        return [*events, *told, *text.news()]
 
     def _think(self, update: msgspec.Raw) -> list[Event]:
         chunk = wire.read(update, wire.Chunk) or wire.Chunk()
         if not (piece := _said(chunk.content)):
             return []
         is_new = self._thought is None
-        item, text = self._thought or (self._next("thought"), "")
-        self._thought = item, text + piece
+        item, text = self._thought = self._thought or (self._next("thought"), GrowingText(self._longest))
+        text.add(piece)
+        self._newest = f"{'' if is_new else self._newest}{piece}"[-TAIL:]
         phase = Phase.STARTED if is_new else Phase.UPDATED
-        return [Activity(item, ActivityKind.THOUGHT, phase, "", (text + piece)[-TAIL:])]
+        return [Activity(item, ActivityKind.THOUGHT, phase, "", self._newest)]
 
     def _planned(self, update: msgspec.Raw) -> list[Event]:
         entries = (wire.read(update, wire.Plan) or wire.Plan()).entries
@@ -148,16 +155,17 @@ class Translation:
             return []
         item, text, _ = self._open
         self._open = None
+        whole = text.whole()
         if not cut:
-            self._texts.append(text)
-        return [TextDone(item, text, cut=cut)]
+            self._texts.append(whole)
+        return [TextDone(item, whole, cut=cut), *text.news()]
 
     def _end_thought(self) -> list[Event]:
         if self._thought is None:
             return []
         item, text = self._thought
         self._thought = None
-        return [Activity(item, ActivityKind.THOUGHT, Phase.DONE, "", text)]
+        return [Activity(item, ActivityKind.THOUGHT, Phase.DONE, "", text.whole())]
 
     def _next(self, what: str) -> str:
         self._count += 1

@@ -15,15 +15,23 @@ from clew.runtimes.codex.gates import CANCELLED, Pending
 from clew.runtimes.codex.translate import Translation
 from clew.runtimes.following import Events
 from clew.runtimes.process import within
+from clew.text import LONGEST
 
 
 class Live:
     """A turn that Codex works on, as far as it has come."""
 
-    def __init__(self, turn: str, runtime_turn: str | None = None, *, is_sandboxed: bool = False) -> None:
+    def __init__(
+        self,
+        turn: str,
+        runtime_turn: str | None = None,
+        longest_text: int = LONGEST,
+        *,
+        is_sandboxed: bool = False,
+    ) -> None:
         self.turn = turn
         self._is_sandboxed = is_sandboxed  # then Codex asks only about what is to run outside of its sandbox
-        self.translation = Translation(runtime_turn)
+        self.translation = Translation(runtime_turn, longest_text)
         self.events: Events = asyncio.Queue()
         self.gates: dict[str, Pending] = {}  # what it has asked
         self._known = asyncio.Event()  # Codex's id of it; or it is over

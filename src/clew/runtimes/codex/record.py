@@ -12,6 +12,7 @@ from clew.runtimes.codex.items import SILENT, activity
 from clew.runtimes.codex.translate import final_text
 from clew.runtimes.codex.trouble import problem
 from clew.runtimes.jsonrpc import METHOD_NOT_FOUND, RpcError
+from clew.text import LONGEST
 
 PAGE = 20
 LOOKS, PAUSE = 100, 0.05  # at a turn that is only just beginning, and seconds between them
@@ -47,14 +48,14 @@ def messages(turn: wire.Turn) -> frozenset[str]:
     return frozenset(item.client_id for item in items if item.type == "userMessage" and item.client_id)
 
 
-def as_record(turn: wire.Turn) -> TurnRecord:
+def as_record(turn: wire.Turn, longest_text: int = LONGEST) -> TurnRecord:
     """An interrupted turn is `cut`, whoever ended it: whether a person did is known from our own rows only."""
     items = [wire.read_item(raw) for raw in turn.items]
     state = _STATES.get(turn.status, RecordState.CUT)
     return TurnRecord(
         state=state,
         runtime_turn=turn.id,
-        text=final_text(items),
+        text=final_text(items, longest_text),
         problem=problem(turn.error) if state is RecordState.FAILED else None,
         activities=tuple(activity(item, Phase.DONE) for item in items if item.type not in SILENT),
         messages=messages(turn),

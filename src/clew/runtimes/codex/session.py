@@ -175,10 +175,14 @@ class CodexSession:
             self._claim(None)
             raise RuntimeTrouble("Codex is busy with a turn of its own on this thread. Try again when it has ended.")
         self._is_nobodys = False
-        live = self._live = Live(request.turn, is_sandboxed=threads.is_sandboxed(self._seat))
+        live = self._live = self._follow(request.turn)
         self._server.begin(live)
         await self._start(connection, live, request)
         return live
+
+    def _follow(self, turn: str, runtime_turn: str | None = None) -> Live:
+        is_sandboxed = threads.is_sandboxed(self._seat)
+        return Live(turn, runtime_turn, self._seat.longest_text, is_sandboxed=is_sandboxed)
 
     async def _start(self, connection: Connection, live: Live, request: TurnRequest) -> None:
         params = {
@@ -205,7 +209,7 @@ class CodexSession:
         found = await self.record(turn)
         if found is None or found.state is not RecordState.ALIVE:
             raise RuntimeLost("The turn does not run any more.")
-        live = self._live = Live(turn, found.runtime_turn, is_sandboxed=threads.is_sandboxed(self._seat))
+        live = self._live = self._follow(turn, found.runtime_turn)
         self._server.begin(live)
         self._claim(live)
         again = await self._find_turn(turn)
@@ -260,7 +264,7 @@ class CodexSession:
 
     async def _look(self, turn: str) -> TurnRecord | None:
         found = await self._find_turn(turn)
-        return None if found is None else record.as_record(found)
+        return None if found is None else record.as_record(found, self._seat.longest_text)
 
     async def _find_turn(self, turn: str) -> wire.Turn | None:
         connection = await self._ready()

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Iterable
 
 import msgspec
+from msgspec.structs import replace
 
 from clew.asking import Asked, GateKind, Question
 from clew.events import (
@@ -27,12 +28,14 @@ from clew.events import (
     TurnStarted,
     Usage,
 )
+from clew.long_text import GrowingText, shortened, text_done
 from clew.model import TurnState
 from clew.model import Usage as Tokens
 from clew.runtimes.codex import wire
 from clew.runtimes.codex.items import SILENT, activity
 from clew.runtimes.codex.trouble import problem
 from clew.runtimes.codex.wire import Item
+from clew.text import LONGEST
 
 log = logging.getLogger(__name__)
 
@@ -48,12 +51,13 @@ STATES = {
 class Translation:
     """`runtime_turn` is Codex's id of the turn: given where it is joined, else taken from its `turn/started`."""
 
-    def __init__(self, runtime_turn: str | None = None) -> None:
+    def __init__(self, runtime_turn: str | None = None, longest_text: int = LONGEST) -> None:
+        self._longest = longest_text
         self.runtime_turn = runtime_turn
         self.is_started = self._is_joined = runtime_turn is not None
         self._done: set[str] = set()  # items that have ended
         self.is_ended = False
-        self._texts: dict[str, str] = {}  # open messages, as far as they have come
+        self._texts: dict[str, GrowingText] = {}  # open messages, as far as they have come
         self._acts: dict[str, Activity] = {}  # open activities
         self._items: dict[str, Item] = {}  # the same, as Codex began them: a request for approval names only its item
         self._said: list[Item] = []
@@ -76,7 +80,7 @@ class Translation:
         items = [wire.read_item(raw) for raw in turn.items]
         events = [event for item in items for event in self._ended(item, thread)]
         known = {item.id for item in items}
-        said = [item for item in items if item.type == "agentMessage"]
+        said = [self._bounded(item) for item in items if item.type == "agentMessage"]
         self._said = [*said, *(item for item in self._said if item.id not in known)]
         return events
 
@@ -105,7 +109,7 @@ class Translation:
         state = STATES.get(note.turn.status, TurnState.FAILED)
         yield TurnEnded(
             state,
-            text=final_text(self._said or [wire.read_item(raw) for raw in note.turn.items]),
+            text=final_text(self._said or [wire.read_item(raw) for raw in note.turn.items], self._longest),
             problem=problem(note.turn.error) if state is TurnState.FAILED else None,
             messages=frozenset(self._messages),
         )
@@ -117,7 +121,7 @@ class Translation:
             # is no open one by now.)
             yield from self._cut()
         elif item.type == "agentMessage":
-            self._texts.setdefault(item.id, "")
+            self._texts.setdefault(item.id, GrowingText(self._longest))
         elif item.type not in SILENT:
             self._items[item.id] = item
             self._acts[item.id] = act = activity(item, Phase.STARTED)
@@ -133,9 +137,9 @@ class Translation:
         if item.type == "userMessage":
             self._messages |= {item.client_id} if item.client_id else set()
         elif item.type == "agentMessage":
-            self._texts.pop(item.id, None)
-            self._said.append(item)
-            yield TextDone(item.id, item.text or "")
+            streamed = self._texts.pop(item.id, None)
+            self._said.append(self._bounded(item))
+            yield from text_done(item.id, item.text or "", self._longest, streamed)
             if (asked := in_passing(item)) is not None:
                 yield GateOpened(f"{thread}:{item.id}", asked)
         elif item.type == "contextCompaction":
@@ -151,9 +155,11 @@ class Translation:
         if self._is_joined and note.item_id not in self._texts:
             yield TextDelta(note.item_id, MISSED, note.delta)
             return
-        so_far = self._texts.get(note.item_id, "")
-        self._texts[note.item_id] = so_far + note.delta
-        yield TextDelta(note.item_id, len(so_far), note.delta)
+        text = self._texts.setdefault(note.item_id, GrowingText(self._longest))
+        offset = text.length
+        if shown := text.add(note.delta):
+            yield TextDelta(note.item_id, offset, shown)
+        yield from text.news()
 
     def _activity_delta(self, params: msgspec.Raw) -> Iterable[Event]:
         note = wire.read(params, wire.DeltaNote)
@@ -196,9 +202,12 @@ class Translation:
         if (note := wire.read(params, wire.ReroutedNote)) is not None:
             yield Notice(NoticeKind.WARNING, f"Codex went from the model {note.from_model} to {note.to_model}.")
 
+    def _bounded(self, item: Item) -> Item:
+        return replace(item, text=shortened(item.text or "", self._longest))
+
     def _cut(self) -> Iterable[Event]:
         open_texts, self._texts = self._texts, {}
-        return [TextDone(item, text, cut=True) for item, text in open_texts.items()]
+        return [TextDone(item, text.whole(), cut=True) for item, text in open_texts.items()]
 
     _handlers: dict[str, Callable[[Translation, msgspec.Raw], Iterable[Event]]] = {  # noqa: RUF012
         "turn/started": _started,
@@ -220,11 +229,11 @@ class Translation:
     }
 
 
-def final_text(items: Iterable[Item]) -> str:
+def final_text(items: Iterable[Item], longest: int = LONGEST) -> str:
     """The answer: the last whole message that is neither commentary nor a question in passing; if all are, the last."""
     said = [item for item in items if item.type == "agentMessage"]
     answers = [item for item in said if item.phase != "commentary" and item.delivery != "async"] or said
-    return answers[-1].text or "" if answers else ""
+    return shortened(answers[-1].text or "", longest) if answers else ""
 
 
 def in_passing(item: Item) -> Asked | None:

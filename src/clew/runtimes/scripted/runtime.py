@@ -44,11 +44,11 @@ class ScriptedRuntime:
         if self._closed:
             raise RuntimeTrouble("the scripted runtime is closed")
         if seat.continuity is not None:
-            return ScriptedSession(self, seat.continuity.data, self._lost)
+            return ScriptedSession(self, seat.continuity.data, self._lost, seat.longest_text)
         name = f"scripted-{seat.thread}"
         if seat.fork is not None:
             self._copy(seat.fork.continuity.data, name, seat.fork.runtime_turn)
-        return ScriptedSession(self, name, self._lost)
+        return ScriptedSession(self, name, self._lost, seat.longest_text)
 
     async def health(self) -> Health:
         return Health(HealthState.STOPPED, "closed") if self._closed else Health(HealthState.HEALTHY)

@@ -27,6 +27,7 @@ from clew.events import (
     TurnStarted,
     Usage,
 )
+from clew.long_text import GrowingText
 from clew.model import Problem, Said, TurnState
 from clew.model import Usage as Tokens
 from clew.runtimes.base import Continuity, RecordState, RuntimeCan, TurnRecord, TurnRequest
@@ -35,6 +36,7 @@ from clew.runtimes.scripted.holds import Holds
 from clew.runtimes.scripted.ledger import Ledger, Played
 from clew.scripted_model import script
 from clew.scripted_model.script import Step
+from clew.text import LONGEST
 
 Script = Callable[[TurnRequest], tuple[Step, ...]]
 SHORT = 0.5  # seconds that a stop may wait for
@@ -61,10 +63,11 @@ class Stage(Protocol):
 class ScriptedSession:
     """One thread. Each turn is an entry of its ledger."""
 
-    def __init__(self, runtime: Stage, name: str, lost: asyncio.Event) -> None:
+    def __init__(self, runtime: Stage, name: str, lost: asyncio.Event, longest_text: int = LONGEST) -> None:
         self._runtime = runtime
         self._name = name
         self._lost = lost
+        self._longest = longest_text
         self._standing: dict[str, Asked] = {}  # the gates at which the turn stands
         self._stop: asyncio.Event | None = None  # there while a turn runs
         self._ends: tuple[asyncio.Task[object], ...] = ()  # what ends a turn from outside
@@ -272,13 +275,16 @@ class ScriptedSession:
         return f"{self._name}:{entry.turn}:{entry.position}.{number}"
 
     async def _say(self, turn: str, step: script.Say) -> AsyncIterator[Event]:
-        item, offset = self._next_item(), 0
+        item, text = self._next_item(), GrowingText(self._longest)
         for word in step.words:
             await self._pause(step.interval_ms / 1000)
-            yield TextDelta(item, offset, word)
-            offset += len(word)
-        self._change(turn, texts=(*self._must(turn).texts, step.text))
-        yield TextDone(item, step.text)
+            offset = text.length
+            if shown := text.add(word):
+                yield TextDelta(item, offset, shown)
+            for notice in text.news():
+                yield notice
+        self._change(turn, texts=(*self._must(turn).texts, text.whole()))
+        yield TextDone(item, text.whole())
 
     def _recall(self) -> str:
         said = [message.text for entry in self._runtime.ledger.load(self._name) for message in entry.messages]
