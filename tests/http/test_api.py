@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -180,6 +182,35 @@ async def test_what_cannot_be_attached_is_refused_and_nothing_is_kept(
     assert (answer.status_code, answer.json()["code"]) == (422, "bad_input")
     assert words in answer.json()["detail"]
     assert not (api.home.files / "bad-files").exists()
+
+
+async def test_what_is_no_file_is_refused_200_times_and_no_descriptor_is_lost(
+    api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind("socket")
+        paths = [
+            *(str(tmp_path / name) for name in ("pipe", "loop", "socket")),
+            "/etc",
+            "/dev/zero",
+            "/a\0b",
+            "/\ud800",
+        ]
+        paths += ["/proc/self/mem"] if Path("/proc/self/mem").exists() else []
+        before = None
+        for number in range(200):
+            path = paths[number % len(paths)]
+            body = {"message_id": f"m{number}", "text": "read", "attachments": [path]}
+            answer = await api.client.post(
+                "/api/threads", content=json.dumps(body), headers={"content-type": "application/json"}
+            )
+            assert answer.status_code == 422 and answer.json()["detail"], (path, answer.text)
+            before = before or (len(list(Path("/dev/fd").iterdir())) if number >= len(paths) else None)
+        assert len(list(Path("/dev/fd").iterdir())) == before
+    assert not list(api.home.files.glob("*"))
 
 
 async def test_the_files_of_a_message_that_is_not_accepted_are_not_kept(api: Api, tmp_path: Path) -> None:

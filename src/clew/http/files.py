@@ -10,11 +10,13 @@ import stat
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from clew.errors import BadInput
 from clew.kept import LARGEST, keep, safe_names
 from clew.model import Attachment
+from clew.seen import exactly
+
+NO_FILE = "it is not a file"
 
 
 @asynccontextmanager
@@ -42,29 +44,49 @@ def _take_all(paths: Sequence[str], folder: Path) -> tuple[Attachment, ...]:
 def _take(source: Path, target: Path) -> Attachment:
     media_type = mimetypes.guess_type(source.name)[0] or "application/octet-stream"
     if not target.exists():
-        with _open(source) as file:
-            _copy(file, source, target)
+        keep(_read(source), target)
     return Attachment(source.name, str(target), media_type)
 
 
-@contextmanager
-def _open(source: Path) -> Iterator[BinaryIO]:
+def _read(source: Path) -> bytes:
     if not source.is_absolute():
-        raise BadInput(f"{source}: give the whole path of a file")
+        raise BadInput(f"{_shown(source)}: give the whole path of a file")
     try:
-        # Without O_NONBLOCK, opening a pipe that nobody writes to waits for ever.
-        handle = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with _open(source) as handle:
+            data = _bytes(handle)
     except OSError as error:
-        raise BadInput(f"{source} cannot be attached: {error.strerror}") from error
-    with os.fdopen(handle, "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise BadInput(f"{source} cannot be attached: it is not a file")
-        yield file
-
-
-def _copy(file: BinaryIO, source: Path, target: Path) -> None:
-    data = file.read(LARGEST + 1)
+        raise _unattachable(source, error.strerror or str(error)) from error
+    except ValueError as error:  # a path that no file system takes
+        raise _unattachable(source, str(error)) from error
     if len(data) > LARGEST:
-        raise BadInput(f"{source} cannot be attached: it is larger than {LARGEST >> 20} MiB")
-    keep(data, target)
+        raise _unattachable(source, f"it is larger than {LARGEST >> 20} MiB")
+    return data
+
+
+@contextmanager
+def _open(source: Path) -> Iterator[int]:
+    """Looked at before it is opened, since to open a device may do something; and again after, since another file may
+    have its name by then. Without O_NONBLOCK, opening a pipe that nobody writes to waits for ever."""
+    if not stat.S_ISREG(source.stat().st_mode):
+        raise _unattachable(source, NO_FILE)
+    handle = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise _unattachable(source, NO_FILE)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _bytes(handle: int) -> bytes:
+    """One more than may be kept, if there are so many."""
+    with os.fdopen(handle, "rb", closefd=False) as file:
+        return file.read(LARGEST + 1)
+
+
+def _unattachable(source: Path, why: str) -> BadInput:
+    return BadInput(f"{_shown(source)} cannot be attached: {why}")
+
+
+def _shown(source: Path) -> str:
+    return exactly(str(source), lines=False)
