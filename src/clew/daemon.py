@@ -21,7 +21,7 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from clew import __version__, config, descriptors, holding, keepers, lock, logs, processes, surroundings
+from clew import __version__, config, descriptors, holding, keepers, lock, logs, private, processes, surroundings
 from clew.clock import Clock, SystemClock
 from clew.engine import Engine
 from clew.engine.live import Live
@@ -37,6 +37,7 @@ from clew.views import Notified
 
 log = logging.getLogger("clew.daemon")
 
+NAMED = 10  # files that a line of the log names
 GRACE = 10.0  # seconds that running turns get at a signal
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -96,6 +97,7 @@ async def serve(home: Home, ready: Callable[[], None], *, foreground: bool = Fal
             log.info("clew %s begins, pid %d", __version__, os.getpid())
             if held.before and held.before.what == "daemon" and not held.before.stopping:
                 log.warning("the daemon before, pid %d, has ended without being asked to", held.before.pid)
+            _make_private(home)
             async with holding.opened(home, clock, held) as store:
                 await _serve(home, clock, settings, store, held.holder, stop, ready)
             log.info("clew ends")
@@ -176,6 +178,13 @@ async def notify_once(home: Home, *, dry_run: bool, retry_failed: bool) -> list[
                 return await engine.notify(dry_run=dry_run, retry_failed=retry_failed, alone=True)
             finally:
                 await close_all(parts)
+
+
+def _make_private(home: Home) -> None:
+    if found := private.mend(home):
+        names = ", ".join(str(path) for path in found[:NAMED])
+        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        log.warning("others on this machine could look into clew's files; now they cannot: %s%s", names, more)
 
 
 def _own_workspace(home: Home) -> str:

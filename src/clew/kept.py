@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from clew import private
+
 LONGEST = 150  # bytes of a name
 LARGEST = 20 << 20  # bytes of one file
 BEGINNINGS = {  # of images: what calls itself one has to look like one
@@ -54,8 +56,7 @@ def read(kept: Path) -> bytes:
 
 def keep(data: bytes, target: Path) -> None:
     """It gets its name when it is complete."""
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private.make_folder(target.parent)
     part = target.with_name(f".{target.name}.part")
-    part.write_bytes(data)
-    part.chmod(0o600)
+    private.write(part, data)
     part.replace(target)

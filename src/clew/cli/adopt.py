@@ -104,8 +104,10 @@ def _named(session: str) -> str:
 
 
 def _remember(ids: list[str]) -> None:
+    from clew import private
+
     with contextlib.suppress(OSError):  # then a number is not known, and says so
-        _last_list().write_text(json.dumps(ids), encoding="utf-8")
+        private.write(_last_list(), json.dumps(ids).encode())
 
 
 def _remembered() -> list[str]:

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from clew import private
 from clew.errors import BadInput, ClewError, NotFound, StoreError
 from clew.kept import BEGINNINGS, LARGEST, safe_names
 from clew.model import Attachment
@@ -48,12 +49,13 @@ async def keep(folder: Path, id: str, name: str, kind: str, body: AsyncIterator[
     """Aside, until a message names it. Whole or not at all."""
     await asyncio.to_thread(_make_room, folder, now)
     place = folder / id
-    place.mkdir(mode=0o700, parents=True)
+    private.make_folder(folder)
+    place.mkdir(mode=0o700)
     safe = next(safe_names([name]))
     try:
         size = await _write(place / "part", kind, body)
         (place / "part").rename(place / "file")
-        (place / "about").write_text(f"{safe}\n{kind}\n")
+        private.write(place / "about", f"{safe}\n{kind}\n".encode())
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
@@ -123,7 +125,7 @@ def _give_or_have(ids: Sequence[str], folder: Path, target: Path) -> tuple[Attac
 
 def _give(ids: Sequence[str], folder: Path, target: Path) -> tuple[Attachment, ...]:
     found = [(folder / id, *_about(folder / id)) for id in ids]
-    target.mkdir(mode=0o700, parents=True, exist_ok=True)
+    private.make_folder(target)
     names = safe_names([name for _, name, _ in found])
     return tuple(
         _link(place, target / safe, name, kind) for (place, name, kind), safe in zip(found, names, strict=True)

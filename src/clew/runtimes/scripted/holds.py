@@ -7,6 +7,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from clew import private
+
 
 class Holds:
     """A named pipe lets a test in another process wait, without polling, until somebody is held: opening it for writing
@@ -29,7 +31,7 @@ class Holds:
         if self._folder is None:
             await self._event(name).wait()
             return
-        self._folder.mkdir(parents=True, exist_ok=True)
+        private.make_folder(self._folder)
         await _readable(self._pipe(name))
 
     def _event(self, name: str) -> asyncio.Event:

@@ -9,6 +9,7 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
+from clew import private
 from clew.asking import Answer
 from clew.events import Activity
 from clew.model import Problem, Said, TurnState
@@ -51,7 +52,7 @@ class MemoryLedger:
 
 
 class FileLedger:
-    """One JSON file per session, replaced whole."""
+    """One JSON file per session, replaced whole, for its owner alone: prompts are in it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -62,9 +63,9 @@ class FileLedger:
         return []
 
     def save(self, session: str, played: list[Played]) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        private.make_folder(self._folder)
         draft = self._path(session).with_suffix(".draft")
-        draft.write_bytes(msgspec.json.encode(played))
+        private.write(draft, msgspec.json.encode(played))
         draft.replace(self._path(session))
 
     def _path(self, session: str) -> Path:
