@@ -483,7 +483,7 @@ def _ask(path: str) -> _socket.socket:
 def _write(path: str, content: bytes) -> None:
     """Whole or not at all."""
     try:
-        with open(f"{path}.draft", "wb") as file:
+        with open(f"{path}.draft", "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(content)
         os.replace(f"{path}.draft", path)
     except OSError:
