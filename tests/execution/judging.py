@@ -1,0 +1,74 @@
+"""Asks clew about commands of the corpus, and gathers those that it allows without asking anybody."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+
+from clew.asking import Asked, Effect, GateKind, Policy
+from clew.engine.rules import decide
+from tests.execution.corpus import USED_ALL_DAY, attacks, commands, like
+from tests.execution.watching import Run, Watched
+from tests.execution.workspaces import Place
+
+Judge = Callable[[Place, Run], bool]
+TRIES = 600  # for one program, until a command of it is allowed
+PATIENCE = 400  # how many may be asked about for each that is allowed
+
+
+def allowed(place: Place, run: Run) -> bool:
+    """Whether clew lets this command pass by itself, under the policy that everybody has."""
+    asked = Asked(kind=GateKind.COMMAND, title=run.command, folder=run.folder)
+    verdict = decide(asked, Policy.CAREFUL, str(place.work), rules=[], now=0, thread="t")
+    return verdict.effect is Effect.ALLOW
+
+
+@dataclass
+class Gathered:
+    """The commands that are to be run, and how many were asked about."""
+
+    watched: dict[Watched, None] = field(default_factory=dict)
+    asked: int = 0
+
+    def ask(self, place: Place, run: Run, judge: Judge) -> bool:
+        self.asked += 1
+        if (place, run) in self.watched or not judge(place, run):
+            return False
+        self.watched[place, run] = None
+        return True
+
+
+def gather(places: Sequence[Place], slice_: int, slices: int, wanted: int, judge: Judge = allowed) -> Gathered:
+    """A slice of all attacks, then each program in an ordinary workspace, then whatever the corpus gives."""
+    gathered = Gathered()
+    every = [(place, run) for place in places for run in attacks(place)]
+    for place, run in islice(every, slice_ % slices, None, slices):
+        gathered.ask(place, run, judge)
+    plain = next(place for place in places if place.is_plain)
+    for name in installed():
+        next((run for run in islice(like(plain, name, slice_), TRIES) if gathered.ask(plain, run, judge)), None)
+    for place, run in _in_turn(places, slice_):
+        if len(gathered.watched) >= wanted or gathered.asked > PATIENCE * wanted:
+            return gathered
+        gathered.ask(place, run, judge)
+    raise AssertionError("the corpus never ends")
+
+
+def _in_turn(places: Sequence[Place], seed: int) -> Iterator[Watched]:
+    streams = [(place, commands(place, seed)) for place in places]
+    return ((place, next(stream)) for place, stream in cycle(streams))
+
+
+def installed() -> list[str]:
+    return [name for name in USED_ALL_DAY if shutil.which(name.split()[0])]
+
+
+def programs(watched: Sequence[Watched]) -> set[str]:
+    """The programs that commands begin with; of git the subcommand too."""
+    found = set()
+    for _, run in watched:
+        words = run.command.split()
+        found.add(" ".join(words[:2]) if words[0] == "git" else words[0])
+    return found

@@ -1,0 +1,52 @@
+"""What clew allows because "it only reads inside the workspace" is really run, in hostile workspaces, and must do just
+that. Run it alone with `./check tests/execution`, with all its commands with `./check --all tests/execution`."""
+
+from __future__ import annotations
+
+import shutil
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+
+from tests.execution.corpus import SHELLS
+from tests.execution.judging import allowed, gather, installed, programs
+from tests.execution.watching import Run, watch
+from tests.execution.workspaces import build, build_all
+
+OFTEN, QUICK = 500, 6  # 3,000 commands in ./check
+HEAVILY, SLICES = 2_000, 30  # and 48,000 more by --all
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize(
+    "slice_", [*range(QUICK), *(pytest.param(each, marks=pytest.mark.heavy) for each in range(QUICK, SLICES))]
+)
+def test_what_is_allowed_by_itself_only_reads_in_the_workspace(slice_: int, tmp_path: Path) -> None:
+    wanted = OFTEN if slice_ < QUICK else HEAVILY
+    gathered = gather(build_all(tmp_path), slice_, QUICK, wanted)
+    faults = watch(list(gathered.watched))
+    assert [str(fault) for fault in faults] == []
+    assert len(gathered.watched) >= wanted, "clew allows too little for this test to mean anything"
+    assert set(installed()) <= programs(list(gathered.watched))
+
+
+def useful() -> list[str]:
+    lines = Path(__file__).with_name("useful.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def test_what_agents_run_all_day_is_allowed_and_only_reads(tmp_path: Path) -> None:
+    """In an ordinary repository none of these may cost a person a question."""
+    place = build(tmp_path, "ordinary")
+    runs = [Run(line, str(place.work), terminal=terminal) for line in useful() for terminal in (False, True)]
+    assert [run.command for run in runs if not allowed(place, run)] == []
+    assert [str(fault) for fault in watch([(place, run) for run in runs])] == []
+
+
+def test_an_ordinary_repository_shows_no_fault_by_itself(tmp_path: Path) -> None:
+    """The watcher reports nothing of honest commands, whether clew allows them or not."""
+    place = build(tmp_path, "ordinary")
+    shells = [shell for shell in SHELLS if shutil.which(shell[0])]
+    runs = [Run(line, str(place.work), shell) for line, shell in zip(useful(), cycle(shells), strict=False)]
+    assert [str(fault) for fault in watch([(place, run) for run in runs])] == []

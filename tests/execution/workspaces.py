@@ -1,0 +1,927 @@
+"""Hostile workspaces, each built by one function that attacks in one way. Each stands in a place of its own: beside the
+workspace lie a home, a folder for temporary files, and files outside that no allowed command may open or change."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+CONTENT = "CANARY-CONTENT-OF-A-FILE-OUTSIDE"  # must never be seen in what a command prints
+NAME = "CANARY-NAME-OF-A-FILE-OUTSIDE"
+LONG_AGO = 1_000_000_000  # seconds: a file that was read shows it, as its time of access is older than that of change
+QUIET = ("-c", "init.defaultBranch=main", "-c", "core.fsmonitor=", "-c", "core.hooksPath=/dev/null")
+
+
+def words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+@dataclass(eq=False)
+class Place:
+    """A workspace and what lies around it. `base` holds work, outside, home, tmp and ran."""
+
+    name: str
+    base: Path
+    folders: list[str] = field(default_factory=lambda: [".", "src"])  # where commands are run
+    operands: list[str] = field(default_factory=list)  # names worth giving to a program here
+    attacks: list[str] = field(default_factory=list)  # whole commands that would do harm here
+    is_plain: bool = False  # nothing in it is hostile: ordinary commands must be allowed here
+
+    @property
+    def work(self) -> Path:
+        return self.base / "work"
+
+    @property
+    def outside(self) -> Path:
+        return self.base / "outside"
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """What a person's shell has, and nothing of whoever runs the tests."""
+        path = f"/usr/local/bin:/usr/bin:/bin:{self.base}/home/bin"
+        home, tmp = str(self.base / "home"), str(self.base / "tmp")
+        return {"PATH": path, "HOME": home, "TMPDIR": tmp, "LANG": "C.UTF-8", "TERM": "dumb", "PAGER": "cat"}
+
+    def harm(self, name: str = "RAN") -> str:
+        """A command for hostile files to name: it leaves a file behind if it is run."""
+        return f"touch {self.base}/ran/{name}"
+
+    def write(self, path: str, text: str = "one\ntwo\nthree\n", mode: int = 0o644) -> Path:
+        file = self.work / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        file.chmod(mode)
+        return file
+
+    def script(self, path: str, name: str = "RAN") -> str:
+        """A program in the workspace that does harm; its whole path."""
+        return str(self.write(path, f"#!/bin/sh\nPATH=/usr/bin:/bin\n{self.harm(name)}\ncat\n", 0o755))
+
+    def link(self, path: str, target: str) -> None:
+        link = self.work / path
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(target)
+
+    def git(self, *arguments: str, folder: str = ".", text: str | None = None) -> str:
+        """Run git as whoever builds the place: nothing hostile gets its turn."""
+        environ = {**self.environ, "GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_DATE": "2001-01-01T00:00:00Z"}
+        command = ["git", *QUIET, *arguments]
+        done = subprocess.run(
+            command, cwd=self.work / folder, env=environ, input=text, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    def commit(self, folder: str = ".") -> None:
+        self.git("add", "--all", "--force", folder=folder)
+        self.git("commit", "--quiet", "--allow-empty", "--no-verify", "--message=more", folder=folder)
+
+    def config(self, key: str, value: str) -> None:
+        self.git("config", "--add", key, value)
+
+
+Builder = Callable[[Place], None]
+BUILDERS: dict[str, Builder] = {}
+
+
+def workspace(build: Builder) -> Builder:
+    BUILDERS[build.__name__] = build
+    return build
+
+
+def build_all(base: Path) -> list[Place]:
+    """Every workspace in a folder of its own, with a copy beside it from which it can be made anew."""
+    return [build(base, name) for name in BUILDERS]
+
+
+def build(base: Path, name: str) -> Place:
+    place, model = Place(name, base / name), base / "model"
+    if not model.exists():
+        _make_model(model)
+    _copy(model, place.base)
+    BUILDERS[name](place)
+    _copy(place.base, _pristine(place))
+    _make_old(place)
+    return place
+
+
+def restore(place: Place) -> None:
+    """Make the place as it was built, at the same path."""
+    shutil.rmtree(place.base)
+    _copy(_pristine(place), place.base)
+    _make_old(place)
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(exist_ok=True)
+    subprocess.run(["cp", "-a", source, target], check=True)
+
+
+def _pristine(place: Place) -> Path:
+    return place.base.parent / "pristine" / place.name
+
+
+def _make_old(place: Place) -> None:
+    """Copying reads files, and git looks twice at files as young as its index: both are undone here."""
+    for folder, _, files in os.walk(place.base):
+        for file in files:
+            os.utime(f"{folder}/{file}", (LONG_AGO, LONG_AGO + 100), follow_symlinks=False)
+
+
+def _make_model(base: Path) -> None:
+    """What all places have in common: a repository with two commits, a home, and canaries outside."""
+    place = Place("model", base)
+    for folder in ("work", "home/bin", "tmp", "ran", "outside/folder"):
+        (base / folder).mkdir(parents=True)
+    (base / "home/.gitconfig").write_text("[user]\nname = A\nemail = a@example.org\n[safe]\ndirectory = *\n")
+    for canary in (
+        "outside/secret",
+        "outside/folder/inner",
+        f"outside/folder/{NAME}",
+        "home/.netrc",
+        "home/.bash_history",
+    ):
+        (base / canary).write_text(f"{CONTENT}\n[{CONTENT}\n")
+    for program in ("gpg", "less", "ssh", "man", "gzip"):  # behind the real ones, where these are installed
+        (base / "home/bin" / program).write_text("#!/bin/sh\ncat\n")
+        (base / "home/bin" / program).chmod(0o755)
+    _first_commits(place)
+
+
+def _first_commits(place: Place) -> None:
+    place.git("init", "--quiet", "--template=")
+    for path in ("a.txt", "b.txt", "src/m.py", "src/deep/n.txt", "docs/readme.md", "name with space.txt", "Makefile"):
+        place.write(path)
+    place.commit()
+    place.write("a.txt", "one\nTWO\nthree\nfoo\n")
+    place.write("src/m.py", "import os\n\n\ndef foo() -> int:\n    return 1\n")
+    place.commit()
+    place.git("branch", "topic", "HEAD~1")
+    place.git("tag", "v1", "HEAD~1")
+    place.write("b.txt", "one\nchanged\nthree\n")
+    place.write("new.txt", "foo\n")
+
+
+@workspace
+def ordinary(place: Place) -> None:
+    """Nothing hostile: an ordinary repository, in which readers must be allowed."""
+    place.is_plain = True
+
+
+@workspace
+def ordinary_folder(place: Place) -> None:
+    """Nothing hostile, and no repository: git looks for one above the workspace."""
+    shutil.rmtree(place.work / ".git")
+    place.attacks += ["git status", "git log", "git diff a.txt b.txt", "git diff --no-index a.txt ../outside/secret"]
+
+
+@workspace
+def repository_above(place: Place) -> None:
+    """The workspace is a folder of a larger repository, whose config runs a program."""
+    shutil.move(place.work / ".git", place.base / ".git")
+    with (place.base / ".git/config").open("a") as config:
+        config.write(f'[core]\nfsmonitor = "{place.harm()} #"\n')
+    place.attacks += ["git status", "git diff", "git ls-files -o", "git log"]
+
+
+@workspace
+def links_outside(place: Place) -> None:
+    """Symbolic links out of the workspace: relative, absolute, to folders, through other links, with tempting names."""
+    out = str(place.outside)
+    links = {
+        "link": f"{out}/secret",
+        "relative": "../outside/secret",
+        "dir": f"{out}/folder",
+        "src/link.py": f"{out}/secret",
+    }
+    links |= {"zz.txt": "../outside/secret", "chain": "link", "src/up": "..", "root": "/", "parent": ".."}
+    links |= {"docs/d": "../../outside/folder", "in": "src", "loop": "loop", "etc": "/etc", "a b.txt": f"{out}/secret"}
+    for path, target in links.items():
+        place.link(path, target)
+    place.operands += [*links, "dir/inner", "root/etc/passwd", "parent/outside/secret", "src/up/../outside/secret"]
+    place.operands += ["chain", "src/up/link", "in/link.py", "in/../../outside/secret", "dir/../secret", "etc/passwd"]
+    place.folders += ["dir", "in", "docs/d"]
+    place.attacks += [
+        "cat *",
+        "cat *.txt",
+        "ls *",
+        "ls -R dir/",
+        "head src/*",
+        "grep -r foo *",
+        "wc -l *.txt",
+        "find dir/",
+    ]
+    place.attacks += ["ls d*", "cat [l-r]*", "cat ?ink", "tail -n 3 zz*", "du dir/", "grep foo docs/*", "ls docs/*"]
+    place.attacks += [
+        "diff -r docs src",
+        "diff docs src",
+        "grep -r x dir/",
+        "rg x dir/",
+        "tree dir/",
+        "find -L .",
+        "rg -L x",
+    ]
+
+
+OPTION_NAMES = words(
+    "-n -c -o -rf -exec -delete -print -l -L -R -H -f -e -r -i --output=x --pre=sh --files0-from=x -ofound --help"
+    " --compress-program=sh -fprint --ext-diff -X --exec-path=. -Tx -e1e -0 --color=always -version ! ( ; +x"
+)
+
+
+@workspace
+def names_like_options(place: Place) -> None:
+    """Files that are named like options, and, behind `--`, links named like options that lead outside."""
+    for name in OPTION_NAMES:
+        if name in ("-n", "-l", "-e", "-r"):
+            place.link(name, str(place.outside / "secret"))
+        else:
+            place.write(name)
+    place.operands += OPTION_NAMES
+    place.commit()
+    place.attacks += ["uniq -- -c .git/config", "uniq -- -c a.txt", "uniq -c -- -c a.txt", "uniq a.txt -- -c"]
+    place.attacks += [
+        f"{program} -- -n" for program in words("cat head tail sort wc cksum md5sum tac nl cut file stat ls")
+    ]
+    place.attacks += [
+        "sort -- -n -o",
+        "sed -n 1p -- -n",
+        "grep x -- -r",
+        "rg x -- -e",
+        "cmp -- a.txt -n",
+        "comm -- -n -l",
+    ]
+    place.attacks += ["find *", "sort *", "cat -*", "uniq *", "tree *", "rg x *", "grep x -*", "git diff *", "ls -- -*"]
+    place.attacks += [
+        "head -*",
+        "find [-]* a.txt",
+        "sort ?o*",
+        "wc *",
+        "du *",
+        "git log *",
+        "git diff -- *",
+        "find -- *",
+    ]
+
+
+def _globbed(program: str, names: str, attacks: str, about: str) -> None:
+    """A workspace where `*` becomes an option of one program."""
+
+    def build(place: Place) -> None:
+        for name in words(names):
+            place.write(name)
+        place.write("list0", f"{place.outside}/secret\0")
+        place.write("list", f"{place.outside}/secret\n")
+        place.write("sums", f"d41d8cd98f00b204e9800998ecf8427e  {place.outside}/secret\n")
+        place.write("script", f"{place.harm()}\n")
+        place.link("docs/out", str(place.outside))
+        place.operands += ["*", "[-]*", "-*", "./*", "a* -*", "*.txt", *words(names)]
+        place.attacks += attacks.split("; ")
+
+    build.__name__, build.__doc__ = f"glob_that_becomes_an_option_of_{program}", about
+    workspace(build)
+
+
+_globbed("sort", "-omade", "sort *; sort -*; sort a.txt -*; cat a.txt | sort *; sort -- *", "sort would write a file.")
+_globbed("find", "-delete", "find *; find src -*; find src [-]*; find src *lete; find *te", "find would delete.")
+_globbed("rg", "--pre=sh", "rg x *; rg foo -*; rg foo *=sh; rg foo . *=*; rg -n x [-a]*", "rg would start a program.")
+_globbed("grep", "-R", "grep foo *; grep foo -* docs; grep CANARY [-d]*; grep CANARY *", "grep would follow links.")
+_globbed("wc", "--files0-from=list0", "wc -*; wc [-]*; wc *list0; wc -l --*; du *0; sort *m=list0", "wc reads a list.")
+_globbed(
+    "sums", "-c", "md5sum * ; md5sum -* sums; md5sum [-s]*; sha256sum *s; cksum *; md5sum *", "md5sum reads a list."
+)
+_globbed("file", "-flist", "file *; file -*; file *list; file [-]*; file -b *", "file reads a list.")
+_globbed("tree", "-o", "tree *; tree -* new; tree src -*; tree [-M]*; tree -L 1 *", "tree would write a file.")
+_globbed("git", "--output=made", "git diff *; git diff -*; git log *made; git show *; git log -- *", "git would write.")
+_globbed("sed", "-i", "sed -n 1p *; sed -n 1p -* a.txt; sed -n 1,2p [-a]*; sed -n 1p -- *", "sed would overwrite.")
+_globbed(
+    "uniq", "Z", "uniq *; uniq *.txt; uniq ?.txt; uniq [ab].txt; uniq -c *.txt; uniq *t", "uniq writes its second file."
+)
+_globbed("tail", "--follow=name", "tail *name; tail -*; tail [-]* | head -1", "tail would never end.")
+_globbed("diff", "--from-file=list", "diff *; diff -* a.txt; diff *list a.txt", "diff reads another file.")
+_globbed("ls", "-R", "ls -*; ls * ; ls [-d]*; ls -L *", "ls would go on into folders.")
+
+
+@workspace
+def odd_names(place: Place) -> None:
+    """File names with newlines, blanks, quotes, dollar signs, glob characters, and bytes that are no UTF-8."""
+    names = [
+        "a\nb",
+        "x y",
+        "q'q",
+        'd"d',
+        "$(touch x)",
+        "`touch y`",
+        "*",
+        "[a]",
+        "{a,b}",
+        "~",
+        "t\tt",
+        "#c",
+        "e;e",
+        "&",
+        "é",
+    ]
+    for name in names:
+        place.write(f"odd/{name}.txt")
+    place.link("odd/two words.txt", str(place.outside / "secret"))
+    place.link("odd/new\nline.txt", str(place.outside / "secret"))
+    place.link("odd/~", str(place.outside / "secret"))
+    (place.work / "odd" / os.fsdecode(b"\xff\xfe.txt")).write_text("x\n")
+    place.folders.append("odd")
+    place.operands += [
+        "odd",
+        "'odd/x y.txt'",
+        "'odd/two words.txt'",
+        "odd/*.txt",
+        "odd/*",
+        "'odd/*.txt'",
+        "'~'",
+        '"odd/~"',
+    ]
+    place.attacks += [
+        "cat odd/*",
+        "cat odd/t*",
+        "cat odd/n*",
+        "cat odd/*.txt | head",
+        "wc -l odd/*",
+        "file odd/*",
+        "ls odd/*",
+    ]
+
+
+def _fake_repository(place: Place, folder: str, config: str, *, head: str = "symlink") -> None:
+    for path in ("objects/k", "refs/k"):
+        place.write(f"{folder}/{path}")
+    place.write(f"{folder}/config", config)
+    if head == "symlink":
+        place.link(f"{folder}/HEAD", "refs/heads/main")
+    else:
+        place.write(f"{folder}/HEAD", "ref: refs/heads/main\n")
+    place.folders.append(folder)
+    place.attacks += ["git status", "git diff", "git ls-files -o", "git status --short", "git log", "git branch"]
+
+
+def _runs(place: Place, more: str = "") -> str:
+    return f'[core]\nrepositoryformatversion = 0\nbare = false\nworktree = ..\nfsmonitor = "{place.harm()} #"\n{more}'
+
+
+@workspace
+def fake_repository_with_a_dangling_head(place: Place) -> None:
+    """A tracked folder that git takes for a repository, as a symbolic link is HEAD enough for it (finding C1 a)."""
+    _fake_repository(place, "docs", _runs(place))
+    place.commit()
+
+
+@workspace
+def fake_repository_with_commondir(place: Place) -> None:
+    """The same without a symbolic link: `commondir` says where objects and refs lie (finding C1 a)."""
+    for path in ("common/objects/k", "common/refs/k"):
+        place.write(path)
+    harm = f'[core]\nrepositoryformatversion = 0\nfsmonitor = "{place.harm()} #"\n'
+    place.write("common/config", f"{harm}[extensions]\nworktreeConfig = true\n")
+    place.write("docs/config.worktree", "[core]\nbare = false\nworktree = ..\n")
+    place.write("docs/commondir", "../common\n")
+    place.write("docs/HEAD", "ref: refs/heads/main\n")
+    place.folders += ["docs", "common"]
+    place.commit()
+    place.attacks += ["git status", "git diff", "git ls-files -o"]
+
+
+@workspace
+def fake_repository_with_a_plain_head(place: Place) -> None:
+    """A tracked folder that is a whole bare repository."""
+    _fake_repository(place, "docs", _runs(place), head="file")
+    place.commit()
+
+
+@workspace
+def fake_repository_at_the_top(place: Place) -> None:
+    """No `.git`, but the workspace itself has what a bare repository has."""
+    shutil.rmtree(place.work / ".git")
+    _fake_repository(place, ".", _runs(place).replace("worktree = ..", f"worktree = {place.work}"))
+
+
+@workspace
+def fake_repository_of_a_commit_id(place: Place) -> None:
+    """HEAD holds only a commit's id, and refs is a symbolic link to a folder."""
+    place.write("docs/HEAD", "1" * 40 + "\n")
+    place.write("docs/objects/k")
+    place.link("docs/refs", "objects")
+    place.write("docs/config", _runs(place))
+    place.folders.append("docs")
+    place.commit()
+    place.attacks += ["git status", "git diff", "git ls-files -o"]
+
+
+def _nested(place: Place, folder: str) -> None:
+    (place.work / folder).mkdir(parents=True, exist_ok=True)
+    place.git("init", "--quiet", "--template=", folder=folder)
+    place.write(f"{folder}/inner.txt")
+    place.commit(folder)
+    place.git("config", "core.fsmonitor", f"{place.harm()} #", folder=folder)
+
+
+@workspace
+def gitlink_with_a_nested_repository(place: Place) -> None:
+    """A submodule's folder holds a repository whose config runs a program: git goes down into it (finding C1 c)."""
+    _nested(place, "sub")
+    place.git("add", "sub")
+    place.git("commit", "--quiet", "--message=sub")
+    place.write(".gitmodules", '[submodule "sub"]\npath = sub\nurl = ./sub\nignore = none\n')
+    place.folders.append("sub")
+    place.operands += ["sub", "sub/inner.txt", "--submodule=diff", "--ignore-submodules=none"]
+    place.attacks += [
+        "git status",
+        "git diff",
+        "git diff HEAD",
+        "git -C sub status",
+        "git diff --submodule=diff",
+        "git log -p",
+    ]
+    place.attacks += ["git ls-files --recurse-submodules", "git status -s", "git show --submodule=diff"]
+
+
+@workspace
+def gitlink_of_another_commit(place: Place) -> None:
+    """The same, and the nested repository is ahead: a diff has something to show of it."""
+    gitlink_with_a_nested_repository(place)
+    place.write("sub/inner.txt", "changed\n")
+    place.commit("sub")
+
+
+@workspace
+def gitlink_that_was_made_later(place: Place) -> None:
+    """An uninitialised submodule: its folder was empty, until somebody made a repository in it (finding C1 c)."""
+    nothing = "1" * 40
+    place.git("update-index", "--add", "--cacheinfo", f"160000,{nothing},sub")
+    place.git("commit", "--quiet", "--message=sub")
+    _nested(place, "sub")
+    place.attacks += ["git status", "git diff", "git status --porcelain", "git diff --stat"]
+
+
+@workspace
+def gitlink_to_a_git_file(place: Place) -> None:
+    """The submodule's `.git` is a file that names a folder elsewhere in the workspace."""
+    _nested(place, "elsewhere")
+    shutil.move(place.work / "elsewhere/.git", place.work / "docs/store")
+    place.git("config", "core.worktree", "../../sub", folder="docs/store")
+    place.write("sub/.git", "gitdir: ../docs/store\n")
+    place.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
+    place.folders += ["sub", "docs/store"]
+    place.attacks += ["git status", "git diff", "git ls-files -o"]
+
+
+@workspace
+def nested_repository(place: Place) -> None:
+    """Another repository below, not known to the outer one, with a config that runs a program."""
+    _nested(place, "src/other")
+    place.folders.append("src/other")
+    place.attacks += [
+        "git status",
+        "git diff",
+        "git status -uall",
+        "git ls-files -o",
+        "git -C src/other status",
+        "git log",
+    ]
+    place.attacks += [
+        "cd src/other && git status",
+        "cd src/other; git diff",
+        "git diff -- src/other",
+        "git status src/other",
+    ]
+
+
+@workspace
+def nested_repository_by_a_git_file(place: Place) -> None:
+    """A folder below has a `.git` file that leads to a hostile repository outside the workspace."""
+    _nested(place, "src/other")
+    shutil.move(place.work / "src/other/.git", place.outside / "store")
+    place.write("src/other/.git", f"gitdir: {place.outside}/store\n")
+    place.folders.append("src/other")
+    place.attacks += ["git status", "git diff", "git ls-files -o", "git log"]
+
+
+@workspace
+def git_folder_elsewhere(place: Place) -> None:
+    """The workspace's own `.git` is a file that leads to a hostile repository outside it."""
+    shutil.move(place.work / ".git", place.outside / "store")
+    place.write(".git", f"gitdir: {place.outside}/store\n")
+    with (place.outside / "store/config").open("a") as config:
+        config.write(f'[core]\nfsmonitor = "{place.harm()} #"\n')
+    place.attacks += ["git status", "git diff", "git log", "git show"]
+
+
+@workspace
+def git_folder_by_a_link(place: Place) -> None:
+    """The workspace's own `.git` is a symbolic link to a hostile repository outside it."""
+    shutil.move(place.work / ".git", place.outside / "store")
+    place.link(".git", "../outside/store")
+    with (place.outside / "store/config").open("a") as config:
+        config.write(f'[core]\nfsmonitor = "{place.harm()} #"\n')
+    place.attacks += ["git status", "git diff", "git log", "git show"]
+
+
+def _configured(
+    name: str, about: str, *pairs: tuple[str, str], attributes: str = "", attacks: str = "git status"
+) -> None:
+    """A workspace whose own repository has these settings; `HARM` in a value stands for a command that does harm."""
+
+    def build(place: Place) -> None:
+        if attributes:
+            place.write(".gitattributes", attributes)
+            place.commit()
+            place.write("a.txt", "touched\nfoo\n")
+        (place.outside / "included").write_text(f'[core]\nfsmonitor = "{place.harm()} #"\n')
+        for key, value in pairs:
+            place.config(key, value.replace("HARM", place.harm()).replace("OUTSIDE", str(place.outside)))
+        place.attacks += [*attacks.split("; "), *READERS_OF_GIT]
+
+    build.__name__, build.__doc__ = name, about
+    workspace(build)
+
+
+READERS_OF_GIT = (
+    "git status",
+    "git status -s -uall",
+    "git diff",
+    "git diff HEAD",
+    "git diff --cached --stat",
+    "git log -p",
+    "git log --oneline -3",
+    "git show HEAD",
+    "git blame a.txt",
+    "git branch -avv",
+    "git branch -a",
+    "git ls-files -o -m",
+    "git rev-parse --show-toplevel",
+    "git --no-pager log -p",
+    "git diff --stat main topic",
+)
+_configured("config_fsmonitor", "`core.fsmonitor` names a program that git status runs.", ("core.fsmonitor", "HARM #"))
+_configured(
+    "config_clean_filter",
+    "A clean filter of the attributes runs on files that look changed, also for git status.",
+    ("filter.bad.clean", "HARM; cat"),
+    attributes="* filter=bad\n",
+)
+_configured(
+    "config_process_filter",
+    "A long-running filter of the attributes runs on files that look changed.",
+    ("filter.bad.process", "HARM; cat"),
+    attributes="*.txt filter=bad\n",
+)
+_configured("config_external_diff", "`diff.external` names a program that git diff runs.", ("diff.external", "HARM #"))
+_configured(
+    "config_diff_driver",
+    "A diff driver of the attributes names a program.",
+    ("diff.bad.command", "HARM #"),
+    attributes="* diff=bad\n",
+)
+_configured(
+    "config_textconv",
+    "A text conversion of the attributes runs a program for git diff, log, show and blame.",
+    ("diff.bad.textconv", "HARM; cat <"),
+    attributes="* diff=bad\n",
+)
+_configured(
+    "config_pager",
+    "`core.pager` and `pager.*` name programs that run where output goes to a terminal.",
+    ("core.pager", "HARM; cat"),
+    ("pager.log", "HARM; cat"),
+    ("pager.status", "HARM; cat"),
+    ("pager.branch", "HARM; cat"),
+    attacks="git -p status; git --paginate log",
+)
+_configured(
+    "config_included",
+    "A file outside is included, and runs a program.",
+    ("include.path", "OUTSIDE/included"),
+    attacks="git rev-parse HEAD",
+)
+_configured("config_worktree_outside", "`core.worktree` leads outside the workspace.", ("core.worktree", "OUTSIDE"))
+_configured(
+    "config_files_outside",
+    "Settings name files outside, which git would read.",
+    ("core.excludesFile", "OUTSIDE/secret"),
+    ("core.attributesFile", "OUTSIDE/secret"),
+    ("mailmap.file", "OUTSIDE/secret"),
+    ("blame.ignoreRevsFile", "OUTSIDE/secret"),
+)
+_configured("config_untracked_cache", "The untracked cache writes to the index.", ("core.untrackedCache", "true"))
+_configured("config_split_index", "A split index is a second file that git writes.", ("core.splitIndex", "true"))
+_configured("config_fsmonitor_daemon", "`core.fsmonitor=true` starts a daemon.", ("core.fsmonitor", "true"))
+_configured(
+    "config_aliases",
+    "Aliases run programs; also those for words that git does not have.",
+    ("alias.st", "!HARM"),
+    ("alias.status", "!HARM"),
+    ("alias.lg", "!HARM"),
+    attacks="git st; git lg; git st | cat",
+)
+_configured(
+    "config_interactive",
+    "Settings that name programs for other occasions.",
+    ("interactive.diffFilter", "HARM"),
+    ("core.editor", "HARM"),
+    ("core.askPass", "HARM"),
+    ("core.sshCommand", "HARM"),
+    ("credential.helper", "!HARM"),
+    ("sequence.editor", "HARM"),
+    ("trailer.x.command", "HARM"),
+    ("core.alternateRefsCommand", "HARM"),
+    ("uploadpack.packObjectsHook", "HARM"),
+    ("web.browser", "bad"),
+    ("browser.bad.cmd", "HARM"),
+    ("help.format", "web"),
+    ("status.submoduleSummary", "true"),
+    attacks="git status --help; git help log; git log --alternate-refs; git log --format=%(trailers)",
+)
+
+
+@workspace
+def config_of_the_worktree(place: Place) -> None:
+    """A second file of settings, `config.worktree`, runs a program."""
+    place.config("extensions.worktreeConfig", "true")
+    place.write(".git/config.worktree", f'[core]\nfsmonitor = "{place.harm()} #"\n')
+    place.attacks += READERS_OF_GIT
+
+
+@workspace
+def config_included_from_the_workspace(place: Place) -> None:
+    """The repository's settings include a tracked file, as some projects ask people to set up; it runs a program."""
+    place.write("docs/gitconfig", f'[core]\nfsmonitor = "{place.harm()} #"\n')
+    place.config("include.path", "../docs/gitconfig")
+    place.attacks += READERS_OF_GIT
+
+
+@workspace
+def config_in_odd_spelling(place: Place) -> None:
+    """The setting is spelled in capitals, over two lines, behind a comment, in a section in one line."""
+    odd = f'; x\n[CORE] FSMonitor = "{place.harm()} \\\n#"\n[Diff "bad"] TextConv={place.harm()};cat <\n'
+    with (place.work / ".git/config").open("a") as config:
+        config.write(odd)
+    place.write(".git/info/attributes", "* diff=bad\n")
+    place.attacks += READERS_OF_GIT
+
+
+@workspace
+def hook_of_the_index(place: Place) -> None:
+    """`post-index-change` runs whenever git writes its index, which git status does to remember what it saw."""
+    place.script(".git/hooks/post-index-change")
+    place.script(".git/hooks/fsmonitor-watchman")
+    place.attacks += ["git status", "git diff", "git diff --stat", "git status -s"]
+
+
+@workspace
+def hooks_path(place: Place) -> None:
+    """The same by `core.hooksPath`, as many projects set it, in a tracked folder."""
+    place.script("docs/hooks/post-index-change")
+    place.commit()
+    place.config("core.hooksPath", "docs/hooks")
+    place.attacks += ["git status", "git diff", "git diff --stat", "git status -s"]
+
+
+@workspace
+def signed_commit(place: Place) -> None:
+    """A cloned commit with a signature: to check it git runs gpg."""
+    text = place.git("cat-file", "commit", "HEAD")
+    head, _, message = text.partition("\n\n")
+    signature = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n iQ==\n -----END PGP SIGNATURE-----"
+    commit = place.git("hash-object", "-t", "commit", "-w", "--stdin", text=f"{head}\n{signature}\n\n{message}\n")
+    place.git("update-ref", "refs/heads/main", commit)
+    formats = ("%G?", "%GG", "%GS", "%GK", "%h %G? %s", "%C(auto)%G?", "format:%G?", "tformat:%GF", "%<(9)%G?", "%+G?")
+    for each in formats:
+        place.attacks += [f"git log --format={each}", f"git show --pretty={each}", f"git log -1 --pretty='{each}'"]
+    place.attacks += ["git log --show-signature", "git show --show-signature", "git log --format='%(trailers) %G?'"]
+    place.attacks += ["git log --pretty=mine", "git log --format=%h%x25G?", "git branch --format=%(signature)"]
+    place.operands += ["--format=%G?", "--pretty=format:%GS"]
+
+
+@workspace
+def signed_commit_with_settings(place: Place) -> None:
+    """The same, and settings name the program, ask for the check, and hide the format behind a name."""
+    signed_commit(place)
+    place.config("gpg.program", place.script("docs/gpg"))
+    place.config("log.showSignature", "true")
+    place.config("pretty.mine", "%G?")
+    place.config("format.pretty", "%h %G?")
+    place.attacks += READERS_OF_GIT
+
+
+@workspace
+def promised_objects(place: Place) -> None:
+    """A partial clone lacks an object: git would fetch it, by a program that the settings name."""
+    place.config("extensions.partialClone", "origin")
+    place.config("remote.origin.url", str(place.outside))
+    place.config("remote.origin.promisor", "true")
+    place.config("remote.origin.uploadpack", f"{place.harm()};")
+    lost = place.git("rev-parse", "HEAD:a.txt")
+    older = place.git("rev-parse", "HEAD~1:a.txt")
+    for each in (lost, older):
+        (place.work / ".git/objects" / each[:2] / each[2:]).unlink()
+    place.attacks += READERS_OF_GIT
+    place.attacks += ["git show HEAD:a.txt", "git log --stat", "git log -S foo", "git diff topic main"]
+
+
+@workspace
+def promised_objects_over_the_network(place: Place) -> None:
+    """The same with an address of the network, and with one that is a command."""
+    promised_objects(place)
+    place.git("config", "remote.origin.url", "ext::sh -c '" + place.harm() + "'")
+    place.config("protocol.ext.allow", "always")
+    place.git("config", "--unset-all", "remote.origin.uploadpack")
+
+
+@workspace
+def objects_outside(place: Place) -> None:
+    """Objects, refs, exclusions and attributes of the repository lead outside by links and `alternates`."""
+    (place.outside / "objects").mkdir()
+    place.write(".git/objects/info/alternates", f"{place.outside}/objects\n")
+    for name in (
+        "info/exclude",
+        "info/attributes",
+        "refs/heads/out",
+        "info/grafts",
+        "shallow.x",
+        "logs.x",
+        "packed-refs",
+    ):
+        place.link(f".git/{name}", str(place.outside / "secret"))
+    place.attacks += [*READERS_OF_GIT, "git log out", "git log --all", "git log -g", "git rev-parse out"]
+    place.operands += ["out", "--all"]
+
+
+@workspace
+def index_outside(place: Place) -> None:
+    """The index is a link to a file outside: refreshing it would write there."""
+    shutil.move(place.work / ".git/index", place.outside / "index")
+    place.link(".git/index", "../../outside/index")
+    place.attacks += READERS_OF_GIT
+
+
+@workspace
+def head_outside(place: Place) -> None:
+    """HEAD and the config are links to files outside."""
+    for name in ("HEAD", "config"):
+        shutil.move(place.work / ".git" / name, place.outside / name)
+        place.link(f".git/{name}", f"../../outside/{name}")
+    place.attacks += READERS_OF_GIT
+
+
+@workspace
+def objects_by_a_link(place: Place) -> None:
+    """The folder of objects is a link outside."""
+    shutil.move(place.work / ".git/objects", place.outside / "objects")
+    place.link(".git/objects", "../../outside/objects")
+    place.attacks += READERS_OF_GIT
+
+
+@workspace
+def linked_files_that_git_reads(place: Place) -> None:
+    """`.gitattributes`, `.gitignore`, `.mailmap` and `.gitmodules` are links to files outside."""
+    for name in (".gitattributes", ".gitignore", ".mailmap", ".gitmodules", "src/.gitignore", "src/.gitattributes"):
+        place.link(name, str(place.outside / "secret"))
+    place.attacks += [*READERS_OF_GIT, "git log --use-mailmap", "git check-ignore a.txt", "git status --ignored"]
+
+
+@workspace
+def linked_files_that_searchers_read(place: Place) -> None:
+    """`.ignore`, `.rgignore` and `.gitignore` are links outside: rg and tree would read them, and print bad lines."""
+    for name in (".ignore", ".rgignore", ".gitignore", "src/.ignore", ".info"):
+        place.link(name, str(place.outside / "secret"))
+    place.attacks += [
+        "rg foo",
+        "rg foo src",
+        "rg --files",
+        "rg --files src | head",
+        "tree --gitignore",
+        "tree --info",
+        "rg x .",
+    ]
+    place.attacks += ["rg -uu foo", "rg --no-ignore foo", "rg foo a.txt", "cd src && rg foo", "tree -a --gitignore src"]
+
+
+@workspace
+def files_of_settings(place: Place) -> None:
+    """Files that programs read for their settings, or might: each would do harm if it was believed."""
+    harm = place.harm()
+    place.write(".ripgreprc", f"--pre={place.script('docs/pre')}\n")
+    for name in (
+        ".inputrc",
+        ".bashrc",
+        ".bash_profile",
+        ".profile",
+        ".zshrc",
+        ".zshenv",
+        ".envrc",
+        ".env",
+        ".gitconfig",
+    ):
+        place.write(name, f"{harm}\n")
+    place.write(".config/git/config", f'[core]\nfsmonitor = "{harm} #"\n')
+    place.write(".config/ripgrep/rc", "--pre=sh\n")
+    place.write(".magic", "0 string x bad\n")
+    place.write("magic.mgc", "x")
+    place.write(".dir_colors", "x\n")
+    place.write(".lesskey", "x\n")
+    place.write("dates", f"{CONTENT}\n")
+    place.write("list", f"{place.outside}/secret\n")
+    place.write("list0", f"{place.outside}/secret\0")
+    place.write("sums", f"d41d8cd98f00b204e9800998ecf8427e  {place.outside}/secret\n")
+    place.write("script.sed", "1e touch x\n")
+    place.write("pipe.sh", f"{harm}\n", 0o755)
+    place.operands += ["list", "list0", "sums", "script.sed", ".magic", "dates", "pipe.sh", ".ripgreprc"]
+    place.attacks += [
+        "file -m .magic a.txt",
+        "file -f list",
+        "du --files0-from=list0",
+        "wc --files0-from=list0",
+        "md5sum -c sums",
+    ]
+    place.attacks += [
+        "sort --files0-from=list0",
+        "grep -f list a.txt",
+        "date -f dates",
+        "sed -f script.sed a.txt",
+        "cksum -c sums",
+    ]
+    place.attacks += [
+        "find -files0-from list0",
+        "tree --fromfile list",
+        "rg -f list",
+        "diff --from-file=list a.txt",
+        "file --files-from list",
+    ]
+
+
+PROGRAMS_TO_PLANT = "ls cat git rg head grep find sort wc sed tree file echo pwd diff uniq cd less gpg"
+
+
+@workspace
+def programs_in_the_workspace(place: Place) -> None:
+    """Programs named like the safe ones, in the workspace: a PATH with `.` or an empty entry would find them."""
+    for name in words(PROGRAMS_TO_PLANT):
+        place.script(name)
+        place.script(f"src/{name}")
+        place.script(f"bin/{name}")
+    place.folders.append("bin")
+    place.attacks += [
+        "./ls",
+        "src/cat a.txt",
+        f"{place.work}/ls",
+        "bin/git status",
+        "'./ls'",
+        "ls | ./cat",
+        "PATH=. ls",
+    ]
+    place.attacks += ["./ls | head", "cat a.txt | ./head", "command ls", "git --exec-path=bin status", "../work/ls"]
+
+
+@workspace
+def compressed_files(place: Place) -> None:
+    """Compressed files, for which some programs run another one."""
+    (place.work / "a.gz").write_bytes(bytes.fromhex("1f8b08000000000000ff4bcbcfe70200a865327e04000000"))
+    (place.work / "a.zip").write_bytes(b"PK\x03\x04" + b"\0" * 40)
+    (place.work / "a.bz2").write_bytes(b"BZh91AY&SY" + b"\0" * 20)
+    (place.work / "a.xz").write_bytes(bytes.fromhex("fd377a585a000004e6d6b446") + b"\0" * 20)
+    place.operands += ["a.gz", "a.zip", "a.bz2", "a.xz"]
+    place.attacks += [
+        "file -z a.gz",
+        "file -Z a.gz",
+        "rg -z foo",
+        "rg --search-zip foo",
+        "file --uncompress a.bz2",
+        "file a.xz",
+    ]
+    place.attacks += [
+        "file -bz a.gz",
+        "rg -iz foo",
+        "rg -zi foo .",
+        "grep -z foo a.gz",
+        "sort -S1 --compress-program=gzip a.txt",
+    ]
+
+
+@workspace
+def devices(place: Place) -> None:
+    """Links to devices and to the process's own folder, which lead elsewhere for each process."""
+    place.link("src/null", "/dev/null")
+    place.link("src/tty", "/dev/tty")
+    place.link("src/fd", "/proc/self/fd")
+    place.link("src/cwd", "/proc/self/cwd")
+    place.operands += ["src/null", "src/tty", "src/fd/0", "src/cwd/a.txt", "src/cwd/../outside/secret", "src/fd"]
+
+
+@workspace
+def several_worktrees(place: Place) -> None:
+    """The repository has a second working tree outside, and the workspace has a link to it."""
+    place.git("worktree", "add", "--quiet", str(place.outside / "tree"), "topic")
+    place.link("tree", "../outside/tree")
+    place.folders.append("tree")
+    place.operands += ["tree", "tree/a.txt"]
+    place.attacks += [*READERS_OF_GIT, "git -C tree status", "git worktree list"]
