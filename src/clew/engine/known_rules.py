@@ -26,6 +26,7 @@ _TARGET = re.compile(r"[A-Za-z_.:][A-Za-z0-9_.:/@+-]*")
 _PROGRAM = re.compile(
     r"(?:(?:\./)?(?:\.venv/bin|venv/bin|node_modules/\.bin|vendor/bin|bin)/)?(?:python3(?:\.[0-9]+)?|(.+))"
 )
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")  # `make` and its kin take such a word for a variable
 _PIECES = re.compile(r"[\s:=,;\[\]()]+")
 _EXPANDED = re.compile(r"^[~@]|\$[A-Za-z{(]")
 _TEST_NAME = re.compile(r"(?:^|[^A-Za-z])(?:[Tt]ests?|[Ss]pecs?)(?![a-z])|(?<=[a-z0-9])(?:Tests?|Specs?)(?![a-z])")
@@ -185,9 +186,9 @@ def _bundle(word: str, left: list[str], options: Mapping[str, _Option]) -> Itera
 
 def _with_value(name: str, option: _Option, value: str | None, left: list[str]) -> _Part:
     if value is None and option.takes in ("=", "~"):
-        if not left:
+        value = left.pop(0) if left else None
+        if value is None or (option.takes == "=" and _ASSIGNMENT.match(value)):
             raise _Unlisted(name)
-        value = left.pop(0)
     if value is None:
         return _Part((name,), fixed=option.fixed)
     if option.takes == "~":
