@@ -193,6 +193,22 @@ def is_a_symlink(work: Path) -> None:
     (work / ".git").symlink_to("src/.hidden")
 
 
+def objects_by_a_link(work: Path) -> None:
+    (work / ".git/objects").rename(work.parent / "objects")
+    (work / ".git/objects").symlink_to("../../objects")
+
+
+def index_by_a_link(work: Path) -> None:
+    (work / ".git/index").rename(work.parent / "index")
+    (work / ".git/index").symlink_to("../../index")
+
+
+def nested_by_a_file(work: Path) -> None:
+    """Git opens what a `.git` below names, wherever it lies."""
+    (work / "src/deep").mkdir()
+    (work / "src/deep/.git").write_text("gitdir: /elsewhere\n")
+
+
 def has_a_commondir(work: Path) -> None:
     (work / ".git/commondir").write_text("../src\n")
 
@@ -216,6 +232,9 @@ def is_missing(work: Path) -> None:
         leads_elsewhere,
         is_a_symlink,
         has_a_commondir,
+        objects_by_a_link,
+        index_by_a_link,
+        nested_by_a_file,
         is_broken,
         is_missing,
     ],
@@ -247,3 +266,4 @@ def test_signatures_are_not_verified_unasked(work: Path) -> None:
     assert verdict(work, ".", "git log --format=%h") is Effect.ALLOW
     assert verdict(work, ".", "git log '--format=%G?'") is Effect.ASK
     assert verdict(work, ".", "git show --pretty=format:%h%GK") is Effect.ASK
+    assert verdict(work, ".", "git log --format=%+G?") is Effect.ASK

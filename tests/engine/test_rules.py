@@ -31,7 +31,7 @@ THREAD = "01T"
 def work(tmp_path: Path) -> Path:
     """A workspace with a repository, a file, a link to outside, and another repository inside."""
     work = tmp_path / "work"
-    for folder in ("src/deep", "docs", ".git/objects", ".git/refs", "other/.git", "bare/objects"):
+    for folder in ("src/deep", "docs", ".git/objects", ".git/refs", "other", "bare/objects"):
         (work / folder).mkdir(parents=True)
     (work / ".git/HEAD").write_text("ref: refs/heads/main\n")
     (work / ".git/config").write_text("[core]\n\tbare = false\n")
@@ -340,6 +340,7 @@ def test_a_verdict_says_in_words_who_decided(work: Path) -> None:
     assert why(change("src/a"), policy=Policy.TRUSTED) == "the policy trusted"
     assert why(command("ls; ls &", here)) == "it is more than plain words"
     assert why(command("pytest -q | tail"), allow("pytest *")) == "the rule `allow pytest *` (01R)"
+    (work / "other/.git").mkdir()
     assert why(command("git status", str(work / "other"))) == "other is another repository inside the workspace"
     assert why(command("sudo ls", here)) == "`sudo` is always asked about"
     assert why(command("make", here)) == "no rule allows it"
@@ -417,8 +418,11 @@ def test_whoever_works_in_the_root_folder_has_no_workspace() -> None:
 @pytest.mark.parametrize("folder", ["other", "bare", "bare/objects"])
 def test_git_in_a_repository_that_is_not_the_workspaces_own_is_asked_about(work: Path, folder: str) -> None:
     """Its config may name programs that git runs even for a status."""
-    assert effect(command("git status", str(work / folder)), workspace=work) == "ask"
     assert effect(command("git status", str(work / "src/deep")), workspace=work) == "allow"
+    (work / "other/.git").mkdir()
+    assert effect(command("git log", str(work / folder)), workspace=work) == "ask"
+    assert effect(command("git log", str(work / "src/deep")), workspace=work) == "allow"
+    assert effect(command("git status", str(work / "src/deep")), workspace=work) == "ask"  # which goes down into it
 
 
 @given(st.sampled_from(sorted(SAFE)), st.lists(st.text(st.sampled_from("-=/.a ~oO5"), max_size=6), max_size=4))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from clew.asking import Asked, Effect, GateKind, Policy, Rule, RuleKind, Scope
+from clew.engine.offers import suggest
 from clew.engine.rules import decide
 
 
@@ -75,6 +76,15 @@ def test_one_that_may_do_more_has_the_whole_asked_about(work: Path, command: str
 def test_nothing_that_leaves_a_sandbox_is_allowed_because_it_only_reads(work: Path, command: str) -> None:
     """What it reads by, such as a git config, may have been made inside the sandbox."""
     assert verdict(work, command, leaves_sandbox=True) == "ask"
+
+
+def test_an_offered_rule_does_not_let_a_command_leave_a_sandbox(work: Path) -> None:
+    """Inside of it the agent writes the tests that would run outside."""
+    asked = Asked(GateKind.COMMAND, "pytest -q", folder=str(work), leaves_sandbox=True)
+    assert suggest(asked, str(work)) is None
+    assert verdict(work, "pytest -q", "pytest …") == "allow"
+    assert verdict(work, "pytest -q", "pytest …", leaves_sandbox=True) == "ask"
+    assert verdict(work, "pytest -q", "pytest *", leaves_sandbox=True) == "allow"
 
 
 COVERED = [

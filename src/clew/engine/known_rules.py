@@ -261,4 +261,4 @@ def _is_test(word: str, operands: Operands, folder: str, workspace: str) -> bool
 def _is_own_repository(words: Sequence[str], folder: str, workspace: str) -> bool:
     """Git runs programs that a repository's config names, so it has to be one in which it may even look unasked."""
     found = _find(words)
-    return found is None or not found[1].is_git or repository.reason_to_ask(folder, workspace) is None
+    return found is None or not found[1].is_git or repository.reason_to_ask(folder, workspace, goes_down=False) is None

@@ -16,8 +16,8 @@ from clew.seen import exactly
 
 def suggest(asked: Asked, workspace: str) -> str | None:
     """The pattern to offer for "allow … here"; None if there is none that is safe. A tool is never offered: its name
-    does not say what it is given."""
-    if asked.unjudged:
+    does not say what it is given. Nor is what leaves a sandbox: inside of it the agent writes, unasked, what runs."""
+    if asked.unjudged or asked.leaves_sandbox:
         return None
     if asked.kind is GateKind.COMMAND:
         return _offer_command(asked, workspace)

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from clew.asking import Reason
-from clew.engine import repository
+from clew.engine import repository, tree_walk
 from clew.engine.patterns import inside
 
 
@@ -52,7 +52,7 @@ def _names_a_file(words: Sequence[str], folder: Path) -> bool:
 
 def _verifies_nothing(words: Sequence[str], folder: Path) -> bool:
     """`%G…` in a format shows signatures, which git lets gpg verify."""
-    return not any("%G" in word for word in words)
+    return not any(re.search(r"%[-+ ]*G", word) for word in words)
 
 
 _SUM = Reading("-bt --tag")
@@ -175,7 +175,23 @@ def _reason_to_ask(words: Sequence[str], folder: str, workspace: str) -> Reason 
         return NO_RULE
     if not reading.free and not fits_spec(reading, rest, folder, workspace):
         return NO_RULE
-    return repository.reason_to_ask(folder, workspace) if name.startswith("git ") else None
+    if name == "rg" or (name == "tree" and "--gitignore" in rest):
+        return _linked_ignore_file(rest, Path(workspace).resolve())
+    if name.startswith("git "):
+        return repository.reason_to_ask(folder, workspace, goes_down=name in ("git status", "git ls-files"))
+    return None
+
+
+def _linked_ignore_file(words: Sequence[str], top: Path) -> Reason | None:
+    """Ripgrep and tree read ignore files through links, and ripgrep prints the lines that it does not understand. A
+    folder that is ignored is not looked into, unless an option takes it in again."""
+    takes_in = any(re.match(r"-[a-zA-Z]*[gu]|--i?glob|--no-ignore|--gitignore", word) for word in words)
+    skipped = frozenset[str]() if takes_in else tree_walk.ignored_folders(top)
+    try:
+        found = tree_walk.linked_ignore_file(top, skipped)
+    except tree_walk.TooLarge:
+        return Reason("tree.large")
+    return Reason("ignore.linked", str(found.relative_to(top))) if found else None
 
 
 def only_filters(words: Sequence[str]) -> bool:

@@ -8,9 +8,11 @@ import os
 import re
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from clew.asking import Reason
+from clew.engine import tree_walk
 from clew.engine.shell import names
 
 # Keys of a repository's own config that make none of the commands in `reads.SAFE` run or open anything else. A `*` is a
@@ -34,6 +36,17 @@ HARMLESS_KEYS = names(
     " status.showuntrackedfiles log.date log.abbrevcommit log.decorate"
 )
 
+_FOLDERS = (
+    "objects",
+    "objects/pack",
+    "objects/info",
+    "info",
+    "refs",
+    "refs/heads",
+    "refs/remotes",
+    "refs/tags",
+    "logs",
+)
 _MOST = 64 * 1024 * 1024  # bytes of an index that is looked into
 _MOST_CONFIG = 256 * 1024
 _GITLINK = 0o160000
@@ -49,12 +62,15 @@ class Foreign(Exception):
         self.reason = Reason(code, about)
 
 
-def reason_to_ask(folder: str, workspace: str) -> Reason | None:
-    """Why a person has to be asked before git runs in this folder; None if it only reads the workspace's repository."""
+def reason_to_ask(folder: str, workspace: str, *, goes_down: bool = True) -> Reason | None:
+    """Why a person has to be asked before git runs in this folder; None if it only reads the workspace's repository.
+    `goes_down`: it looks for files that it does not know yet."""
     top, here = Path(workspace).resolve(), Path(folder).resolve()
     try:
         _look_upwards(here, top)
         _look_into(top / ".git", top)
+        if goes_down:
+            _look_below(top)
     except Foreign as foreign:
         return foreign.reason
     except (OSError, ValueError, struct.error):
@@ -85,6 +101,7 @@ def _look_into(entry: Path, top: Path) -> None:
         raise Foreign("git.not_top")  # so git would look further up
     if os.path.lexists(shared / "commondir"):
         raise Foreign("git.elsewhere")
+    _check_links({own, *(shared / name for name in ("", *_FOLDERS))})
     for name in {own / "config", own / "config.worktree", shared / "config"}:
         if os.path.lexists(name):
             _check_config(name, top, shared)
@@ -94,6 +111,21 @@ def _look_into(entry: Path, top: Path) -> None:
         raise Foreign("git.unclear")
     _check_hooks(shared / "hooks")
     _check_index(own / "index", top)
+
+
+def _check_links(folders: set[Path]) -> None:
+    """Git follows links inside its folder, also when it writes its index anew."""
+    for folder in folders:
+        if folder.is_dir() and any(each.is_symlink() for each in folder.iterdir()):
+            raise Foreign("git.elsewhere")
+
+
+def _look_below(top: Path) -> None:
+    """Git looks into the folder of a repository that it finds below. In a tree that is too large for this only the
+    submodules are known: into the others git looks for nothing but their HEAD, which it does not show."""
+    with suppress(tree_walk.TooLarge):
+        if (found := tree_walk.nested_repository(top)) is not None:
+            raise Foreign("git.nested", _called(found, top))
 
 
 def _of_worktree(entry: Path) -> Path:

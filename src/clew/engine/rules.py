@@ -100,13 +100,18 @@ def _allowing(rules: Sequence[Rule], asked: Asked, workspace: str) -> Rule | Non
 
 
 def _allowing_script(rules: Sequence[Rule], asked: Asked, workspace: str) -> Rule | None:
-    by_words = [rule for rule in rules if rule.kind is RuleKind.COMMAND]
+    by_words = [rule for rule in rules if rule.kind is RuleKind.COMMAND and _may_cover(rule, asked)]
     parts = scripts.parts(asked.title, asked.folder, workspace) if by_words else None
     if not parts or any(asks_always(part.words) for part in parts):
         return None
     covering = [next((rule for rule in by_words if _covers(rule, part, workspace)), None) for part in parts]
     left = [part for part, rule in zip(parts, covering, strict=True) if rule is None]
     return next(filter(None, covering), None) if all(part.only_filters() for part in left) else None
+
+
+def _may_cover(rule: Rule, asked: Asked) -> bool:
+    """`pytest …` runs what the agent may have written, unasked, inside the sandbox that it wants to leave."""
+    return not (asked.leaves_sandbox and known_rules.is_known_pattern(rule.pattern))
 
 
 def _covers(rule: Rule, part: Part, workspace: str) -> bool:

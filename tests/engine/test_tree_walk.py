@@ -1,0 +1,67 @@
+"""What is looked for in a workspace before a searcher may read it unasked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clew.asking import Asked, GateKind, Policy
+from clew.engine import tree_walk
+from clew.engine.rules import decide
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    work = tmp_path / "work"
+    (work / "src/deep").mkdir(parents=True)
+    (tmp_path / "secret").write_text("{ not a pattern\n")
+    (work / ".gitignore").write_text("# built\nnode_modules/\n*.pyc\n")
+    return work
+
+
+def verdict(work: Path, command: str, folder: str = ".") -> tuple[str, str]:
+    asked = Asked(GateKind.COMMAND, command, folder=str(work / folder))
+    found = decide(asked, Policy.CAREFUL, str(work), (), 0, "t")
+    return found.effect.value, str(found.reason or "")
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".ignore", "src/.rgignore", "src/deep/.ignore", ".git/info/exclude"])
+@pytest.mark.parametrize("command", ["rg x", "rg --files src", "cat a | rg x", "tree --gitignore"])
+def test_an_ignore_file_that_leads_outside_is_asked_about(work: Path, name: str, command: str) -> None:
+    """Ripgrep prints the lines that it does not understand."""
+    assert verdict(work, command)[0] == "allow"
+    link = work / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(work.parent / "secret")
+    for folder in (".", "src"):
+        assert verdict(work, command, folder) == ("ask", f"ignore.linked:{name}")
+    assert verdict(work, "grep -rn x")[0] == "allow"
+
+
+def test_a_link_inside_the_workspace_is_fine(work: Path) -> None:
+    (work / "src/.ignore").symlink_to("../.gitignore")
+    assert verdict(work, "rg x")[0] == "allow"
+
+
+def test_what_the_top_plainly_ignores_is_not_looked_into(work: Path) -> None:
+    inner = work / "node_modules/p"
+    inner.mkdir(parents=True)
+    (inner / ".ignore").symlink_to(work.parent / "secret")
+    assert verdict(work, "rg x")[0] == "allow"
+    for command in ("rg -uu x", "rg -g '*.js' x", "rg --no-ignore x", "rg --glob=p x"):
+        assert verdict(work, command)[0] == "ask", command
+    (work / ".gitignore").write_text("node_modules\n!node_modules/p\n")
+    assert verdict(work, "rg x")[0] == "ask"
+    (work / ".gitignore").write_text("node_modules\n")
+    (work / ".ignore").write_text("!node_modules\n")
+    assert verdict(work, "rg x")[0] == "ask"
+
+
+def test_a_tree_that_is_too_large_to_look_through_is_asked_about(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_walk, "_MOST", 3)
+    (work / "a").touch()
+    (work / "b").touch()
+    assert verdict(work, "rg x") == ("ask", "tree.large:")
+    assert verdict(work, "ls")[0] == "allow"
