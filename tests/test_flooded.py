@@ -20,7 +20,7 @@ from clew.processes import Marks
 from clew.runtimes.process import spawn
 from tests.daemons import PATIENCE, SCRIPTED, Clew
 
-CONNECTIONS = 1000
+CONNECTIONS = 1200
 
 
 @pytest.fixture
