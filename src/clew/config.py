@@ -14,6 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, get_args, get_type_hints
 
+from clew import addresses
+from clew.addresses import shown_in
 from clew.config_reading import Foreign, Wrong, leave_out, line_of, own_names, present, split, table
 from clew.config_rules import (
     Address,
@@ -35,6 +37,7 @@ from clew.config_rules import (
     Timeout,
     Transport,
     Variable,
+    WebAddress,
 )
 from clew.errors import ConfigError
 from clew.text import LONGEST
@@ -231,7 +234,7 @@ def parse(text: str, name: str) -> Config:
         raise ConfigError(f"{name}: not valid TOML: {error}") from error
     except Wrong as wrong:
         line = line_of(text, wrong.key)
-        raise ConfigError(f"{name}, line {line}: {'.'.join(wrong.key)} {wrong.words}") from None
+        raise ConfigError(f"{name}, line {line}: {shown_in('.'.join(wrong.key))} {wrong.words}") from None
 
 
 def mistakes(text: str, name: str) -> list[str]:
@@ -250,7 +253,7 @@ def judged(text: str, name: str) -> tuple[list[str], Config]:
         try:
             return found, table(Config, data, ())
         except Wrong as wrong:
-            found.append(f"{name}, line {line_of(text, wrong.key)}: {'.'.join(wrong.key)} {wrong.words}")
+            found.append(f"{name}, line {line_of(text, wrong.key)}: {shown_in('.'.join(wrong.key))} {wrong.words}")
             leave_out(data, wrong.key)
 
 
@@ -272,5 +275,7 @@ def _secrets(table: Any) -> Iterator[str]:
             yield from _secrets_in(value, get_args(hint)[1])
         elif value is not None and any(isinstance(rule, Hidden) for rule in split(present(hint))[1]):
             yield value
+        elif value is not None and any(isinstance(rule, WebAddress) for rule in split(present(hint))[1]):
+            yield from addresses.secrets(value)
         elif value is not None and any(isinstance(rule, Named) for rule in split(present(hint))[1]):
             yield from filter(None, [os.environ.get(value, "").strip()])

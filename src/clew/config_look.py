@@ -7,9 +7,10 @@ from dataclasses import dataclass, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
 from clew import plugins
+from clew.addresses import shown, shown_in
 from clew.config import Config
 from clew.config_reading import group_in, has, own_names, plugged, present, split, suggestion
-from clew.config_rules import Hidden
+from clew.config_rules import Hidden, WebAddress
 from clew.errors import ConfigError
 
 SECRET = "[secret]"
@@ -90,9 +91,20 @@ def _walk(table: Any, at: Key) -> Iterator[tuple[Key, Any]]:
                 if is_dataclass(inner):
                     yield from _walk(inner, (*at, name, each))
                 else:
-                    yield (*at, name, each), SECRET if _is_hidden(get_args(hint)[1]) else inner
+                    yield (*at, name, each), _shown(inner, get_args(hint)[1])
         else:
-            yield (*at, name), SECRET if value is not None and _is_hidden(hint) else value
+            yield (*at, name), _shown(value, hint)
+
+
+def _shown(value: Any, hint: Any) -> Any:
+    """No secret, and of an address only where it leads to."""
+    if value is None or _is_hidden(hint):
+        return value and SECRET
+    if isinstance(value, tuple):
+        return tuple(shown_in(each) if isinstance(each, str) else each for each in value)
+    if any(isinstance(rule, WebAddress) for rule in split(present(hint))[1]):
+        return shown(value)
+    return shown_in(value) if isinstance(value, str) else value
 
 
 def _is_hidden(hint: Any) -> bool:

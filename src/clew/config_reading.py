@@ -11,7 +11,8 @@ from pathlib import Path
 from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
-from clew.config_rules import Expanded, Hidden, Plugged
+from clew.addresses import shown, shown_in
+from clew.config_rules import Expanded, Hidden, Plugged, WebAddress
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -103,8 +104,15 @@ def _ruled(value: Any, rules: Iterable[Any], at: tuple[str, ...]) -> Any:
         if isinstance(rule, Expanded):
             value = _expanded(value, at)
         elif not isinstance(rule, Hidden) and not rule.holds(value):
-            raise Wrong(at, f"is {value!r}: it must be {rule.words}")
+            raise Wrong(at, f"is {_quoted(value, rule)}: it must be {rule.words}")
     return value
+
+
+def _quoted(value: Any, rule: Any) -> str:
+    """What was given, without what may be a secret in it. One that is no address may still hold a password."""
+    if isinstance(rule, WebAddress):
+        return repr(shown(value)) if "://" in value else "no web address"
+    return shown_in(repr(value))
 
 
 def _expanded(value: str, at: tuple[str, ...]) -> str:

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from starlette.applications import Starlette
 
 from clew import __version__
+from clew.addresses import origin
 from clew.clock import SystemClock
 from clew.config import WebhookConfig
 from clew.errors import BadInput, ConfigError, Refused, StoreError
@@ -29,7 +30,7 @@ from clew.surfaces.base import Down, Inbox, InDoubt, Known, Never, NotSent, Outg
 from clew.surfaces.signing import sign
 from clew.surfaces.webhook import WebhookSurface, receiving, router
 from clew.surfaces.webhook.receiving import MAX_BODY
-from clew.surfaces.webhook.sending import origin, retry_after
+from clew.surfaces.webhook.sending import retry_after
 from tests.receivers import PATIENCE, Answer, Hang, Receiver
 
 SECRET = "correct-horse"

@@ -8,6 +8,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from clew.addresses import without_secrets
 from clew.surfaces.base import Down, InDoubt, NotSent
 from clew.surfaces.local import one_line
 
@@ -28,12 +29,13 @@ class Unread(Down):
 
 
 class Caller:
-    """`unusable` is said where the settings make no address."""
+    """`unusable` is said where the settings make no address; `base` is the one in the settings."""
 
-    def __init__(self, platform: str, secret: str, unusable: str) -> None:
+    def __init__(self, platform: str, secret: str, unusable: str, base: str = "") -> None:
         self._platform = platform
         self._secret = secret
         self._unusable = unusable
+        self._base = base
         self._client: httpx.AsyncClient | None = None
 
     async def exchange(
@@ -66,7 +68,7 @@ class Caller:
         )
 
     def safe(self, words: str) -> str:
-        return one_line(words.replace(self._secret, "[secret]") if self._secret else words)
+        return one_line(without_secrets(words.replace(self._secret, "[secret]") if self._secret else words, self._base))
 
     async def close(self) -> None:
         client, self._client = self._client, None

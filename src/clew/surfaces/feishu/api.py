@@ -60,7 +60,7 @@ class OpenApi:
         self._secret = secret
         self._base = base_url.rstrip("/")
         self._clock = clock
-        self._caller = Caller("Feishu", secret, UNUSABLE)
+        self._caller = Caller("Feishu", secret, UNUSABLE, base_url)
         self._token: _Token | None = None
         self._getting = asyncio.Lock()
 

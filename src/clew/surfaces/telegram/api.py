@@ -58,7 +58,7 @@ class BotApi:
     def __init__(self, token: str, base_url: str) -> None:
         self._token = token
         self._base = base_url.rstrip("/")
-        self._caller = Caller("Telegram", token, UNUSABLE)
+        self._caller = Caller("Telegram", token, UNUSABLE, base_url)
 
     async def call(
         self, method: str, fields: Mapping[str, object], patience: float = ANSWER, upload: Upload | None = None

@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 import msgspec
 from msgspec import Struct
 
 from clew import __version__
+from clew.addresses import origin, without_secrets
 from clew.surfaces.base import Down, InDoubt, Never, Outgoing, Receipt, TryAgain
 from clew.surfaces.local import one_line
 from clew.surfaces.signing import sign
@@ -39,6 +40,10 @@ class Target(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"webhook {self.name} at {origin(self.url)}"
+
+    def safe(self, words: str) -> str:
+        """What a receiver, or an error, says of a request may hold the secret and the address that were in it."""
+        return without_secrets(words.replace(self.secret, "[secret]"), self.url)
 
 
 class Answer(Struct, frozen=True):
@@ -76,11 +81,11 @@ class Sender:
             async with asyncio.timeout(2 * target.timeout), sending as response:
                 return Answer(response.status_code, dict(response.headers), await _read(response))
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-            raise Never(f"the url of webhook {target.name} cannot be used: {_words(error)}") from error
+            raise Never(f"the url of webhook {target.name} cannot be used: {_words(error, target)}") from error
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError) as error:
-            raise Down(f"{target} is out of reach: {_words(error)}") from error
+            raise Down(f"{target} is out of reach: {_words(error, target)}") from error
         except (httpx.HTTPError, TimeoutError) as error:
-            raise InDoubt(f"{target} gave no answer to what was sent: {_words(error)}") from error
+            raise InDoubt(f"{target} gave no answer to what was sent: {_words(error, target)}") from error
 
     def _open(self) -> httpx.AsyncClient:
         if self._client is None:
@@ -127,7 +132,7 @@ def judge(outgoing: Outgoing, answer: Answer, target: Target, now: int) -> Recei
         raise Never(
             f"{target} answered {status}, {_pointing(target.url, answer.headers)}; set `url` to where it listens"
         )
-    said = one_line(answer.body.decode(errors="replace").replace(target.secret, "[secret]"))
+    said = one_line(target.safe(answer.body.decode(errors="replace")))
     reason = f"{target} answered {status}: {said}" if said else f"{target} answered {status}"
     if status in _LATER or status >= 500:
         raise TryAgain(reason, retry_after(answer.headers.get("retry-after"), now))
@@ -145,13 +150,6 @@ def retry_after(value: str | None, now: int) -> float | None:
     except ValueError:
         return None
     return max(0.0, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now)
-
-
-def origin(url: str) -> str:
-    """The part of an address that may be shown: a path or a query may hold a token."""
-    parts = urlsplit(url)
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    return f"{parts.scheme}://{host}:{parts.port}" if parts.port else f"{parts.scheme}://{host}"
 
 
 async def _read(response: httpx.Response) -> bytes:
@@ -190,5 +188,5 @@ def _pointing(url: str, headers: Mapping[str, str]) -> str:
     return f"a redirect to another path of {place}" if place == origin(url) else f"a redirect to {one_line(place)}"
 
 
-def _words(error: Exception) -> str:
-    return one_line(str(error)) or type(error).__name__
+def _words(error: Exception, target: Target) -> str:
+    return one_line(target.safe(str(error))) or type(error).__name__
