@@ -81,6 +81,22 @@ async def test_after_five_wrong_codes_no_more_is_taken(tmp_path: Path) -> None:
             await rig.engine.people.pair(code, Role.DRIVER, "me")
 
 
+async def test_the_owner_at_the_machine_does_not_wait_after_five_wrong_codes(tmp_path: Path) -> None:
+    """A wrong code stays wrong, and does not end the wait of others."""
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await say(rig, "hello")
+        [code] = re.findall(r"clew pair (\w{8})`,", (await _told(rig))[0])
+        for _ in range(5):
+            with pytest.raises(Refused, match="no code"):
+                await rig.engine.people.pair("AAAAAAAA", Role.DRIVER, "me")
+        with pytest.raises(Refused, match="no code"):
+            await rig.engine.people.pair("AAAAAAAA", Role.DRIVER, "me", force=True)
+        with pytest.raises(Refused, match=r"Too many wrong codes were given.*--force"):
+            await rig.engine.people.pair(code, Role.DRIVER, "me")
+        assert (await rig.engine.people.pair(code, Role.OWNER, "me", force=True)).role is Role.OWNER
+        assert (await say(rig, "!text hi")).fate is Fate.TURN
+
+
 async def test_in_a_group_nobody_is_given_a_code(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
         assert "pair" not in (await say(rig, "hello", in_group=True)).words

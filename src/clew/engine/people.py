@@ -87,18 +87,20 @@ class People:
         found = await self._core.store.read(lambda tx: rows.asking(tx, since))
         return [AskingView(f"{each.where.surface}:{each.id}", each.name, each.code, each.at) for each in found]
 
-    async def pair(self, code: str, role: Role, by: str) -> PersonView:
-        """Raises Refused where the code is wrong or too old, or too many were."""
+    async def pair(self, code: str, role: Role, by: str, *, force: bool = False) -> PersonView:
+        """Raises Refused if the code is wrong or too old, or if too many were. `force`: the owner, at the machine, does
+        not wait for that; a wrong code stays wrong, and does not end the wait of others."""
         now = self._core.clock.now()
 
         def body(tx: Tx) -> PersonView | str:
-            failed, locked = rows.failures(tx)
-            if now < locked <= now + LASTS:
-                return f"Too many wrong codes were given; try again in {(locked - now) // 60_000 + 1} min."
+            failed, until = rows.failures(tx)
+            locked = until if now < until <= now + LASTS else 0
+            if locked and not force:
+                return _locked((locked - now) // 60_000 + 1)
             found = rows.take(tx, code.strip().upper(), now - LASTS)
             if found is None:
                 failed += 1
-                rows.set_failures(tx, failed % FAILURES, now + LASTS if failed >= FAILURES else 0)
+                rows.set_failures(tx, failed % FAILURES, now + LASTS if failed >= FAILURES else locked)
                 return f"There is no code {code}; it lasts an hour, and a new message there gives a new one."
             rows.set_failures(tx, 0, 0)
             person = Person(found.where.surface, found.id, found.name, role, now, by)
@@ -129,6 +131,13 @@ class People:
             return _view(person)
 
         return await self._core.store.write(body)
+
+
+def _locked(minutes: int) -> str:
+    return (
+        f"Too many wrong codes were given; try again in {minutes} min, or at the machine that clew runs on:"
+        " `clew pair CODE --force`."
+    )
 
 
 def _view(person: Person) -> PersonView:

@@ -53,6 +53,7 @@ def unix_app(door: Door, routers: Sequence[Router] = ()) -> Starlette:
     app = Starlette(routes=served)
     app.router.redirect_slashes = False
     app.state.door = door
+    app.state.is_at_the_machine = True
     app.add_middleware(Once, store=door.store, joined=(routes_chat.CHAT,))
     problems.install(app, {routes_files.PATH: LARGEST + 1})
     return app
@@ -63,4 +64,6 @@ def tcp_app(
 ) -> ASGIApp:
     """The same API behind a token, or the cookie of the page; webhooks verify a signature themselves."""
     signed = [route.path.partition("{")[0] for router in routers for route in router.routes]
-    return Guard(unix_app(door, routers), token.fits, hosts, signed, time.monotonic, logins)
+    app = unix_app(door, routers)
+    app.state.is_at_the_machine = False
+    return Guard(app, token.fits, hosts, signed, time.monotonic, logins)

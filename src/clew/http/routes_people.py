@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from starlette.requests import Request
 from starlette.responses import Response
 
+from clew.errors import Refused
 from clew.http import shapes
 from clew.http.door import Door, answer
 from clew.http.routing import Router
@@ -24,8 +26,11 @@ async def asking(door: Door) -> Response:
 
 
 @router.post("/people", gives=PersonView, status=201, summary="Confirm the code of somebody new")
-async def pair(door: Door, body: shapes.Pair) -> Response:
-    return answer(await door.engine.people.pair(body.code, Role(body.role), body.sender), 201)
+async def pair(door: Door, request: Request, body: shapes.Pair) -> Response:
+    if body.force and not request.app.state.is_at_the_machine:
+        raise Refused("Only somebody at the machine that clew runs on may force this: `clew pair CODE --force` there.")
+    person = await door.engine.people.pair(body.code, Role(body.role), body.sender, force=body.force)
+    return answer(person, 201)
 
 
 @router.delete("/people/{person}", gives=PersonView, summary="They may not speak any more")

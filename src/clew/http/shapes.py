@@ -113,6 +113,7 @@ class Pair(Body):
     code: Annotated[str, Meta(min_length=1, max_length=64)]
     role: Literal["owner", "driver", "watcher"] = "driver"
     sender: Name = "you"
+    force: Annotated[bool, Meta(description="do not wait after five wrong codes; only over the Unix socket")] = False
 
 
 class HandOver(Body):
