@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from collections.abc import Iterator
 
 import httpx
@@ -18,6 +19,8 @@ from clew.http.problems import MAX_BODY
 from clew.store import Tx, answers
 from tests.http.conftest import Api
 from tests.http.transcripts import Transcript
+
+PIECE = b"x" * 1000
 
 
 def body(text: str = "!text hello") -> dict[str, str]:
@@ -42,6 +45,31 @@ async def test_of_two_at_the_same_moment_one_is_done(api: Api) -> None:
     answers = await asyncio.gather(*asked)
     assert len({answer.content for answer in answers}) == 1
     assert len((await api.client.get("/api/threads")).json()["threads"]) == 2
+
+
+async def allocated(count: int) -> int:
+    """Bytes that a body of so many pieces asks the memory for, also those that are given back at once."""
+    total, before = 0, 0
+
+    async def receive() -> Message:
+        nonlocal total, before, count
+        total += tracemalloc.get_traced_memory()[1] - before
+        count -= 1
+        before, _ = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        return {"type": "http.request", "body": PIECE, "more_body": count > 0}
+
+    tracemalloc.start()
+    try:
+        await _whole(receive)
+        return total
+    finally:
+        tracemalloc.stop()
+
+
+async def test_a_body_in_twice_the_pieces_costs_twice_as_much_not_four_times() -> None:
+    few, many = await allocated(2_000), await allocated(4_000)
+    assert many < 3 * few, f"{few:,} bytes for 2,000 pieces, {many:,} for 4,000"
 
 
 class Asking:

@@ -83,8 +83,9 @@ class Once:
     async def _first(self, kept: Kept, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         said = _Said(send)
         await self._app(scope, _again(body, receive), said)
-        if said.status < 500 and said.media_type.startswith("application/") and len(said.body) <= LARGEST:
-            await self._keep_said(Kept(kept.key, kept.digest, said.status, said.media_type, said.body.decode()))
+        body_said = said.body
+        if said.status < 500 and said.media_type.startswith("application/") and body_said is not None:
+            await self._keep_said(Kept(kept.key, kept.digest, said.status, said.media_type, body_said.decode()))
 
     async def _keep_said(self, answer: Kept) -> None:
         """Whoever asked has the answer: that it cannot be kept is no trouble of theirs."""
@@ -105,16 +106,23 @@ class _Said:
         self._send = send
         self.status = 500
         self.media_type = ""
-        self.body = b""
+        self._pieces: list[bytes] = []
+        self._size = 0
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = {name.lower(): value for name, value in message["headers"]}
             self.media_type = headers.get(b"content-type", b"").decode()
-        elif len(self.body) <= LARGEST:
-            self.body += message.get("body", b"")
+        elif self._size <= LARGEST:
+            self._pieces.append(message.get("body", b""))
+            self._size += len(self._pieces[-1])
         await self._send(message)
+
+    @property
+    def body(self) -> bytes | None:
+        """None: it is too large to be kept."""
+        return b"".join(self._pieces) if self._size <= LARGEST else None
 
 
 def _key(scope: Scope) -> str | None:
@@ -126,14 +134,14 @@ def _key(scope: Scope) -> str | None:
 
 async def _whole(receive: Receive) -> bytes | None:
     """None: whoever sent it went away before its end."""
-    body: bytes = b""
+    pieces: list[bytes] = []
     while True:
         message = await receive()
         if message["type"] != "http.request":
             return None
-        body += bytes(message.get("body", b""))
+        pieces.append(message.get("body", b""))
         if not message.get("more_body"):
-            return body
+            return b"".join(pieces)
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
