@@ -105,6 +105,7 @@ class Gate(Struct, frozen=True):
     why: str = ""  # why it is void
     card: str | None = None  # the delivery that shows it
     where: Conversation | None = None  # the conversation that it was shown in
+    whole_in: int = 0  # messages in which it is whole there: 1: its card; more: its card and the parts before; 0: never
     carried: bool = False  # an unsent answer of a void gate, waiting for the same request to come again
     reminded: bool = False
 

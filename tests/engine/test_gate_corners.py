@@ -25,7 +25,7 @@ from clew.store import Tx, deliveries, gates, threads, turns
 from clew.store.items import Item
 from clew.surfaces.base import SurfaceCan
 from clew.views import AnswerGate, GateView, NewRuleView
-from tests.engine.test_gates import COMMAND, NO, YES, asked, executions
+from tests.engine.test_gates import COMMAND, NO, YES, asked, executions, shown
 from tests.rig import Rig, Room, patient
 
 
@@ -41,7 +41,7 @@ async def test_turns_that_wait_for_a_person_leave_their_place_to_others(tmp_path
 async def test_free_words_to_a_task_shown_in_a_room_are_for_the_room_unless_they_bear_the_code(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         task = await rig.start("!ask What is it called?", notify="room:a")
-        (gate,) = await asked(rig)
+        (gate,) = await shown(rig)
         chat = await rig.say("!text hello")
         assert chat.fate is Fate.TURN and chat.thread != task.thread
         named = await rig.say(f"{gate.code} Ariadne")
@@ -55,7 +55,7 @@ async def test_a_gate_of_a_task_is_answered_where_it_is_shown(tmp_path: Path, wo
         if bound:
             await rig.ended((await rig.say("!text hello")).turn)
         task = await rig.start(f"!approve {COMMAND}", notify="room:a")
-        (gate,) = await asked(rig)
+        (gate,) = await shown(rig)
         answer = await rig.say(word.replace("CODE", gate.code))
         assert (answer.fate, answer.thread) == (Fate.ANSWER, task.thread)
         await rig.ended(task.turn)
@@ -66,6 +66,7 @@ async def test_a_question_in_passing_of_a_task_is_answered_to_that_task(tmp_path
     async with Rig(tmp_path) as rig:
         task = await rig.start("!aside Shall I also? | yes | no", notify="room:a", kind=ThreadKind.CHAT)
         await rig.ended(task.turn)
+        await shown(rig)
         answer = await rig.say("1")
         assert answer.thread == task.thread and "yes" in (await rig.ended(answer.turn)).request
 
@@ -74,7 +75,7 @@ async def test_a_question_in_passing_of_a_task_is_answered_to_that_task(tmp_path
 async def test_a_bare_word_said_before_the_gate_was_asked_is_no_answer_to_it(tmp_path: Path, word: str) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
-        (gate,) = await asked(rig)
+        (gate,) = await shown(rig)
         early = await rig.say(word, sent_at=gate.asked_at - 5_000)
         assert early.fate is Fate.REFUSED and f"`{gate.code} {word}`" in early.words
         assert (await rig.engine.waiting.one(gate.id)).state == "open"
@@ -86,15 +87,17 @@ async def test_a_bare_word_said_before_the_gate_was_asked_is_no_answer_to_it(tmp
 async def test_a_platform_that_tells_whole_seconds_does_not_make_an_answer_early(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
-        (gate,) = await asked(rig)
-        assert (await rig.say("y", sent_at=gate.asked_at // 1000 * 1000)).fate is Fate.ANSWER
+        (gate,) = await shown(rig)
+        card = await rig.store.read(lambda tx: deliveries.get(tx, f"{gate.id}:ask"))
+        assert card is not None and card.first_sent_at is not None
+        assert (await rig.say("y", sent_at=card.first_sent_at // 1000 * 1000)).fate is Fate.ANSWER
         await rig.ended(accepted.turn)
 
 
 async def test_words_said_before_an_open_question_was_asked_are_for_the_agent(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!ask What is it called?")
-        (gate,) = await asked(rig)
+        (gate,) = await shown(rig)
         early = await rig.say("look at the tests first", sent_at=gate.asked_at - 5_000)
         assert early.fate is Fate.STEER and gate.code in early.words
         await rig.say("Ariadne")
@@ -136,7 +139,7 @@ def test_a_secret_that_fits_no_option_is_not_repeated_in_the_refusal() -> None:
 async def test_an_answer_in_passing_is_never_taken_for_the_answer_to_another_question(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!aside Shall I also? | yes | no\n!ask What is it called?")
-        aside, question = await asked(rig, 2)
+        aside, question = await shown(rig, 2)
         assert not aside.blocking and question.blocking
         await rig.engine.waiting.answer(aside.code, AnswerGate(Decision.REPLY, replies=(("1",),)))
         assert (await rig.engine.waiting.one(question.id)).state == "open"
@@ -179,7 +182,7 @@ async def test_cancel_leaves_no_question_in_passing_open(tmp_path: Path) -> None
 async def test_words_behind_the_code_of_something_settled_are_for_the_agent(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
-        (gate,) = await asked(rig)
+        (gate,) = await shown(rig)
         await rig.say("y")
         await rig.ended(accepted.turn)
         about = await rig.say(f"{gate.code} was a mistake, take it back")

@@ -36,6 +36,16 @@ async def asked(rig: Rig, count: int = 1) -> list[GateView]:
     return await rig.engine.waiting.all()
 
 
+async def shown(rig: Rig, count: int = 1) -> list[GateView]:
+    """What waits, once so many have been opened and are shown where they are asked."""
+    found = await asked(rig, count)
+    for view in found:
+        gate = await rig.store.read(lambda tx, id=view.id: gates.get(tx, id))  # type: ignore[misc]
+        if gate is not None and gate.card is not None:
+            await rig.delivered(gate.card)
+    return found
+
+
 def executions(rig: Rig) -> list[str]:
     """Every command that the scripted runtime was allowed to run, over all its turns."""
     names = [path.stem for path in sorted(rig.folder.glob("scripted/*.json"))]
@@ -108,7 +118,7 @@ async def test_stop_answers_open_gates_first_and_a_late_yes_has_no_effect(tmp_pa
 async def test_a_short_reply_answers_the_gate_that_is_open_there(tmp_path: Path, word: str, ran: bool) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
-        (gate,) = await asked(rig)
+        (gate,) = await shown(rig)
         answer = await rig.say(word.replace("CODE", gate.code.lower()))
         assert answer.fate is Fate.ANSWER and gate.code in answer.words
         await rig.ended(accepted.turn)
@@ -131,7 +141,7 @@ async def test_other_words_are_for_the_agent_and_the_sender_hears_that_the_gate_
 async def test_with_several_open_a_bare_yes_asks_which_and_yes_all_is_all(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!both one | two")
-        first, second = await asked(rig, 2)
+        first, second = await shown(rig, 2)
         which = await rig.say("y")
         assert which.fate is Fate.REFUSED and first.code in which.words and second.code in which.words
         everything = await rig.say("yes all")
@@ -155,7 +165,7 @@ async def test_all_means_those_that_were_shown(tmp_path: Path) -> None:
 async def test_a_bare_reply_means_what_its_sender_sees_and_never_what_came_a_moment_ago(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!both one | two")
-        first, second = await asked(rig, 2)
+        first, second = await shown(rig, 2)
         unseen = await rig.say("y", sees=())
         seen = await rig.say("n", sees=(first.code,))
         late = await rig.say("y", sees=(first.code,))
@@ -339,7 +349,7 @@ async def test_a_question_is_answered_by_number_or_words(tmp_path: Path) -> None
         for reply, text in (("2", "green"), ("RED", "red"), ("CODE blue", "blue")):
             accepted = await rig.say("!ask Which? | red | green")
             await rig.until(lambda entry, turn=accepted.turn: entry.kind == "gate.opened" and entry.turn == turn)  # type: ignore[misc]
-            (gate,) = await rig.engine.waiting.all()
+            (gate,) = await shown(rig)
             answer = await rig.say(reply.replace("CODE", gate.code))
             assert answer.fate is Fate.ANSWER, answer
             assert text in (await rig.ended(accepted.turn)).text
@@ -348,7 +358,7 @@ async def test_a_question_is_answered_by_number_or_words(tmp_path: Path) -> None
 async def test_a_question_without_options_takes_the_next_words_as_its_answer(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!ask What is it called?")
-        await asked(rig)
+        await shown(rig)
         assert (await rig.say("Ariadne")).fate is Fate.ANSWER
         assert "Ariadne" in (await rig.ended(accepted.turn)).text
 
@@ -371,7 +381,7 @@ async def test_a_question_in_passing_does_not_hold_the_turn_and_its_answer_is_a_
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!aside Shall I also? | yes | no\n!text done")
         turn = await rig.ended(accepted.turn)
-        (gate,) = await rig.engine.waiting.all()
+        (gate,) = await shown(rig)
         assert turn.state == "completed" and gate.state == "open" and not gate.blocking
         answer = await rig.say("1")
         assert answer.fate is Fate.TURN
@@ -383,9 +393,9 @@ async def test_a_question_in_passing_does_not_hold_the_turn_and_its_answer_is_a_
 async def test_an_unknown_a_foreign_and_a_closed_code_are_named_as_that(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         first = await rig.say(f"!approve {COMMAND}")
-        (gate,) = await asked(rig)
+        (gate,) = await shown(rig)
         await rig.say("!approve other", room="b")
-        await asked(rig, 2)
+        await shown(rig, 2)
         foreign = await rig.say(f"{gate.code} y", room="b")
         unknown = await rig.say("Z9Z9 y", room="b")
         assert (foreign.fate, unknown.fate) == (Fate.REFUSED, Fate.REFUSED)

@@ -68,5 +68,5 @@ async def test_a_long_card_whose_first_send_is_in_doubt_still_fits(tmp_path: Pat
         await rig.say(f"!approve deploy {'x' * 1000}\n!text done")
         (gate,) = await asked(rig)
         await rig.delivered(f"{gate.id}:ask")
-        first, again = room.sent
+        first, again = [sent for sent in room.sent if sent.id == room.sent[0].id]
         assert "may be a repeat" in again.note and len(again.text) + len(again.note) < 400 and first.text == again.text

@@ -352,6 +352,7 @@ async def test_06_a_waiting_state_always_has_something_to_act_on(tmp_path: Path)
             assert (turn.state, gate.title) == ("waiting", "deploy")
     async with Rig(tmp_path) as rig:
         gate = await _what_waits(rig)
+        await rig.delivered(f"{gate.id}:ask")
         await rig.say("y")
         await rig.ended(gate.turn)
         states = [each.state for each in await rig.engine.waiting.of_thread(gate.thread)]

@@ -20,6 +20,7 @@ owing = importlib.import_module("clew.engine.owing")
 outbox = importlib.import_module("clew.engine.outbox")
 recovery = importlib.import_module("clew.engine.recovery")
 suspended = importlib.import_module("clew.engine.suspended")
+whole = importlib.import_module("clew.engine.whole")
 
 decide, owe_final = admission.Admission.decide, ending.owe_final
 first_answer, open_now, bind, insert = gates.answer, handoffs.all_open, bindings.bind, turns.insert
@@ -170,7 +171,8 @@ FAULTS = {
     "leases of dead daemons are left alone": Fault(turns, "all_live", nothing, "is running in a thread"),
     "a later answer replaces the first": Fault(gates, "answer", whoever_comes_last, "is answered in a turn that is"),
     "an unsent yes is used more than once": Fault(gates, "uncarry", always, "gates live off"),
-    "a word of before answers a gate": Fault(answering.Heard, "is_early", never, "was said before"),
+    "a word of before answers a gate": Fault(answering.Heard, "was_before", never, "was said before"),
+    "a card allows what it leaves out": Fault(whole.Room, "holds", always, "was never shown in"),
     "a button on a message without a receipt is guessed": Fault(admission, "_is_unplaced", never, "was pressed"),
     "cards are not redrawn": Fault(cards, "redraw", forgotten, "nobody was told in the room"),
     "gates of a turn that is over stay open": Fault(ending, "settle_ended", forgotten, "is answered in a turn that is"),

@@ -13,11 +13,14 @@ from clew.engine import replies, rules, words
 from clew.engine.choices import Choice, NewRule, Word
 from clew.engine.core import Core
 from clew.engine.gates import answer_gate, take
+from clew.engine.whole import left_at
 from clew.errors import BadInput, NotFound, Refused
 from clew.model import Conversation, Fate, Inbound, Thread, ThreadStatus
 from clew.store import Tx, gates, threads
 from clew.store import rules as rows
 from clew.store.inbox import Arrival
+
+_ALLOWING = (Decision.ACCEPT, Decision.REPLY)
 
 
 def find(tx: Tx, name: str) -> Gate:
@@ -75,9 +78,22 @@ class Heard(Struct, frozen=True):
         return self.thread is not None and gate.thread == self.thread.id
 
     def is_early(self, gate: Gate) -> bool:
-        """Said before it was asked, so that it can mean it only by its code. Many platforms tell whole seconds."""
+        """Said before it was asked, so that it can mean it only by its code."""
+        return self.was_before(gate.asked_at)
+
+    def was_before(self, moment: int) -> bool:
+        """Said without a code before this. Many platforms tell whole seconds."""
         sent = self.inbound.sent_at
-        return self.said.code is None and sent is not None and sent // 1000 < gate.asked_at // 1000
+        return self.said.code is None and sent is not None and sent // 1000 < moment // 1000
+
+    def sees_whole(self, tx: Tx, core: Core, gate: Gate) -> bool:
+        """Whether it was shown whole where this was said, by then. A client of ours at the desk shows all that it asks
+        about whole, and says so (`sees`)."""
+        where = self.inbound.conversation
+        if where.surface == core.desk:
+            return True
+        left = left_at(tx, gate, where) if gate.whole_in else None
+        return left is not None and not self.was_before(left)
 
 
 def at_gates(tx: Tx, core: Core, thread: Thread | None, inbound: Inbound) -> Arrival | Inbound | None:
@@ -115,12 +131,14 @@ def _read(tx: Tx, core: Core, heard: Heard) -> Arrival | Inbound | None:
         return _all(tx, core, heard)
     _guard_secrets(heard)
     gate = _which(tx, heard)
-    choice = _meant(tx, heard, gate) if gate is not None else None
+    choice = _meant(tx, core, heard, gate) if gate is not None else None
     if gate is None or choice is None:
         return None
     if heard.is_early(gate):
         raise Refused(words.said_before(gate.code, heard.said.rest))
     _may(core, heard.inbound)
+    if choice.answer.decision in _ALLOWING and not heard.sees_whole(tx, core, gate):
+        raise Refused(words.not_whole(gate.code) if gate.state is GateState.OPEN else words.answered_before(gate))
     answered = choose(tx, core, gate, choice, heard.inbound.sender)
     if not gate.asked.blocking and choice.answer.decision is Decision.REPLY:
         return replace(heard.inbound, text=as_message(gate, choice.answer), thread=gate.thread)
@@ -134,8 +152,18 @@ def _all(tx: Tx, core: Core, heard: Heard) -> Arrival:
     meant = [gate for gate in heard.open_now if gate.code not in early]
     if early and not meant:
         raise Refused(words.said_before(early[0], heard.said.rest))
-    answered = choose_all(tx, core, meant, heard.inbound.sender)
-    return Arrival(Fate.ANSWER, answered[0].thread, answered[0].turn, words.all_on_their_way(len(answered)))
+    unseen = [gate.code for gate in meant if _is_open(gate) and not heard.sees_whole(tx, core, gate)]
+    whole = [gate for gate in meant if gate.code not in unseen]
+    if unseen and not any(map(_is_open, whole)):
+        raise Refused(words.not_whole(unseen[0]))
+    answered = choose_all(tx, core, whole, heard.inbound.sender)
+    told = words.all_on_their_way(len(answered))
+    told = words.joined(" ", told, words.not_among_all(unseen)) if unseen else told
+    return Arrival(Fate.ANSWER, answered[0].thread, answered[0].turn, told)
+
+
+def _is_open(gate: Gate) -> bool:
+    return gate.state is GateState.OPEN and gate.asked.kind is not GateKind.QUESTION
 
 
 def _which(tx: Tx, heard: Heard) -> Gate | None:
@@ -157,12 +185,12 @@ def _which(tx: Tx, heard: Heard) -> Gate | None:
     return gate
 
 
-def _meant(tx: Tx, heard: Heard, gate: Gate) -> Choice | None:
-    """What it chooses there. Free words mean a gate only in its own conversation and after it was asked; words behind
-    the code of something long settled are about it, not an answer to it."""
+def _meant(tx: Tx, core: Core, heard: Heard, gate: Gate) -> Choice | None:
+    """What it chooses there. Free words mean a gate only in its own conversation, and after it was shown there; words
+    behind the code of something long settled are about it, not an answer to it."""
     if _is_secret(gate) and heard.said.code is not None and not heard.said.is_stop:
         raise Refused(words.secret(gate.code))
-    if replies.is_free(heard.said, gate) and (heard.is_early(gate) or not heard.is_own(gate)):
+    if replies.is_free(heard.said, gate) and not _can_mean(tx, core, heard, gate):
         return None
     asker = threads.get(tx, gate.thread)
     try:
@@ -174,6 +202,11 @@ def _meant(tx: Tx, heard: Heard, gate: Gate) -> Choice | None:
     if choice is not None and _is_secret(gate) and choice.answer.decision is Decision.REPLY:
         raise Refused(words.secret(gate.code))
     return choice
+
+
+def _can_mean(tx: Tx, core: Core, heard: Heard, gate: Gate) -> bool:
+    is_secret = _is_secret(gate)  # then they are no answer, and must not become a message either
+    return heard.is_own(gate) and not heard.is_early(gate) and (is_secret or heard.sees_whole(tx, core, gate))
 
 
 def _guard_secrets(heard: Heard) -> None:

@@ -32,20 +32,23 @@ ASKS = {
 
 
 def of_card(shown: Sequence[Gate], workspace: str) -> tuple[Button, ...]:
-    """For what is open on it: every choice where there is one gate, yes and no where there are several."""
+    """For what is open on it: every choice where there is one gate, yes and no where there are several. Nothing that
+    allows a gate that is not shown whole there."""
     waiting = [gate for gate in shown if gate.state is GateState.OPEN]
     if len(waiting) == 1:
         return _one(waiting[0], workspace)
     approvals = [gate for gate in waiting if gate.asked.kind is not GateKind.QUESTION]
     each = [button for gate in approvals for button in _yes_and_no(gate)]
-    return (*each, Button(Both("✅ Allow all", "✅ 全部允许"), "yes all")) if len(approvals) > 1 else tuple(each)
+    whole = [gate for gate in approvals if gate.whole_in]
+    return (*each, Button(Both("✅ Allow all", "✅ 全部允许"), "yes all")) if len(whole) > 1 else tuple(each)
 
 
 def _one(gate: Gate, workspace: str) -> tuple[Button, ...]:
     questions = gate.asked.questions
     if gate.asked.kind is not GateKind.QUESTION:
-        return tuple(_approval(gate, choice.word, choice.label) for choice in choices(gate, workspace))
-    if len(questions) != 1 or questions[0].several or questions[0].secret:
+        offered = [choice for choice in choices(gate, workspace) if gate.whole_in or not choice.answer.is_yes]
+        return tuple(_approval(gate, choice.word, choice.label) for choice in offered)
+    if len(questions) != 1 or questions[0].several or questions[0].secret or not gate.whole_in:
         return ()
     return tuple(
         Button(_short(option), f"{gate.code} {number}") for number, option in enumerate(questions[0].options, 1)
@@ -57,8 +60,9 @@ def _approval(gate: Gate, word: Word, label: str) -> Button:
     return Button(shown or _short(label), f"{gate.code} {says}")
 
 
-def _yes_and_no(gate: Gate) -> tuple[Button, Button]:
-    return Button(f"✅ {gate.code}", f"{gate.code} y"), Button(f"🚫 {gate.code}", f"{gate.code} n")
+def _yes_and_no(gate: Gate) -> tuple[Button, ...]:
+    yes, no = Button(f"✅ {gate.code}", f"{gate.code} y"), Button(f"🚫 {gate.code}", f"{gate.code} n")
+    return (yes, no) if gate.whole_in else (no,)
 
 
 def _short(text: str) -> str:

@@ -3,24 +3,25 @@ surface can edit, and one more line where it cannot. It never decides and never 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
 
 from clew.asking import Decision, Gate, GateKind, GateState, Question
 from clew.engine import buttons, words
 from clew.engine.choices import choices
 from clew.engine.core import Core
-from clew.engine.language import spoken
+from clew.engine.language import CHINESE, language
 from clew.engine.owing import fitting, nearest, owe, owed_to, pressable, unused, used
+from clew.engine.whole import Room, Say, fence, part_name, parts, parts_of, room_at
 from clew.engine.words import Both
 from clew.model import Button, Conversation, Delivery, DeliveryKind, DeliveryState, Thread, Turn
-from clew.seen import exactly, shortened
+from clew.seen import exactly
 from clew.store import Tx, deliveries, gates, threads, turns
 
 GATHER = 150  # milliseconds in which gates that are opened together come onto one card
-DETAIL = 3000  # characters of a diff that a card shows; the whole is one command away
-TITLE = 160
-Say = Callable[[str, str], str]  # of the English and the Chinese, one
+TITLE = 160  # characters of what is asked in a line
+LOOKED_AT = 1000  # characters of a title that such a line is made from
 REMIND, AGAIN = "remind", "again"  # how the deliveries are called that say it once more
 
 
@@ -32,18 +33,55 @@ def show(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
 
 
 def show_at(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate, where: Conversation, note: str = "") -> None:
-    card = _gathering(tx, turn, where) or unused(tx, f"{gate.id}:{DeliveryKind.ASK}")
-    gates.set_card(tx, gate.id, card, where)
-    shown = gates.on_card(tx, card)
-    text, pressed = _drawn_for(tx, core, where, shown, thread.workspace), buttons.of_card(shown, thread.workspace)
-    if not deliveries.rewrite(tx, card, text, pressable(tx, core, where, pressed)):
-        owe(tx, core, turn, DeliveryKind.ASK, where, text, note=note, id=card, after=GATHER, buttons=pressed)
+    """On the card that is about to leave if there is room for the whole of it, else on a card of its own; if it is too
+    long even for that, in parts before its card."""
+    if _joins(tx, core, thread, turn, gate, where):
+        return
+    card, say = unused(tx, f"{gate.id}:{DeliveryKind.ASK}"), _sayer(tx, core, where)
+    before = _before(gate, thread.workspace, room_at(core, where, note), say)
+    whole_in = len(before) + 1 if before is not None else 0
+    gates.set_card(tx, gate.id, card, where, whole_in)
+    for number, text in enumerate(before or (), 1):
+        owe(tx, core, turn, DeliveryKind.NOTICE, where, text, id=part_name(card, number))
+    shown = [replace(gate, whole_in=whole_in)]
+    text, pressed = drawn(shown, thread.workspace, say), buttons.of_card(shown, thread.workspace)
+    owe(tx, core, turn, DeliveryKind.ASK, where, text, note=note, id=card, after=GATHER, buttons=pressed)
+
+
+def _joins(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate, where: Conversation) -> bool:
+    card = _gathering(tx, turn, where)
+    if card is None:
+        return False
+    shown, room = [*gates.on_card(tx, card.id), replace(gate, whole_in=1)], room_at(core, where, card.note)
+    if any(each.whole_in != 1 or room.is_hopeless(each.asked) for each in shown):
+        return False
+    text, pressed = drawn(shown, thread.workspace, _sayer(tx, core, where)), buttons.of_card(shown, thread.workspace)
+    if not room.holds(text) or not deliveries.rewrite(tx, card.id, text, pressable(tx, core, where, pressed)):
+        return False
+    gates.set_card(tx, gate.id, card.id, where, 1)
+    return True
+
+
+def _before(gate: Gate, workspace: str, room: Room, say: Say) -> list[str] | None:
+    """The messages that come before its card so that it is shown whole: none if the card itself does. None: it cannot
+    be shown whole there."""
+    if room.is_hopeless(gate.asked):
+        return None
+    if room.holds(drawn([replace(gate, whole_in=1)], workspace, say)):
+        return []
+    found = parts(gate, room, say) if room.limit is not None else []
+    fits = room.holds(drawn([replace(gate, whole_in=len(found) + 1)], workspace, say))
+    return found if found and fits else None
 
 
 def show_again(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
-    """It is open once more. A card that is only rewritten would call nobody."""
-    if gate.card is None:
+    """It is open once more. A card that is only rewritten would call nobody; one that never left shows nothing."""
+    card = deliveries.get(tx, gate.card) if gate.card else None
+    if card is None or gate.where is None:
         show(tx, core, thread, turn, gate)
+        return
+    if card.state is DeliveryState.SUPERSEDED:
+        show_at(tx, core, thread, turn, gate, gate.where)
         return
     redraw(tx, core, gate)
     _say_again(tx, core, gate, Both("Asked again:", "再次询问："), AGAIN)
@@ -69,6 +107,7 @@ def _withdraw(tx: Tx, core: Core, thread: Thread, copy: Delivery, told: str) -> 
     turn, left = turns.get(tx, copy.turn or ""), gates.on_card(tx, copy.id)
     text = drawn(left, thread.workspace) if left else told
     deliveries.supersede_edits(tx, copy.id)
+    drop_parts(tx, copy.id)
     if copy.state is DeliveryState.PENDING and copy.first_sent_at is None:
         _redraw_unsent(tx, copy.id, left, text, ())
     elif turn is not None and copy.conversation is not None and _can_edit(core, copy.conversation):
@@ -86,8 +125,12 @@ def redraw(tx: Tx, core: Core, gate: Gate) -> None:
 def _redraw(tx: Tx, core: Core, gate: Gate, copy: Delivery, where: Conversation) -> None:
     turn, thread = turns.get(tx, gate.turn), threads.get(tx, gate.thread)
     assert turn is not None and thread is not None
-    shown = gates.on_card(tx, copy.id) or [gate]
-    text, pressed = _drawn_for(tx, core, where, shown, thread.workspace), buttons.of_card(shown, thread.workspace)
+    room, say = room_at(core, where, copy.note), _sayer(tx, core, where)
+    shown = gates.on_card(tx, copy.id) or [_on_a_copy(gate, thread.workspace, room, say)]
+    if not room.holds(drawn(shown, thread.workspace, say)):
+        shown = [_not_whole(tx, each) for each in shown]
+    pressed = buttons.of_card(shown, thread.workspace)
+    text = fitting(core, where, drawn(shown, thread.workspace, say))
     if copy.state is DeliveryState.PENDING and copy.first_sent_at is None:
         _redraw_unsent(tx, copy.id, shown, text, pressable(tx, core, where, pressed))
     elif _can_edit(core, where):
@@ -106,9 +149,44 @@ def _say_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None:
     turn, thread = turns.get(tx, gate.turn), threads.get(tx, gate.thread)
     if turn is None or thread is None or gate.where is None:
         return
-    text = words.joined("\n", head, both(lambda say: drawn([gate], thread.workspace, say)))
-    pressed = buttons.of_card([gate], thread.workspace)
+    say = _sayer(tx, core, gate.where)
+    shown = _on_a_copy(gate, thread.workspace, room_at(core, gate.where, f"{head}\n{words.zh(head)}"), say)
+    text = f"{say(head, words.zh(head))}\n{drawn([shown], thread.workspace, say)}"
+    pressed = buttons.of_card([shown], thread.workspace)
     owe(tx, core, turn, DeliveryKind.ASK, gate.where, text, id=unused(tx, f"{gate.id}:{name}"), buttons=pressed)
+
+
+def _on_a_copy(gate: Gate, workspace: str, room: Room, say: Say) -> Gate:
+    """As a message shows it that is not its card: whole on this very message, or with nothing that allows it."""
+    is_whole = gate.whole_in == 1 and room.holds(drawn([gate], workspace, say))
+    return gate if is_whole else replace(gate, whole_in=0)
+
+
+def _not_whole(tx: Tx, gate: Gate) -> Gate:
+    """It was whole on its card, and is not any more, as there is more to say."""
+    if gate.state is GateState.OPEN and gate.whole_in == 1:
+        gates.not_whole(tx, gate.id)
+        return replace(gate, whole_in=0)
+    return gate
+
+
+def part_failed(tx: Tx, core: Core, gate: Gate) -> None:
+    """A part was refused for good, so what comes behind it must not allow the gate."""
+    gates.not_whole(tx, gate.id)
+    redraw(tx, core, replace(gate, whole_in=0))
+
+
+def drop(tx: Tx, card: str | None) -> None:
+    """A card that shows nothing any more does not leave, and what comes before it neither."""
+    if card is not None and not gates.on_card(tx, card):
+        drop_parts(tx, card)
+        deliveries.supersede(tx, card)
+
+
+def drop_parts(tx: Tx, card: str) -> None:
+    """Nobody needs those that have not left."""
+    for part in parts_of(tx, card):
+        deliveries.supersede(tx, part.id)
 
 
 def _copies(tx: Tx, gate: Gate) -> list[Delivery]:
@@ -127,15 +205,17 @@ def both(told: Callable[[Say], str]) -> Both:
     return Both(told(in_english), told(lambda text, chinese: chinese))
 
 
-def _drawn_for(tx: Tx, core: Core, where: Conversation, shown: Sequence[Gate], workspace: str) -> str:
-    return fitting(core, where, spoken(tx, core, where, both(lambda say: drawn(shown, workspace, say))))
+def _sayer(tx: Tx, core: Core, where: Conversation) -> Say:
+    """In the language of the conversation."""
+    is_chinese = language(tx, core, where) == CHINESE
+    return lambda text, chinese: chinese if is_chinese else text
 
 
 def drawn(shown: Sequence[Gate], workspace: str, say: Say = in_english) -> str:
     """A card: what is still open in full, what is settled in a line."""
     parts = [_open(gate, workspace, say) if gate.state is GateState.OPEN else line(gate, say) for gate in shown]
     waiting = [gate for gate in shown if gate.state is GateState.OPEN]
-    if len(waiting) > 1 and all(gate.asked.kind is not GateKind.QUESTION for gate in waiting):
+    if len(waiting) > 1 and all(gate.whole_in and gate.asked.kind is not GateKind.QUESTION for gate in waiting):
         parts.append(say("`yes all` allows all of them.", "回复「全部同意」即可全部允许。"))
     return "\n\n".join(parts)
 
@@ -161,26 +241,46 @@ def line(gate: Gate, say: Say = in_english) -> str:
 
 
 def one_line(gate: Gate) -> str:
-    first = " ".join(exactly(gate.asked.title).split())
-    return first if len(first) <= TITLE else f"{first[: TITLE - 1]}…"
+    title = gate.asked.title
+    first = " ".join(exactly(title[:LOOKED_AT]).split())
+    return first if len(first) <= TITLE and len(title) <= LOOKED_AT else f"{first[: TITLE - 1]}…"
 
 
 def _open(gate: Gate, workspace: str, say: Say) -> str:
+    """What is asked, if it is whole here; else where it is whole."""
     asked, warning = gate.asked, words.stored(gate.warning)
-    parts = [f"{say(*_HEADS[asked.kind])} ({gate.code})", *_body(gate, say)]
-    parts += [say(f"Why: {exactly(asked.reason)}", f"原因：{exactly(asked.reason)}")] if asked.reason else []
-    parts += [f"⚠ {say(warning, words.zh(warning))}"] if warning else []
-    return "\n".join([*parts, *_how(gate, workspace, say)])
+    head = [f"{say(*_HEADS[asked.kind])} ({gate.code})", *(_body(gate, say) if gate.whole_in == 1 else ())]
+    why = [say(f"Why: {exactly(asked.reason)}", f"原因：{exactly(asked.reason)}")] if asked.reason else []
+    head += why if gate.whole_in == 1 else [_where_whole(gate, say)]
+    head += [f"⚠ {say(warning, words.zh(warning))}"] if warning else []
+    how = _how(gate, workspace, say) if gate.whole_in else [say(*_only_no(gate))]
+    return "\n".join([*head, *how])
+
+
+def _where_whole(gate: Gate, say: Say) -> str:
+    if gate.whole_in:
+        before = words.shown_before(gate.whole_in - 1)
+        return say(before, before.zh)
+    beginning, elsewhere = fence(one_line(gate)), words.not_on_card(gate.code)
+    return f"{beginning}\n{say(elsewhere, elsewhere.zh)}"
+
+
+def _only_no(gate: Gate) -> tuple[str, str]:
+    if gate.asked.kind is GateKind.QUESTION:
+        return f"Reply `{gate.code} stop` to stop the turn.", f"回复 `{gate.code} stop` 停止本轮。"
+    return (
+        f"Reply `{gate.code} n` to decline, `{gate.code} stop` to stop the turn too.",
+        f"回复 `{gate.code} n` 拒绝，`{gate.code} stop` 拒绝并停止本轮。",
+    )
 
 
 def _body(gate: Gate, say: Say) -> list[str]:
     asked = gate.asked
     if asked.kind is GateKind.QUESTION:
-        several = asked.questions if len(asked.questions) != 1 else ()
-        return [_numbered(question.text, question.options) for question in several]
+        return [_asked(question) for question in asked.questions]
     title = [_fenced(asked.title)]
-    folder = [say(f"in {exactly(asked.folder)}", f"目录：{exactly(asked.folder)}")] if asked.folder else []
-    detail = [_fenced(shortened(asked.detail, DETAIL))] if asked.detail else []
+    folder = [say(f"in {_coded(asked.folder)}", f"目录：{_coded(asked.folder)}")] if asked.folder else []
+    detail = [_fenced(asked.detail)] if asked.detail else []
     return [*title, *folder, *detail]
 
 
@@ -194,46 +294,52 @@ def _how(gate: Gate, workspace: str, say: Say) -> list[str]:
         return [numbered, say(reply, f"回复「同意」、「拒绝」或编号；有多项待答时带上代码：`{code} y`。")]
     if len(asked.questions) != 1:
         return [say(f"Reply `{code} 1 2 …`: a number for each question.", f"回复 `{code} 1 2 …`：每个问题一个编号。")]
-    return _how_to_one(asked.questions[0], code, say)
+    return [_how_to_one(asked.questions[0], code, say)]
 
 
-def _how_to_one(question: Question, code: str, say: Say) -> list[str]:
+def _how_to_one(question: Question, code: str, say: Say) -> str:
     if question.secret:
         hidden = words.secret(code)
-        told = f"The answer is secret: give it with `clew answer {code}`, not here."
-        return [exactly(question.text), say(told, hidden.zh)]
+        return say(f"The answer is secret: give it with `clew answer {code}`, not here.", hidden.zh)
     if not question.options:
         free = f"Reply with your answer, or with `{code} your answer`."
-        return [exactly(question.text), say(free, f"直接回复答案，或回复 `{code} 你的答案`。")]
+        return say(free, f"直接回复答案，或回复 `{code} 你的答案`。")
     other = say(f" or `{code} your own words`", f"，或 `{code} 你自己的话`") if question.free else ""
-    return [_numbered(question.text, question.options), say(f"Reply with a number{other}.", f"回复编号{other}。")]
+    return say(f"Reply with a number{other}.", f"回复编号{other}。")
 
 
-def _numbered(text: str, options: Sequence[str]) -> str:
-    return "\n".join([exactly(text), *(f"{number}. {exactly(option)}" for number, option in enumerate(options, 1))])
+def _asked(question: Question) -> str:
+    options = () if question.secret else question.options
+    numbered = (f"{number}. {exactly(option)}" for number, option in enumerate(options, 1))
+    return "\n".join([exactly(question.text), *numbered])
 
 
 def _fenced(text: str) -> str:
-    """With a fence that nothing in it can end."""
-    shown = exactly(text)
-    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}\n{shown}\n{fence}"
+    return fence(exactly(text))
 
 
-def _gathering(tx: Tx, turn: Turn, where: Conversation) -> str | None:
+def _coded(text: str) -> str:
+    """A name, so that no markup changes how it looks."""
+    shown = exactly(text, lines=False)
+    return f"`{shown}`" if "`" not in shown else f"\n{fence(shown)}"
+
+
+def _gathering(tx: Tx, turn: Turn, where: Conversation) -> Delivery | None:
     """A card of this turn that has not left yet."""
     open_now = [gate for gate in gates.unsettled(tx, turn.id) if gate.state is GateState.OPEN and gate.card]
     card = deliveries.get(tx, open_now[-1].card or "") if open_now else None
     if card is None or card.conversation != where:
         return None
-    return card.id if card.state is DeliveryState.PENDING and card.first_sent_at is None else None
+    return card if card.state is DeliveryState.PENDING and card.first_sent_at is None else None
 
 
 def _redraw_unsent(tx: Tx, card: str, shown: Sequence[Gate], text: str, pressed: Sequence[Button]) -> None:
     deliveries.supersede_edits(tx, card)  # from when it was about to leave: they would undo what it says now
-    if any(gate.state is GateState.OPEN for gate in shown):
-        deliveries.rewrite(tx, card, text, pressed)
+    is_open = any(gate.state is GateState.OPEN for gate in shown)
+    if not is_open:
+        drop_parts(tx, card)
+    if is_open or any(part.first_sent_at is not None for part in parts_of(tx, card)):
+        deliveries.rewrite(tx, card, text, pressed)  # who has read a part hears what became of it
     else:
         deliveries.supersede(tx, card)
 

@@ -21,6 +21,7 @@ from clew.engine.made import FOLDER
 from clew.engine.showing import to_become
 from clew.engine.spread import Spread
 from clew.engine.stranded import ask_elsewhere
+from clew.engine.whole import is_part
 from clew.kept import forget
 from clew.model import Conversation, Delivery, DeliveryKind
 from clew.store import Entry, Tx, deliveries
@@ -240,7 +241,7 @@ class Outbox:
             tx.log(delivery.thread, delivery.turn, "delivery.failed", now, delivery=delivery.id, error=failure.reason)
             if delivery.kind is DeliveryKind.HANDOFF:
                 self.not_handed(tx, delivery, failure.reason)
-            if delivery.kind is DeliveryKind.ASK:
+            if delivery.kind is DeliveryKind.ASK or is_part(delivery):
                 ask_elsewhere(tx, self._core, delivery)
             return
         down = isinstance(failure, Down)

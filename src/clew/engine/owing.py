@@ -109,7 +109,7 @@ def _parts(core: Core, where: Conversation | None, body: str, note: str) -> list
     surface = core.surfaces.get(where.surface) if where else None
     if surface is None or surface.can.max_length is None:
         return [body]
-    room = surface.can.max_length - size(note, surface.can.units) - _spare(surface.can.units)
+    room = surface.can.max_length - size(note, surface.can.units) - spare(surface.can.units)
     return [part.shown for part in split(body, room, surface.can.units)]
 
 
@@ -118,14 +118,14 @@ def fitting(core: Core, where: Conversation | None, body: str) -> str:
     surface = core.surfaces.get(where.surface) if where else None
     if surface is None or surface.can.max_length is None:
         return body
-    room = limit = surface.can.max_length - _spare(surface.can.units)
+    room = limit = surface.can.max_length - spare(surface.can.units)
     shown = body
     while size(shown, surface.can.units) > limit:
         shown, room = shortened(body, room), room * 3 // 4
     return shown
 
 
-def _spare(units: Units) -> int:
+def spare(units: Units) -> int:
     """What a message may need beside its text, should it have to be said again."""
     return SEAMS + max(size(mark, units) for mark in _MARKS)
 

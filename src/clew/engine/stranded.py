@@ -6,6 +6,7 @@ from __future__ import annotations
 from clew.asking import Gate, GateState
 from clew.engine import asks, cards, words
 from clew.engine.core import Core
+from clew.engine.whole import PART, is_part
 from clew.model import Conversation, Delivery
 from clew.store import Tx, deliveries, gates, places, threads, turns
 
@@ -13,6 +14,8 @@ from clew.store import Tx, deliveries, gates, places, threads, turns
 def ask_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
     """Where there is no such place, it waits at the desk."""
     thread = threads.get(tx, refused.thread)
+    if is_part(refused):
+        _without_part(tx, core, refused)
     to = _elsewhere(tx, core, refused.conversation) if refused.conversation else None
     if thread is None or to is None:
         return
@@ -20,10 +23,18 @@ def ask_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
         turn = turns.get(tx, gate.turn)
         if gate.state is GateState.OPEN and gate.where == refused.conversation and turn is not None:
             gates.forget_card(tx, gate.id)
+            cards.drop(tx, gate.card)
             cards.show_at(tx, core, thread, turn, gate, to, words.STRANDED)
     newest = deliveries.newest_ask(tx, thread.id)
     if newest is not None and newest.id == refused.id:
         asks.move(tx, core, thread, to)
+
+
+def _without_part(tx: Tx, core: Core, refused: Delivery) -> None:
+    """The card behind it must not allow what is not all there."""
+    for gate in _asked_by(tx, refused):
+        if gate.state is GateState.OPEN and gate.card is not None and refused.id.startswith(f"{gate.card}{PART}"):
+            cards.part_failed(tx, core, gate)
 
 
 def _elsewhere(tx: Tx, core: Core, refused_by: Conversation) -> Conversation | None:
@@ -35,6 +46,6 @@ def _elsewhere(tx: Tx, core: Core, refused_by: Conversation) -> Conversation | N
 
 
 def _asked_by(tx: Tx, refused: Delivery) -> list[Gate]:
-    """All that stand on the card; or the one that it reminds of."""
+    """All that stand on the card; or the one that it reminds of, or is a part of."""
     reminded = gates.get(tx, refused.id.partition(":")[0])
     return gates.on_card(tx, refused.id) or ([reminded] if reminded is not None else [])

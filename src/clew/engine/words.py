@@ -330,6 +330,41 @@ def said_before(code: str, said: str) -> Both:
     )
 
 
+def not_on_card(code: str) -> Both:
+    """On a card that does not show a gate whole, and so has nothing that allows it."""
+    return Both(
+        f"⚠ This message does not show it whole, so nothing on it allows it. See it with `clew gates {code}`, allow it"
+        f" with `clew approve {code}` or on clew's page.",
+        "⚠ 这条消息没有完整显示内容，因此不能在这里点按允许。"
+        f"用 `clew gates {code}` 查看全文，用 `clew approve {code}` 或在 clew 网页上允许。",
+    )
+
+
+def shown_before(count: int) -> Both:
+    """On a card whose gate is shown whole in the messages before it."""
+    where = "message before this one" if count == 1 else f"{count} messages before this one"
+    return Both(f"What it asks is shown whole in the {where}.", f"完整内容见此前的 {count} 条消息。")
+
+
+def not_whole(code: str) -> Both:
+    """For whoever allows what was not shown whole where they are."""
+    return Both(
+        f"{code} was not shown whole here, so it cannot be allowed here. See it with `clew gates {code}`, allow it with"
+        f" `clew approve {code}` or on the page. `{code} n` declines it.",
+        f"{code} 没有在这里完整显示，因此不能在这里允许。"
+        f"用 `clew gates {code}` 查看，用 `clew approve {code}` 或在网页上允许。`{code} n` 可拒绝。",
+    )
+
+
+def not_among_all(codes: Sequence[str]) -> Both:
+    """Behind a yes to all: those that it did not mean."""
+    listed = ", ".join(codes)
+    return Both(
+        f"Not {listed}, not shown whole here: `clew gates CODE` shows it, `clew approve CODE` allows it.",
+        f"不含 {listed}：没有在这里完整显示；用 `clew gates CODE` 查看，用 `clew approve CODE` 允许。",
+    )
+
+
 def secret(code: str) -> Both:
     return Both(
         f"The answer to {code} is secret: give it with `clew answer {code}`, not here.",

@@ -34,14 +34,19 @@ def _trouble(chance: random.Random) -> list[Step]:
     return found
 
 
+def _long(command: str, words: int) -> str:
+    """No word in it comes twice, so that whoever read all of them has read it."""
+    return " ".join([command, *(f"w{number}" for number in range(words))])
+
+
 def _questions(seed: int, own: list[Said]) -> list[Step]:
     """What a request makes it ask; a continuation, which repeats the request, asks the same again."""
     name = own[0].id if own else ""
     chance = random.Random(f"{seed} asks {name}")
     asked: tuple[Step, ...] = (
         script.Approve((f"deploy {name}",)),
-        script.Approve((f"deploy {name}",)),
-        script.Approve((f"deploy {name}", f"publish {name}")),
+        script.Approve((_long(f"deploy {name}", 600),)),  # in parts, where a message has an end
+        script.Approve((f"deploy {name}", _long(f"publish {name}", 2200))),  # the second is too long even for that
         script.Permit(f"/{name}"),
         script.Ask(f"How, {name}?", ("well", "badly")),
         script.Ask(f"Why, {name}?", ()),

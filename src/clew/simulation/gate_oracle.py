@@ -35,7 +35,8 @@ def asked_and_answered(world: World, tx: Tx) -> Iterator[str]:
     posts = {post.id: post for post in world.platform.posts}
     told = {key for post in world.platform.posts for key in post.told}
     seen = Seen(world, tx, audit.all_gates(tx), audit.asked_aloud(tx), posts, told)
-    for check in (_one_run_per_yes, _carried_once, _waiting, _words, _codes, _shown, _redrawn, _answered_by_letters):
+    checks = (_one_run_per_yes, _carried_once, _waiting, _words, _codes, _shown, _redrawn, _answered_by_letters, _read)
+    for check in checks:
         yield from check(seen)
 
 
@@ -129,9 +130,9 @@ def _redrawn(seen: Seen) -> Iterator[str]:
         by_card.setdefault(gate.card or "", []).append(gate)
     for name, gates in by_card.items():
         card = deliveries.get(seen.tx, name)
-        if card is None or card.state is not DeliveryState.SENT or _is_gone(seen, card):
+        post = seen.posts.get(card.message_id or "") if card is not None else None
+        if card is None or post is None or card.state is not DeliveryState.SENT or _is_gone(seen, card):
             continue
-        post = seen.posts[card.message_id or ""]
         if seen.world.platform.kind == "editable":
             thread = threads.get(seen.tx, gates[0].thread)
             assert thread is not None
@@ -181,6 +182,20 @@ def _answered_by_letters(seen: Seen) -> Iterator[str]:
         fate = seen.world.platform.fates.get(letter.id)
         if fate is Fate.REFUSED:
             yield f"{letter.id} answered {gate.code}, and its sender was told no"
+
+
+def _read(seen: Seen) -> Iterator[str]:
+    """Whoever allowed something in a room could read all of it there."""
+    letters = {letter.id: letter for letter in seen.world.platform.letters}
+    for gate in seen.gates:
+        letter = letters.get(gate.answered_by or "")
+        if letter is None or gate.id not in seen.aloud or gate.answer is None or not gate.answer.is_yes:
+            continue
+        here = [post for post in seen.world.platform.posts if post.conversation == letter.conversation]
+        shown = {word for post in here for showing in post.told.values() for word in showing.text.split()}
+        missing = [word for word in gate.asked.title.split() if word not in shown]
+        if missing:
+            yield f"{letter.id} allowed {gate.code}, and {missing[0]!r} was never shown in {letter.conversation}"
 
 
 def _root(tx: Tx, gate: Gate) -> tuple[str, str]:

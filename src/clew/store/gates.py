@@ -13,7 +13,7 @@ from clew.store.base import Row, Tx
 
 _COLUMNS = (
     "id, code, thread, turn, ref, asked, state, warning, answer, answered_by, why, card, surface, address, carried,"
-    " reminded, asked_at, answered_at, sent_at, closed_at"
+    " reminded, asked_at, answered_at, sent_at, closed_at, whole_in"
 )
 _asked = msgspec.json.Decoder(Asked).decode
 _answer = msgspec.json.Decoder(Answer).decode
@@ -24,7 +24,7 @@ def insert(tx: Tx, gate: Gate) -> None:
     where = gate.where
     tx.run(
         f"INSERT INTO gates ({_COLUMNS}, subject)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         gate.id,
         gate.code,
         gate.thread,
@@ -45,6 +45,7 @@ def insert(tx: Tx, gate: Gate) -> None:
         gate.answered_at,
         gate.sent_at,
         gate.closed_at,
+        gate.whole_in,
         _digest(gate.asked),
     )
 
@@ -209,13 +210,19 @@ def remind(tx: Tx, gate: Gate) -> bool:
     return tx.run("UPDATE gates SET reminded = 1 WHERE id = ? AND state = 'open' AND reminded = 0", gate.id) == 1
 
 
-def set_card(tx: Tx, gate: str, card: str, where: Conversation) -> None:
-    tx.run("UPDATE gates SET card = ?, surface = ?, address = ? WHERE id = ?", card, where.surface, where.address, gate)
+def set_card(tx: Tx, gate: str, card: str, where: Conversation, whole_in: int) -> None:
+    sql = "UPDATE gates SET card = ?, surface = ?, address = ?, whole_in = ? WHERE id = ?"
+    tx.run(sql, card, where.surface, where.address, whole_in, gate)
+
+
+def not_whole(tx: Tx, gate: str) -> None:
+    """Where it is shown it is not, or no longer, shown whole."""
+    tx.run("UPDATE gates SET whole_in = 0 WHERE id = ?", gate)
 
 
 def forget_card(tx: Tx, gate: str) -> None:
     """It is shown elsewhere from now on."""
-    tx.run("UPDATE gates SET card = NULL, surface = NULL, address = NULL WHERE id = ?", gate)
+    tx.run("UPDATE gates SET card = NULL, surface = NULL, address = NULL, whole_in = 0 WHERE id = ?", gate)
 
 
 def _moved(tx: Tx, gate: Gate, state: GateState, assignment: str, *params: Any) -> bool:
@@ -259,4 +266,5 @@ def _gate(row: Row) -> Gate:
         where=Conversation(row["surface"], row["address"]) if row["surface"] else None,
         carried=bool(row["carried"]),
         reminded=bool(row["reminded"]),
+        whole_in=row["whole_in"],
     )
