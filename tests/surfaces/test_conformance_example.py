@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from clew.clock import Clock
+from clew.engine import whole
 from clew.model import Conversation
 from clew.surfaces import conformance
 from clew.surfaces.base import Surface
@@ -249,6 +250,11 @@ FAULTS = {
     "draws its keys": (conformance.a_send_in_doubt_is_settled, "outgoing.id}", "self._clock.ulid()}"),
     "does not wait": (conformance.a_platform_that_is_busy_is_given_its_time, 'answer["wait"]', "0.0"),
     "takes a name for a person": (conformance.it_says_who_speaks, 'sender_id=note["from"]', 'sender_id=note["name"]'),
+    "cuts what it brings": (
+        conformance.a_long_gate_is_allowed_only_if_all_of_it_is_shown,
+        'said = {"say": text,',
+        'said = {"say": text[:150] + text[-50:],',
+    ),
     "loses the quote": (conformance.a_quote_goes_to_the_thread_that_it_quotes, 'quoted=note["quote"]', "quoted=None"),
 }
 
@@ -293,6 +299,25 @@ async def test_the_kit_finds_a_planted_fault(
 ) -> None:
     monkeypatch.setattr(conformance, "BUSY", 30.0)  # however slow the machine is, that was not waited for
     await _is_found(FAULTS[fault], stage, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        conformance.a_long_gate_is_allowed_only_if_all_of_it_is_shown,
+        conformance.allow_all_means_only_what_is_shown_whole,
+    ],
+    ids=conformance.named,
+)
+async def test_the_kit_finds_that_a_card_which_was_cut_allows(
+    check: Check, stage: PigeonStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it was: a card kept its beginning and its end, and its answers."""
+    monkeypatch.setattr(whole.Room, "holds", lambda room, text: True)
+    monkeypatch.setattr(whole.Room, "is_hopeless", lambda room, asked: False)
+    stage.patience = 3.0
+    with pytest.raises((AssertionError, TimeoutError)):
+        await check(stage, tmp_path)
 
 
 @pytest.mark.parametrize("fault", HISTORY_FAULTS)
