@@ -23,7 +23,7 @@ from clew.runtimes.base import Runtime, Session
 from clew.runtimes.scripted import FileLedger, ScriptedRuntime
 from clew.store import Entry, Store, deliveries, people
 from clew.store.migrate import open_store
-from clew.surfaces.base import Inbox, NotSent, Outgoing, Receipt, Surface, SurfaceCan
+from clew.surfaces.base import Inbox, Never, NotSent, Outgoing, Receipt, Surface, SurfaceCan
 from clew.views import NewThread, TurnView
 
 PATIENCE = 60.0  # seconds that anything may take at most
@@ -42,6 +42,7 @@ class Room:
     troubles: list[NotSent] = field(default_factory=list)
     after: list[NotSent] = field(default_factory=list)
     hold: asyncio.Event | None = None
+    refuses: str = ""  # for good, what has this in its id
     edited: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -59,6 +60,8 @@ class Room:
             await self.hold.wait()
         if self.troubles:
             raise self.troubles.pop(0)
+        if self.refuses and self.refuses in outgoing.id:
+            raise Never("refused")
         self.sent.append(outgoing)
         if self.after:
             raise self.after.pop(0)
