@@ -47,9 +47,21 @@ def test_everything_that_is_asked_is_shown_and_nothing_in_it_hides() -> None:
     ]
 
 
-def test_a_long_diff_is_shortened_and_whole_on_demand() -> None:
+def test_a_long_diff_is_shown_whole() -> None:
     view = gate(kind="change", detail="+" * 100_000)
-    assert "characters left out" in "".join(asked(view)) and "+" * 100_000 in asked(view, limit=None)[-1]
+    assert asked(view)[-1].strip() == "+" * 100_000
+
+
+def test_what_a_list_has_shortened_is_fetched_before_it_is_shown() -> None:
+    whole = gate(kind="change", detail="+" * 5_000)
+    listed = {**whole, "detail": "+ … 4,999 characters left out … "}
+
+    class Daemon(Door):
+        def get(self, *path: str, **query: object) -> Any:
+            return whole if path[-1] == whole["id"] else [listed]
+
+    shown = Gates(Daemon(), "T", by_keys).catch_up()  # type: ignore[arg-type]
+    assert any(isinstance(piece, Aside) and piece.line.strip() == "+" * 5_000 for piece in shown)
 
 
 def test_the_keys_are_those_that_answer() -> None:

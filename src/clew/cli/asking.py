@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 from clew.cli.columns import one_line, table
 from clew.cli.story import BOLD, PLAIN, Aside, Piece
 from clew.errors import Refused
-from clew.seen import exactly, shortened
+from clew.seen import exactly
 
 if TYPE_CHECKING:
     from clew.client import Client, Event
 
-DETAIL = 4000  # characters of a diff; the whole is one command away
 HEADS = {
     "command": "asks to run a command",
     "change": "asks to change files",
@@ -42,7 +41,8 @@ class Gates:
     def catch_up(self, turn: str | None = None) -> list[Piece]:
         """What is open now is known; what was not shown yet is, of one turn or of all."""
         views = self._client.get("gates", thread=self._thread)
-        self.open = tuple(view for view in reversed(views) if view["state"] == "open")
+        listed = [view for view in reversed(views) if view["state"] == "open"]
+        self.open = tuple(self._client.get("gates", view["id"]) for view in listed)  # a list shortens diffs
         return [piece for view in self.open if turn in (None, view["turn"]) for piece in self._ask(view)]
 
     def take(self, event: Event) -> list[Piece]:
@@ -84,18 +84,18 @@ def closed(kind: str, data: Any) -> str | None:
     return None
 
 
-def asked(view: Any, limit: int | None = DETAIL) -> list[str]:
-    """What is asked, with nothing hidden; `limit` is for a diff."""
-    return [f"{view['code']}: the agent {HEADS.get(view['kind'], 'asks')}", *_body(view, limit)]
+def asked(view: Any) -> list[str]:
+    """What is asked, whole and with nothing hidden: whoever types `y` below it has seen what that allows."""
+    return [f"{view['code']}: the agent {HEADS.get(view['kind'], 'asks')}", *_body(view)]
 
 
-def _body(view: Any, limit: int | None) -> Iterator[str]:
+def _body(view: Any) -> Iterator[str]:
     if view["kind"] != "question":
         yield from _indented(view["title"], 4)
     if view["folder"]:
         yield f"  in {exactly(view['folder'], lines=False)}"
     if view["detail"]:
-        yield from _indented(view["detail"] if limit is None else shortened(view["detail"], limit), 4)
+        yield from _indented(view["detail"], 4)
     if view["reason"]:
         yield from _indented(f"why: {view['reason']}", 2)
     if view["warning"]:

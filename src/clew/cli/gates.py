@@ -64,7 +64,7 @@ def _show_one(out: Out, view: Any) -> None:
     if out.as_json:
         out.json(view)
         return
-    for line in [*asked(view, limit=None), *by_commands(view)]:
+    for line in [*asked(view), *by_commands(view)]:
         out.line(line)
 
 
@@ -149,8 +149,23 @@ def approve_command(
 
 
 def _approve_all(out: Out, thread: str) -> None:
-    rows = out.client().post("threads", thread, "gates", "accept", body={})
+    """What is open now, and nothing that opens meanwhile; a person at a terminal is shown it first."""
+    client = out.client()
+    listed = [view for view in reversed(client.get("gates", thread=thread)) if view["state"] == "open"]
+    approvals = [view["code"] for view in listed if view["kind"] != "question"]
+    if approvals and not out.as_json and sys.stdin.isatty():
+        _confirm_all(out, [client.get("gates", code) for code in approvals])
+    rows = client.post("threads", thread, "gates", "accept", body={"codes": approvals})
     out.result(rows, f"yes to {', '.join(row['code'] for row in rows)}, on its way to the agent")
+
+
+def _confirm_all(out: Out, views: list[Any]) -> None:
+    from clew.cli.asking import asked
+
+    for view in views:
+        for line in asked(view):
+            out.say(line)
+    click.confirm(f"Allow {'it' if len(views) == 1 else f'all {len(views)}'}?", abort=True, err=True)
 
 
 def _seconds(text: str) -> float:

@@ -6,10 +6,11 @@ const LINES = 2_000;
 
 export const isDiff = (text) => /^(@@ |--- |\+\+\+ |diff --git )/m.test(text);
 
-export function diff(text) {
+/** `most`: lines that are drawn; a gate shows all. */
+export function diff(text, most = LINES) {
   const lines = text.replace(/\n$/, "").split("\n");
-  const shown = lines.slice(0, LINES).map((line) => h("span", { class: kind(line) }, `${line}\n`));
-  const rest = lines.length > LINES ? h("span", { class: "hunk" }, `… ${lines.length - LINES}\n`) : null;
+  const shown = lines.slice(0, most).map((line) => h("span", { class: kind(line) }, `${line}\n`));
+  const rest = lines.length > most ? h("span", { class: "hunk" }, `… ${lines.length - most}\n`) : null;
   return h("pre", { class: "diff", tabindex: "0" }, h("code", {}, shown, rest));
 }
 

@@ -15,6 +15,7 @@ class Gate extends HTMLElement {
   #gate;
   #inThread;
   #isBusy = false;
+  #isWhole = true;
   #extra = h("div", { class: "gate-extra" });
 
   /** `inThread`: it stands in its own thread, so that does not have to be named. */
@@ -27,6 +28,7 @@ class Gate extends HTMLElement {
     this.setAttribute("data-gate", gate.id);
     this.setAttribute("aria-label", visible(`${known(`gate.${gate.kind}`, gate.kind)}: ${gate.title}`));
     this.replaceChildren(this.#head(), ...this.#asked(), this.#answers(), this.#extra);
+    this.#allowing(!this.#isWhole);
     return this;
   }
 
@@ -58,18 +60,37 @@ class Gate extends HTMLElement {
     ].filter(Boolean);
   }
 
+  /** Unfolded and whole: nobody allows what they do not see. A list shortens it, so the rest is fetched first. */
   #detail() {
     const body = h("div", {});
-    const fold = h("details", { open: this.#gate.detail.length < 3000 }, h("summary", {}, t("gate.detail")), body);
+    const fold = h("details", { open: true }, h("summary", {}, t("gate.detail")), body);
     const draw = (text) =>
-      show(body, isDiff(text) ? diff(text) : h("pre", { class: "output", tabindex: "0" }, h("code", {}, text)));
+      show(
+        body,
+        isDiff(text) ? diff(text, Infinity) : h("pre", { class: "output", tabindex: "0" }, h("code", {}, text)),
+      );
     draw(this.#gate.detail);
-    if (/ … [\d,]+ characters left out … /.test(this.#gate.detail))
+    this.#isWhole = !/ … [\d,]+ characters left out … /.test(this.#gate.detail);
+    if (!this.#isWhole)
       get(`/api/gates/${this.#gate.id}`).then(
-        (whole) => draw(whole.detail),
+        (whole) => {
+          draw(whole.detail);
+          this.#isWhole = true;
+          this.#allowing(false);
+        },
         () => {},
       );
     return fold;
+  }
+
+  /** Whether all that it asks stands here. */
+  get isWhole() {
+    return this.#isWhole;
+  }
+
+  #allowing(disabled) {
+    for (const button of this.querySelectorAll('[data-act="allow"], [data-act="thread"], [data-act="rule"]'))
+      button.disabled = disabled;
   }
 
   #answers() {
@@ -101,11 +122,12 @@ class Gate extends HTMLElement {
 
   allow() {
     if (this.#gate.kind === "question") return this.querySelector("input, textarea")?.focus();
+    if (!this.#isWhole) return;
     return this.#answer({ decision: "accept" }, t("gate.allowed", { what: this.#gate.title }));
   }
 
   allowInThread() {
-    if (this.#gate.kind === "question") return;
+    if (this.#gate.kind === "question" || !this.#isWhole) return;
     this.#answer({ decision: "accept", extent: "thread" }, t("gate.allowed_thread", { what: this.#gate.title }));
   }
 
@@ -114,7 +136,8 @@ class Gate extends HTMLElement {
     if (this.#isBusy) return;
     this.#isBusy = true;
     const codes = [...this.parentNode.querySelectorAll("clew-gate")]
-      .filter((each) => each.gate.thread === this.#gate.thread && each.gate.kind !== "question" && !rests(each))
+      .filter((each) => each.gate.thread === this.#gate.thread && each.gate.kind !== "question")
+      .filter((each) => each.isWhole && !rests(each))
       .map((each) => each.gate.code);
     const done = await during(t("gate.sending"), post(`/api/threads/${this.#gate.thread}/gates/accept`, { codes }));
     if (done) say(t("gate.allowed_all", { n: done.length }));
@@ -148,7 +171,7 @@ class Gate extends HTMLElement {
   }
 
   rule() {
-    if (this.#gate.kind === "question") return;
+    if (this.#gate.kind === "question" || !this.#isWhole) return;
     const give = async (rule) => {
       const words = t("gate.ruled", { pattern: rule.pattern });
       await this.#answer({ decision: "accept", extent: "rule", ...rule }, words, () => forget(rule.pattern));

@@ -112,7 +112,8 @@ class ThreadView extends HTMLElement {
   }
 
   #codes() {
-    return [...this.#asks.querySelectorAll("clew-gate")].map((element) => element.gate.code);
+    const shown = [...this.#asks.querySelectorAll("clew-gate")];
+    return shown.filter((element) => element.isWhole).map((element) => element.gate.code);
   }
 
   #accepted(accepted) {
