@@ -7,6 +7,7 @@ from __future__ import annotations
 import random
 import re
 import shlex
+import shutil
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import cycle
@@ -24,7 +25,9 @@ USED_ALL_DAY = (
     *(f"git {word}" for word in words("status diff log show branch blame ls-files rev-parse")),
 )
 
-SHELLS = (("bash", "-c"), ("sh", "-c"), ("zsh", "-c"), ("bash", "-lc"), ("zsh", "-lc"))
+# How often commands are run by each shell; Codex takes the person's own one, with -lc.
+SHELLS = {("bash", "-c"): 10, ("sh", "-c"): 3, ("zsh", "-c"): 3, ("bash", "-lc"): 1, ("zsh", "-lc"): 1}
+SHELLS = {shell: often for shell, often in SHELLS.items() if shutil.which(shell[0])}
 COMMON_OPERANDS = words(
     "a.txt b.txt src src/m.py src/deep/n.txt docs . .. ./ ../ - -- name*space.txt new.txt ../outside/secret"
     " ../outside ../outside/folder src/../a.txt src/../../outside/secret .git .git/config .git/HEAD HEAD main topic v1"
@@ -100,7 +103,7 @@ def _folder(place: Place, folder: str) -> str:
 
 def _run(rng: random.Random, place: Place, name: str) -> Run:
     command = _command(rng, place, name)
-    shell = rng.choices(SHELLS, (10, 3, 3, 1, 1))[0]
+    shell = rng.choices(list(SHELLS), list(SHELLS.values()))[0]
     return Run(command, _folder(place, rng.choice(place.folders)), shell, terminal=rng.random() < 0.15)
 
 

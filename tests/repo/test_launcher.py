@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ("sh", "bash", "env", "cat", "chmod", "cmp", "dirname", "find", "head", "ln", "mkdir", "readlink", "rm")
+WATCHED_WITH = ("strace", "rg", "tree", "zsh", "file")
 
 # Stands in for uv: notes what it was asked, waits or dies where told, and "installs" little scripts.
 FAKE_UV = """#!/bin/sh
@@ -131,7 +132,9 @@ def fake_venv(tmp_path: Path) -> str:
     return str(folder)
 
 
-@pytest.mark.parametrize("script", ["clew", "check", "scripts/launch.sh", "scripts/lock", ".ci/run"])
+@pytest.mark.parametrize(
+    "script", ["clew", "check", "scripts/launch.sh", "scripts/watching.sh", "scripts/lock", ".ci/run"]
+)
 def test_the_scripts_are_correct_shell(script: str) -> None:
     shell = "bash" if script == ".ci/run" else "sh"
     assert subprocess.run([shell, "-n", ROOT / script], capture_output=True).stderr == b""
@@ -327,6 +330,8 @@ def test_changed_source_is_compiled_where_python_would_not_keep_it(checkout: Che
 
 
 def test_check_runs_each_step_and_ends_with_the_line_of_pytest(checkout: Checkout) -> None:
+    for name in WATCHED_WITH:
+        checkout.stand_in(name, "#!/bin/sh\n")
     done = checkout.run("./check", CLEW_CHROMIUM="chromium")
     assert done.returncode == 0
     assert done.stdout.splitlines() == [
@@ -357,6 +362,33 @@ def test_check_installs_a_browser_where_it_may(checkout: Checkout) -> None:
     done = checkout.run("./check")
     assert done.stdout.startswith("check: installing Chromium for the tests of the page, by apt-get\n")
     assert "there is no Chromium" not in done.stdout and done.stdout.endswith("3 passed\n")
+
+
+def test_check_says_that_there_is_no_strace_and_goes_on(checkout: Checkout) -> None:
+    done = checkout.run("./check")
+    assert "check: there is no strace here, so what commands do is seen by the files alone" in done.stdout
+    assert done.stdout.endswith("3 passed\n")
+
+
+def test_check_installs_what_commands_are_watched_with_if_it_may(checkout: Checkout) -> None:
+    strace = checkout.bin / "strace"
+    for name in WATCHED_WITH:
+        checkout.stand_in(name, "#!/bin/sh\n")
+    strace.unlink()
+    checkout.stand_in("id", "#!/bin/sh\necho 0\n")
+    checkout.stand_in("apt-get", f'#!/bin/sh\necho "apt-get $*" >>"$CALLS"\n: > {strace}; /bin/chmod +x {strace}\n')
+    done = checkout.run("./check", CLEW_CHROMIUM="chromium")
+    assert done.stdout.startswith("check: installing strace for the tests of what commands do, by apt-get\n")
+    assert "there is no strace" not in done.stdout and done.stdout.endswith("3 passed\n")
+    assert any(call.endswith("--no-install-recommends strace") for call in checkout.new_calls())
+
+
+@pytest.mark.parametrize("apt", ["exit 1", ":"])
+def test_check_goes_on_if_strace_cannot_be_installed(checkout: Checkout, apt: str) -> None:
+    checkout.stand_in("id", "#!/bin/sh\necho 0\n")
+    checkout.stand_in("apt-get", f"#!/bin/sh\n{apt}\n")
+    done = checkout.run("./check", CLEW_CHROMIUM="chromium")
+    assert "there is no strace here" in done.stdout and done.stdout.endswith("3 passed\n")
 
 
 @pytest.mark.parametrize(("tool", "last"), [("ruff", "ruff check ."), ("mypy", "mypy ")])
