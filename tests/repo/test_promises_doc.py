@@ -1,4 +1,4 @@
-"""docs/promises.md names tests that exist, and every promise has one."""
+"""docs/promises.md and the threat model name tests that exist, and every promise and every attack has one."""
 
 from __future__ import annotations
 
@@ -27,3 +27,13 @@ def test_every_promise_names_a_test_that_exists() -> None:
 
 def test_all_thirteen_are_there() -> None:
     assert [int(row.split("|")[1]) for row in _rows()] == list(range(1, 14))
+
+
+def test_every_attack_of_the_threat_model_names_a_test_that_exists() -> None:
+    text = (ROOT / "docs/explanation/security.md").read_text(encoding="utf-8")
+    rows = [line for line in text.split("## What clew stops")[1].splitlines() if re.match(r"\| (?!attack|---)", line)]
+    known = _tests()
+    assert len(rows) > 20
+    for row in rows:
+        named = re.findall(r"`(test_\w+)`", row)
+        assert named and set(named) <= known, row

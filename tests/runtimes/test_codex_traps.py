@@ -301,9 +301,8 @@ async def test_a_turn_whose_beginning_is_answered_in_an_unknown_shape_is_joined_
         with pytest.raises(RuntimeLost, match="a shape that clew does not know"):
             await collect(session.run(request("!hold odd\n!text one", turn="a")))
     await model.held("odd")
-    joined = asyncio.create_task(collect(session.attach("a")))
-    model.release("odd")
-    assert ended(await joined).text == "one"
+    release_when_followed(monkeypatch, model, "odd")
+    assert ended(await collect(session.attach("a"))).text == "one"
     assert ended(await collect(session.run(request("!text two", turn="b")))).text == "two"
 
 

@@ -81,7 +81,7 @@ def _by_default(asked: Asked, workspace: str) -> Verdict:
             return Verdict(Effect.ASK, f"`{part.words[0]}` is always asked about")
         reason = Reason("sandbox.leaves") if asked.leaves_sandbox else part.reason_to_ask(workspace)
         if reason is not None:
-            return Verdict(Effect.ASK, words.reason(reason), reason if reason is not reads.NO_RULE else None)
+            return Verdict(Effect.ASK, str(words.reason(reason)), reason if reason is not reads.NO_RULE else None)
     return Verdict(Effect.ALLOW, "it only reads inside the workspace")
 
 
