@@ -4,11 +4,12 @@ does, or a person."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from clew.asking import Answer, Asked, Decision, Effect, Gate, GateState, Question, Verdict
+from clew.asking import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Question, Verdict
 from clew.engine import cards, rules, words
 from clew.engine.core import Core
 from clew.engine.progress import gate_item
@@ -26,11 +27,27 @@ LETTERS, DIGITS = "BCDFGHJKMPQRSTVWXZ", "23456789"  # none that is mistaken for 
 SECRET = "(secret)"
 
 
+async def look_at(asked: Asked, thread: Thread) -> rules.Look | None:
+    """What has to be seen of a request before it is opened, in a thread of its own: the store's writer waits for no
+    file system. None: nothing."""
+    if asked.kind is not GateKind.COMMAND or asked.folder is None:
+        return None
+    return await asyncio.to_thread(rules.look, _cleaned(asked), thread.workspace)
+
+
 def open_gate(
-    tx: Tx, core: Core, thread: Thread, turn: Turn, opened: GateOpened, item: Item, *, told: bool = False
+    tx: Tx,
+    core: Core,
+    thread: Thread,
+    turn: Turn,
+    opened: GateOpened,
+    item: Item,
+    *,
+    told: bool = False,
+    found: rules.Look | None = None,
 ) -> None:
     """A runtime asks: a rule answers, or an answer that never reached it does, or a person is asked. `told`: whoever
-    follows the turn has heard of this request before."""
+    follows the turn has heard of this request before. `found`: what `look_at` saw of it."""
     known = gates.by_ref(tx, opened.ref)
     if known is not None and not told:
         _asked_again(tx, core, thread, known)
@@ -38,7 +55,7 @@ def open_gate(
         return
     items.put(tx, turn.id, item)
     asked = _cleaned(opened.asked)
-    verdict = _verdict(tx, core, thread, asked)
+    verdict = _verdict(tx, core, thread, asked, found)
     gate = Gate(
         id=core.clock.ulid(),
         code=new_code(tx, core),
@@ -243,9 +260,9 @@ def _answered_before_the_cut(tx: Tx, core: Core, gate: Gate) -> bool:
     return False
 
 
-def _verdict(tx: Tx, core: Core, thread: Thread, asked: Asked) -> Verdict:
+def _verdict(tx: Tx, core: Core, thread: Thread, asked: Asked, found: rules.Look | None = None) -> Verdict:
     known = rows.of_scopes(tx, thread.id, thread.workspace)
-    return rules.decide(asked, thread.policy, thread.workspace, known, core.clock.now(), thread.id)
+    return rules.decide(asked, thread.policy, thread.workspace, known, core.clock.now(), thread.id, found)
 
 
 def _rule(tx: Tx, core: Core, thread: Thread, asked: Asked) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch, fnmatchcase
 from types import MappingProxyType
 
+from msgspec import Struct
+
 from clew.asking import Asked, Effect, GateKind, Policy, Reason, Rule, RuleKind, Scope, Verdict
 from clew.engine import known_rules, reads, scripts, words
 from clew.engine.patterns import MORE, begins, covers, fits, hits, inside, words_of
@@ -25,8 +27,30 @@ KINDS: Mapping[GateKind, RuleKind] = MappingProxyType(
 LONGEST = 32_768  # characters of a command that rules are applied to
 
 
-def decide(asked: Asked, policy: Policy, workspace: str, rules: Sequence[Rule], now: int, thread: str) -> Verdict:
-    """Which of allow, ask and deny holds for this request, and who says so. `workspace` is the thread's folder."""
+class Look(Struct, frozen=True):
+    """What there is to see of a command in its workspace. In a large one that takes a while, so who is in a hurry takes
+    it beforehand."""
+
+    parts: tuple[Part, ...] | None  # None: it is more than plain words
+    by_default: Verdict
+
+
+def look(asked: Asked, workspace: str) -> Look:
+    parts = scripts.parts(asked.title, asked.folder, workspace) if len(asked.title) <= LONGEST else None
+    return Look(tuple(parts) if parts else None, _by_default(asked, parts, workspace))
+
+
+def decide(
+    asked: Asked,
+    policy: Policy,
+    workspace: str,
+    rules: Sequence[Rule],
+    now: int,
+    thread: str,
+    found: Look | None = None,
+) -> Verdict:
+    """Which of allow, ask and deny holds for this request, and who says so. `workspace` is the thread's folder, `found`
+    what was seen there beforehand."""
     if asked.kind is GateKind.QUESTION:
         return Verdict(Effect.ASK, "a question is for a person")
     if asked.unjudged:
@@ -38,8 +62,10 @@ def decide(asked: Asked, policy: Policy, workspace: str, rules: Sequence[Rule], 
         for rule in holding:
             if rule.effect is effect and _speaks(rule, asked, workspace):
                 return Verdict(effect, _named(rule))
-    allowing = _allowing([rule for rule in holding if rule.effect is Effect.ALLOW], asked, workspace)
-    return Verdict(Effect.ALLOW, _named(allowing)) if allowing else _by_policy(asked, policy, workspace)
+    if found is None and asked.kind is GateKind.COMMAND and not asked.unjudged and policy is not Policy.YOLO:
+        found = look(asked, workspace)
+    allowing = _allowing([rule for rule in holding if rule.effect is Effect.ALLOW], asked, workspace, found)
+    return Verdict(Effect.ALLOW, _named(allowing)) if allowing else _by_policy(asked, policy, workspace, found)
 
 
 def _holds(rule: Rule, workspace: str, now: int, thread: str) -> bool:
@@ -55,12 +81,11 @@ def _speaks(rule: Rule, asked: Asked, workspace: str) -> bool:
     return rule.kind is KINDS[asked.kind] and _touches(rule, asked, workspace)
 
 
-def _by_policy(asked: Asked, policy: Policy, workspace: str) -> Verdict:
+def _by_policy(asked: Asked, policy: Policy, workspace: str, found: Look | None) -> Verdict:
     said = f"the policy {policy}"
     if policy is Policy.YOLO:
         return Verdict(Effect.ALLOW, said)
-    is_command = asked.kind is GateKind.COMMAND and not asked.unjudged
-    by_default = _by_default(asked, workspace) if is_command else Verdict(Effect.ASK, "no rule allows it")
+    by_default = found.by_default if found and not asked.unjudged else Verdict(Effect.ASK, "no rule allows it")
     if policy is Policy.READ_ONLY and by_default.effect is not Effect.ALLOW:
         return Verdict(Effect.DENY, said)
     if asked.unjudged:
@@ -70,10 +95,9 @@ def _by_policy(asked: Asked, policy: Policy, workspace: str) -> Verdict:
     return by_default
 
 
-def _by_default(asked: Asked, workspace: str) -> Verdict:
+def _by_default(asked: Asked, parts: Sequence[Part] | None, workspace: str) -> Verdict:
     """Commands that only read are allowed, unless the runtime asks to run one outside of its sandbox: in there it could
     have made whatever the command reads by."""
-    parts = scripts.parts(asked.title, asked.folder, workspace)
     if parts is None:
         return Verdict(Effect.ASK, "it is more than plain words")
     for part in parts:
@@ -85,7 +109,7 @@ def _by_default(asked: Asked, workspace: str) -> Verdict:
     return Verdict(Effect.ALLOW, "it only reads inside the workspace")
 
 
-def _allowing(rules: Sequence[Rule], asked: Asked, workspace: str) -> Rule | None:
+def _allowing(rules: Sequence[Rule], asked: Asked, workspace: str, found: Look | None) -> Rule | None:
     """The allow rule that lets a request through. Of a script of several commands each has to be covered by some rule;
     beside those, one that only filters what another writes is fine."""
     exact = exact_pattern(asked)
@@ -96,13 +120,12 @@ def _allowing(rules: Sequence[Rule], asked: Asked, workspace: str) -> Rule | Non
                 return rule
         elif asked.kind is not GateKind.COMMAND and _allows(rule, asked, workspace):
             return rule
-    return _allowing_script(fitting, asked, workspace) if asked.kind is GateKind.COMMAND else None
+    return _allowing_script(fitting, asked, workspace, found.parts) if found and found.parts else None
 
 
-def _allowing_script(rules: Sequence[Rule], asked: Asked, workspace: str) -> Rule | None:
+def _allowing_script(rules: Sequence[Rule], asked: Asked, workspace: str, parts: Sequence[Part]) -> Rule | None:
     by_words = [rule for rule in rules if rule.kind is RuleKind.COMMAND and _may_cover(rule, asked)]
-    parts = scripts.parts(asked.title, asked.folder, workspace) if by_words else None
-    if not parts or any(asks_always(part.words) for part in parts):
+    if not by_words or any(asks_always(part.words) for part in parts):
         return None
     covering = [next((rule for rule in by_words if _covers(rule, part, workspace)), None) for part in parts]
     left = [part for part, rule in zip(parts, covering, strict=True) if rule is None]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from clew import crash
 from clew.engine.core import Core
 from clew.engine.ending import End
-from clew.engine.gates import close_gate, open_gate
+from clew.engine.gates import close_gate, look_at, open_gate
 from clew.engine.progress import Progress, advance, cleaned, gate_item, is_sign_of_life
 from clew.engine.showing import streams
 from clew.errors import RuntimeLost
@@ -159,12 +159,13 @@ class Work:
     async def _asked(self, event: GateOpened) -> None:
         """With what was said before it, so that nobody is asked about words that they cannot see."""
         item, told = self._progress.items[gate_item(event.ref)], event.ref in self.asked
+        found = await look_at(event.asked, self.thread)
         said = list(map(cleaned, self._unwritten()))
 
         def body(tx: Tx) -> None:
             for text in said:
                 items.put(tx, self.turn.id, text)
-            open_gate(tx, self._core, self.thread, self.turn, event, cleaned(item), told=told)
+            open_gate(tx, self._core, self.thread, self.turn, event, cleaned(item), told=told, found=found)
 
         crash.point("gate.asked-not-stored")
         await self._core.write_down(body)
