@@ -14,7 +14,7 @@ from clew.engine.cards import remind
 from clew.engine.gates import ask_once_more, open_gate
 from clew.engine.progress import GATE, gate_item
 from clew.events import GateOpened, Phase
-from clew.model import Accepted, Fate
+from clew.model import Accepted, Fate, Inbound
 from clew.scripted_model import script
 from clew.scripted_model.script import Step
 from clew.store import Tx, gates, threads, turns
@@ -285,6 +285,22 @@ async def test_a_question_that_is_not_whole_takes_no_answer_there(tmp_path: Path
             await chat.says(f"{view.code} yes")
         ).fate is Fate.REFUSED
         assert (await chat.says(f"{view.code} stop")).fate is Fate.ANSWER
+        await rig.ended(view.turn)
+
+
+@pytest.mark.parametrize(("command", "fate"), [("make", Fate.ANSWER), (FITS, Fate.REFUSED)])
+async def test_a_front_end_that_was_told_a_line_allows_only_what_is_one(
+    tmp_path: Path, command: str, fate: Fate
+) -> None:
+    async with Rig(tmp_path) as rig:
+        rig.scripted.play = plays(command)
+        where = rig.engine.conversing.place("browser-1")
+        await rig.engine.say(Inbound(where, "m1", "ann", "please do it", begins=rig.clock.ulid()))
+        (view,) = await asked(rig)
+        said = await rig.engine.say(Inbound(where, "m2", "ann", "y", thread=view.thread))
+        assert said.fate is fate
+        if fate is Fate.REFUSED:
+            await rig.engine.waiting.answer(view.code, AnswerGate(Decision.DECLINE))
         await rig.ended(view.turn)
 
 

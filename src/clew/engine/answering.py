@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.asking import Answer, Decision, Effect, Gate, GateKind, GateState, Rule, Scope
-from clew.engine import replies, rules, words
+from clew.engine import cards, replies, rules, words
 from clew.engine.choices import Choice, NewRule, Word
 from clew.engine.core import Core
 from clew.engine.gates import answer_gate, take
@@ -87,11 +87,11 @@ class Heard(Struct, frozen=True):
         return self.said.code is None and sent is not None and sent // 1000 < moment // 1000
 
     def sees_whole(self, tx: Tx, core: Core, gate: Gate) -> bool:
-        """Whether it was shown whole where this was said, by then. A client of ours at the desk shows all that it asks
-        about whole, and says so (`sees`)."""
+        """Whether it was shown whole where this was said, by then. Our own clients at the desk show gates whole; front
+        ends, which have conversations there, are told of one in a line."""
         where = self.inbound.conversation
         if where.surface == core.desk:
-            return True
+            return not where.address or _is_a_line(tx, gate)
         left = left_at(tx, gate, where) if gate.whole_in else None
         return left is not None and not self.was_before(left)
 
@@ -160,6 +160,14 @@ def _all(tx: Tx, core: Core, heard: Heard) -> Arrival:
     told = words.all_on_their_way(len(answered))
     told = words.joined(" ", told, words.not_among_all(unseen)) if unseen else told
     return Arrival(Fate.ANSWER, answered[0].thread, answered[0].turn, told)
+
+
+def _is_a_line(tx: Tx, gate: Gate) -> bool:
+    """A line says all of it: there is no diff, and it would run in the thread's own folder."""
+    asked, thread = gate.asked, threads.get(tx, gate.thread)
+    is_here = asked.folder is None or (thread is not None and asked.folder == thread.workspace)
+    is_short = asked.kind is GateKind.QUESTION or cards.one_line(gate) == asked.title
+    return is_here and is_short and not asked.detail
 
 
 def _is_open(gate: Gate) -> bool:

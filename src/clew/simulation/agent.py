@@ -34,8 +34,10 @@ def _trouble(chance: random.Random) -> list[Step]:
     return found
 
 
-def _long(command: str, words: int) -> str:
-    """No word in it comes twice, so that whoever read all of them has read it."""
+def _long(command: str) -> str:
+    """Where a message has an end, it comes in parts, or is too long even for that. No word in it comes twice, so that
+    whoever read all of them has read it."""
+    words = 600 if sum(map(ord, command)) % 2 else 2200
     return " ".join([command, *(f"w{number}" for number in range(words))])
 
 
@@ -45,8 +47,8 @@ def _questions(seed: int, own: list[Said]) -> list[Step]:
     chance = random.Random(f"{seed} asks {name}")
     asked: tuple[Step, ...] = (
         script.Approve((f"deploy {name}",)),
-        script.Approve((_long(f"deploy {name}", 600),)),  # in parts, where a message has an end
-        script.Approve((f"deploy {name}", _long(f"publish {name}", 2200))),  # the second is too long even for that
+        script.Approve((_long(f"deploy {name}"),)),
+        script.Approve((f"deploy {name}", f"publish {name}")),
         script.Permit(f"/{name}"),
         script.Ask(f"How, {name}?", ("well", "badly")),
         script.Ask(f"Why, {name}?", ()),
