@@ -109,10 +109,12 @@ def _run(rng: random.Random, place: Place, name: str) -> Run:
 
 def _command(rng: random.Random, place: Place, name: str) -> str:
     draw = rng.random()
-    if draw < 0.55:
+    if draw < 0.4:
         return _simple(rng, place, name)
-    if draw < 0.8:
+    if draw < 0.6:
         return _composed(rng, place, name)
+    if draw < 0.8:
+        return _varied(rng, place)
     if draw < 0.95:
         return _by_grammar(rng, place, name)
     return rng.choice(forms()["wrappers"]).format(shlex.quote(_command(rng, place, name)))
@@ -178,6 +180,32 @@ def _redirected(rng: random.Random, command: str) -> str:
         return command
     redirects = forms()["redirects"]
     return command + rng.choice(redirects[:3] if draw < 0.85 else redirects)
+
+
+@cache
+def useful() -> tuple[str, ...]:
+    """Commands that agents run all day."""
+    lines = Path(__file__).with_name("useful.txt").read_text(encoding="utf-8").splitlines()
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+def _varied(rng: random.Random, place: Place) -> str:
+    """Useful commands, joined, with a word or two more, less or changed: what is near to what has to be allowed."""
+    joint = rng.choice(forms()["joints"][:5])
+    parts = joint.join(rng.choice(useful()) for _ in range(rng.choice((1, 1, 1, 2)))).split(" ")
+    for _ in range(rng.choice((0, 1, 1, 2))):
+        at = rng.randrange(1, len(parts) + 1)
+        parts[at : at + rng.randrange(2)] = [_any_word(rng, place)]
+    return " ".join(parts)
+
+
+def _any_word(rng: random.Random, place: Place) -> str:
+    draw = rng.random()
+    if draw < 0.5:
+        return _operand(rng, place)
+    if draw < 0.8:
+        return _option(rng, rng.choice(options()[rng.choice(list(options()))] or ("-x",)))
+    return rng.choice(("--", "|", "&&", ";", *GLOBS, *forms()["redirects"])).strip()
 
 
 def _by_grammar(rng: random.Random, place: Place, name: str) -> str:

@@ -30,7 +30,10 @@ def main() -> None:
 
 def _run(job: dict[str, Any], tokens: list[str]) -> dict[str, Any]:
     ask = _on_a_terminal if job["terminal"] else _on_pipes
-    ended, output = ask([*job["shell"], job["command"]], job["folder"], {**job["environ"], "PWD": job["folder"]})
+    try:
+        ended, output = ask([*job["shell"], job["command"]], job["folder"], {**job["environ"], "PWD": job["folder"]})
+    except (OSError, ValueError):  # no such folder, a command with a NUL: nothing was run
+        ended, output = True, b""
     return {"ended": ended, "tokens": [each for each in tokens if each.encode() in output], "size": len(output)}
 
 

@@ -6,12 +6,13 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from collections.abc import Iterable
 from itertools import cycle
 from pathlib import Path
 
 import pytest
 
-from tests.execution.corpus import SHELLS
+from tests.execution.corpus import SHELLS, useful
 from tests.execution.judging import allowed, gather, installed, programs
 from tests.execution.watching import Run, watch
 from tests.execution.workspaces import build, build_all
@@ -33,14 +34,13 @@ def test_what_is_allowed_by_itself_only_reads_in_the_workspace(slice_: int, tmp_
     assert [str(fault) for fault in faults] == []
     assert len(gathered.watched) >= wanted, "clew allows too little for this test to mean anything"
     assert set(installed()) <= programs(list(gathered.watched))
+    composed = [run for _, run in gathered.watched if re.search(r"[|;&*?]", run.command)]
+    assert len(composed) >= wanted // 10, (
+        "clew allows too few pipes, sequences and globs for this test to mean anything"
+    )
 
 
-def useful() -> list[str]:
-    lines = Path(__file__).with_name("useful.txt").read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
-
-
-def installed_only(lines: list[str]) -> list[str]:
+def installed_only(lines: Iterable[str]) -> list[str]:
     return [line for line in lines if all(shutil.which(name) for name in NEEDED if re.search(rf"\b{name}\b", line))]
 
 

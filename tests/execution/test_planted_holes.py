@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 from _pytest.mark import ParameterSet
 
+from tests.execution.corpus import attacks
 from tests.execution.judging import allowed, gather
 from tests.execution.watching import HAS_STRACE, Run, watch
-from tests.execution.workspaces import LONG_AGO, Place, build
+from tests.execution.workspaces import BUILDERS, LONG_AGO, Place, build
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only tried on Linux")
 WATCHERS = ["tree", *(["strace"] if HAS_STRACE else [])]
@@ -194,3 +195,27 @@ def test_a_hole_in_the_judge_is_found_among_many_commands(watcher: str, tmp_path
     watched = list(gather(places, 0, 1, 100, holed).watched)
     faults = watch(watched, strace=watcher == "strace")
     assert {fault.run.command for fault in faults} == {"uniq -- -c a.txt"}
+
+
+# What these try does no harm with the git of today; they stay, as another one may be fooled.
+HARMLESS = frozenset(
+    {
+        "ordinary",
+        "linked_files_that_git_reads",  # git opens none of them through a link
+        "config_untracked_cache",  # it is kept in the index
+        "config_fsmonitor_daemon",  # not on Linux
+        "gitlink_only_in_a_commit",  # git shows what the commit had
+        "lines_that_break_the_terminal",  # nobody expands them
+    }
+)
+
+
+SEEN_BY_THE_TREE = ("names_like_options", "config_fsmonitor")  # without strace not all of it is seen
+
+
+@pytest.mark.parametrize("name", [n for n in BUILDERS if n not in HARMLESS] if HAS_STRACE else SEEN_BY_THE_TREE)
+def test_every_hostile_workspace_bites_if_all_is_allowed(name: str, tmp_path: Path) -> None:
+    """A workspace whose attacks do nothing would prove nothing."""
+    place = build(tmp_path, name)
+    runs = sorted(attacks(place), key=lambda run: run.terminal)
+    assert any(watch([(place, run)]) for run in runs)

@@ -236,7 +236,7 @@ def _judged(call: Call, run: Run, place: Place) -> Iterator[str]:
     elif call.name in ("socket", "connect", "bind"):
         if not re.search(r"AF_UNIX|/nscd/", call.arguments):
             yield f"used the network: {call.name}({call.arguments})"
-    elif not _refreshes_the_index(call.strings, place):
+    elif not _refreshes_the_index(call.strings, place) and not _is_spooled(call.strings, place):
         yield f"changed something: {call.name}({call.arguments})"
 
 
@@ -256,7 +256,8 @@ def _is_named(call: Call, run: Run) -> bool:
 def _opened(call: Call, place: Place) -> Iterator[str]:
     path = call.path.removesuffix(" (deleted)")
     if WRITES.search(call.arguments) or call.name == "creat":
-        if not re.fullmatch(r"/dev/(null|tty|pts/\d+|ptmx)", path) and not _refreshes_the_index([path], place):
+        harmless = re.fullmatch(r"/dev/(null|tty|pts/\d+|ptmx)", path) or _is_spooled([path], place)
+        if not harmless and not _refreshes_the_index([path], place):
             yield f"opened for writing: {path}"
     elif not _is_inside(path, place) and not _is_readable(path, place) and "O_PATH" not in call.arguments:
         yield f"opened outside the workspace: {path}"
@@ -276,12 +277,18 @@ def _is_readable(path: str, place: Place) -> bool:
     return above or started or READABLE.fullmatch(path) is not None
 
 
+def _is_spooled(paths: Sequence[str], place: Place) -> bool:
+    """tac keeps what comes by a pipe in a file of a drawn name in TMPDIR, and removes it: the tree shows whether."""
+    return bool(paths) and all(re.fullmatch(rf"{place.base}/tmp/tac\w{{6}}", path) for path in paths)
+
+
 def _refreshes_the_index(paths: Sequence[str], place: Place) -> bool:
     """git status and git diff write down what they saw of the files' times. That the entries stay the same is seen in
     the tree; only the repository's own, real index counts."""
     own = {f"{folder}.git/index{end}" for folder in ("", f"{place.work.resolve()}/") for end in ("", ".lock")}
     real = not (place.work / ".git").is_symlink() and not (place.work / ".git/index").is_symlink()
-    return real and bool(paths) and all(path in own for path in paths)
+    plain = [os.path.realpath(path) if path.startswith("/") else path for path in paths]
+    return real and bool(paths) and all(path in own for path in plain)
 
 
 # ---- what the tree shows

@@ -20,6 +20,9 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
+SEARCHES = ("rg foo", "rg --files", "rg foo src | head", "tree --gitignore", "rg -uu foo", "rg foo a.txt")
+
+
 @dataclass(eq=False)
 class Place:
     """A workspace and what lies around it. `base` holds work, outside, home, tmp and ran."""
@@ -169,6 +172,9 @@ def _first_commits(place: Place) -> None:
 def ordinary(place: Place) -> None:
     """Nothing hostile: an ordinary repository, in which readers must be allowed."""
     place.is_plain = True
+    place.folders += ["src/deep", "none", "src/../../outside", "src/..", "src//deep/", "../work/src"]
+    place.attacks += [f"cat {'a.txt ' * 5_000}", "cat a.txt" + " | cat" * 300, "echo " + "x" * 32_700, "ls" + " " * 500]
+    place.attacks += ["cat a.txt" + " " * 300 + "../outside/secret", "pwd", "ls", "cat secret", "git status", "ls *"]
 
 
 @workspace
@@ -300,8 +306,6 @@ _globbed("sed", "-i", "sed -n 1p *; sed -n 1p -* a.txt; sed -n 1,2p [-a]*; sed -
 _globbed(
     "uniq", "Z", "uniq *; uniq *.txt; uniq ?.txt; uniq [ab].txt; uniq -c *.txt; uniq *t", "uniq writes its second file."
 )
-_globbed("tail", "--follow=name", "tail *name; tail -*; tail [-]* | head -1", "tail would never end.")
-_globbed("diff", "--from-file=list", "diff *; diff -* a.txt; diff *list a.txt", "diff reads another file.")
 _globbed("ls", "-R", "ls -*; ls * ; ls [-d]*; ls -L *", "ls would go on into folders.")
 
 
@@ -513,7 +517,7 @@ def git_folder_elsewhere(place: Place) -> None:
     place.write(".git", f"gitdir: {place.outside}/store\n")
     with (place.outside / "store/config").open("a") as config:
         config.write(f'[core]\nfsmonitor = "{place.harm()} #"\n')
-    place.attacks += ["git status", "git diff", "git log", "git show"]
+    place.attacks += ["git status", "git diff", "git log", "git show", *SEARCHES]
 
 
 @workspace
@@ -523,7 +527,7 @@ def git_folder_by_a_link(place: Place) -> None:
     place.link(".git", "../outside/store")
     with (place.outside / "store/config").open("a") as config:
         config.write(f'[core]\nfsmonitor = "{place.harm()} #"\n')
-    place.attacks += ["git status", "git diff", "git log", "git show"]
+    place.attacks += ["git status", "git diff", "git log", "git show", *SEARCHES]
 
 
 def _configured(
@@ -752,7 +756,7 @@ def objects_outside(place: Place) -> None:
         "packed-refs",
     ):
         place.link(f".git/{name}", str(place.outside / "secret"))
-    place.attacks += [*READERS_OF_GIT, "git log out", "git log --all", "git log -g", "git rev-parse out"]
+    place.attacks += [*READERS_OF_GIT, "git log out", "git log --all", "git log -g", "git rev-parse out", *SEARCHES]
     place.operands += ["out", "--all"]
 
 
@@ -765,11 +769,10 @@ def index_outside(place: Place) -> None:
 
 
 @workspace
-def head_outside(place: Place) -> None:
-    """HEAD and the config are links to files outside."""
-    for name in ("HEAD", "config"):
-        shutil.move(place.work / ".git" / name, place.outside / name)
-        place.link(f".git/{name}", f"../../outside/{name}")
+def config_by_a_link(place: Place) -> None:
+    """The repository's config is a link to a file outside."""
+    shutil.move(place.work / ".git/config", place.outside / "config")
+    place.link(".git/config", "../../outside/config")
     place.attacks += READERS_OF_GIT
 
 
@@ -915,6 +918,7 @@ def devices(place: Place) -> None:
     place.link("src/fd", "/proc/self/fd")
     place.link("src/cwd", "/proc/self/cwd")
     place.operands += ["src/null", "src/tty", "src/fd/0", "src/cwd/a.txt", "src/cwd/../outside/secret", "src/fd"]
+    place.attacks += ["cat src/cwd/../outside/secret", "ls src/fd/", "cat src/cwd/a.txt", "ls src/cwd/..", "cat src/n*"]
 
 
 @workspace
@@ -925,3 +929,237 @@ def several_worktrees(place: Place) -> None:
     place.folders.append("tree")
     place.operands += ["tree", "tree/a.txt"]
     place.attacks += [*READERS_OF_GIT, "git -C tree status", "git worktree list"]
+
+
+@workspace
+def broken_repository_below_another(place: Place) -> None:
+    """The workspace's own `.git` is none to git, which therefore goes on to the hostile repository above."""
+    shutil.copytree(place.work / ".git", place.base / ".git")
+    with (place.base / ".git/config").open("a") as config:
+        config.write(f'[core]\nfsmonitor = "{place.harm()} #"\n')
+    (place.work / ".git/HEAD").write_text("no such thing\n")
+    place.attacks += READERS_OF_GIT
+
+
+@workspace
+def empty_repository_below_another(place: Place) -> None:
+    """The same with a `.git` that is an empty folder."""
+    shutil.move(place.work / ".git", place.base / ".git")
+    with (place.base / ".git/config").open("a") as config:
+        config.write(f'[core]\nfsmonitor = "{place.harm()} #"\n')
+    (place.work / ".git").mkdir()
+    place.attacks += READERS_OF_GIT
+
+
+@workspace
+def repository_without_objects(place: Place) -> None:
+    """The same with a `.git` that lacks only its refs."""
+    shutil.copytree(place.work / ".git", place.base / ".git")
+    with (place.base / ".git/config").open("a") as config:
+        config.write(f'[core]\nfsmonitor = "{place.harm()} #"\n')
+    shutil.rmtree(place.work / ".git/refs")
+    place.attacks += READERS_OF_GIT
+
+
+@workspace
+def empty_repository_in_a_fake_one(place: Place) -> None:
+    """`.git` is an empty folder, and the workspace itself is what git takes for a bare repository."""
+    shutil.rmtree(place.work / ".git")
+    (place.work / ".git").mkdir()
+    _fake_repository(place, ".", _runs(place).replace("worktree = ..", f"worktree = {place.work}"))
+
+
+@workspace
+def common_folder_elsewhere(place: Place) -> None:
+    """The workspace's own `.git` has a `commondir`, and takes its settings from there."""
+    shutil.copytree(place.work / ".git", place.work / "docs/store")
+    with (place.work / "docs/store/config").open("a") as config:
+        config.write(f'[core]\nfsmonitor = "{place.harm()} #"\n')
+    place.write(".git/commondir", "../docs/store\n")
+    place.attacks += READERS_OF_GIT
+
+
+@workspace
+def git_file_that_leads_into_the_workspace(place: Place) -> None:
+    """A folder below has a `.git` file that leads to a tracked, hostile repository in the workspace."""
+    shutil.copytree(place.work / ".git", place.work / "docs/store")
+    with (place.work / "docs/store/config").open("a") as config:
+        config.write(f'[core]\nfsmonitor = "{place.harm()} #"\n')
+    place.write("src/deep/.git", "gitdir: ../../docs/store\n")
+    place.folders.append("src/deep")
+    place.attacks += [*READERS_OF_GIT, "cd src/deep && git status", "cd src/deep; git diff", "git -C src/deep status"]
+
+
+@workspace
+def submodule_with_an_absorbed_repository(place: Place) -> None:
+    """A submodule as git itself makes it, with its repository in `.git/modules`, whose settings run a program."""
+    _nested(place, "sub")
+    (place.work / ".git/modules").mkdir()
+    shutil.move(place.work / "sub/.git", place.work / ".git/modules/sub")
+    place.write("sub/.git", "gitdir: ../.git/modules/sub\n")
+    place.git("config", "--file", ".git/modules/sub/config", "core.worktree", "../../../sub")
+    place.write(".gitmodules", '[submodule "sub"]\npath = sub\nurl = ./sub\n')
+    place.git("add", "sub", ".gitmodules")
+    place.git("commit", "--quiet", "--message=sub")
+    place.folders.append("sub")
+    place.attacks += [*READERS_OF_GIT, "git diff --submodule=log", "git ls-files --recurse-submodules"]
+
+
+@workspace
+def gitlink_deep_below(place: Place) -> None:
+    """A nested repository several folders down that the index knows as a gitlink."""
+    _nested(place, "src/deep/er/sub")
+    place.git("add", "src/deep/er/sub")
+    place.git("commit", "--quiet", "--message=sub")
+    place.attacks += READERS_OF_GIT
+
+
+@workspace
+def gitlink_in_an_index_of_another_version(place: Place) -> None:
+    """The same in an index of version 4, which spells names in another way."""
+    gitlink_deep_below(place)
+    place.git("update-index", "--index-version", "4")
+
+
+@workspace
+def gitlink_in_a_split_index(place: Place) -> None:
+    """The same in an index that is two files."""
+    gitlink_deep_below(place)
+    place.git("update-index", "--split-index")
+
+
+@workspace
+def gitlink_only_in_a_commit(place: Place) -> None:
+    """HEAD has the gitlink, and the index has it no more."""
+    _nested(place, "sub")
+    place.git("add", "sub")
+    place.git("commit", "--quiet", "--message=sub")
+    place.git("rm", "--quiet", "--cached", "sub")
+    place.attacks += [*READERS_OF_GIT, "git diff HEAD~1", "git diff HEAD --submodule=diff", "git diff HEAD -- sub"]
+
+
+@workspace
+def tracked_folder_became_a_link(place: Place) -> None:
+    """A tracked folder was replaced by a link to one outside with files of the same names."""
+    shutil.copytree(place.work / "src", place.outside / "src")
+    for file in (place.outside / "src").rglob("*.*"):
+        file.write_text(f"{CONTENT}\n")
+    shutil.rmtree(place.work / "src")
+    place.link("src", "../outside/src")
+    (place.work / "a.txt").unlink()
+    place.link("a.txt", "../outside/secret")
+    place.folders = ["."]
+    place.operands += ["src/m.py", "src/deep", "src"]
+    place.attacks += [
+        *READERS_OF_GIT,
+        "git blame src/m.py",
+        "git diff src/m.py",
+        "git ls-files -m src",
+        "cat src/m.py",
+        "ls src/",
+    ]
+    place.attacks += [
+        "git diff -- src",
+        "git diff HEAD~1",
+        "cat a.txt",
+        "git status src",
+        "rg foo",
+        "grep -r CANARY .",
+        "ls src",
+    ]
+
+
+@workspace
+def state_outside(place: Place) -> None:
+    """The files in which git keeps where a rebase or a bisection stands are links outside: git status prints them."""
+    for name in ("done", "git-rebase-todo", "onto", "head-name", "orig-head", "interactive"):
+        place.link(f".git/rebase-merge/{name}", str(place.outside / "secret"))
+    for name in ("MERGE_MSG", "BISECT_START", "BISECT_LOG", "description", "FETCH_HEAD", "shallow"):
+        place.link(f".git/{name}", str(place.outside / "secret"))
+    for name in ("commit-graph", "packs"):
+        place.link(f".git/objects/info/{name}", str(place.outside / "secret"))
+    place.link(".git/logs/HEAD.x", "..")
+    place.attacks += [*READERS_OF_GIT, "git log -g", "git status --long", "git log HEAD@{0}"]
+
+
+@workspace
+def reflog_outside(place: Place) -> None:
+    """The folder of reflogs, and one of refs, are links outside."""
+    shutil.rmtree(place.work / ".git/logs")
+    (place.outside / "refs").mkdir()
+    (place.outside / "refs/HEAD").write_text(f"{'0' * 40} {'1' * 40} A <a@example.org> 1 +0000\t{CONTENT}\n")
+    place.link(".git/logs", "../../outside/refs")
+    place.link(".git/refs/remotes", "../../../outside/folder")
+    place.attacks += [*READERS_OF_GIT, "git log -g", "git log HEAD@{0}", "git branch -r", "git rev-parse HEAD@{0}"]
+
+
+@workspace
+def promised_objects_by_ssh(place: Place) -> None:
+    """A partial clone whose missing objects would come by ssh, for which the settings name a program."""
+    promised_objects(place)
+    place.git("config", "remote.origin.url", "ssh://127.0.0.1:1/x")
+    place.config("core.sshCommand", f"{place.harm()} #")
+
+
+@workspace
+def promised_objects_by_http(place: Place) -> None:
+    """The same by HTTP, through a proxy, with a helper for passwords."""
+    promised_objects(place)
+    place.git("config", "remote.origin.url", "http://127.0.0.1:1/x")
+    place.config("credential.helper", f"!{place.harm()}")
+
+
+@workspace
+def partial_clone_in_the_old_spelling(place: Place) -> None:
+    """A promisor by `remote.*.promisor` alone, without the extension."""
+    promised_objects(place)
+    place.git("config", "--unset", "extensions.partialClone")
+
+
+@workspace
+def settings_that_hold_here_only(place: Place) -> None:
+    """`includeIf` takes in a file of the workspace if the repository lies where it lies."""
+    place.write("docs/gitconfig", f'[core]\nfsmonitor = "{place.harm()} #"\n')
+    place.config("includeIf.gitdir:**.path", "../docs/gitconfig")
+    place.attacks += READERS_OF_GIT
+
+
+@workspace
+def settings_behind_a_byte_order_mark(place: Place) -> None:
+    """The config begins with a byte order mark, and has a carriage return at each end of a line."""
+    text = (place.work / ".git/config").read_text() + f'[core]\nfsmonitor = "{place.harm()} #"\n'
+    (place.work / ".git/config").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    place.attacks += READERS_OF_GIT
+
+
+@workspace
+def attributes_of_the_repository(place: Place) -> None:
+    """Only `.git/info/attributes` says that a file is converted, and a macro hides which."""
+    place.write(".git/info/attributes", "[attr]harmless diff=bad filter=worse\n* harmless\n")
+    place.config("diff.bad.textconv", f"{place.harm()}; cat <")
+    place.config("filter.worse.clean", f"{place.harm()}; cat")
+    place.attacks += [
+        *READERS_OF_GIT,
+        "git log -G foo",
+        "git log -S one",
+        "git blame src/m.py",
+        "git diff --stat HEAD~1",
+    ]
+
+
+@workspace
+def lines_that_break_the_terminal(place: Place) -> None:
+    """Branch, author, file and message hold escape sequences and newlines, as a clone can bring them."""
+    place.write("esc\x1b]0;x\x07.txt", "\x1b]52;c;eA==\x07\n")
+    place.git(
+        "-c", "user.name=A\x1b[31m", "commit", "--quiet", "--allow-empty", "--message=x\x1b]0;y\x07\n$(touch made)"
+    )
+    place.git("branch", "--", "$(touch-made)")
+    place.attacks += [
+        *READERS_OF_GIT,
+        "ls",
+        "ls | cat",
+        "git branch | cat",
+        "git log --format=%s | head",
+        "git log --format=%an",
+    ]
