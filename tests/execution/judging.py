@@ -41,11 +41,13 @@ class Gathered:
 
 
 def gather(places: Sequence[Place], slice_: int, slices: int, wanted: int, judge: Judge = allowed) -> Gathered:
-    """A slice of all attacks, then each program in an ordinary workspace, then whatever the corpus gives."""
+    """A slice of all attacks; then, until so many of these are allowed as are wanted, each program in an ordinary
+    workspace, and whatever the corpus gives."""
     gathered = Gathered()
     every = [(place, run) for place in places for run in attacks(place)]
     for place, run in islice(every, slice_ % slices, None, slices):
         gathered.ask(place, run, judge)
+    wanted += len(gathered.watched)
     plain = next(place for place in places if place.is_plain)
     for name in installed():
         next((run for run in islice(like(plain, name, slice_), TRIES) if gathered.ask(plain, run, judge)), None)
