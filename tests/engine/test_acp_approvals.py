@@ -94,7 +94,7 @@ async def test_a_command_is_judged_and_shown_in_its_own_folder(world: World, key
         assert (gate.state, gate.kind, gate.title, gate.folder) == ("open", "command", "cat passwd", "/etc")
         await rig.hasten()
         await rig.until(lambda entry: entry.kind == "delivery.sent")
-        assert "in /etc" in rig.room.texts[-1]
+        assert "in `/etc`" in rig.room.texts[-1]
         await answer(rig, gate, NO)
         assert (await rig.ended(said.turn)).text == "[no]"
 
