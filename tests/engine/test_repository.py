@@ -209,6 +209,70 @@ def nested_by_a_file(work: Path) -> None:
     (work / "src/deep/.git").write_text("gitdir: /elsewhere\n")
 
 
+def head_is_garbage(work: Path) -> None:
+    """Git looks further up then."""
+    (work / ".git/HEAD").write_text("garbage\n")
+
+
+def rebase_state_by_a_link(work: Path) -> None:
+    """`git status` prints its lines."""
+    (work / ".git/rebase-merge").mkdir()
+    (work / ".git/rebase-merge/done").symlink_to(work.parent / "secret")
+
+
+def deep_ref_by_a_link(work: Path) -> None:
+    (work / ".git/refs/heads/n").mkdir()
+    (work / ".git/refs/heads/n/m").symlink_to(work.parent / "secret")
+
+
+def config_is_a_pipe(work: Path) -> None:
+    """Whoever opens it waits for ever: the judge, too."""
+    (work / ".git/config").unlink()
+    os.mkfifo(work / ".git/config")
+
+
+def is_a_pipe(work: Path) -> None:
+    (work / ".git").rename(work.parent / "git")
+    os.mkfifo(work / ".git")
+
+
+def attributes_are_a_pipe(work: Path) -> None:
+    os.mkfifo(work / "src/.gitattributes")
+
+
+def modules_by_a_link(work: Path) -> None:
+    (work / ".gitmodules").symlink_to(work.parent / "secret")
+
+
+def hooks_behind_a_carriage_return(work: Path) -> None:
+    """To git that is part of the value, not the end of a line."""
+    with (work / ".git/config").open("a", newline="") as config:
+        config.write("[core]\n\thookspath = .hooks\rabbrev\n")
+
+
+def hidden_section(work: Path) -> None:
+    with (work / ".git/config").open("a", newline="") as config:
+        config.write("[pager]\n#\r[color]\n\tdiff = touch RAN\n")
+
+
+def has_grafts(work: Path) -> None:
+    (work / ".git/info/grafts").write_text("")
+
+
+def gitlink_of_an_odd_mode(work: Path) -> None:
+    """Git masks the mode."""
+    git(work, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
+    git(work, "init", "-q", "sub")
+    (work / "sub/.git").rename(work / "sub/git")
+    index = (work / ".git/index").read_bytes().replace(b"\0\0\xe0\0", b"\0\0\xe1\xa4")
+    (work / ".git/index").write_bytes(index)
+
+
+def index_padded_oddly(work: Path) -> None:
+    git(work, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},sub")
+    (work / ".git/index").write_bytes((work / ".git/index").read_bytes().replace(b"src/a.txt\0", b"src/a.txtZ", 1))
+
+
 def has_a_commondir(work: Path) -> None:
     (work / ".git/commondir").write_text("../src\n")
 
@@ -235,6 +299,18 @@ def is_missing(work: Path) -> None:
         objects_by_a_link,
         index_by_a_link,
         nested_by_a_file,
+        head_is_garbage,
+        rebase_state_by_a_link,
+        deep_ref_by_a_link,
+        config_is_a_pipe,
+        is_a_pipe,
+        attributes_are_a_pipe,
+        modules_by_a_link,
+        hooks_behind_a_carriage_return,
+        hidden_section,
+        has_grafts,
+        gitlink_of_an_odd_mode,
+        index_padded_oddly,
         is_broken,
         is_missing,
     ],
@@ -242,6 +318,32 @@ def is_missing(work: Path) -> None:
 def test_a_repository_that_leads_git_elsewhere_is_asked_about(work: Path, change: Change) -> None:
     change(work)
     assert verdict(work) is Effect.ASK
+
+
+def test_a_sparse_index_is_asked_about(work: Path) -> None:
+    """Its folders may hold submodules."""
+    (work / "k").mkdir()
+    (work / "k/b.txt").write_text("b\n")
+    git(work, "add", "-A")
+    commit(work)
+    git(work, "sparse-checkout", "set", "--cone", "--sparse-index", "k")
+    assert verdict(work) is Effect.ASK
+
+
+def test_a_worktree_file_with_a_carriage_return_is_asked_about(work: Path) -> None:
+    side = work.parent / "side"
+    git(work, "worktree", "add", "-q", str(side))
+    text = (side / ".git").read_bytes().replace(b"/worktrees", b"/work\rtrees")
+    (side / ".git").write_bytes(text)
+    assert verdict(side) is Effect.ASK
+
+
+def test_branches_are_listed_and_never_made_or_sorted_by_signature(work: Path) -> None:
+    assert verdict(work, ".", "git branch --list 'a*'") is Effect.ALLOW
+    assert verdict(work, ".", "git branch --sort --list NEW") is Effect.ASK
+    assert verdict(work, ".", "git branch --sort=signature") is Effect.ASK
+    git(work, "config", "branch.sort", "signature")
+    assert verdict(work, ".", "git branch") is Effect.ASK
 
 
 def test_in_a_worktree_of_git_the_same_holds(work: Path) -> None:

@@ -17,6 +17,7 @@ def work(tmp_path: Path) -> Path:
     (work / "src/deep").mkdir(parents=True)
     (tmp_path / "secret").write_text("{ not a pattern\n")
     (work / ".gitignore").write_text("# built\nnode_modules/\n*.pyc\n")
+    (work / ".git/info").mkdir(parents=True)
     return work
 
 
@@ -36,7 +37,7 @@ def test_an_ignore_file_that_leads_outside_is_asked_about(work: Path, name: str,
     link.unlink(missing_ok=True)
     link.symlink_to(work.parent / "secret")
     for folder in (".", "src"):
-        assert verdict(work, command, folder) == ("ask", f"ignore.linked:{name}")
+        assert verdict(work, command, folder) == ("ask", f"ignore.linked:{name.partition('/info')[0]}")
     assert verdict(work, "grep -rn x")[0] == "allow"
 
 
@@ -50,8 +51,16 @@ def test_what_the_top_plainly_ignores_is_not_looked_into(work: Path) -> None:
     inner.mkdir(parents=True)
     (inner / ".ignore").symlink_to(work.parent / "secret")
     assert verdict(work, "rg x")[0] == "allow"
-    for command in ("rg -uu x", "rg -g '*.js' x", "rg --no-ignore x", "rg --glob=p x"):
+    for command in ("rg -uu x", "rg -g '*.js' x", "rg --no-ignore x", "rg --glob=p x", "rg x node_modules"):
         assert verdict(work, command)[0] == "ask", command
+    assert verdict(work, "rg x", "node_modules")[0] == "ask"
+    assert verdict(work, "cd node_modules && rg x")[0] == "ask"
+    (work / ".git").rename(work / ".off")  # without a repository ripgrep does not heed it
+    assert verdict(work, "rg x")[0] == "ask"
+    (work / ".off").rename(work / ".git")
+    for text in (" node_modules\n", "x\rnode_modules\n"):
+        (work / ".gitignore").write_bytes(text.encode())
+        assert verdict(work, "rg x")[0] == "ask", text
     (work / ".gitignore").write_text("node_modules\n!node_modules/p\n")
     assert verdict(work, "rg x")[0] == "ask"
     (work / ".gitignore").write_text("node_modules\n")
@@ -65,3 +74,23 @@ def test_a_tree_that_is_too_large_to_look_through_is_asked_about(work: Path, mon
     (work / "b").touch()
     assert verdict(work, "rg x") == ("ask", "tree.large:")
     assert verdict(work, "ls")[0] == "allow"
+
+
+def test_the_exclude_file_of_a_repository_below_is_looked_at_too(work: Path) -> None:
+    exclude = work / "src/deep/.git/info/exclude"
+    exclude.parent.mkdir(parents=True)
+    exclude.write_text("x\n")
+    assert verdict(work, "rg x")[0] == "allow"
+    exclude.unlink()
+    exclude.symlink_to(work.parent / "secret")
+    assert verdict(work, "rg x") == ("ask", "ignore.linked:src/deep/.git")
+
+
+def test_where_the_git_file_of_a_submodule_leads_is_looked_at_too(work: Path) -> None:
+    (work / ".git/modules/s/info").mkdir(parents=True)
+    (work / "src/.git").write_text("gitdir: ../.git/modules/s\n")
+    assert verdict(work, "rg x")[0] == "allow"
+    (work / ".git/modules/s/info/exclude").symlink_to(work.parent / "secret")
+    assert verdict(work, "rg x")[0] == "ask"
+    (work / "src/.git").write_text(f"gitdir: {work.parent}\n")
+    assert verdict(work, "rg x")[0] == "ask"

@@ -4,7 +4,7 @@ or lower case. To find more than a shell does is harmless, to find less is not: 
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from clew.engine.grammar import Word
@@ -28,42 +28,81 @@ def matches(word: Word, folder: str, workspace: str) -> list[str]:
     return found
 
 
-def _parts(word: Word) -> list[tuple[str, re.Pattern[str] | None]]:
-    """Between its slashes: each part as it is written, and as a pattern if it has a wildcard."""
+def begin_with(text: str, folder: str) -> bool:
+    """Whether there is a file whose path begins with this text, in upper or lower case."""
+    path = Path(folder, text)
+    return path.parent.is_dir() and any(each.lower().startswith(path.name.lower()) for each in _listed(path.parent))
+
+
+def _parts(word: Word) -> list[tuple[str, frozenset[int]]]:
+    """Between its slashes: each part as it is written, and where in it a wildcard stands."""
     parts, start = [], 0
     for text in word.text.split("/"):
-        wild = {at - start for at in word.wild if start <= at < start + len(text)}
-        parts.append((text, _pattern(text, wild) if wild else None))
+        parts.append((text, frozenset(at - start for at in word.wild if start <= at < start + len(text))))
         start += len(text) + 1
     return parts
 
 
-def _pattern(text: str, wild: set[int]) -> re.Pattern[str]:
-    signs = {"*": ".*", "?": "."}
-    written = (signs[char] if at in wild else re.escape(char) for at, char in enumerate(text))
-    return re.compile("".join(written), re.IGNORECASE | re.DOTALL)
-
-
-def _spread(parts: list[tuple[str, re.Pattern[str] | None]], folder: Path, workspace: str) -> list[str]:
+def _spread(parts: Sequence[tuple[str, frozenset[int]]], folder: Path, workspace: str) -> list[str]:
     paths = [""]
-    for at, (text, pattern) in enumerate(parts):
+    for at, (text, wild) in enumerate(parts):
         slash = "/" if at < len(parts) - 1 else ""
-        named = [f"{path}{name}" for path in paths for name in _names(text, pattern, folder / path, workspace)]
+        named = [f"{path}{name}" for path in paths for name in _names(text, wild, folder / path, workspace)]
         if len(named) > _MOST:
             raise Uncertain
         paths = [f"{path}{slash}" for path in named]
     return [path for path in paths if os.path.lexists(folder / path)]
 
 
-def _names(text: str, pattern: re.Pattern[str] | None, folder: Path, workspace: str) -> list[str]:
-    if pattern is None:
+def _names(text: str, wild: frozenset[int], folder: Path, workspace: str) -> list[str]:
+    if not wild:
         return [text]
     if not folder.is_dir():
         return []
     if not inside(str(folder), workspace):
         raise Uncertain
     dots = [".", ".."] if text.startswith(".") else []
-    return [name for name in (*dots, *_listed(folder)) if pattern.fullmatch(name)]
+    return [name for name in (*dots, *_listed(folder)) if _fits(text, wild, name)]
+
+
+def _fits(text: str, wild: frozenset[int], name: str) -> bool:
+    """Whether a name may match: by its characters, or by its bytes, as in a locale that knows no others."""
+    signs = [_sign(char) if at in wild else char.lower() for at, char in enumerate(text)]
+    raw = [each for sign in signs for each in ([sign] if sign in (_ANY, _ONE) else _bytes(sign))]
+    return _matches(signs, list(name.lower())) or _matches(raw, _bytes(name.lower()))
+
+
+def _sign(char: str) -> str:
+    return _ANY if char == "*" else _ONE
+
+
+def _bytes(text: str) -> list[str]:
+    return list(os.fsencode(text).decode("latin-1"))
+
+
+_ANY, _ONE = "any", "one"  # no character is so long
+
+
+def _matches(signs: Sequence[str], name: Sequence[str]) -> bool:
+    """In time that grows with the product of the lengths: a regular expression could take for ever."""
+    reached = {0}
+    for char in name:
+        reached = _onwards(reached, signs)
+        stays = {at for at in reached if at < len(signs) and signs[at] == _ANY}
+        reached = stays | {at + 1 for at in reached if at < len(signs) and (signs[at] == char or signs[at] == _ONE)}
+        if not reached:
+            return False
+    return len(signs) in _onwards(reached, signs)
+
+
+def _onwards(reached: set[int], signs: Sequence[str]) -> set[int]:
+    """A `*` also stands for nothing."""
+    found = set(reached)
+    for at in sorted(reached):
+        while at < len(signs) and signs[at] == _ANY:
+            at += 1
+            found.add(at)
+    return found
 
 
 def _listed(folder: Path) -> list[str]:

@@ -40,6 +40,9 @@ _EXPLAINED = names(
 ) | {"\n"}
 _WORDS = names("command_name word number string raw_string concatenation")
 _LONGEST = 32_768
+_MOST = 30  # commands of a script
+# In a locale such as GBK or Shift JIS a character that is no ASCII takes the next byte along, if it is one of these.
+_SWALLOWED = re.compile(r"[^\x00-\x7f][\\|]")
 
 
 class Word(Struct, frozen=True):
@@ -56,17 +59,20 @@ Command = tuple[Word, ...]
 def commands(script: str) -> list[Command] | None:
     """The simple commands of a script of pipes and sequences. None if it is, or may be, anything else."""
     script = unwrapped(script).strip(" \n")
-    if len(script) > _LONGEST or has_unseen(script.replace("\n", " ")):
+    if len(script) > _LONGEST or has_unseen(script.replace("\n", " ")) or _SWALLOWED.search(script):
         return None
     lexed = _lexed(script)
-    if not lexed or lexed != _parsed(script):
+    if not lexed or len(lexed) > _MOST or lexed != _parsed(script):
         return None
     found = [tuple(map(_word, words)) for words in lexed]
-    return found if all(_is_plain(command) for command in found) else None
+    is_plain = all(_is_plain(command, words) for command, words in zip(found, lexed, strict=True))
+    return found if is_plain else None
 
 
-def _is_plain(command: Command) -> bool:
-    return not command[0].wild and starts_plainly([word.text for word in command])
+def _is_plain(command: Command, written: Sequence[str]) -> bool:
+    """Zsh takes a word that begins with `=` for the path of a program, unless it is quoted."""
+    is_path = any(word.startswith("=") for word in written)
+    return not is_path and not command[0].wild and starts_plainly([command[0].text])
 
 
 def _lexed(script: str) -> list[list[str]] | None:

@@ -88,10 +88,15 @@ def _follows(pattern: Sequence[str], words: Sequence[str]) -> bool:
     return len(pattern) in reached
 
 
+_LONGEST = 3_000  # bytes of a path; the system looks at no longer ones than 4,095, and takes what it sees for no link
+
+
 def real(path: str, start: str) -> str | None:
     """Where a path really leads, symlinks and all; None where that cannot be said."""
     try:
-        return os.path.realpath(Path(start, path))
+        written = os.path.join(start, path)  # noqa: PTH118 - a Path would drop a `.` at the end
+        found = os.path.realpath(written)
+        return None if max(len(os.fsencode(written)), len(os.fsencode(found))) > _LONGEST else found
     except (ValueError, OSError):
         return None
 

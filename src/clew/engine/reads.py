@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -11,7 +13,11 @@ from msgspec import Struct
 
 from clew.asking import Reason
 from clew.engine import repository, tree_walk
-from clew.engine.patterns import inside
+from clew.engine.patterns import inside, real
+from clew.engine.repository import shown_path
+from clew.engine.shell import names
+
+_LONG = 1_000  # bytes of a path
 
 
 class Reading(Struct, frozen=True):
@@ -25,6 +31,7 @@ class Reading(Struct, frozen=True):
     also: Callable[[Sequence[str], Path], bool] | None = None  # looks at all its words, and its folder
     filters: int | None = None  # with at most so many operands it opens no file but its standard input
     double_dash: bool = True  # `--` ends its options
+    searches: bool = False  # one of its words is a pattern
 
 
 def _names_no_folder(words: Sequence[str], folder: Path) -> bool:
@@ -32,12 +39,33 @@ def _names_no_folder(words: Sequence[str], folder: Path) -> bool:
     return not any((folder / word).is_dir() for word in words)
 
 
+def _is_bounded(words: Sequence[str]) -> bool:
+    """A width such as `%999999999N` prints without end."""
+    return not any(re.search(r"[0-9]{5,}", word) for word in words)
+
+
 def _sets_no_date(words: Sequence[str], folder: Path) -> bool:
-    return all(word.startswith(("-", "+")) for word in words)
+    """Nor reads it a time zone from a file: `--date='TZ="/path" now'`."""
+    is_plain = all(word.startswith(("-", "+")) and "TZ" not in word for word in words)
+    return is_plain and _is_bounded([word for word in words if word.startswith("+")])
+
+
+def _prints_little(words: Sequence[str], folder: Path) -> bool:
+    return _is_bounded(words)
 
 
 def _makes_no_branch(words: Sequence[str], folder: Path) -> bool:
-    return "--list" in words or all(word.startswith("-") and word != "-" for word in words)
+    """`--list` first: behind another option it may be the value of that."""
+    return list(words[:1]) == ["--list"] or all(word.startswith("-") and word != "-" for word in words)
+
+
+def _lists(words: Sequence[str], folder: Path) -> bool:
+    return list(words[:1]) == ["list"]
+
+
+def _follows_nothing(words: Sequence[str], folder: Path) -> bool:
+    """`tail +1f` is an old way to follow a file for ever."""
+    return all(re.fullmatch(r"\+[0-9]+", word) for word in words if word.startswith("+"))
 
 
 def _prints_lines(words: Sequence[str], folder: Path) -> bool:
@@ -47,12 +75,12 @@ def _prints_lines(words: Sequence[str], folder: Path) -> bool:
 
 def _names_a_file(words: Sequence[str], folder: Path) -> bool:
     """`tac` copies its standard input into a temporary file."""
-    return any(not word.startswith("-") for word in words)
+    return "-" not in words and any(not word.startswith("-") for word in words)
 
 
 def _verifies_nothing(words: Sequence[str], folder: Path) -> bool:
     """`%G…` in a format shows signatures, which git lets gpg verify."""
-    return not any(re.search(r"%[-+ ]*G", word) for word in words)
+    return not any(re.search(r"%[-+ ]*G|%.*[0-9]{5,}", word) for word in words)
 
 
 _SUM = Reading("-bt --tag")
@@ -72,7 +100,9 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
         "cksum": _SUM,
         "cmp": Reading("-bls"),
         "comm": Reading("-123"),
-        "cut": Reading("-ns -b= -c= -d= -f= --delimiter= --fields= --complement --output-delimiter=", filters=0),
+        "cut": Reading(
+            "-ns -b= -c= -d= -f= --delimiter= --fields= --complement --output-delimiter=", words="-d/", filters=0
+        ),
         "date": Reading("-uR --utc --iso-8601= --rfc-3339= --date=", also=_sets_no_date, double_dash=False),
         "diff": Reading(
             "-abBcdiNpqstuwy -U= -C= --brief --unified= --side-by-side --color= --ignore-all-space --ignore-case"
@@ -91,11 +121,17 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
         ),
         "git blame": Reading("-ewslt -L= --date= --porcelain"),
         "git branch": Reading(
-            "-avr --list --all --remotes --show-current --verbose --sort= --contains= --merged= --no-merged=",
+            "-avr --list --all --remotes --show-current --verbose --contains= --merged= --no-merged=",
             also=_makes_no_branch,
         ),
+        "git cat-file": Reading("-epst"),
+        "git describe": Reading("--tags --always --abbrev= --long --all --exact-match"),
         "git diff": _LOG,
         "git log": _LOG,
+        "git ls-tree": Reading("-rdtlz --name-only --name-status --full-name --full-tree --long --abbrev="),
+        "git merge-base": Reading("--is-ancestor --all --fork-point"),
+        "git remote": Reading("-v --verbose", operands=0),
+        "git rev-list": Reading("--count --all -n= --max-count= --no-merges --merges --first-parent --since= --until="),
         "git ls-files": Reading(
             "-comdstz --cached --others --modified --deleted --stage --exclude-standard --error-unmatch --full-name"
         ),
@@ -104,6 +140,8 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
             " --show-prefix --show-cdup --symbolic-full-name --quiet"
         ),
         "git show": _LOG,
+        "git stash": Reading("-n= --oneline --stat", also=_lists),
+        "git worktree": Reading("-v --verbose --porcelain", also=_lists),
         "git status": Reading(
             "-sbvz --short --branch --porcelain= --untracked-files= --ignored= --long --verbose --show-stash",
             words="-uno -uall -unormal",
@@ -114,6 +152,7 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
             " --extended-regexp --fixed-strings --perl-regexp --word-regexp --line-regexp --invert-match --no-messages"
             " --context= --after-context= --before-context= --max-count= --regexp= --with-filename --no-filename",
             filters=1,
+            searches=True,
         ),
         "head": Reading("-# -qv -n= -c= --lines= --bytes=", filters=0),
         "id": Reading("-Ggnu"),
@@ -132,20 +171,22 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
             " --smart-case --case-sensitive --fixed-strings --line-number --no-line-number --heading --no-heading"
             " --with-filename --no-filename --word-regexp --line-regexp --only-matching --multiline --max-count="
             " --max-depth= --context= --after-context= --before-context= --color= --json --stats --sort= --regexp="
-            " --no-messages --pcre2 --invert-match --quiet --trim --column --vimgrep --no-config"
+            " --no-messages --pcre2 --invert-match --quiet --trim --column --vimgrep --no-config",
+            searches=True,
         ),
         "sed": Reading("-n", also=_prints_lines, filters=1),
         "sha1sum": _SUM,
         "sha256sum": _SUM,
         "sort": Reading(
-            "-bcCdfghiMmnRrsuVz -k= -t= --numeric-sort --reverse --unique --key= --field-separator= --ignore-case"
+            "-bcCdfghiMnRrsuVz -k= -t= --numeric-sort --reverse --unique --key= --field-separator= --ignore-case"
             " --human-numeric-sort --version-sort --stable --check=",
             filters=0,
         ),
-        "stat": Reading("-Lfltx -c= --format= --printf= --terse"),
+        "stat": Reading("-Lfltx -c= --format= --printf= --terse", also=_prints_little),
         "tac": Reading(also=_names_a_file),
-        "tail": Reading("-# -qv -n= -c= --lines= --bytes=", filters=0),
+        "tail": Reading("-# -qv -n= -c= --lines= --bytes=", also=_follows_nothing, filters=0),
         "tree": Reading("-aACdDfFghinpstux -L= -I= -P= --dirsfirst --noreport --gitignore --prune --filelimit="),
+        "tr": Reading(free=True),
         "true": Reading(free=True),
         "uname": Reading("-amnoprsv"),
         "uniq": Reading("-cdDiuz -f= -s= -w= --count --repeated --unique --ignore-case", operands=1, filters=0),
@@ -157,41 +198,61 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
 
 
 NO_RULE = Reason("no_rule")
+Seen = dict[tuple[str, str], Reason | None]  # what was looked through already, by what it is and where
+
+_GOES_DOWN = names("status ls-files diff")  # words of git by which it looks at the files of the workspace
 
 
-def reason_to_ask(words: Sequence[str], folder: str, workspace: str) -> Reason | None:
+def reason_to_ask(words: Sequence[str], folder: str, workspace: str, seen: Seen | None = None) -> Reason | None:
     """Why a person has to be asked about a command; None if it only reads, and nothing outside the workspace. What is
     not certain, or cannot be looked at, is asked about."""
     try:
-        return _reason_to_ask(words, folder, workspace)
+        return _reason_to_ask(words, folder, workspace, {} if seen is None else seen)
     except (OSError, ValueError, RuntimeError):
         return NO_RULE
 
 
-def _reason_to_ask(words: Sequence[str], folder: str, workspace: str) -> Reason | None:
+def _reason_to_ask(words: Sequence[str], folder: str, workspace: str, seen: Seen) -> Reason | None:
     name, rest = _called(words)
     reading = SAFE.get(name)
-    if reading is None or not folder.startswith("/") or not inside(folder, workspace):
+    if reading is None or not folder.startswith("/") or not Path(folder).is_dir() or not inside(folder, workspace):
         return NO_RULE
     if not reading.free and not fits_spec(reading, rest, folder, workspace):
         return NO_RULE
     if name == "rg" or (name == "tree" and "--gitignore" in rest):
-        return _linked_ignore_file(rest, Path(workspace).resolve())
+        skips = name == "rg" and _skips_ignored(rest, folder, workspace)
+        look = partial(_linked_ignore_file, Path(workspace).resolve(), skips)
+        return _once(seen, (f"ignore {skips}", workspace), look)
     if name.startswith("git "):
-        return repository.reason_to_ask(folder, workspace, goes_down=name in ("git status", "git ls-files"))
+        goes_down = name.removeprefix("git ") in _GOES_DOWN
+        look = partial(repository.reason_to_ask, folder, workspace, goes_down=goes_down)
+        return _once(seen, (f"git {goes_down}", folder), look)
     return None
 
 
-def _linked_ignore_file(words: Sequence[str], top: Path) -> Reason | None:
-    """Ripgrep and tree read ignore files through links, and ripgrep prints the lines that it does not understand. A
-    folder that is ignored is not looked into, unless an option takes it in again."""
-    takes_in = any(re.match(r"-[a-zA-Z]*[gu]|--i?glob|--no-ignore|--gitignore", word) for word in words)
-    skipped = frozenset[str]() if takes_in else tree_walk.ignored_folders(top)
+def _once(seen: Seen, key: tuple[str, str], look: Callable[[], Reason | None]) -> Reason | None:
+    if key not in seen:
+        seen[key] = look()
+    return seen[key]
+
+
+def _skips_ignored(words: Sequence[str], folder: str, workspace: str) -> bool:
+    """Whether ripgrep leaves the folders out that the top's `.gitignore` names: if it starts at the top, in a
+    repository, and neither a path nor an option takes them in again."""
+    operands = _operands(SAFE["rg"], words)
+    has_pattern = any(re.match(r"-[a-zA-Z]*e|--regexp|--files", word) for word in words)
+    takes_in = any(re.match(r"-[a-zA-Z.]*[gu.]|--i?glob|--no-ignore|--hidden|--$", word) for word in words)
+    at_top = real("", folder) == real("", workspace) and (Path(workspace) / ".git").exists()
+    return at_top and not takes_in and len(operands) <= (0 if has_pattern else 1)
+
+
+def _linked_ignore_file(top: Path, skips: bool) -> Reason | None:
+    """Ripgrep and tree read ignore files through links, and ripgrep prints the lines that it does not understand."""
     try:
-        found = tree_walk.linked_ignore_file(top, skipped)
+        found = tree_walk.linked_ignore_file(top, tree_walk.ignored_folders(top) if skips else frozenset())
     except tree_walk.TooLarge:
         return Reason("tree.large")
-    return Reason("ignore.linked", str(found.relative_to(top))) if found else None
+    return Reason("ignore.linked", shown_path(found, top)) if found else None
 
 
 def only_filters(words: Sequence[str]) -> bool:
@@ -202,12 +263,28 @@ def only_filters(words: Sequence[str]) -> bool:
         return False
     if reading.free:
         return True
-    values = {at + 1 for at, word in enumerate(rest) if f"{word}=" in reading.options.split()}
-    operands = [word for at, word in enumerate(rest) if not word.startswith("-") and at not in values]
-    if reading.filters is None or len(operands) > reading.filters or "--" in rest or _goes_down(name, rest):
+    most = 0 if name == "grep" and any(re.match(r"-[A-Za-z0-9]*e|--regexp", word) for word in rest) else reading.filters
+    if most is None or len(_operands(reading, rest)) > most or "--" in rest or _goes_down(name, rest):
         return False
     fits = reading.also is None or reading.also(rest, Path("/"))
-    return fits and all(_is_known(word, reading) for word in rest) and not any("/" in word for word in rest)
+    takes_next = any(word.startswith("--") and f"{word}=" in reading.options.split() for word in rest)
+    return (
+        fits
+        and not takes_next
+        and all(_is_known(word, reading) for word in rest)
+        and not any("/" in word for word in rest)
+    )
+
+
+def _operands(reading: Reading, words: Sequence[str]) -> list[str]:
+    """The words that may be operands: not the value of an option of one letter. A word that is such a value is itself
+    no option, and a long option may take no value from the next word."""
+    found, is_value = [], False
+    for word in words:
+        if not is_value and not word.startswith("-"):
+            found.append(word)
+        is_value = not is_value and len(word) == 2 and f"{word}=" in reading.options.split()
+    return found
 
 
 def _goes_down(name: str, words: Sequence[str]) -> bool:
@@ -234,8 +311,18 @@ def fits_spec(spec: Reading, words: Sequence[str], folder: str, workspace: str) 
     if spec.also is not None and not spec.also(words, Path(folder)):
         return False
     values = [word.partition("=")[2] for word in options if word.startswith("--")]
-    paths = (str(Path(folder, word)) for word in (*operands, *values))
-    return all(_is_known(word, spec) for word in options) and all(inside(path, workspace) for path in paths)
+    known = all(_is_known(word, spec) for word in options)
+    values_fit = all(_may_be_read(value, folder, workspace) for value in values)
+    return known and values_fit and all(_may_be_read(word, folder, workspace, spec.searches) for word in operands)
+
+
+def _may_be_read(word: str, folder: str, workspace: str, is_pattern: bool = False) -> bool:
+    """A path inside the workspace, of a file or a folder: a pipe waits for ever. What may be a pattern, such as
+    `/api/v1`, may also be a path that is not there."""
+    path = os.path.join(folder, word)  # noqa: PTH118 - a Path would drop a slash at the end
+    if not inside(path, workspace):
+        return is_pattern and not os.path.lexists(path) and len(os.fsencode(path)) < _LONG
+    return not os.path.exists(path) or os.path.isfile(path) or os.path.isdir(path)  # noqa: PTH110, PTH112, PTH113
 
 
 def _split(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str] | None]:

@@ -89,7 +89,7 @@ def _by_policy(asked: Asked, policy: Policy, workspace: str, found: Look | None)
     if policy is Policy.READ_ONLY and by_default.effect is not Effect.ALLOW:
         return Verdict(Effect.DENY, said)
     if asked.unjudged:
-        return Verdict(Effect.ASK, asked.unjudged)
+        return Verdict(Effect.ASK, asked.unjudged, Reason("unjudged", asked.unjudged))
     if policy is Policy.TRUSTED and asked.kind is GateKind.CHANGE and covers("**", asked.paths, workspace):
         return Verdict(Effect.ALLOW, said)
     return by_default
@@ -100,10 +100,11 @@ def _by_default(asked: Asked, parts: Sequence[Part] | None, workspace: str) -> V
     have made whatever the command reads by."""
     if parts is None:
         return Verdict(Effect.ASK, "it is more than plain words")
-    for part in parts:
+    seen: reads.Seen = {}
+    for part in dict.fromkeys(parts):
         if asks_always(part.words):
             return Verdict(Effect.ASK, f"`{part.words[0]}` is always asked about")
-        reason = Reason("sandbox.leaves") if asked.leaves_sandbox else part.reason_to_ask(workspace)
+        reason = Reason("sandbox.leaves") if asked.leaves_sandbox else part.reason_to_ask(workspace, seen)
         if reason is not None:
             return Verdict(Effect.ASK, str(words.reason(reason)), reason if reason is not reads.NO_RULE else None)
     return Verdict(Effect.ALLOW, "it only reads inside the workspace")
@@ -138,7 +139,8 @@ def _may_cover(rule: Rule, asked: Asked) -> bool:
 
 
 def _covers(rule: Rule, part: Part, workspace: str) -> bool:
-    here = rule.scope is not Scope.WORKSPACE or all(inside(folder, workspace) for folder in part.folders)
+    folders = part.folders or (workspace,)
+    here = rule.scope is not Scope.WORKSPACE or all(inside(folder, workspace) for folder in folders)
     if known_rules.is_known_pattern(rule.pattern):
         return here and known_rules.allows_part(rule.pattern, part, workspace)
     pattern = words_of(rule.pattern)

@@ -4,6 +4,7 @@ become there. Pure but for a look at the folders."""
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from clew.engine.shell import names
 
 _CHANGES_FOLDER = names("cd chdir pushd popd")
 _MOST_FOLDERS = 4
+_MOST_NAMES = 4_000  # that the wildcards of a script stand for, in all
+_NAMED = re.compile(r"[^-~+]")  # not `cd -`, which is wherever one was before
 
 
 class Part(Struct, frozen=True):
@@ -26,12 +29,12 @@ class Part(Struct, frozen=True):
     folders: tuple[str, ...]  # in which it may run; none is known if the runtime did not say
     readings: tuple[tuple[str, ...], ...]  # its words as they are written, and with wildcards replaced, in each folder
 
-    def reason_to_ask(self, workspace: str) -> Reason | None:
-        """None if it only reads, whichever of the folders it runs in."""
+    def reason_to_ask(self, workspace: str, seen: reads.Seen) -> Reason | None:
+        """None if it only reads, whichever of the folders it runs in. `seen`: what was looked at for other parts."""
         if not self.folders:
             return reads.NO_RULE
-        reasons = (reads.reason_to_ask(words, each, workspace) for each in self.folders for words in self.readings)
-        return next((reason for reason in reasons if reason is not None), None)
+        looked = (reads.reason_to_ask(words, each, workspace, seen) for each in self.folders for words in self.readings)
+        return next((reason for reason in looked if reason is not None), None)
 
     def only_filters(self) -> bool:
         return all(reads.only_filters(words) for words in self.readings)
@@ -49,12 +52,16 @@ def parts(script: str, folder: str | None, workspace: str) -> list[Part] | None:
 
 
 def _parts(script: Sequence[Command], folders: tuple[str, ...], workspace: str) -> list[Part]:
-    parts = []
+    parts: list[Part] = []
+    left = _MOST_NAMES
     for command in script:
         if command[0].text in _CHANGES_FOLDER:
             folders = _entered(command, folders, workspace)
         else:
             parts.append(Part(texts(command), folders, _readings(command, folders, workspace)))
+            left -= sum(map(len, parts[-1].readings[1:]))
+        if left < 0:
+            raise globs.Uncertain
     if not parts:
         raise globs.Uncertain
     return parts
@@ -62,9 +69,9 @@ def _parts(script: Sequence[Command], folders: tuple[str, ...], workspace: str) 
 
 def _entered(command: Command, folders: Sequence[str], workspace: str) -> tuple[str, ...]:
     """The folders after `cd FOLDER`: the new ones, and the old ones, as it may fail or count only for its own side of a
-    pipe. Only a path that starts with `/` or `./` is certain; any other may be looked for along `CDPATH`."""
+    pipe. A `CDPATH` that leads elsewhere is part of the person's own set-up."""
     words = texts(command)
-    plain = len(words) == 2 and words[0] == "cd" and words[1].startswith(("/", "./")) and not _is_special(command[1])
+    plain = len(words) == 2 and words[0] == "cd" and not _is_special(command[1]) and _NAMED.match(words[1])
     if not plain or ".." in words[1].split("/") or not folders:
         raise globs.Uncertain
     after = dict.fromkeys((*folders, *(os.path.realpath(Path(folder, words[1])) for folder in folders)))
@@ -91,8 +98,8 @@ def _expanded(command: Command, folder: str, workspace: str) -> tuple[str, ...]:
 
 
 def _becomes(word: Word, folder: str, workspace: str) -> Sequence[str]:
-    """A word without a match stays as it is. No file may have the name that some zsh could take a revision for."""
-    if word.before_sign is not None and os.path.lexists(Path(folder, word.before_sign)):
+    """A word without a match stays as it is. To some zsh a revision is a pattern for whatever begins like it."""
+    if word.before_sign is not None and globs.begin_with(word.before_sign, folder):
         raise globs.Uncertain
     if not word.wild:
         return (word.text,)

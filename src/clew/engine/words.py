@@ -37,12 +37,14 @@ def stored(text: str) -> str:
 _REASONS = {
     "no_rule": ("no rule allows it", "没有规则允许它"),
     "sandbox.leaves": ("it would run outside of the agent's sandbox", "它会在代理的沙箱之外运行"),
+    "unjudged": ("no rule can judge all of it: {}", "规则无法判断它的全部内容：{}"),
     "ignore.linked": ("{} leads out of the workspace, and would be read", "{} 指向工作区之外，并且会被读取"),
     "tree.large": ("the workspace is too large to look through", "工作区太大，无法逐一检查"),
     "git.config": ("git's config here sets {}, which may run a program", "这里的 git 配置设置了 {}，可能会运行程序"),
     "git.hook": ("the repository has the hook {}, which git would run", "仓库里有钩子 {}，git 会运行它"),
     "git.submodule": ("{} is a submodule, and git goes down into it", "{} 是子模块，git 会进入其中"),
     "git.nested": ("{} is another repository inside the workspace", "{} 是工作区里的另一个仓库"),
+    "git.file": ("{} is no plain file, and git would read it", "{} 不是普通文件，而 git 会读取它"),
     "git.fake": (
         "{} looks like a git repository, and git may take it for one",
         "{} 看起来像 git 仓库，git 可能会把它当作仓库",
