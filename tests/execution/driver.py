@@ -31,7 +31,8 @@ def main() -> None:
 def _run(job: dict[str, Any], tokens: list[str]) -> dict[str, Any]:
     ask = _on_a_terminal if job["terminal"] else _on_pipes
     try:
-        ended, output = ask([*job["shell"], job["command"]], job["folder"], {**job["environ"], "PWD": job["folder"]})
+        here = os.path.realpath(job["folder"])  # else zsh opens all folders above, to find out where it is
+        ended, output = ask([*job["shell"], job["command"]], job["folder"], {**job["environ"], "PWD": here})
     except (OSError, ValueError):  # no such folder, a command with a NUL: nothing was run
         ended, output = True, b""
     return {"ended": ended, "tokens": [each for each in tokens if each.encode() in output], "size": len(output)}

@@ -142,11 +142,14 @@ def _really_run(watched: Sequence[Watched], strace: bool) -> Iterator[tuple[int,
     subprocess.run(command, check=True, cwd=scratch, stdin=subprocess.DEVNULL)
     yield from _printed(json.loads((scratch / "results").read_text()))
     begun: set[int] = set()
+    programs: dict[str, str] = {}  # what each process runs
     for at, call in _calls(scratch / "trace") if strace else ():
         place, run = watched[at]
+        if call.name == "execve" and call.result == 0:
+            programs[call.pid] = call.strings[0].rpartition("/")[2]
         if at not in begun and call.starts(run.shell[0]):  # the driver starts the shell, along its PATH
             begun |= {at} if call.result == 0 else set()
-        else:
+        elif not _zsh_finds_its_folder(call, programs.get(call.pid, run.shell[0]), run, place):
             yield from ((at, what) for what in _judged(call, run, place))
 
 
@@ -184,6 +187,7 @@ def _printed(results: Sequence[dict[str, object]]) -> Iterator[tuple[int, str]]:
 class Call:
     """One call of the system that succeeded, or an attempt to start a program."""
 
+    pid: str
     name: str
     arguments: str
     result: int
@@ -224,7 +228,9 @@ def _whole(lines: Iterable[str]) -> Iterator[Call]:
         found = CALL.match(f"{pid} {rest.lstrip()}")
         if found:
             result = -1 if found[4] == "?" else int(found[4])
-            yield Call(found[2], found[3], result, found[5] or "")
+            yield Call(pid, found[2], found[3], result, found[5] or "")
+        elif not rest.lstrip().startswith(("+++", "---")):  # the end of a process, a signal
+            raise ValueError(f"strace wrote a line that cannot be read: {line!r}")
 
 
 def _judged(call: Call, run: Run, place: Place) -> Iterator[str]:
@@ -234,7 +240,7 @@ def _judged(call: Call, run: Run, place: Place) -> Iterator[str]:
     elif call.name in OPENS:
         yield from _opened(call, place)
     elif call.name in ("socket", "connect", "bind"):
-        if not re.search(r"AF_UNIX|/nscd/", call.arguments):
+        if not re.search(r"/nscd/|/systemd/userdb/" if call.name == "connect" else "AF_UNIX", call.arguments):
             yield f"used the network: {call.name}({call.arguments})"
     elif not _refreshes_the_index(call.strings, place) and not _is_spooled(call.strings, place):
         yield f"changed something: {call.name}({call.arguments})"
@@ -261,6 +267,13 @@ def _opened(call: Call, place: Place) -> Iterator[str]:
             yield f"opened for writing: {path}"
     elif not _is_inside(path, place) and not _is_readable(path, place) and "O_PATH" not in call.arguments:
         yield f"opened outside the workspace: {path}"
+
+
+def _zsh_finds_its_folder(call: Call, program: str, run: Run, place: Place) -> bool:
+    """`pwd -P` of zsh opens each folder above, to find its own name in it. It prints no more than that."""
+    above = call.name in OPENS and Path(call.path) in place.work.resolve().parents
+    plainly = "pwd" in WORD.findall(run.command) and not re.search(r"\.\.|[*?\[]", run.command)
+    return above and program == "zsh" and plainly and not WRITES.search(call.arguments)
 
 
 def _is_inside(path: str, place: Place) -> bool:
@@ -310,8 +323,8 @@ def _tree(place: Place) -> Tree:
 def _signs(path: str, seen: os.stat_result, place: Place) -> tuple[object, ...]:
     if path == f"{place.work}/.git/index" and stat.S_ISREG(seen.st_mode):
         return ("index", _index_entries(Path(path)))
-    if path == f"{place.work}/.git":
-        return (seen.st_mode,)  # a refreshed index moves the folder's times
+    if path in (f"{place.work}/.git", f"{place.base}/tmp"):
+        return (seen.st_mode,)  # a refreshed index, and what tac spools and removes, move the folder's times
     read = seen.st_atime_ns if stat.S_ISREG(seen.st_mode) and path.startswith(str(place.outside)) else 0
     return (seen.st_mode, seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_nlink, read)
 
