@@ -125,7 +125,7 @@ def _allowing(rules: Sequence[Rule], asked: Asked, workspace: str, found: Look |
 
 
 def _allowing_script(rules: Sequence[Rule], asked: Asked, workspace: str, parts: Sequence[Part]) -> Rule | None:
-    by_words = [rule for rule in rules if rule.kind is RuleKind.COMMAND and _may_cover(rule, asked)]
+    by_words = [rule for rule in rules if rule.kind is RuleKind.COMMAND and _may_cover(rule, asked, parts)]
     if not by_words or any(asks_always(part.words) for part in parts):
         return None
     covering = [next((rule for rule in by_words if _covers(rule, part, workspace)), None) for part in parts]
@@ -133,9 +133,11 @@ def _allowing_script(rules: Sequence[Rule], asked: Asked, workspace: str, parts:
     return next(filter(None, covering), None) if all(part.only_filters() for part in left) else None
 
 
-def _may_cover(rule: Rule, asked: Asked) -> bool:
-    """`pytest …` runs what the agent may have written, unasked, inside the sandbox that it wants to leave."""
-    return not (asked.leaves_sandbox and known_rules.is_known_pattern(rule.pattern))
+def _may_cover(rule: Rule, asked: Asked, parts: Sequence[Part]) -> bool:
+    """`pytest …` is judged by how the workspace is now. Outside of a sandbox it would run what the agent wrote inside,
+    unasked; and the first of two git commands can make the second one go down into another repository."""
+    changes = asked.leaves_sandbox or sum(part.words[0] == "git" for part in parts) > 1
+    return not (changes and known_rules.is_known_pattern(rule.pattern))
 
 
 def _covers(rule: Rule, part: Part, workspace: str) -> bool:
