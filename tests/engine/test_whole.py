@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from clew.asking import Asked, Decision, Gate, GateKind
+from clew.clock import SystemClock
 from clew.engine.cards import remind
 from clew.engine.gates import ask_once_more, open_gate
+from clew.engine.inbox import LOOK
 from clew.engine.progress import GATE, gate_item
 from clew.events import GateOpened, Phase
-from clew.model import Accepted, Fate, Inbound
+from clew.model import Accepted, Delivery, Fate, Inbound
 from clew.scripted_model import script
 from clew.scripted_model.script import Step
-from clew.store import Tx, gates, threads, turns
+from clew.store import Tx, deliveries, gates, threads, turns
 from clew.store.items import Item
-from clew.surfaces.base import Outgoing, SurfaceCan, Units
+from clew.surfaces.base import Down, InDoubt, NotSent, Outgoing, Receipt, SurfaceCan, TryAgain, Units
 from clew.views import AnswerGate, GateView
 from tests.engine.test_gates import asked, executions
 from tests.rig import Rig, Room
@@ -212,6 +215,127 @@ async def test_what_has_not_left_for_a_chat_is_allowed_by_no_word_there(tmp_path
         room.hold.set()
         await rig.delivered(f"{view.id}:ask")
         assert (await chat.says(f"{view.code} y")).fate is Fate.ANSWER
+        await rig.ended(view.turn)
+
+
+WORDS = ["y", "CODE y", "yes all"]
+
+
+@dataclass
+class SlowCards(Room):
+    """Cards take their time."""
+
+    cards: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def send(self, outgoing: Outgoing) -> Receipt:
+        if outgoing.id.endswith(":ask"):
+            await self.cards.wait()
+        return await super().send(outgoing)
+
+
+async def _asks_and_fails(rig: Rig, trouble: NotSent, part: str = ":ask") -> GateView:
+    """Its card, or a part before it, has left and did not arrive; it is tried again much later."""
+    room = rig.room
+    sends = room.send
+
+    async def send(outgoing: Outgoing) -> Receipt:
+        if outgoing.id.endswith(part):
+            raise trouble
+        return await sends(outgoing)
+
+    room.send = send  # type: ignore[method-assign]
+    await rig.allow("7")
+    await Chat(rig).says("please do it")
+    (view,) = await asked(rig)
+    await _until(rig, f"{view.id}{part}", lambda row: row.error)
+    return view
+
+
+async def _until(rig: Rig, delivery: str, happened: Callable[[Delivery], object]) -> None:
+    async with asyncio.timeout(60):
+        while True:
+            row = await rig.store.read(lambda tx: deliveries.get(tx, delivery))
+            if row is not None and happened(row):
+                return
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("trouble", [TryAgain, Down, InDoubt])
+@pytest.mark.parametrize("word", WORDS)
+async def test_a_card_without_a_receipt_is_allowed_by_no_word(
+    tmp_path: Path, word: str, trouble: type[NotSent]
+) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        rig.scripted.play = plays(HARM)
+        view = await _asks_and_fails(rig, trouble("Too Many Requests", 600))
+        said = await Chat(rig).says(word.replace("CODE", view.code), sent_at=rig.clock.now())
+        assert said.fate is Fate.REFUSED and "answer again" in said.words
+        assert (await rig.engine.waiting.one(view.id)).state == "open" and executions(rig) == []
+        assert (await Chat(rig).says(f"{view.code} n")).fate is Fate.ANSWER
+
+
+async def test_a_part_without_a_receipt_is_allowed_by_no_word(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        rig.scripted.play = plays(IN_PARTS)
+        view = await _asks_and_fails(rig, TryAgain("Too Many Requests", 600), ":ask:part:2")
+        sent = "UPDATE deliveries SET state = 'sent', first_sent_at = 1, sent_at = 1 WHERE id = ?"
+        await rig.store.write(lambda tx: tx.run(sent, f"{view.id}:ask"))
+        assert (await Chat(rig).says(f"{view.code} y")).fate is Fate.REFUSED
+
+
+async def test_a_card_that_a_killed_daemon_did_not_send_is_allowed_by_no_word(tmp_path: Path) -> None:
+    room = SlowCards(PHONE)
+    async with Rig(tmp_path, room=room, outlives=True) as rig:
+        rig.scripted.play = plays(HARM)
+        await rig.allow("7")
+        await Chat(rig).says("please do it")
+        (view,) = await asked(rig)
+        await _until(rig, f"{view.id}:ask", lambda row: row.first_sent_at)
+    async with Rig(tmp_path, room=room, outlives=True) as rig:
+        said = await Chat(rig).says("y", sent_at=rig.clock.now())
+        assert said.fate is Fate.REFUSED and executions(rig) == []
+        assert not any(HARM in sent.text for sent in room.sent)
+
+
+@pytest.mark.parametrize("word", WORDS)
+async def test_a_word_waits_for_the_receipt_of_a_card_that_is_being_sent(tmp_path: Path, word: str) -> None:
+    room = SlowCards(PHONE)
+    clock = Waiting(room.cards)
+    async with Rig(tmp_path, room=room, clock=clock) as rig:
+        rig.scripted.play = plays("make")
+        await rig.allow("7")
+        await Chat(rig).says("please do it")
+        (view,) = await asked(rig)
+        await _until(rig, f"{view.id}:ask", lambda row: row.first_sent_at)
+        clock.arrives = lambda: rig.delivered(f"{view.id}:ask")
+        said = await Chat(rig).says(word.replace("CODE", view.code), sent_at=rig.clock.now())
+        assert said.fate is Fate.ANSWER
+        await rig.ended(view.turn)
+
+
+class Waiting(SystemClock):
+    """Whoever waits for a receipt finds it there."""
+
+    def __init__(self, hold: asyncio.Event) -> None:
+        super().__init__()
+        self.hold = hold
+        self.arrives: Callable[[], Awaitable[object]] | None = None
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds != LOOK or self.arrives is None:
+            await super().sleep(seconds)
+            return
+        self.hold.set()
+        await self.arrives()
+
+
+async def test_a_press_proves_that_the_card_is_there(tmp_path: Path) -> None:
+    """Its send is in doubt, so that its receipt is not known."""
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        rig.scripted.play = plays("make")
+        view = await _asks_and_fails(rig, InDoubt("timed out", 600))
+        pressed = await Chat(rig).says(f"{view.code} y", pressed=True, quoted="message-9")
+        assert pressed.fate is Fate.ANSWER
         await rig.ended(view.turn)
 
 

@@ -13,7 +13,7 @@ from clew.engine import cards, replies, rules, words
 from clew.engine.choices import Choice, NewRule, Word
 from clew.engine.core import Core
 from clew.engine.gates import answer_gate, take
-from clew.engine.whole import left_at
+from clew.engine.whole import shown_at
 from clew.errors import BadInput, NotFound, Refused
 from clew.model import Conversation, Fate, Inbound, Thread, ThreadStatus
 from clew.store import Tx, gates, threads
@@ -92,8 +92,15 @@ class Heard(Struct, frozen=True):
         where = self.inbound.conversation
         if where.surface == core.desk:
             return not where.address or _is_a_line(tx, gate)
-        left = left_at(tx, gate, where) if gate.whole_in else None
-        return left is not None and not self.was_before(left)
+        shown = shown_at(tx, gate, where, pressed=self.inbound.pressed) if gate.whole_in else None
+        return shown is not None and not self.was_before(shown)
+
+    def why_unseen(self, gate: Gate) -> words.Both:
+        """For whoever allows what they do not see whole."""
+        if gate.state is not GateState.OPEN:
+            return words.answered_before(gate)
+        comes = gate.whole_in and gate.where == self.inbound.conversation
+        return words.not_arrived(gate.code) if comes else words.not_whole(gate.code)
 
 
 def at_gates(tx: Tx, core: Core, thread: Thread | None, inbound: Inbound) -> Arrival | Inbound | None:
@@ -138,7 +145,7 @@ def _read(tx: Tx, core: Core, heard: Heard) -> Arrival | Inbound | None:
         raise Refused(words.said_before(gate.code, heard.said.rest))
     _may(core, heard.inbound)
     if choice.answer.decision in _ALLOWING and not heard.sees_whole(tx, core, gate):
-        raise Refused(words.not_whole(gate.code) if gate.state is GateState.OPEN else words.answered_before(gate))
+        raise Refused(heard.why_unseen(gate))
     answered = choose(tx, core, gate, choice, heard.inbound.sender)
     if not gate.asked.blocking and choice.answer.decision is Decision.REPLY:
         return replace(heard.inbound, text=as_message(gate, choice.answer), thread=gate.thread)
@@ -152,13 +159,13 @@ def _all(tx: Tx, core: Core, heard: Heard) -> Arrival:
     meant = [gate for gate in heard.open_now if gate.code not in early]
     if early and not meant:
         raise Refused(words.said_before(early[0], heard.said.rest))
-    unseen = [gate.code for gate in meant if _is_open(gate) and not heard.sees_whole(tx, core, gate)]
-    whole = [gate for gate in meant if gate.code not in unseen]
+    unseen = [gate for gate in meant if _is_open(gate) and not heard.sees_whole(tx, core, gate)]
+    whole = [gate for gate in meant if gate not in unseen]
     if unseen and not any(map(_is_open, whole)):
-        raise Refused(words.not_whole(unseen[0]))
+        raise Refused(heard.why_unseen(unseen[0]))
     answered = choose_all(tx, core, whole, heard.inbound.sender)
     told = words.all_on_their_way(len(answered))
-    told = words.joined(" ", told, words.not_among_all(unseen)) if unseen else told
+    told = words.joined(" ", told, words.not_among_all([gate.code for gate in unseen])) if unseen else told
     return Arrival(Fate.ANSWER, answered[0].thread, answered[0].turn, told)
 
 

@@ -26,6 +26,7 @@ from clew.errors import ClewError
 from clew.model import (
     Accepted,
     Conversation,
+    DeliveryState,
     Fate,
     Inbound,
     Origin,
@@ -58,7 +59,7 @@ class Admission(Struct, frozen=True):
 
     async def accept(self, inbound: Inbound) -> Accepted:
         """Committed when this returns; the same message again gets the first one's fate."""
-        if inbound.pressed:
+        if inbound.pressed or _looks_like_an_answer(inbound):
             await self._receipt(inbound)
         try:
             accepted = await self.core.store.write(lambda tx: self.decide(tx, inbound))
@@ -72,7 +73,7 @@ class Admission(Struct, frozen=True):
         return accepted
 
     async def _receipt(self, inbound: Inbound) -> None:
-        """A quick hand presses a button before the receipt of its message is there: for a moment it is waited for."""
+        """A card may be answered before its receipt is stored; wait briefly for it."""
         for _ in range(LOOKS):
             if not await self.core.store.read(lambda tx: self._comes(tx, inbound)):
                 return
@@ -80,7 +81,8 @@ class Admission(Struct, frozen=True):
 
     def _comes(self, tx: Tx, inbound: Inbound) -> bool:
         """Nobody else is kept waiting for a stranger, or for what was pressed before."""
-        if not (_is_unplaced(tx, inbound) and deliveries.is_leaving(tx, inbound.conversation)):
+        comes = _is_unplaced(tx, inbound) if inbound.pressed else _is_for_coming(tx, inbound)
+        if not (comes and deliveries.is_leaving(tx, inbound.conversation)):
             return False
         return role_of(tx, self.core, inbound) in SPEAKERS and repeated(tx, inbound) is None
 
@@ -174,6 +176,19 @@ def _is_unplaced(tx: Tx, inbound: Inbound) -> bool:
     if not inbound.pressed or inbound.quoted is None or typed(inbound.text).code is not None:
         return False
     return deliveries.by_receipt(tx, inbound.conversation, inbound.quoted) is None
+
+
+def _looks_like_an_answer(inbound: Inbound) -> bool:
+    said = typed(inbound.text)
+    return said.code is not None or said.is_bare or said.is_all
+
+
+def _is_for_coming(tx: Tx, inbound: Inbound) -> bool:
+    """Whether it can mean a gate whose card is just being sent here."""
+    code = typed(inbound.text).code
+    meant = [gate for gate in gates.open_at(tx, inbound.conversation) if code in (None, gate.code)]
+    cards = (deliveries.get(tx, gate.card or "") for gate in meant)
+    return any(card is not None and card.state is DeliveryState.SENDING for card in cards)
 
 
 def _on_its_card(tx: Tx, inbound: Inbound) -> Inbound:

@@ -70,12 +70,25 @@ def fence(shown: str) -> str:
     return f"{ticks}\n{shown}\n{ticks}"
 
 
-def left_at(tx: Tx, gate: Gate, where: Conversation) -> int | None:
-    """When its card left for this conversation. None: it did not yet, was refused there, or went elsewhere."""
+def shown_at(tx: Tx, gate: Gate, where: Conversation, *, pressed: bool) -> int | None:
+    """From when on a message in this conversation can mean it. None: its card, or a part before it, has no receipt
+    there. Whoever pressed a button of the card has it, though the receipt may not be stored yet."""
     card = deliveries.get(tx, gate.card) if gate.card else None
-    if card is None or card.conversation != where or card.state in (DeliveryState.FAILED, DeliveryState.SUPERSEDED):
+    if card is None or card.conversation != where or not (_is_sent(card) or (pressed and _is_leaving(card))):
         return None
-    return card.first_sent_at
+    before = list(parts_of(tx, card.id))
+    if len(before) < gate.whole_in - 1 or not all(map(_is_sent, before)):
+        return None
+    return card.first_sent_at if card.generation == 1 or card.sent_at is None else card.sent_at  # tried once, or more
+
+
+def _is_sent(delivery: Delivery) -> bool:
+    return delivery.state is DeliveryState.SENT
+
+
+def _is_leaving(delivery: Delivery) -> bool:
+    """An attempt was made: it may have arrived."""
+    return delivery.first_sent_at is not None and delivery.state in (DeliveryState.PENDING, DeliveryState.SENDING)
 
 
 def is_part(delivery: Delivery) -> bool:

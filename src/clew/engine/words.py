@@ -358,6 +358,14 @@ def not_whole(code: str) -> Both:
     )
 
 
+def not_arrived(code: str) -> Both:
+    """For whoever allows what had not arrived where they are: the card, or a part before it."""
+    return Both(
+        f"{code} had not arrived here when you said that. Once you see all of it here, answer again: `{code} y`.",
+        f"你回复时 {code} 还没有送达这里。等它在这里完整显示后，请再回复一次：`{code} y`。",
+    )
+
+
 def not_among_all(codes: Sequence[str]) -> Both:
     """Behind a yes to all: those that it did not mean."""
     listed = ", ".join(codes)
