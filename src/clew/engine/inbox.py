@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clew import crash
+from clew.asking import Gate, GateState
 from clew.engine import wheel, words
 from clew.engine.answering import at_gates
 from clew.engine.buttons import ASKS
@@ -22,6 +23,7 @@ from clew.engine.owing import owe_words
 from clew.engine.people import SPEAKERS, refused, role_of
 from clew.engine.replies import typed
 from clew.engine.suspended import CLEW, answer_suspended, hold_backlog
+from clew.engine.whole import gates_on
 from clew.errors import ClewError
 from clew.model import (
     Accepted,
@@ -192,13 +194,27 @@ def _is_for_coming(tx: Tx, inbound: Inbound) -> bool:
 
 
 def _on_its_card(tx: Tx, inbound: Inbound) -> Inbound:
-    """A button means what its own message shows, and nothing that has come since."""
-    if not inbound.pressed or inbound.quoted is None:
+    """A button means what its own message shows, and nothing that has come since; and so does a quote of a card."""
+    if inbound.quoted is None or inbound.hangs:
         return inbound
-    card = deliveries.by_receipt(tx, inbound.conversation, inbound.quoted)
-    if card is None:
-        return inbound
-    return replace(inbound, sees=tuple(gate.code for gate in gates.on_card(tx, card.edits or card.id)))
+    card = deliveries.by_receipt(tx, inbound.quoted_in or inbound.conversation, inbound.quoted)
+    if inbound.pressed:
+        return replace(inbound, sees=_codes(gates.on_card(tx, card.edits or card.id))) if card else inbound
+    shown = gates_on(tx, card) if card is not None else []
+    if not shown and (card is not None or _thread_of_quoted(tx, inbound) is not None):
+        return inbound  # it quotes something else
+    return replace(inbound, sees=_codes(_meant_by_quote(shown, inbound)))
+
+
+def _meant_by_quote(shown: Sequence[Gate], inbound: Inbound) -> Sequence[Gate]:
+    """Of the gates on a quoted card those that are open. If none is, a short reply hears what became of them; other
+    words are about them, and no answer."""
+    still = [gate for gate in shown if gate.state is GateState.OPEN]
+    return still or (shown if _looks_like_an_answer(inbound) else ())
+
+
+def _codes(shown: Sequence[Gate]) -> tuple[str, ...]:
+    return tuple(gate.code for gate in shown)
 
 
 def _is_asked(tx: Tx, thread: Thread | None, inbound: Inbound) -> bool:

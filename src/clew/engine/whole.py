@@ -15,7 +15,7 @@ from clew.engine.owing import spare
 from clew.engine.split import size, split
 from clew.model import Conversation, Delivery, DeliveryState
 from clew.seen import exactly
-from clew.store import Tx, deliveries
+from clew.store import Tx, deliveries, gates
 from clew.surfaces.base import Units
 
 PARTS = 5  # messages before a card, at most
@@ -106,6 +106,13 @@ def parts_of(tx: Tx, card: str) -> Iterator[Delivery]:
         if found is None:
             return
         yield found
+
+
+def gates_on(tx: Tx, message: Delivery) -> list[Gate]:
+    """What a message asks about: a card, a part before it, a change of it, or a reminder (`<gate>:remind`)."""
+    card = (message.edits or message.id).partition(PART)[0]
+    own = gates.get(tx, card.partition(":")[0])
+    return gates.on_card(tx, card) or ([own] if own is not None else [])
 
 
 def _blocks(asked: Asked, say: Say) -> Iterator[tuple[str, str]]:

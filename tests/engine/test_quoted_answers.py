@@ -1,0 +1,109 @@
+"""A typed reply that quotes a card means the gates of that card, and nothing else that is open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clew.asking import Decision
+from clew.engine.cards import remind
+from clew.model import Fate
+from clew.scripted_model import script
+from clew.views import AnswerGate, GateView
+from tests.engine.test_gates import asked, executions
+from tests.engine.test_whole import IN_PARTS, PHONE, Chat
+from tests.rig import Rig, Room
+
+
+async def _asks_one_by_one(rig: Rig) -> tuple[Chat, GateView, GateView]:
+    """Two threads in one chat, each with a card; the newer one is bound there."""
+    chat = Chat(rig)
+    (first,) = await chat.asks("make")
+    await chat.says("/new")
+    rig.scripted.play = lambda request: (script.Approve(("deploy",)), script.Say("done"))
+    await chat.says("go on please")
+    await rig.until(lambda entry: rig.kinds().count("gate.opened") == 2)
+    (second,) = [view for view in await rig.engine.waiting.all() if view.id != first.id]
+    await rig.delivered(f"{second.id}:ask")
+    return chat, first, second
+
+
+def _quote(rig: Rig, id: str) -> str:
+    return f"message-{1 + [sent.id for sent in rig.room.sent].index(id)}"
+
+
+@pytest.mark.parametrize("word", ["y", "1", "同意", "yes all"])
+async def test_a_quote_of_a_settled_card_allows_nothing_else(tmp_path: Path, word: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat, first, second = await _asks_one_by_one(rig)
+        await rig.engine.waiting.answer(first.code, AnswerGate(Decision.DECLINE))
+        said = await chat.says(word, quoted=_quote(rig, f"{first.id}:ask"))
+        assert said.fate is Fate.REFUSED
+        assert word == "yes all" or first.code in said.words
+        assert (await rig.engine.waiting.one(second.id)).state == "open" and executions(rig) == []
+
+
+@pytest.mark.parametrize("word", ["y", "yes all"])
+async def test_a_quote_means_only_what_its_card_shows(tmp_path: Path, word: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat, first, second = await _asks_one_by_one(rig)
+        said = await chat.says(word, quoted=_quote(rig, f"{first.id}:ask"))
+        assert said.fate is Fate.ANSWER and said.thread == first.thread
+        await rig.ended(first.turn)
+        assert executions(rig) == ["make"]
+        assert (await rig.engine.waiting.one(second.id)).state == "open"
+
+
+async def test_a_quote_of_a_card_with_several_open_asks_which(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        first, second = await chat.asks("make", "deploy")
+        card = _quote(rig, (await chat.gate(first)).card or "")
+        said = await chat.says("y", quoted=card)
+        assert said.fate is Fate.REFUSED and first.code in said.words and second.code in said.words
+        await chat.says(f"{first.code} n")
+        assert (await chat.says("y", quoted=card)).fate is Fate.ANSWER
+        await rig.ended(first.turn)
+        assert executions(rig) == ["deploy"]
+
+
+@pytest.mark.parametrize("name", ["ask:part:1", "remind"])
+async def test_a_quote_of_a_part_or_a_reminder_means_its_gate(tmp_path: Path, name: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        (view,) = await chat.asks(IN_PARTS)
+        row = await chat.gate(view)
+        await rig.store.write(lambda tx: remind(tx, rig.engine._core, row))
+        await rig.delivered(f"{view.id}:remind")
+        await chat.says(f"{view.code} n")
+        said = await chat.says("y", quoted=_quote(rig, f"{view.id}:{name}"))
+        assert said.fate is Fate.REFUSED and view.code in said.words
+
+
+async def test_words_that_quote_a_settled_card_go_to_the_agent(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat, first, _ = await _asks_one_by_one(rig)
+        await chat.says("n", quoted=_quote(rig, f"{first.id}:ask"))
+        await rig.ended(first.turn)
+        said = await chat.says("do it in another folder", quoted=_quote(rig, f"{first.id}:ask"))
+        assert said.fate in (Fate.TURN, Fate.STEER) and said.thread == first.thread
+
+
+async def test_a_quote_of_what_nobody_knows_allows_nothing(tmp_path: Path) -> None:
+    """Such as a card whose receipt never came."""
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        (view,) = await chat.asks("make")
+        said = await chat.says("y", quoted="message-99")
+        assert said.fate is not Fate.ANSWER and view.code in said.words
+        assert (await rig.engine.waiting.one(view.id)).state == "open"
+
+
+async def test_a_thread_that_hangs_on_a_card_does_not_quote_it(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        (view,) = await chat.asks("make")
+        assert len(await asked(rig)) == 1
+        assert (await chat.says("y", quoted="message-99", hangs=True)).fate is Fate.ANSWER
+        await rig.ended(view.turn)
