@@ -106,6 +106,7 @@ class Gate(Struct, frozen=True):
     card: str | None = None  # the delivery that shows it
     where: Conversation | None = None  # the conversation that it was shown in
     whole_in: int = 0  # messages in which it is whole there: 1: its card; more: its card and the parts before; 0: never
+    offer: str | None = None  # the pattern of the rule that is offered with a yes, as seen when it was opened
     carried: bool = False  # an unsent answer of a void gate, waiting for the same request to come again
     reminded: bool = False
 

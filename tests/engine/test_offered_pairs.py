@@ -13,6 +13,7 @@ import pytest
 
 from clew.asking import Asked, Effect, GateKind, Policy, Rule
 from clew.engine.choices import Word, accept
+from clew.engine.offers import suggest
 from clew.engine.rules import decide
 from clew.errors import BadInput
 from clew.store import Tx
@@ -617,7 +618,8 @@ def command(line: str, folder: Path) -> Asked:
 def offered(asked: str, work: Path, folder: Path | None = None) -> list[Rule]:
     """The rule that comes with a yes, as the store gives it back; none if none is offered."""
     try:
-        new = accept(command(asked, folder or work), str(work), Word.RULE).rule
+        wanted = command(asked, folder or work)
+        new = accept(wanted, suggest(wanted, str(work)), Word.RULE).rule
     except BadInput:
         return []
     assert new is not None and new.lasts is not None

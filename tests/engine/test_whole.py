@@ -13,7 +13,7 @@ import pytest
 from clew.asking import Asked, Decision, Gate, GateKind
 from clew.clock import SystemClock
 from clew.engine.cards import remind
-from clew.engine.gates import ask_once_more, open_gate
+from clew.engine.gates import ask_once_more, look_at, open_gate
 from clew.engine.inbox import LOOK
 from clew.engine.progress import GATE, gate_item
 from clew.events import GateOpened, Phase
@@ -434,11 +434,15 @@ async def _opens(rig: Rig, wants: Asked) -> GateView:
     accepted = await rig.say("!hold here\n!text done", sender_id="7")
     await rig.held("here")
 
+    thread = await rig.store.read(lambda tx: threads.get(tx, accepted.thread or ""))
+    assert thread is not None
+    seen = await look_at(wants, thread)
+
     def body(tx: Tx) -> None:
-        thread, turn = threads.get(tx, accepted.thread or ""), turns.get(tx, accepted.turn or "")
-        assert thread is not None and turn is not None
+        turn = turns.get(tx, accepted.turn or "")
+        assert turn is not None
         item = Item(gate_item("r"), GATE, Phase.STARTED, "")
-        open_gate(tx, rig.engine._core, thread, turn, GateOpened("r", wants), item)
+        open_gate(tx, rig.engine._core, thread, turn, GateOpened("r", wants), item, seen=seen)
 
     await rig.store.write(body)
     (view,) = await asked(rig)

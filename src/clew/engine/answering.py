@@ -207,9 +207,8 @@ def _meant(tx: Tx, core: Core, heard: Heard, gate: Gate) -> Choice | None:
         raise Refused(words.secret(gate.code))
     if replies.is_free(heard.said, gate) and not _can_mean(tx, core, heard, gate):
         return None
-    asker = threads.get(tx, gate.thread)
     try:
-        choice = replies.meant(heard.said, gate, asker.workspace if asker else "")
+        choice = replies.meant(heard.said, gate)
     except BadInput:
         if gate.state is GateState.OPEN:
             raise

@@ -31,22 +31,22 @@ ASKS = {
 }
 
 
-def of_card(shown: Sequence[Gate], workspace: str) -> tuple[Button, ...]:
+def of_card(shown: Sequence[Gate]) -> tuple[Button, ...]:
     """For what is open on it: every choice where there is one gate, yes and no where there are several. Nothing that
     allows a gate that is not shown whole there."""
     waiting = [gate for gate in shown if gate.state is GateState.OPEN]
     if len(waiting) == 1:
-        return _one(waiting[0], workspace)
+        return _one(waiting[0])
     approvals = [gate for gate in waiting if gate.asked.kind is not GateKind.QUESTION]
     each = [button for gate in approvals for button in _yes_and_no(gate)]
     whole = [gate for gate in approvals if gate.whole_in]
     return (*each, Button(Both("✅ Allow all", "✅ 全部允许"), "yes all")) if len(whole) > 1 else tuple(each)
 
 
-def _one(gate: Gate, workspace: str) -> tuple[Button, ...]:
+def _one(gate: Gate) -> tuple[Button, ...]:
     questions = gate.asked.questions
     if gate.asked.kind is not GateKind.QUESTION:
-        offered = [choice for choice in choices(gate, workspace) if gate.whole_in or not choice.answer.is_yes]
+        offered = [choice for choice in choices(gate) if gate.whole_in or not choice.answer.is_yes]
         return tuple(_approval(gate, choice.word, choice.label) for choice in offered)
     if len(questions) != 1 or questions[0].several or questions[0].secret or not gate.whole_in:
         return ()

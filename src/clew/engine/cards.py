@@ -44,7 +44,7 @@ def show_at(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate, where: C
     for number, text in enumerate(before or (), 1):
         owe(tx, core, turn, DeliveryKind.NOTICE, where, text, id=part_name(card, number))
     shown = [replace(gate, whole_in=whole_in)]
-    text, pressed = drawn(shown, thread.workspace, say), buttons.of_card(shown, thread.workspace)
+    text, pressed = drawn(shown, thread.workspace, say), buttons.of_card(shown)
     owe(tx, core, turn, DeliveryKind.ASK, where, text, note=note, id=card, after=GATHER, buttons=pressed)
 
 
@@ -55,7 +55,7 @@ def _joins(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate, where: Co
     shown, room = [*gates.on_card(tx, card.id), replace(gate, whole_in=1)], room_at(core, where, card.note)
     if any(each.whole_in != 1 or room.is_hopeless(each.asked) for each in shown):
         return False
-    text, pressed = drawn(shown, thread.workspace, _sayer(tx, core, where)), buttons.of_card(shown, thread.workspace)
+    text, pressed = drawn(shown, thread.workspace, _sayer(tx, core, where)), buttons.of_card(shown)
     if not room.holds(text) or not deliveries.rewrite(tx, card.id, text, pressable(tx, core, where, pressed)):
         return False
     gates.set_card(tx, gate.id, card.id, where, 1)
@@ -129,7 +129,7 @@ def _redraw(tx: Tx, core: Core, gate: Gate, copy: Delivery, where: Conversation)
     shown = gates.on_card(tx, copy.id) or [_on_a_copy(gate, thread.workspace, room, say)]
     if not room.holds(drawn(shown, thread.workspace, say)):
         shown = [_not_whole(tx, each) for each in shown]
-    pressed = buttons.of_card(shown, thread.workspace)
+    pressed = buttons.of_card(shown)
     text = fitting(core, where, drawn(shown, thread.workspace, say))
     if copy.state is DeliveryState.PENDING and copy.first_sent_at is None:
         _redraw_unsent(tx, copy.id, shown, text, pressable(tx, core, where, pressed))
@@ -152,7 +152,7 @@ def _say_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None:
     say = _sayer(tx, core, gate.where)
     shown = _on_a_copy(gate, thread.workspace, room_at(core, gate.where, f"{head}\n{words.zh(head)}"), say)
     text = f"{say(head, words.zh(head))}\n{drawn([shown], thread.workspace, say)}"
-    pressed = buttons.of_card([shown], thread.workspace)
+    pressed = buttons.of_card([shown])
     owe(tx, core, turn, DeliveryKind.ASK, gate.where, text, id=unused(tx, f"{gate.id}:{name}"), buttons=pressed)
 
 
@@ -288,7 +288,7 @@ def _how(gate: Gate, workspace: str, say: Say) -> list[str]:
     """What to reply."""
     code, asked = gate.code, gate.asked
     if asked.kind is not GateKind.QUESTION:
-        labels = [say(each.label, words.zh(each.label)) for each in choices(gate, workspace)]
+        labels = [say(each.label, words.zh(each.label)) for each in choices(gate)]
         numbered = "\n".join(f"{number}. {label}" for number, label in enumerate(labels, 1))
         reply = f"Reply `y` or `n`, or a number; with its code where several are open: `{code} y`."
         return [numbered, say(reply, f"回复「同意」、「拒绝」或编号；有多项待答时带上代码：`{code} y`。")]

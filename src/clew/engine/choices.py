@@ -8,7 +8,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from clew.asking import Answer, Asked, Decision, Gate, GateKind, Question, RuleKind, Scope
-from clew.engine import offers, rules
+from clew.engine import rules
 from clew.engine.words import Both
 from clew.errors import BadInput
 
@@ -42,16 +42,16 @@ class Choice(Struct, frozen=True):
     rule: NewRule | None = None
 
 
-def choices(gate: Gate, workspace: str) -> tuple[Choice, ...]:
-    """In the order in which they are numbered."""
+def choices(gate: Gate) -> tuple[Choice, ...]:
+    """In the order in which they are numbered: the same for as long as the gate is there."""
     if gate.asked.kind is GateKind.QUESTION:
         return _options(gate.asked)
-    return _approvals(gate.asked, workspace)
+    return _approvals(gate.asked, gate.offer)
 
 
-def accept(asked: Asked, workspace: str, word: Word) -> Choice:
-    """One of the kinds of yes. Raises BadInput where there is nothing that a rule could safely say."""
-    for choice in _approvals(asked, workspace):
+def accept(asked: Asked, offer: str | None, word: Word) -> Choice:
+    """One of the kinds of yes. `offer`: the pattern of the rule that was offered. Raises BadInput if none was."""
+    for choice in _approvals(asked, offer):
         if choice.word is word:
             return choice
     raise BadInput(
@@ -67,14 +67,13 @@ def reply(asked: Asked, said: tuple[tuple[str, ...], ...]) -> Answer:
     return Answer(Decision.REPLY, replies=tuple(replies))
 
 
-def _approvals(asked: Asked, workspace: str) -> tuple[Choice, ...]:
+def _approvals(asked: Asked, offer: str | None) -> tuple[Choice, ...]:
     yes, no = Answer(Decision.ACCEPT), Answer(Decision.DECLINE)
     exact = NewRule(RuleKind.EXACT, rules.exact_pattern(asked), Scope.THREAD)
     found = [Choice(Word.ACCEPT, _ALLOW, yes), Choice(Word.THREAD, _IN_THREAD, yes, exact)]
-    pattern = offers.suggest(asked, workspace)
-    if pattern is not None:
-        rule = NewRule(rules.KINDS[asked.kind], pattern, Scope.WORKSPACE, RULE_LASTS)
-        found.append(Choice(Word.RULE, _by_rule(pattern), yes, rule))
+    if offer is not None:
+        rule = NewRule(rules.KINDS[asked.kind], offer, Scope.WORKSPACE, RULE_LASTS)
+        found.append(Choice(Word.RULE, _by_rule(offer), yes, rule))
     found.append(Choice(Word.DECLINE, _DECLINE, no))
     found.append(Choice(Word.CANCEL, _AND_STOP, Answer(Decision.CANCEL)))
     return tuple(found)

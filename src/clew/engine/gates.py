@@ -7,10 +7,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.asking import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Question, Verdict
-from clew.engine import cards, rules, words
+from clew.engine import cards, offers, rules, words
 from clew.engine.core import Core
 from clew.engine.progress import gate_item
 from clew.errors import Refused
@@ -27,12 +28,27 @@ LETTERS, DIGITS = "BCDFGHJKMPQRSTVWXZ", "23456789"  # none that is mistaken for 
 SECRET = "(secret)"
 
 
-async def look_at(asked: Asked, thread: Thread) -> rules.Look | None:
+class Seen(Struct, frozen=True):
+    """What a request looked like in its workspace when it came. Files may change before somebody answers."""
+
+    look: rules.Look | None = None
+    offer: str | None = None  # the pattern of the rule to offer
+
+
+NOTHING = Seen()
+
+
+async def look_at(asked: Asked, thread: Thread) -> Seen:
     """What has to be seen of a request before it is opened, in a thread of its own: the store's writer waits for no
-    file system. None: nothing."""
-    if asked.kind is not GateKind.COMMAND or asked.folder is None:
-        return None
-    return await asyncio.to_thread(rules.look, _cleaned(asked), thread.workspace)
+    file system."""
+    if asked.kind not in (GateKind.COMMAND, GateKind.CHANGE):
+        return NOTHING
+    return await asyncio.to_thread(_look, _cleaned(asked), thread.workspace)
+
+
+def _look(asked: Asked, workspace: str) -> Seen:
+    is_placed = asked.kind is GateKind.COMMAND and asked.folder is not None
+    return Seen(rules.look(asked, workspace) if is_placed else None, offers.suggest(asked, workspace))
 
 
 def open_gate(
@@ -44,10 +60,10 @@ def open_gate(
     item: Item,
     *,
     told: bool = False,
-    found: rules.Look | None = None,
+    seen: Seen = NOTHING,
 ) -> None:
     """A runtime asks: a rule answers, or an answer that never reached it does, or a person is asked. `told`: whoever
-    follows the turn has heard of this request before. `found`: what `look_at` saw of it."""
+    follows the turn has heard of this request before. `seen`: what `look_at` saw of it."""
     known = gates.by_ref(tx, opened.ref)
     if known is not None and not told:
         _asked_again(tx, core, thread, known)
@@ -55,7 +71,7 @@ def open_gate(
         return
     items.put(tx, turn.id, item)
     asked = _cleaned(opened.asked)
-    verdict = _verdict(tx, core, thread, asked, found)
+    verdict = _verdict(tx, core, thread, asked, seen.look)
     gate = Gate(
         id=core.clock.ulid(),
         code=new_code(tx, core),
@@ -66,6 +82,7 @@ def open_gate(
         state=GateState.OPEN,
         asked_at=core.clock.now(),
         warning=words.MAY_HAVE_RUN if _may_have_run(tx, turn, asked) else str(verdict.reason or ""),
+        offer=seen.offer,
     )
     if not asked.blocking:
         _replace_aside(tx, core, gate)

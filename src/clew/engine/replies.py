@@ -63,19 +63,19 @@ def is_code(word: str) -> bool:
     return _CODE.fullmatch(word.upper()) is not None
 
 
-def meant(said: Typed, gate: Gate, workspace: str) -> Choice | None:
+def meant(said: Typed, gate: Gate) -> Choice | None:
     """What it chooses at this gate. None: nothing, it is a message. Raises BadInput where a code was given in vain."""
-    choice = _at_question(said, gate) if gate.asked.kind is GateKind.QUESTION else _at_approval(said, gate, workspace)
+    choice = _at_question(said, gate) if gate.asked.kind is GateKind.QUESTION else _at_approval(said, gate)
     if choice is None and said.code is not None:
-        offered = choices(gate, workspace)
+        offered = choices(gate)
         named = [words.joined(" ", str(number), each.label) for number, each in enumerate(offered, 1)]
         known = words.joined("; ", *named) or words.Both("an answer in your words", "用你自己的话回答")
         raise BadInput(words.no_answer_to(gate.code, said.rest, known))
     return choice
 
 
-def _at_approval(said: Typed, gate: Gate, workspace: str) -> Choice | None:
-    offered = choices(gate, workspace)
+def _at_approval(said: Typed, gate: Gate) -> Choice | None:
+    offered = choices(gate)
     word, _, reason = said.rest.partition(" ")
     if said.code is not None and not said.rest:
         return offered[0]  # its code alone is a yes to it, and to nothing else

@@ -16,7 +16,7 @@ from clew.engine.reading import known
 from clew.errors import BadInput, NotFound, Refused
 from clew.model import Conversation, Inbound, Thread
 from clew.seen import shortened
-from clew.store import Tx, gates, threads
+from clew.store import Tx, gates
 from clew.store import rules as rows
 from clew.text import clean
 from clew.views import AnswerGate, GateView, NewRuleView, QuestionView, RuleTest, RuleView
@@ -33,17 +33,17 @@ class Waiting:
 
     async def all(self) -> list[GateView]:
         """Everything that waits, over all threads, oldest first."""
-        return await self._core.store.read(lambda tx: [_brief(tx, gate) for gate in gates.all_open(tx)])
+        return await self._core.store.read(lambda tx: [_brief(gate) for gate in gates.all_open(tx)])
 
     async def count(self) -> int:
         return await self._core.store.read(gates.count_open)
 
     async def of_thread(self, thread: str, limit: int = 100) -> list[GateView]:
         """Of one thread, newest first, whatever became of them."""
-        return await self._core.store.read(lambda tx: [_brief(tx, gate) for gate in gates.of_thread(tx, thread, limit)])
+        return await self._core.store.read(lambda tx: [_brief(gate) for gate in gates.of_thread(tx, thread, limit)])
 
     async def one(self, name: str) -> GateView:
-        return await self._core.store.read(lambda tx: _view(tx, find(tx, name)))
+        return await self._core.store.read(lambda tx: _view(find(tx, name)))
 
     async def answer(self, name: str, given: AnswerGate) -> GateView:
         """Raises Refused where somebody was faster, with who it was."""
@@ -53,11 +53,11 @@ class Waiting:
             if gate.state is not GateState.OPEN:
                 raise Refused(words.answered_before(gate))  # whatever the answer is
             thread = known(tx, gate.thread)
-            chosen = _chosen(gate, thread, given)
+            chosen = _chosen(gate, given)
             answered = choose(tx, self._core, gate, chosen, given.sender)
             if not gate.asked.blocking and chosen.answer.decision is Decision.REPLY:
                 self._say(tx, gate, thread, chosen.answer, given.sender)
-            return _view(tx, answered)
+            return _view(answered)
 
         return await self._core.store.write(body)
 
@@ -66,7 +66,7 @@ class Waiting:
 
         def body(tx: Tx) -> list[GateView]:
             found = [each for each in gates.open_in(tx, known(tx, thread).id) if codes is None or each.code in codes]
-            return [_brief(tx, gate) for gate in choose_all(tx, self._core, found, sender)]
+            return [_brief(gate) for gate in choose_all(tx, self._core, found, sender)]
 
         return await self._core.store.write(body)
 
@@ -118,7 +118,7 @@ class Waiting:
         write_fate(tx, self._core, inbound, self._admission.pass_on(tx, inbound, thread))
 
 
-def _chosen(gate: Gate, thread: Thread, given: AnswerGate) -> Choice:
+def _chosen(gate: Gate, given: AnswerGate) -> Choice:
     if given.decision is Decision.REPLY:
         if gate.asked.kind is not GateKind.QUESTION:
             raise BadInput(f"{gate.code} wants a yes or a no: `clew approve {gate.code}` or `clew deny {gate.code}`.")
@@ -126,14 +126,14 @@ def _chosen(gate: Gate, thread: Thread, given: AnswerGate) -> Choice:
     if given.decision is not Decision.ACCEPT or given.extent == "once":
         return Choice(Word.ACCEPT, "", Answer(given.decision, clean(given.reason)))
     if given.extent == "thread":
-        return accept(gate.asked, thread.workspace, Word.THREAD)
-    return _with_rule(gate, thread, given)
+        return accept(gate.asked, gate.offer, Word.THREAD)
+    return _with_rule(gate, given)
 
 
-def _with_rule(gate: Gate, thread: Thread, given: AnswerGate) -> Choice:
+def _with_rule(gate: Gate, given: AnswerGate) -> Choice:
     """The rule that is offered, or one in the person's own words that covers what is asked."""
     if given.pattern is None:
-        offered = accept(gate.asked, thread.workspace, Word.RULE)
+        offered = accept(gate.asked, gate.offer, Word.RULE)
         assert offered.rule is not None
         return replace(offered, rule=replace(offered.rule, scope=given.scope, lasts=given.lasts or offered.rule.lasts))
     kind = rules.KINDS[gate.asked.kind]
@@ -141,14 +141,13 @@ def _with_rule(gate: Gate, thread: Thread, given: AnswerGate) -> Choice:
     return Choice(Word.RULE, "", Answer(Decision.ACCEPT), rule)
 
 
-def _brief(tx: Tx, gate: Gate) -> GateView:
-    view = _view(tx, gate)
+def _brief(gate: Gate) -> GateView:
+    view = _view(gate)
     return replace(view, detail=shortened(view.detail, DETAIL))
 
 
-def _view(tx: Tx, gate: Gate) -> GateView:
-    asked, thread = gate.asked, threads.get(tx, gate.thread)
-    offered = choices(gate, thread.workspace if thread else "")
+def _view(gate: Gate) -> GateView:
+    asked, offered = gate.asked, choices(gate)
     return GateView(
         id=gate.id,
         code=gate.code,

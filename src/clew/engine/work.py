@@ -159,13 +159,13 @@ class Work:
     async def _asked(self, event: GateOpened) -> None:
         """With what was said before it, so that nobody is asked about words that they cannot see."""
         item, told = self._progress.items[gate_item(event.ref)], event.ref in self.asked
-        found = await look_at(event.asked, self.thread)
+        seen = await look_at(event.asked, self.thread)
         said = list(map(cleaned, self._unwritten()))
 
         def body(tx: Tx) -> None:
             for text in said:
                 items.put(tx, self.turn.id, text)
-            open_gate(tx, self._core, self.thread, self.turn, event, cleaned(item), told=told, found=found)
+            open_gate(tx, self._core, self.thread, self.turn, event, cleaned(item), told=told, seen=seen)
 
         crash.point("gate.asked-not-stored")
         await self._core.write_down(body)

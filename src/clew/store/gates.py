@@ -13,7 +13,7 @@ from clew.store.base import Row, Tx
 
 _COLUMNS = (
     "id, code, thread, turn, ref, asked, state, warning, answer, answered_by, why, card, surface, address, carried,"
-    " reminded, asked_at, answered_at, sent_at, closed_at, whole_in"
+    " reminded, asked_at, answered_at, sent_at, closed_at, whole_in, offer"
 )
 _asked = msgspec.json.Decoder(Asked).decode
 _answer = msgspec.json.Decoder(Answer).decode
@@ -24,7 +24,7 @@ def insert(tx: Tx, gate: Gate) -> None:
     where = gate.where
     tx.run(
         f"INSERT INTO gates ({_COLUMNS}, subject)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         gate.id,
         gate.code,
         gate.thread,
@@ -46,6 +46,7 @@ def insert(tx: Tx, gate: Gate) -> None:
         gate.sent_at,
         gate.closed_at,
         gate.whole_in,
+        gate.offer,
         _digest(gate.asked),
     )
 
@@ -267,4 +268,5 @@ def _gate(row: Row) -> Gate:
         carried=bool(row["carried"]),
         reminded=bool(row["reminded"]),
         whole_in=row["whole_in"],
+        offer=row["offer"],
     )
