@@ -255,8 +255,27 @@ class QuestionView(Struct, frozen=True):
     secret: bool
 
 
+class QuestionShown(Struct, frozen=True):
+    text: str
+    options: tuple[str, ...]  # in the order of the question's own
+
+
+class GateShown(Struct, frozen=True):
+    """The texts of a gate as a person has to see them: what is invisible, or passes for another character, is an escape
+    such as `\\u0441`. Lines of code stay lines."""
+
+    title: str
+    detail: str  # shortened where the gate's is
+    folder: str | None
+    reason: str
+    questions: tuple[QuestionShown, ...]
+    rule: str | None
+    replies: tuple[tuple[str, ...], ...]
+
+
 class GateView(Struct, frozen=True):
-    """A question that the runtime cannot pass without a person. Texts are as the runtime gave them: escape them."""
+    """A question that the runtime cannot pass without a person. Texts are as the runtime gave them: show people those
+    of `shown`."""
 
     id: str
     code: str
@@ -281,6 +300,7 @@ class GateView(Struct, frozen=True):
     rule: str | None = None  # the pattern of the rule that is offered with a yes
     answer_reason: str = ""  # why the answer was no
     closed_at: int | None = None  # when the runtime took the answer, or nobody could answer any more
+    shown: GateShown | None = None  # always there in an answer of this version
 
 
 class Snapshot(Struct, frozen=True):
@@ -324,6 +344,7 @@ class RuleView(Struct, frozen=True):
     until: int | None
     created_at: int
     created_by: str
+    shown: str = ""  # the pattern as a person has to see it
 
 
 class RuleTest(Struct, frozen=True):

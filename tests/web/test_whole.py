@@ -14,6 +14,10 @@ DIFF = "\n".join(["--- a/src/a.py", "+++ b/src/a.py", "@@ -0,0 +1,2500 @@", *LIN
 SCROLLS = "box => box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1"
 
 
+def with_detail(view: Any, detail: str) -> Any:
+    return {**view, "detail": detail, "shown": {**view["shown"], "detail": detail}}
+
+
 def test_a_long_diff_is_shown_whole_before_it_can_be_allowed(desk: Desk, sit_down: Sit) -> None:
     turn = desk.start("!approve touch whole\n!text done")
     gate = desk.clew.wait_for(turn["thread"], "gate.opened").data["data"]["gate"]
@@ -23,7 +27,7 @@ def test_a_long_diff_is_shown_whole_before_it_can_be_allowed(desk: Desk, sit_dow
     def listed(route: Route) -> None:
         rows: list[Any] = route.fetch().json()
         short = f"{DIFF[:900]} … 750,000 characters left out … {DIFF[-500:]}"
-        route.fulfill(json=[{**row, "detail": short} if row["id"] == gate else row for row in rows])
+        route.fulfill(json=[with_detail(row, short) if row["id"] == gate else row for row in rows])
 
     ann = sit_down(desk, listen=lambda page: page.route(re.compile(r"/api/gates(\?.*)?$"), listed))
     ann.page.route(re.compile(f"/api/gates/{gate}$"), lambda route: held.append(route))
@@ -35,7 +39,7 @@ def test_a_long_diff_is_shown_whole_before_it_can_be_allowed(desk: Desk, sit_dow
     expect(box.locator('[data-act="decline"]')).to_be_enabled()
     while not held:
         ann.page.wait_for_timeout(20)
-    held[0].fulfill(json={**view, "detail": DIFF})
+    held[0].fulfill(json=with_detail(view, DIFF))
     expect(box.locator('[data-act="allow"]')).to_be_enabled()
     expect(box.locator(".diff span")).to_have_count(len(DIFF.split("\n")))
     expect(box.locator(".diff span").last).to_be_visible()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
 
@@ -15,11 +15,11 @@ from clew.engine.inbox import Admission, write_fate
 from clew.engine.reading import known
 from clew.errors import BadInput, NotFound, Refused
 from clew.model import Conversation, Inbound, Thread
-from clew.seen import shortened
+from clew.seen import exactly, shortened
 from clew.store import Tx, gates
 from clew.store import rules as rows
 from clew.text import clean
-from clew.views import AnswerGate, GateView, NewRuleView, QuestionView, RuleTest, RuleView
+from clew.views import AnswerGate, GateShown, GateView, NewRuleView, QuestionShown, QuestionView, RuleTest, RuleView
 
 DETAIL = 2000  # characters of a diff in a list
 
@@ -142,11 +142,34 @@ def _with_rule(gate: Gate, given: AnswerGate) -> Choice:
 
 
 def _brief(gate: Gate) -> GateView:
-    view = _view(gate)
-    return replace(view, detail=shortened(view.detail, DETAIL))
+    return _seen(replace(_raw(gate), detail=shortened(gate.asked.detail, DETAIL)))
 
 
 def _view(gate: Gate) -> GateView:
+    return _seen(_raw(gate))
+
+
+def _seen(view: GateView) -> GateView:
+    """With its texts as a person has to see them, so that no client needs to know which characters deceive."""
+    return replace(
+        view,
+        shown=GateShown(
+            title=exactly(view.title),
+            detail=exactly(view.detail),
+            folder=exactly(view.folder, lines=False) if view.folder is not None else None,
+            reason=exactly(view.reason),
+            questions=tuple(QuestionShown(exactly(each.text), _lines(each.options)) for each in view.questions),
+            rule=exactly(view.rule, lines=False) if view.rule is not None else None,
+            replies=tuple(map(_lines, view.replies)),
+        ),
+    )
+
+
+def _lines(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(exactly(text, lines=False) for text in texts)
+
+
+def _raw(gate: Gate) -> GateView:
     asked, offered = gate.asked, choices(gate)
     return GateView(
         id=gate.id,
@@ -188,4 +211,5 @@ def _rule_view(rule: Rule) -> RuleView:
         rule.until,
         rule.created_at,
         rule.created_by,
+        exactly(rule.pattern, lines=False),
     )

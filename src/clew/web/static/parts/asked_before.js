@@ -22,11 +22,11 @@ function row(gate) {
   const fate = gate.decision ?? gate.state;
   const by = gate.answered_by === "you" ? t("you") : gate.answered_by;
   const at = when(gate.answered_at ?? gate.asked_at);
-  const about = [known(`asked.${fate}`, fate), by, at, gate.why, gate.answer_reason, ...gate.replies.flat()];
+  const about = [known(`asked.${fate}`, fate), by, at, gate.why, gate.answer_reason, ...gate.shown.replies.flat()];
   return h(
     "li",
     {},
-    h("code", { class: "row-title" }, gate.title),
+    h("code", { class: "row-title" }, gate.shown.title),
     h("span", { class: "note" }, about.filter(Boolean).join(" · ")),
   );
 }

@@ -1,7 +1,7 @@
 /** `<clew-gate>`: a question that an agent cannot pass without a person. Everything in it can be done by keys. */
 
 import { get, post, remove } from "/page/lib/api.js";
-import { cap, h, show, visible } from "/page/lib/dom.js";
+import { cap, h, show } from "/page/lib/dom.js";
 import { age } from "/page/lib/format.js";
 import { during, say } from "/page/lib/say.js";
 import { lookForWaiting, threads, waiting } from "/page/lib/things.js";
@@ -26,7 +26,7 @@ class Gate extends HTMLElement {
     this.setAttribute("role", "group");
     this.setAttribute("tabindex", "-1");
     this.setAttribute("data-gate", gate.id);
-    this.setAttribute("aria-label", visible(`${known(`gate.${gate.kind}`, gate.kind)}: ${gate.title}`));
+    this.setAttribute("aria-label", `${known(`gate.${gate.kind}`, gate.kind)}: ${gate.shown.title}`);
     this.replaceChildren(this.#head(), ...this.#asked(), this.#answers(), this.#extra);
     this.#allowing(!this.#isWhole);
     return this;
@@ -49,13 +49,15 @@ class Gate extends HTMLElement {
     );
   }
 
+  /** Texts of the agent stand here as `shown` has them: nothing in them is invisible or passes for something else. */
   #asked() {
     const { gate } = this;
+    const { title, reason, folder } = gate.shown;
     return [
-      gate.kind === "question" ? null : h("pre", { class: "gate-title", tabindex: "0" }, h("code", {}, gate.title)),
+      gate.kind === "question" ? null : h("pre", { class: "gate-title", tabindex: "0" }, h("code", {}, title)),
       gate.warning && h("p", { class: "warning" }, gate.warning),
-      gate.reason && h("p", { class: "note" }, gate.reason),
-      gate.folder && h("p", { class: "note" }, t("gate.in", { folder: gate.folder })),
+      reason && h("p", { class: "note" }, reason),
+      folder && h("p", { class: "note" }, t("gate.in", { folder })),
       gate.detail && this.#detail(),
     ].filter(Boolean);
   }
@@ -69,12 +71,12 @@ class Gate extends HTMLElement {
         body,
         isDiff(text) ? diff(text, Infinity) : h("pre", { class: "output", tabindex: "0" }, h("code", {}, text)),
       );
-    draw(this.#gate.detail);
+    draw(this.#gate.shown.detail);
     this.#isWhole = !/ … [\d,]+ characters left out … /.test(this.#gate.detail);
     if (!this.#isWhole)
       get(`/api/gates/${this.#gate.id}`).then(
         (whole) => {
-          draw(whole.detail);
+          draw(whole.shown.detail);
           this.#isWhole = true;
           this.#allowing(false);
         },
@@ -123,12 +125,12 @@ class Gate extends HTMLElement {
   allow() {
     if (this.#gate.kind === "question") return this.querySelector("input, textarea")?.focus();
     if (!this.#isWhole) return;
-    return this.#answer({ decision: "accept" }, t("gate.allowed", { what: this.#gate.title }));
+    return this.#answer({ decision: "accept" }, t("gate.allowed", { what: this.#gate.shown.title }));
   }
 
   allowInThread() {
     if (this.#gate.kind === "question" || !this.#isWhole) return;
-    this.#answer({ decision: "accept", extent: "thread" }, t("gate.allowed_thread", { what: this.#gate.title }));
+    this.#answer({ decision: "accept", extent: "thread" }, t("gate.allowed_thread", { what: this.#gate.shown.title }));
   }
 
   /** Yes to all of this thread that stands here, and has for a moment. */

@@ -32,9 +32,10 @@ export function questions(gate, give, stop) {
 
 function part(gate, question, number) {
   const name = `${gate.id}-${number}`;
+  const shown = gate.shown.questions[number];
   const chosen = new Set();
-  const free = question.free || question.options.length === 0 ? line(question) : null;
-  const buttons = question.options.map((option, at) => choice(option, at, () => toggle(option)));
+  const free = question.free || question.options.length === 0 ? line(question, shown) : null;
+  const buttons = question.options.map((option, at) => choice(shown.options[at], at, () => toggle(option)));
   const toggle = (option) => {
     if (!question.several) chosen.clear();
     if (!chosen.delete(option)) chosen.add(option);
@@ -47,7 +48,7 @@ function part(gate, question, number) {
   const element = h(
     "fieldset",
     { "data-question": name },
-    h("legend", {}, question.text),
+    h("legend", {}, shown.text),
     h("div", { class: "options" }, buttons),
     free,
   );
@@ -69,11 +70,11 @@ const choice = (option, at, onclick) =>
     option,
   );
 
-const line = (question) =>
+const line = (question, shown) =>
   h("input", {
     type: question.secret ? "password" : "text",
     autocomplete: "off",
     spellcheck: question.secret ? "false" : null,
-    "aria-label": question.text,
+    "aria-label": shown.text,
     placeholder: t(question.secret ? "gate.secret" : question.options.length ? "gate.or_words" : "gate.words"),
   });

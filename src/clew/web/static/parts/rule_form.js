@@ -17,7 +17,7 @@ export function ruleForm(gate, thread, give, cancel) {
     required: true,
     spellcheck: "false",
     autocomplete: "off",
-    value: gate.rule ?? gate.title.split("\n")[0],
+    value: gate.rule ?? plain(gate),
     "aria-describedby": "rule-hint",
   });
   const scope = choose("rule.where", [
@@ -49,6 +49,9 @@ export function ruleForm(gate, thread, give, cancel) {
     h("p", { class: "note", id: "rule-hint" }, t("rule.hint")),
   );
 }
+
+/** The beginning of a rule of one's own. A title with characters that deceive is none. */
+const plain = ({ title, shown }) => (shown.title === title ? title.split("\n")[0] : "");
 
 const choose = (name, options) =>
   h(

@@ -41,14 +41,14 @@ export function rules() {
 function row(rule, draw) {
   const take = async () => {
     if (!(await during(t("saving"), remove(`/api/rules/${rule.id}`)))) return;
-    say(t("rules.removed", { pattern: rule.pattern }), rule.kind === "exact" ? null : () => putBack(rule).then(draw));
+    say(t("rules.removed", { pattern: rule.shown }), rule.kind === "exact" ? null : () => putBack(rule).then(draw));
     draw();
   };
   return h(
     "li",
     { "data-row": rule.id },
     h("span", { class: `effect is-${rule.effect}` }, known(`effect.${rule.effect}`, rule.effect)),
-    h("code", {}, rule.pattern),
+    h("code", {}, rule.shown),
     h(
       "span",
       { class: "note" },
@@ -56,7 +56,7 @@ function row(rule, draw) {
     ),
     h(
       "button",
-      { class: "link", type: "button", "aria-label": t("rules.remove_this", { pattern: rule.pattern }), onclick: take },
+      { class: "link", type: "button", "aria-label": t("rules.remove_this", { pattern: rule.shown }), onclick: take },
       t("rules.remove"),
     ),
   );

@@ -45,6 +45,6 @@ export function threadRow(view) {
 
 function line(view) {
   if (view.status === "suspended" && view.suspend_message) return why(view);
-  const asked = view.gates.length ? waiting.gates.find((gate) => gate.thread === view.id)?.title : null;
+  const asked = view.gates.length ? waiting.gates.find((gate) => gate.thread === view.id)?.shown.title : null;
   return asked ?? view.last_line ?? "";
 }
