@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from clew.asking import Asked, Effect, GateKind, Policy, Rule, RuleKind, Scope
+from clew.engine import known_rules, scripts
 from clew.engine.known_commands import KNOWN, LAUNCHERS, Known, Operands
 from clew.engine.offers import suggest
 from clew.engine.rules import checked, decide
@@ -38,9 +39,12 @@ def change(*paths: str) -> Asked:
     return Asked(GateKind.CHANGE, "\n".join(paths), paths=paths)
 
 
+def allow(pattern: str, kind: RuleKind = RuleKind.COMMAND) -> Rule:
+    return Rule("01R", Effect.ALLOW, kind, pattern, Scope.EVERYWHERE, "", created_at=0)
+
+
 def effect(asked: Asked, pattern: str, kind: RuleKind, work: Path | str) -> str:
-    rule = Rule("01R", Effect.ALLOW, kind, pattern, Scope.EVERYWHERE, "", created_at=0)
-    return decide(asked, Policy.CAREFUL, str(work), [rule], 1, "01T").effect.value
+    return decide(asked, Policy.CAREFUL, str(work), [allow(pattern, kind)], 1, "01T").effect.value
 
 
 OFFERED = {
@@ -107,10 +111,38 @@ def test_no_known_command_only_runs_another() -> None:
     assert not {words[0] for words in KNOWN} & (WRAPPERS | SHELLS)
 
 
-def test_git_is_offered_only_in_the_workspaces_own_repository(work: Path) -> None:
-    (work / "packages/a/.git").mkdir()
+def test_git_is_offered_only_in_the_workspaces_own_repository_with_no_other_below(work: Path) -> None:
     assert suggest(command("git commit -m x", work), str(work)) == "git commit …"
+    (work / "packages/a/.git").mkdir()
+    assert suggest(command("git commit -m x", work), str(work)) is None
     assert suggest(command("git commit -m x", work / "packages/a"), str(work)) is None
+
+
+@pytest.mark.parametrize("line", ["git add .", "git add . ; git add .", "git add . && git commit -am x"])
+def test_a_repository_below_ends_what_a_rule_for_git_allows(work: Path, line: str) -> None:
+    """The first `git add` makes it a submodule, and the next call of git runs what its config names."""
+    rules = [allow(pattern) for pattern in ("git add …", "git commit …")]
+    (work / "src/deep/.git").mkdir()
+    asked = command(line, work)
+    assert decide(asked, Policy.CAREFUL, str(work), rules, 1, "01T").effect is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    ("line", "fits"),
+    [
+        ("git add .", True),
+        ("git commit -m x | tail -5", True),
+        ("pytest -q && git add .", True),
+        ("git add . && git add .", False),
+        ("git add . && /usr/bin/git status", False),
+        ("git add . ; bin/git commit -m x", False),
+    ],
+)
+def test_a_rule_for_git_counts_for_one_call_of_git(work: Path, line: str, fits: bool) -> None:
+    parts = scripts.parts(line, str(work), str(work))
+    assert parts is not None
+    assert known_rules.fits_script("git add …", parts) is fits
+    assert known_rules.fits_script("pytest …", parts)
 
 
 # Rules that a person writes

@@ -258,7 +258,20 @@ def _is_test(word: str, operands: Operands, folder: str, workspace: str) -> bool
     return _TEST_NAME.search(where) is not None or (operands is Operands.FOLDERS and path.is_dir())
 
 
-def _is_own_repository(words: Sequence[str], folder: str, workspace: str) -> bool:
-    """Git runs programs that a repository's config names, so it has to be one in which it may even look unasked."""
+def fits_script(pattern: str, parts: Sequence[Part]) -> bool:
+    """Whether the rule may be used for a script of these commands. A rule for git counts for one call of git only: all
+    of a script is judged before it runs, and `git add` can make a folder a submodule, into which the next call goes."""
+    _, fixed = _read(pattern)
+    return not _is_git(fixed) or sum(any(map(_is_git, part.readings)) for part in parts) == 1
+
+
+def _is_git(words: Sequence[str]) -> bool:
     found = _find(words)
-    return found is None or not found[1].is_git or repository.reason_to_ask(folder, workspace, goes_down=False) is None
+    return (found is not None and found[1].is_git) or Path(words[0] if words else "").name == "git"
+
+
+def _is_own_repository(words: Sequence[str], folder: str, workspace: str) -> bool:
+    """Git runs programs that a repository's config names, so it has to be one in which it may even look unasked, and
+    that has no other one below."""
+    found = _find(words)
+    return found is None or not found[1].is_git or repository.reason_to_ask(folder, workspace) is None
