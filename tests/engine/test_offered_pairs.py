@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from clew.asking import Asked, Effect, GateKind, Policy, Rule
+from clew.engine import link_walk
 from clew.engine.choices import Word, accept
 from clew.engine.offers import suggest
 from clew.engine.rules import decide
@@ -95,7 +96,7 @@ RUNS = pairs(
     -> pylint --load-plugins=evil src
     flake8 -> flake8 --enable-extensions=evil
     -> flake8 --config=evil.cfg
-    ruff check . -> ruff check --config=evil.toml .
+    ruff check src -> ruff check --config=evil.toml .
     -> ruff check --config 'lint.select=[]' .
     -> ruff server
     npm test -> npm test --script-shell=./evil
@@ -267,7 +268,7 @@ DELETES = pairs(
     pytest -q -> pytest --cache-clear
     -> pytest --basetemp=src
     -> pytest --basetemp=/home
-    ruff check . -> ruff clean
+    ruff check src -> ruff clean
     jest -> jest --clearCache
     tsc -b -> tsc -b --clean
     cargo build -> cargo clean
@@ -355,6 +356,33 @@ WRITES = pairs(
     -> ruff check -o src/m.py src
     -> ruff format src
     ruff format --check src -> ruff format src
+    ruff format src -> ruff format .
+    -> ruff format
+    -> ruff format links
+    -> ruff format 'links/*'
+    -> ruff format near
+    ruff check src -> ruff check .
+    ruff check --fix src -> ruff check --fix .
+    -> ruff check --fix links
+    black src -> black .
+    isort src -> isort .
+    -> isort links
+    gofmt -w src -> gofmt -w .
+    go fmt ./src -> go fmt ./...
+    eslint --fix src -> eslint --fix .
+    prettier --write src -> prettier --write .
+    -> prettier --write 'links/**/*.ts'
+    biome check --write src -> biome check --write .
+    biome format --write src -> biome format --write
+    oxlint --fix src -> oxlint --fix .
+    stylelint src -> stylelint .
+    deno fmt src -> deno fmt
+    deno lint --fix src -> deno lint --fix .
+    dart format src -> dart format .
+    terraform fmt src -> terraform fmt
+    rubocop -a src -> rubocop -a .
+    golangci-lint run --fix src -> golangci-lint run --fix
+    black src -> black hooked
     ruff format src -> ruff format /etc
     -> ruff format .git/hooks/x.py
     -> ruff format .claude
@@ -364,6 +392,7 @@ WRITES = pairs(
     black --check src -> black src
     black src -> black ../other
     -> black out
+    -> black links
     isort --check src -> isort src
     mypy src -> mypy --junit-xml=/tmp/x src
     -> mypy --cache-dir=/tmp/x src
@@ -532,6 +561,10 @@ PASSES = pairs(
     ruff check . -> ruff check src tests --output-format=concise
     ruff check --fix . -> ruff check src --fix --select=I
     ruff format src -> ruff format src/m.py
+    -> ruff format .
+    black . -> black here
+    prettier --write . -> prettier --write 'src/**/*.ts'
+    gofmt -w . -> gofmt -w src
     uv run ruff check -> uv run ruff check src
     mypy src -> mypy --strict src tests
     black --check . -> black --check src
@@ -584,9 +617,32 @@ PASSES = pairs(
 
 
 @pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace with sources, tests, a script and packages, and with the links of a virtual environment."""
+    work = made(tmp_path_factory.mktemp("plain"))
+    (work / ".venv/bin").mkdir(parents=True)
+    (work / ".venv/bin/python").symlink_to(work.parent / "python3.11")
+    (work / "here").symlink_to(work / "src")
+    return work
+
+
+@pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace with sources, tests, a script, packages, and links that lead out of it."""
-    top = tmp_path_factory.mktemp("pairs")
+    """The same, with links that lead out of it, or into git's folder."""
+    work = made(tmp_path_factory.mktemp("pairs"))
+    top = work.parent
+    (work / "link").symlink_to(top / "secret")
+    (work / "out").symlink_to(top / "away")
+    (work / "tests/link_test.py").symlink_to(top / "secret")
+    for folder in ("links", "near", "hooked"):
+        (work / folder).mkdir()
+    (work / "links/l.py").symlink_to(top / "secret")
+    (work / "near/far").symlink_to(work / "links")
+    (work / "hooked/x.py").symlink_to(work / ".git/HEAD")
+    return work
+
+
+def made(top: Path) -> Path:
     work = top / "work"
     for folder in (
         ".git/objects",
@@ -604,10 +660,8 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (work / folder).mkdir(parents=True)
     for file in ("a.txt", "a.sh", "src/m.py", "tests/test_m.py", "scripts/deploy.py", "../secret", "../away/x.py"):
         (work / file).write_text("x")
+    (top / "python3.11").write_text("x")
     (work / ".git/HEAD").write_text("ref: refs/heads/main\n")
-    (work / "link").symlink_to(top / "secret")
-    (work / "out").symlink_to(top / "away")
-    (work / "tests/link_test.py").symlink_to(top / "secret")
     return work
 
 
@@ -648,10 +702,20 @@ def test_the_rule_that_is_offered_does_not_allow_a_later_harm(work: Path, asked:
 
 
 @pytest.mark.parametrize(("asked", "later"), PASSES)
-def test_the_rule_that_is_offered_allows_what_one_would_expect(work: Path, asked: str, later: str) -> None:
-    rules = offered(asked, work)
-    assert verdict(asked, rules, work) == "allow", rules
-    assert verdict(later, rules, work) == "allow", rules
+def test_the_rule_that_is_offered_allows_what_one_would_expect(plain: Path, asked: str, later: str) -> None:
+    rules = offered(asked, plain)
+    assert verdict(asked, rules, plain) == "allow", rules
+    assert verdict(later, rules, plain) == "allow", rules
+
+
+def test_a_tree_that_is_too_large_to_look_for_links_is_asked_about(
+    plain: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = offered("ruff format src", plain)
+    monkeypatch.setattr(link_walk, "_MOST", 3)
+    assert verdict("ruff format .", rules, plain) == "ask"
+    assert verdict("ruff format --check .", offered("ruff format --check .", plain), plain) == "allow"
+    assert verdict("ruff format src", rules, plain) == "allow"
 
 
 def test_the_table_is_as_long_as_it_should_be() -> None:

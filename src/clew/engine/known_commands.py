@@ -37,6 +37,8 @@ class Known(Struct, frozen=True):
     bundles: bool = False  # `-xvs` is `-x -v -s`
     behind: str | None = None  # options behind `--`; None: no `--` at all
     is_git: bool = False  # git runs programs that a repository's config names: only in the workspace's own
+    writes: str = ""  # options with which it changes the files that it finds; `*`: always
+    spares: str = ""  # options with which it changes none of them
 
 
 _PATHS, _TESTS, _FOLDERS, _SAME = Operands.PATHS, Operands.TESTS, Operands.FOLDERS, Operands.SAME
@@ -69,18 +71,29 @@ _PYTHON: Mapping[str, Known] = {
         " --show-fixes --exit-zero --select= --ignore= --extend-select= --extend-ignore= --output-format="
         " --target-version= --line-length= --exclude= --force-exclude",
         _PATHS,
+        writes="*",  # a config can say `fix = true`
+        spares="--diff",
     ),
     "ruff format": Known(
         "-q -v --check! --diff! --quiet --verbose --no-cache --preview --target-version= --line-length= --exclude="
         " --force-exclude",
         _PATHS,
+        writes="*",
+        spares="--check --diff",
     ),
     "black": Known(
         "-q -v -l= -t= -S --check! --diff! --quiet --verbose --line-length= --target-version= --fast --safe --preview"
         " --color --no-color",
         _PATHS,
+        writes="*",
+        spares="--check --diff",
     ),
-    "isort": Known("-q -v -c! --check! --check-only! --diff! --quiet --verbose -l= --line-length=", _PATHS),
+    "isort": Known(
+        "-q -v -c! --check! --check-only! --diff! --quiet --verbose -l= --line-length=",
+        _PATHS,
+        writes="*",
+        spares="-c --check --check-only --diff",
+    ),
     "flake8": Known(
         "-q -v -j= --count --select= --ignore= --extend-ignore= --extend-select= --max-line-length= --max-complexity="
         " --statistics --show-source --exclude= --per-file-ignores=",
@@ -105,8 +118,14 @@ _TSC = Known(
     "--noEmit! -b! --build! -p=! --project=! --pretty --skipLibCheck --strict --incremental --listFiles"
     " --noErrorTruncation",
     _SAME,
+    writes="*",
+    spares="--noEmit",
 )
-_BIOME = "--write! --fix! --unsafe! --staged --changed --no-errors-on-unmatched --max-diagnostics= --diagnostic-level="
+_BIOME = Known(
+    "--write! --fix! --unsafe! --staged --changed --no-errors-on-unmatched --max-diagnostics= --diagnostic-level=",
+    _PATHS,
+    writes="--write --fix --unsafe",
+)
 _NODE: Mapping[str, Known] = {
     "jest": _JEST,
     "vitest run": Known(
@@ -129,23 +148,29 @@ _NODE: Mapping[str, Known] = {
         "--fix! --ext= --max-warnings= --quiet --no-warn-ignored --color --no-color --format=stylish --format=json"
         " --report-unused-disable-directives --no-error-on-unmatched-pattern",
         _PATHS,
+        writes="--fix",
     ),
     "prettier": Known(
         "-c! -l! -w! -u --check! --list-different! --write! --ignore-unknown --log-level= --no-color"
         " --no-error-on-unmatched-pattern",
         _PATHS,
+        writes="-w --write",
     ),
-    "stylelint": Known("--fix! -q --quiet --allow-empty-input --max-warnings= --color --no-color", _PATHS),
-    "biome check": Known(_BIOME, _PATHS),
-    "biome lint": Known(_BIOME, _PATHS),
-    "biome format": Known(_BIOME, _PATHS),
-    "biome ci": Known(_BIOME, _PATHS),
-    "oxlint": Known("--fix! --quiet --deny-warnings --max-warnings=", _PATHS),
+    "stylelint": Known(
+        "--fix! -q --quiet --allow-empty-input --max-warnings= --color --no-color",
+        _PATHS,
+        writes="*",  # a config can say `fix: true`
+    ),
+    "biome check": _BIOME,
+    "biome lint": _BIOME,
+    "biome format": _BIOME,
+    "biome ci": _BIOME,
+    "oxlint": Known("--fix! --quiet --deny-warnings --max-warnings=", _PATHS, writes="--fix"),
     "tsc": _TSC,
     "vue-tsc": _TSC,
     "svelte-check": Known("--fail-on-warnings --threshold="),
     "next build": Known("--no-lint"),
-    "next lint": Known("--fix! --quiet"),
+    "next lint": Known("--fix! --quiet", writes="--fix"),
     "vite build": Known(),
     "astro check": Known(),
     "turbo run": Known("--filter=! -F=!", _SAME),
@@ -166,8 +191,8 @@ _SCRIPTS: Mapping[str, Known] = {
     "bun test": Known("-t= --bail? --timeout= --coverage --only --todo --test-name-pattern=", _TESTS),
     "deno task": _SCRIPT,
     "deno test": Known("-q -A! --allow-all! --filter= --parallel --no-check --fail-fast --quiet", _TESTS),
-    "deno lint": Known("-q --fix! --quiet", _PATHS),
-    "deno fmt": Known("-q --check! --quiet", _PATHS),
+    "deno lint": Known("-q --fix! --quiet", _PATHS, writes="--fix"),
+    "deno fmt": Known("-q --check! --quiet", _PATHS, writes="*", spares="--check"),
     "deno check": Known("-q --quiet", _PATHS),
     "node --test": Known(
         "--test-only --test-name-pattern? --test-concurrency? --test-reporter=spec --test-reporter=tap"
@@ -195,7 +220,9 @@ _RUST: Mapping[str, Known] = {
     "cargo check": Known(_CARGO),
     "cargo clippy": Known(f"{_CARGO} --no-deps", behind="-D= -W= -A= -Dwarnings --deny= --warn= --allow="),
     "cargo doc": Known(f"{_CARGO} --no-deps --document-private-items"),
-    "cargo fmt": Known("-q -v -p= --check! --all! --package= --quiet --verbose", behind="--check!"),
+    "cargo fmt": Known(
+        "-q -v -p= --check! --all! --package= --quiet --verbose", behind="--check!", writes="*", spares="--check"
+    ),
 }
 
 _GO_BUILD = "-v -x -n! -a -race -tags= -p= -trimpath"
@@ -207,10 +234,14 @@ _GO: Mapping[str, Known] = {
     ),
     "go build": Known(f"{_GO_BUILD} -o=!", Operands.PACKAGES),
     "go vet": Known("-v -x -n! -json -tags=", Operands.PACKAGES),
-    "go fmt": Known("-n! -x", Operands.PACKAGES),
-    "gofmt": Known("-l! -d! -w! -s -e", _PATHS),
+    "go fmt": Known("-n! -x", Operands.PACKAGES, writes="*", spares="-n"),
+    "gofmt": Known("-l! -d! -w! -s -e", _PATHS, writes="-w"),
     "staticcheck": Known("-tags= -tests?", Operands.PACKAGES),
-    "golangci-lint run": Known("-v -E= -D= --fix! --timeout= --fast --new --enable= --disable= --verbose", _PATHS),
+    "golangci-lint run": Known(
+        "-v -E= -D= --fix! --timeout= --fast --new --enable= --disable= --verbose",
+        _PATHS,
+        writes="*",  # a config can say `fix: true`
+    ),
 }
 
 _MAKE = Known(
@@ -254,7 +285,9 @@ _BUILDERS: Mapping[str, Known] = {
     "lein test": _SCRIPT,
     "dotnet test": Known(f"{_DOTNET} --no-build --filter= --list-tests!", _SAME),
     "dotnet build": Known(_DOTNET, _SAME),
-    "dotnet format": Known("-v= --verify-no-changes! --verbosity= --no-restore", _PATHS),
+    "dotnet format": Known(
+        "-v= --verify-no-changes! --verbosity= --no-restore", _PATHS, writes="*", spares="--verify-no-changes"
+    ),
     "swift test": Known(f"{_SWIFT} --filter= --skip= --parallel --enable-code-coverage"),
     "swift build": Known(f"{_SWIFT} --target=! --product=!"),
     "stack test": Known("--fast", _SAME),
@@ -271,17 +304,17 @@ _BUILDERS: Mapping[str, Known] = {
     "flutter analyze": Known("--no-pub --fatal-infos --fatal-warnings", _PATHS),
     "dart test": Known("-n= -N= -j= --name= --plain-name= --concurrency=", _TESTS),
     "dart analyze": Known("--fatal-infos --fatal-warnings", _PATHS),
-    "dart format": Known("-o=! --output=! --set-exit-if-changed", _PATHS),
+    "dart format": Known("-o=! --output=! --set-exit-if-changed", _PATHS, writes="*"),
     "mix test": Known(
         "--trace --failed --stale --cover --color --no-color --warnings-as-errors --only= --exclude= --include= --seed="
         " --max-failures= --slowest=",
         _FOLDERS,
     ),
     "mix compile": Known("--force --warnings-as-errors --all-warnings"),
-    "mix format": Known("--check-formatted! --dry-run!", _PATHS),
+    "mix format": Known("--check-formatted! --dry-run!", _PATHS, writes="*", spares="--check-formatted --dry-run"),
     "mix credo": Known("--strict --all", _PATHS),
     "terraform validate": Known("-no-color -json"),
-    "terraform fmt": Known("-check! -diff -recursive -no-color", _PATHS),
+    "terraform fmt": Known("-check! -diff -recursive -no-color", _PATHS, writes="*", spares="-check"),
     "shellcheck": Known("-s= -S= -e= --shell= --severity= --exclude=", _PATHS),
     "prove": Known("-v -r -l -b -q -s -j= --verbose --recurse --lib --blib", _FOLDERS, bundles=True),
     "bats": Known("-r -t -j= -f= --recursive --tap --jobs= --filter=", _FOLDERS),
@@ -295,7 +328,9 @@ _RUBY: Mapping[str, Known] = {
         _FOLDERS,
     ),
     "rubocop": Known(
-        "-a! -A! -l --autocorrect! --autocorrect-all! --lint --only= --except= --parallel --fail-fast", _PATHS
+        "-a! -A! -l --autocorrect! --autocorrect-all! --lint --only= --except= --parallel --fail-fast",
+        _PATHS,
+        writes="*",  # a file `.rubocop` can hold `-a`
     ),
     "rails test": _RAILS_TEST,
     "rake": _SCRIPT,

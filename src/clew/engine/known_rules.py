@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from clew.engine import repository
+from clew.engine import link_walk, repository
 from clew.engine.known_commands import KNOWN, LAUNCHERS, Known, Operands
 from clew.engine.patterns import FOREIGN, GUARDED, MORE, inside, real, relative, words_of
 from clew.engine.scripts import Part
@@ -78,7 +78,9 @@ def allows(pattern: str, words: Sequence[str], folder: str | None, workspace: st
     if here is None or here != real(where, workspace) or not inside(here, workspace):
         return False
     wanted, found = shape(fixed, here, workspace), shape(words, here, workspace)
-    return wanted is not None and wanted == found and _is_own_repository(words, here, workspace)
+    if wanted is None or wanted != found:
+        return False
+    return _is_own_repository(words, here, workspace) and _writes_inside(words, here, workspace)
 
 
 def allows_part(pattern: str, part: Part, workspace: str) -> bool:
@@ -275,3 +277,27 @@ def _is_own_repository(words: Sequence[str], folder: str, workspace: str) -> boo
     that has no other one below."""
     found = _find(words)
     return found is None or not found[1].is_git or repository.reason_to_ask(folder, workspace) is None
+
+
+def _writes_inside(words: Sequence[str], folder: str, workspace: str) -> bool:
+    """Whether a command that changes files finds no link through which it would change one outside."""
+    found = _find(words)
+    if found is None:
+        return True
+    parts = list(_parts(words[found[0] :], found[1]))
+    if not _changes_files(found[1], parts):
+        return True
+    operands = [part.words[0] for part in parts if part.is_operand]
+    return link_walk.stays_inside(_searched(operands, folder), workspace)
+
+
+def _changes_files(known: Known, parts: Sequence[_Part]) -> bool:
+    options = {part.words[0].partition("=")[0] for part in parts if not part.is_operand}
+    writes = known.writes == "*" or not options.isdisjoint(known.writes.split())
+    return writes and options.isdisjoint(known.spares.split())
+
+
+def _searched(operands: Sequence[str], folder: str) -> set[str]:
+    """The folders in which a command looks for files. An operand that is no path is a pattern, which may mean any."""
+    paths = [Path(folder, operand) for operand in operands]
+    return {str(path) if path.exists() else folder for path in paths if not path.is_file()} if paths else {folder}

@@ -1,0 +1,64 @@
+"""Looks through folders for links that lead out of the workspace: a program that changes every file below a folder also
+writes through them. It gives up on a tree that is too large."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from clew.engine.patterns import GUARDED, relative
+
+_MOST = 50_000  # entries
+_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
+
+
+class TooLarge(Exception):
+    """Not all of the tree was looked at."""
+
+
+def stays_inside(folders: Iterable[str], workspace: str) -> bool:
+    """Whether no link below these folders leads out of the workspace, or to where only a rule that names it may write.
+    False if that is not certain."""
+    try:
+        return all(_is_harmless(link, workspace) for link in _links(folders, workspace))
+    except (TooLarge, OSError, ValueError):
+        return False
+
+
+def _is_harmless(link: os.DirEntry[str], workspace: str) -> bool:
+    where = relative(link.path, workspace)
+    if where is None:
+        return _is_python(link)
+    return GUARDED.isdisjoint(where.lower().split("/"))
+
+
+def _is_python(link: os.DirEntry[str]) -> bool:
+    """Every virtual environment has such links; no tool takes a file of that name for source."""
+    target = Path(os.path.realpath(link.path))
+    return all(map(_PYTHON.fullmatch, (link.name, target.name))) and target.is_file()
+
+
+def _links(folders: Iterable[str], workspace: str) -> Iterator[os.DirEntry[str]]:
+    """Every link below. What lies in a folder that a link leads to is looked at too."""
+    waiting = list(dict.fromkeys(map(os.path.realpath, folders)))
+    seen = {*waiting, f"{os.path.realpath(workspace)}/.git"}
+    left = _MOST
+    for folder in waiting:  # which grows meanwhile
+        for entry in _entries(folder):
+            left -= 1
+            if left < 0:
+                raise TooLarge
+            if entry.is_symlink():
+                yield entry
+            if entry.is_dir() and (found := os.path.realpath(entry.path)) not in seen:
+                seen.add(found)
+                waiting.append(found)
+
+
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    """In a folder that is not there, nothing is written."""
+    if os.path.lexists(folder):
+        with os.scandir(folder) as found:
+            yield from found
