@@ -225,6 +225,17 @@ RUNS = pairs(
     -> vendor/bin/phpunit -c evil.xml
     -> vendor/bin/evil
     prove -l t -> prove -e ./evil t
+    biome lint src -> biome lint --staged src
+    -> biome lint --changed src
+    -> biome lint --since=main src
+    jest -> jest --onlyChanged
+    -> jest -o
+    -> jest --changedSince=main
+    -> jest --lastCommit
+    npx vitest run -> npx vitest run --changed
+    -> npx vitest run --changed=HEAD~1
+    golangci-lint run src -> golangci-lint run --new src
+    -> golangci-lint run --new-from-rev=HEAD src
     git submodule status -> git submodule foreach ./evil
     git bisect log -> git bisect run ./evil
     git grep x -> git grep -O./evil x

@@ -118,6 +118,17 @@ def test_git_is_offered_only_in_the_workspaces_own_repository_with_no_other_belo
     assert suggest(command("git commit -m x", work / "packages/a"), str(work)) is None
 
 
+@pytest.mark.parametrize(
+    "line", ["go build ./...", "golangci-lint run", "pre-commit run", "turbo run test", "nx test app"]
+)
+def test_what_calls_git_is_not_offered_in_another_repository(work: Path, line: str) -> None:
+    below = work / "packages/a"
+    assert suggest(command(line, below), str(work)) == f"cd packages/a && {line.removesuffix(' ./...')} …"
+    assert suggest(command(line, below), str(below)) is not None  # without any repository
+    (below / ".git").mkdir()
+    assert suggest(command(line, below), str(work)) is None
+
+
 @pytest.mark.parametrize("line", ["git add .", "git add . ; git add .", "git add . && git commit -am x"])
 def test_a_repository_below_ends_what_a_rule_for_git_allows(work: Path, line: str) -> None:
     """The first `git add` makes it a submodule, and the next call of git runs what its config names."""
@@ -136,6 +147,7 @@ def test_a_repository_below_ends_what_a_rule_for_git_allows(work: Path, line: st
         ("git add . && git add .", False),
         ("git add . && /usr/bin/git status", False),
         ("git add . ; bin/git commit -m x", False),
+        ("git add . && go build ./...", False),
     ],
 )
 def test_a_rule_for_git_counts_for_one_call_of_git(work: Path, line: str, fits: bool) -> None:

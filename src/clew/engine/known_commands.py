@@ -1,7 +1,7 @@
 """Commands that clew knows well enough to offer a rule for: test runners, linters, builders, package scripts. For each
 the options are listed that keep it what it is. Not listed, so asked about, is every option that runs another program,
 loads a plugin or another config, moves to another folder or root, names a file to write, deletes, publishes, or talks
-to another host. Data only; `known_rules` reads it."""
+to another host, and every option that makes a tool call git. Data only; `known_rules` reads it."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ class Known(Struct, frozen=True):
     bundles: bool = False  # `-xvs` is `-x -v -s`
     behind: str | None = None  # options behind `--`; None: no `--` at all
     is_git: bool = False  # git runs programs that a repository's config names: only in the workspace's own
+    calls_git: bool = False  # by itself, if there is a repository: then it has to be the workspace's own
     writes: str = ""  # options with which it changes the files that it finds; `*`: always
     spares: str = ""  # options with which it changes none of them
 
@@ -104,13 +105,13 @@ _PYTHON: Mapping[str, Known] = {
     "coverage report": Known("-m --show-missing --skip-covered --skip-empty --sort= --precision= --fail-under="),
     "tox": Known("-q -v -e=! --skip-missing-interpreters?"),
     "nox": Known("-v -r -l! -s=! -e=! -t=! --list! --reuse-existing-virtualenvs"),
-    "pre-commit run": Known("-a -v --all-files --verbose --show-diff-on-failure --color=", _SAME),
+    "pre-commit run": Known("-a -v --all-files --verbose --show-diff-on-failure --color=", _SAME, calls_git=True),
     "yamllint": Known("-s --strict --no-warnings", _PATHS),
 }
 
 _JEST = Known(
     "-i -t= -u! --runInBand --testNamePattern= --testPathPattern= --testPathPatterns= --verbose --silent --coverage"
-    " --no-coverage --ci --bail --passWithNoTests --onlyChanged --maxWorkers= -w= --no-cache --colors --forceExit"
+    " --no-coverage --ci --bail --passWithNoTests --maxWorkers= -w= --no-cache --colors --forceExit"
     " --detectOpenHandles --listTests! --findRelatedTests --expand --json --watchAll=false",
     _PATHS,
 )
@@ -122,14 +123,15 @@ _TSC = Known(
     spares="--noEmit",
 )
 _BIOME = Known(
-    "--write! --fix! --unsafe! --staged --changed --no-errors-on-unmatched --max-diagnostics= --diagnostic-level=",
+    "--write! --fix! --unsafe! --no-errors-on-unmatched --max-diagnostics= --diagnostic-level=",
     _PATHS,
     writes="--write --fix --unsafe",
 )
+_NX = Known(operands=_SAME, calls_git=True)
 _NODE: Mapping[str, Known] = {
     "jest": _JEST,
     "vitest run": Known(
-        "-t= -u! --testNamePattern= --coverage --no-coverage --bail= --silent --passWithNoTests --changed --retry="
+        "-t= -u! --testNamePattern= --coverage --no-coverage --bail= --silent --passWithNoTests --retry="
         " --typecheck --allowOnly --hideSkippedTests --no-file-parallelism --no-color --reporter=default"
         " --reporter=verbose --reporter=dot --reporter=json",
         _PATHS,
@@ -173,10 +175,10 @@ _NODE: Mapping[str, Known] = {
     "next lint": Known("--fix! --quiet", writes="--fix"),
     "vite build": Known(),
     "astro check": Known(),
-    "turbo run": Known("--filter=! -F=!", _SAME),
-    "nx test": Known(operands=_SAME),
-    "nx build": Known(operands=_SAME),
-    "nx lint": Known(operands=_SAME),
+    "turbo run": Known("--filter=! -F=!", _SAME, calls_git=True),
+    "nx test": _NX,
+    "nx build": _NX,
+    "nx lint": _NX,
 }
 # `npm` reads the options behind a script's name itself; `pnpm`, `yarn` and `bun` hand them to the script.
 _NPM = Known("-s -w=! --silent --workspace=! --workspaces! --if-present", _SAME)
@@ -232,15 +234,16 @@ _GO: Mapping[str, Known] = {
         " -bench= -benchmem -benchtime= -shuffle= -vet=off",
         Operands.PACKAGES,
     ),
-    "go build": Known(f"{_GO_BUILD} -o=!", Operands.PACKAGES),
+    "go build": Known(f"{_GO_BUILD} -o=!", Operands.PACKAGES, calls_git=True),  # to note the revision
     "go vet": Known("-v -x -n! -json -tags=", Operands.PACKAGES),
     "go fmt": Known("-n! -x", Operands.PACKAGES, writes="*", spares="-n"),
     "gofmt": Known("-l! -d! -w! -s -e", _PATHS, writes="-w"),
     "staticcheck": Known("-tags= -tests?", Operands.PACKAGES),
     "golangci-lint run": Known(
-        "-v -E= -D= --fix! --timeout= --fast --new --enable= --disable= --verbose",
+        "-v -E= -D= --fix! --timeout= --fast --enable= --disable= --verbose",
         _PATHS,
         writes="*",  # a config can say `fix: true`
+        calls_git=True,  # and `new: true`
     ),
 }
 

@@ -263,20 +263,25 @@ def _is_test(word: str, operands: Operands, folder: str, workspace: str) -> bool
 def fits_script(pattern: str, parts: Sequence[Part]) -> bool:
     """Whether the rule may be used for a script of these commands. A rule for git counts for one call of git only: all
     of a script is judged before it runs, and `git add` can make a folder a submodule, into which the next call goes."""
-    _, fixed = _read(pattern)
-    return not _is_git(fixed) or sum(any(map(_is_git, part.readings)) for part in parts) == 1
+    found = _find(_read(pattern)[1])
+    is_git = found is not None and found[1].is_git
+    return not is_git or sum(any(map(_calls_git, part.readings)) for part in parts) == 1
 
 
-def _is_git(words: Sequence[str]) -> bool:
+def _calls_git(words: Sequence[str]) -> bool:
     found = _find(words)
-    return (found is not None and found[1].is_git) or Path(words[0] if words else "").name == "git"
+    is_known = found is not None and (found[1].is_git or found[1].calls_git)
+    return is_known or Path(words[0]).name == "git"
 
 
 def _is_own_repository(words: Sequence[str], folder: str, workspace: str) -> bool:
     """Git runs programs that a repository's config names, so it has to be one in which it may even look unasked, and
-    that has no other one below."""
+    that has no other one below. What only calls git does without a repository."""
     found = _find(words)
-    return found is None or not found[1].is_git or repository.reason_to_ask(folder, workspace) is None
+    if found is None or not (found[1].is_git or found[1].calls_git):
+        return True
+    reason = repository.reason_to_ask(folder, workspace, goes_down=found[1].is_git)
+    return reason is None or (found[1].calls_git and reason.code == "git.not_top")
 
 
 def _writes_inside(words: Sequence[str], folder: str, workspace: str) -> bool:
