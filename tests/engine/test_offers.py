@@ -207,10 +207,10 @@ def test_for_a_change_its_folder_is_offered(work: Path) -> None:
     def offered(*paths: str) -> str | None:
         return suggest(change(*paths), str(work))
 
-    assert offered("src/a", "src/deep/b") == offered(f"{work}/src/a") == offered("in/a") == "src/…"
-    assert offered("src/deep/b") == "src/deep/…"
+    assert offered("src/a.py", "src/deep/b.ts") == offered(f"{work}/src/a.py") == offered("in/a.md") == "src/…"
+    assert offered("src/deep/b.css") == "src/deep/…"
     assert offered("a.txt") == "a.txt"
-    for paths in ((), ("a.txt", "src/m"), ("link",), ("../x",), ("/etc/x",), ("a*/x",), ("с\u200b/x",)):
+    for paths in ((), ("a.txt", "src/m.py"), ("link",), ("../x.py",), ("/etc/x.py",), ("a*/x.py",), ("с\u200b/x.py",)):
         assert offered(*paths) is None, paths
 
 
@@ -220,7 +220,21 @@ RUN_BY_OTHERS = """
     tests/conftest.py Makefile src/Makefile package.json src/package.json packages/a/package.json src/vite.config.ts
     src/build.rs Cargo.toml pyproject.toml setup.py justfile Rakefile Dockerfile src/Dockerfile AGENTS.md src/CLAUDE.md
     src/.hidden/x src/deep/.envrc node_modules/x/index.js bin/x src/bin/x hooks/post-commit src/x.pth flake.nix
-    build.gradle.kts pom.xml CMakeLists.txt sitecustomize.py SRC/CONFTEST.PY
+    build.gradle.kts pom.xml CMakeLists.txt sitecustomize.py SRC/CONFTEST.PY src/vite.config.cts src/jest.config.json
+    src/vitest.workspace.ts src/karma.conf.js src/webpack.config.babel.js src/webpack.common.js src/babel.config.json
+    src/project.json src/bunfig.toml src/package.yaml src/package.json5 src/Taskfile.dist.yml src/rust-toolchain
+    src/rust-toolchain.toml src/BUILD src/WORKSPACE src/dune src/dune-workspace src/plugins.sbt src/build.sc
+    src/project.clj src/deps.edn src/rebar.config src/SConstruct src/wscript src/xmake.lua src/Earthfile src/Tiltfile
+    src/pylintrc src/mypy.ini src/pytest.toml src/phpunit.xml src/phpunit.xml.dist src/phpstan.neon src/rector.php
+    src/lefthook.yml src/gradle/wrapper/gradle-wrapper.properties src/gradlew.bat src/lib/tasks/x.rake src/config.ru
+    src/Thorfile src/Podfile src/Fastfile src/Capfile src/toxfile.py src/hatch_build.py src/hatch.toml src/dodo.py
+    src/conf.py src/AGENTS.override.md src/CLAUDE.local.md src/QWEN.md src/AGENT.md src/HERMES.md src/SOUL.md
+    src/opencode.json src/opencode.jsonc src/mcp.json src/.mcp.json src/requirements.txt src/dev-requirements.txt
+    src/Setup.hs src/cabal.project src/build.zig.zon src/Directory.Build.rsp src/nuget.config src/mkdocs.yml
+    src/yarn.lock src/pnpm-lock.yaml src/Cargo.lock src/uv.lock src/pdm.toml src/ruff.toml src/biome.json src/mise.toml
+    src/devbox.json src/configure src/CMakePresets.json src/angular.json src/mocharc.js src/ember-cli-build.js
+    src/Snakefile src/meson_options.txt src/spec_helper.rb src/test_helper.exs src/config.exs src/coffee.mk src/x
+    src/x.unknown src/x.sh src/x.json src/x.yml
 """
 
 
@@ -234,11 +248,11 @@ def test_no_rule_is_offered_for_files_that_tools_run_and_none_that_is_offered_co
 
 
 def test_a_folder_with_more_covers_what_lies_in_it_at_any_depth(work: Path) -> None:
-    for path in ("src/m.py", "src/deep/new/x.ts", "in/m.py", "src/README.md"):
+    for path in ("src/m.py", "src/deep/new/x.ts", "in/m.py", "src/README.md", "src/m.test.tsx", "src/test_m.py"):
         assert effect(change(path), "src/…", RuleKind.CHANGE, work) == "allow", path
-    for path in ("docs/x", "src/../a.txt", "src/../../secret", "link", "srcs/x"):
+    for path in ("docs/x.md", "src/../a.txt", "src/../../secret.md", "link", "srcs/x.md"):
         assert effect(change(path), "src/…", RuleKind.CHANGE, work) == "ask", path
-    assert effect(change("src/m.py", "docs/x"), "src/…", RuleKind.CHANGE, work) == "ask"
+    assert effect(change("src/m.py", "docs/x.md"), "src/…", RuleKind.CHANGE, work) == "ask"
 
 
 @pytest.mark.parametrize(

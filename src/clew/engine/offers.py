@@ -9,7 +9,7 @@ from pathlib import Path
 
 from clew.asking import Asked, GateKind
 from clew.engine import known_rules, scripts
-from clew.engine.patterns import GLOB, MORE, covers, is_run_by_others, relative
+from clew.engine.patterns import GLOB, MORE, covers, is_plain_file, is_run_by_others, relative
 from clew.engine.shell import asks_always
 from clew.seen import exactly
 
@@ -47,5 +47,5 @@ def _offer_folder(asked: Asked, workspace: str) -> str | None:
 
 def _is_offerable(pattern: str, paths: Sequence[str], workspace: str) -> bool:
     plain = pattern.removesuffix(f"/{MORE}")
-    is_run = any(map(is_run_by_others, plain.split("/")))
-    return not is_run and not GLOB.search(plain) and plain == exactly(plain) and covers(pattern, paths, workspace)
+    is_fine = is_plain_file(plain) if plain == pattern else not any(map(is_run_by_others, plain.split("/")))
+    return is_fine and not GLOB.search(plain) and plain == exactly(plain) and covers(pattern, paths, workspace)

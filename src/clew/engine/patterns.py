@@ -17,20 +17,30 @@ GUARDED = names(
     " .devcontainer"
 )
 
-# Files that tools run or believe because of their name, wherever they lie.
-RUN_BY_NAME = names(
-    "conftest.py setup.py setup.cfg noxfile.py tasks.py fabfile.py sitecustomize.py usercustomize.py *.pth"
-    " pyproject.toml tox.ini pytest.ini pipfile manage.py makefile gnumakefile *.mk justfile taskfile.yml taskfile.yaml"
-    " rakefile gemfile *.gemspec guardfile brewfile vagrantfile procfile jenkinsfile dockerfile *.dockerfile"
-    " containerfile docker-compose*.yml docker-compose*.yaml compose*.yml compose*.yaml package.json package-lock.json"
-    " pnpm-workspace.yaml *.config.js *.config.cjs *.config.mjs *.config.ts *.config.mts gulpfile.* gruntfile.*"
-    " binding.gyp deno.json deno.jsonc turbo.json nx.json lerna.json tsconfig*.json cargo.toml build.rs go.mod go.work"
-    " *.gradle *.gradle.kts gradlew gradle.properties pom.xml mvnw build.xml build.sbt mix.exs package.swift"
-    " cmakelists.txt *.cmake meson.build build.bazel workspace.bazel module.bazel *.bzl build.zig dune-project *.cabal"
-    " stack.yaml composer.json artisan *.csproj *.fsproj *.vbproj *.props *.targets *.nix *.tf *.tfvars ansible.cfg"
-    " agents.md claude.md gemini.md copilot-instructions.md skill.md crontab *.service *.desktop *.code-workspace"
+# Endings of source and text that a tool reads only if it is told to. Any other kind may be a config or a script.
+PLAIN_ENDINGS = names(
+    "py pyi pyx js jsx mjs cjs ts tsx mts cts vue svelte astro css scss sass less styl html htm xhtml svg go rs c h cc"
+    " cpp cxx hh hpp hxx m mm java kt scala swift rb erb php cs fs fsi vb ex heex eex erl hrl hs ml mli clj cljs"
+    " cljc lua r jl dart zig nim cr d pas f90 sol proto graphql gql sql md mdx rst adoc txt tex bib csv tsv po pot ftl"
+    " j2 jinja jinja2 hbs ejs pug mustache liquid snap diff patch png jpg jpeg gif webp ico avif woff woff2 ttf pdf"
 )
-RUN_FROM = names("bin sbin hooks githooks git-hooks")  # folders of programs
+# Files of such an ending that tools run or believe because of their name, wherever they lie.
+RUN_BY_NAME = names(
+    "conftest*.py setup.py noxfile.py toxfile.py tasks.py fabfile.py dodo.py pavement.py duties.py conf.py build.py"
+    " hatch_build.py pdm_build.py versioneer.py sitecustomize.py usercustomize.py manage.py locustfile.py"
+    " celeryconfig.py *_config.py *.config.* *.conf.* *.workspace.* *.setup.* webpack.* rollup.* vite.* vitest.*"
+    " jest.* jest-* karma.* babel.* eslint.* playwright.* cypress.* wdio.* gulpfile.* gruntfile.* jakefile.*"
+    " plopfile.* dangerfile.* brocfile.* wallaby.* ember-cli-build.* commitlint.* lint-staged.* pnpmfile.* *rc.js"
+    " *rc.cjs *rc.mjs *rc.ts setuptests.* globalsetup.* global-setup.* preinstall.* postinstall.* magefile.go build.rs"
+    " package*.swift project.swift workspace.swift project.clj build.clj user.clj profiles.clj setup.hs shakefile.hs"
+    " setup.ml myocamlbuild.ml spec_helper.rb rails_helper.rb test_helper.rb extconf.rb boot.rb application.rb"
+    " environment.rb puma.rb deploy.rb rector.php ecs.php castor.php deploy.php robofile.php bootstrap.php"
+    " *.inc.php xmake.lua premake*.lua build.dart build.zig build.cs build.jl make.jl cmakelists.txt *requirements*.txt"
+    " *constraints*.txt meson_options.txt llms*.txt agent*.md claude*.md gemini*.md qwen*.md hermes*.md codex*.md"
+    " opencode*.md cursor*.md warp.md crush.md replit.md soul.md memory.md system.md conventions.md skill.md"
+    " copilot-instructions.md *.instructions.md *.prompt.md *.agent.md *.chatmode.md"
+)
+RUN_FROM = names("bin sbin hooks githooks git-hooks buildsrc build-logic magefiles")  # folders of programs
 FOREIGN = names("node_modules site-packages venv .venv vendor third_party")  # folders of other people's code
 MORE = "…"  # at the end of a rule: what clew knows to do no more than what was asked
 
@@ -129,7 +139,7 @@ def _covers_one(pattern: str, path: str, workspace: str) -> bool:
     guarded = GUARDED.intersection(part.lower() for part in parts)
     if wanted[-1] == MORE:
         wanted = [*wanted[:-1], "**"]
-        if any(map(is_run_by_others, parts[len(wanted) - 1 :])):
+        if any(map(is_run_by_others, parts[len(wanted) - 1 :])) or not is_plain_file(parts[-1]):
             return False
     return guarded.issubset(wanted) and _path_fits(wanted, parts)
 
@@ -138,6 +148,11 @@ def is_run_by_others(name: str) -> bool:
     """Whether a file or folder of this name is run or believed by a tool that nobody asks: hidden ones are."""
     name = name.lower()
     return name.startswith(".") or name in RUN_FROM | FOREIGN or any(fnmatchcase(name, each) for each in RUN_BY_NAME)
+
+
+def is_plain_file(name: str) -> bool:
+    """Whether a file of this name is source or text, and no tool runs or believes it by itself."""
+    return Path(name.lower()).suffix[1:] in PLAIN_ENDINGS and not is_run_by_others(name)
 
 
 def hits(pattern: str, path: str, workspace: str) -> bool:
