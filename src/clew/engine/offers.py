@@ -13,6 +13,8 @@ from clew.engine.patterns import GLOB, MORE, covers, is_plain_file, is_run_by_ot
 from clew.engine.shell import asks_always
 from clew.seen import exactly
 
+_MOST_WORDS = 100  # of a command that a rule is offered for
+
 
 def suggest(asked: Asked, workspace: str) -> str | None:
     """The pattern to offer for "allow … here"; None if there is none that is safe. A tool is never offered: its name
@@ -28,7 +30,7 @@ def _offer_command(asked: Asked, workspace: str) -> str | None:
     """Of `pytest -q | tail -5` only the first command needs a rule; a script of several such has none."""
     parts = scripts.parts(asked.title, asked.folder, workspace) or ()
     working = [part for part in parts if not part.only_filters()]
-    if len(working) != 1 or asks_always(working[0].words):
+    if len(working) != 1 or asks_always(working[0].words) or len(working[0].words) > _MOST_WORDS:
         return None
     (part,) = working
     pattern = known_rules.offered(part.words, asked.folder, workspace)
