@@ -327,7 +327,7 @@ class AnswerGate(Struct, frozen=True):
 class NewRuleView(Struct, frozen=True):
     effect: Effect
     pattern: str
-    kind: RuleKind = RuleKind.COMMAND
+    kind: RuleKind | None = None  # None: what the pattern can only mean; if that is not clear it is refused
     scope: Scope = Scope.EVERYWHERE
     place: str = ""  # a thread's id or a folder, by scope
     lasts: int | None = None  # milliseconds

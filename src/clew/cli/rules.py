@@ -49,7 +49,11 @@ def _list(out: Out, rows: list[Any]) -> None:
 @rules_command.command("add")
 @click.argument("effect", type=click.Choice(["allow", "ask", "deny"]))
 @click.argument("pattern")
-@click.option("--kind", type=KINDS, default="command", help="Commands by their words, changes by path, tools by name.")
+@click.option(
+    "--kind",
+    type=KINDS,
+    help="Commands by their words, changes by path, tools by name; else what PATTERN can only mean.",
+)
 @click.option("--here", is_flag=True, help="Only in this folder, as a workspace.")
 @click.option(
     "--workspace",
@@ -65,7 +69,7 @@ def add_command(
     out: Out,
     effect: str,
     pattern: str,
-    kind: str,
+    kind: str | None,
     here: bool,
     workspace: Path | None,
     thread: str | None,
@@ -77,16 +81,22 @@ def add_command(
     clew rules add allow 'pytest *' --here --for 2h
     clew rules add deny 'git push *'
     clew rules add allow 'docs/**' --kind change --here
+    clew rules add deny 'secrets/' --kind change
+    clew rules add ask 'github.*' --kind tool
     """
     if sum(map(bool, (here, workspace, thread))) > 1:
         raise click.UsageError("give one of --here, --workspace and --thread, or none of them for everywhere")
-    body: dict[str, Any] = {"effect": effect, "pattern": pattern, "kind": kind, **_scope(here, workspace, thread)}
+    body: dict[str, Any] = {"effect": effect, "pattern": pattern, **_scope(here, workspace, thread)}
+    if kind:
+        body["kind"] = kind
     if lasts:
         from clew.durations import parse_duration
 
         body["lasts"] = parse_duration(lasts) / 1000
     row = out.client().post("rules", body=body)
-    out.result(row, f"{row['id']}: {row['effect']} {pattern_words(row)}, {where_words(row)}")
+    out.result(row, _made(row))
+    if not kind and not out.as_json:
+        out.say(f"as no --kind is given, it is for {_ABOUT[row['kind']]}; {_others(row)}")
     out.hint(f"clew rules test 'CMD' tries it; clew rules remove {row['id']} takes it back")
 
 
@@ -113,6 +123,21 @@ def test_command(out: Out, subject: str, kind: str, thread: str | None) -> None:
     body = {"subject": subject, "kind": kind, "workspace": os.getcwd()}  # noqa: PTH109 (as its owner names it)
     row = out.client().post("rules", "test", body=body | ({"thread": thread} if thread else {}))
     out.result(row, f"{row['effect']}: {row['why']}")
+
+
+_KINDS = {"command": "the command", "change": "changes of", "tool": "the tool"}
+_ABOUT = {"command": "commands", "change": "changes of files", "tool": "tools"}
+
+
+def _made(row: Any) -> str:
+    until = f"until {until_words(row)}" if row["until"] else until_words(row)
+    return f"{row['id']}: {row['effect']} {_KINDS[row['kind']]} {pattern_words(row)}, {where_words(row)}, {until}"
+
+
+def _others(row: Any) -> str:
+    """How to make it of another kind."""
+    others = [f"--kind {kind} is for {about}" for kind, about in _ABOUT.items() if kind != row["kind"]]
+    return ", ".join(others)
 
 
 def _scope(here: bool, workspace: Path | None, thread: str | None) -> dict[str, str]:

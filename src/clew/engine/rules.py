@@ -186,10 +186,13 @@ def checked(effect: Effect, kind: RuleKind, pattern: str) -> str:
 def _check_more(effect: Effect, kind: RuleKind, pattern: str) -> None:
     if effect is not Effect.ALLOW:
         raise BadInput(f"a `{MORE}` narrows an allow; a rule that asks or denies covers whatever follows anyway")
-    if kind is RuleKind.COMMAND:
+    if kind is RuleKind.COMMAND and not pattern.endswith(f"/{MORE}"):
         known_rules.check(pattern)
     elif kind is not RuleKind.CHANGE or not pattern.endswith(f"/{MORE}"):
-        raise BadInput(f"write `{MORE}` behind the words of a command or behind `FOLDER/`, as in `src/{MORE}`")
+        raise BadInput(
+            f"write `{MORE}` behind the words of a command, or behind `FOLDER/` in a rule of the kind `change`, as in"
+            f" `src/{MORE}`"
+        )
 
 
 def _check_words(effect: Effect, pattern: str) -> None:
@@ -197,6 +200,8 @@ def _check_words(effect: Effect, pattern: str) -> None:
         words = shlex.split(pattern)
     except ValueError as error:
         raise BadInput(f"the pattern `{pattern}` has a quote without its other half") from error
+    if len(words) == 1 and words[0].endswith("/"):
+        raise BadInput(f"`{pattern}` is a folder, and no command is called so; make it a rule of the kind `change`")
     if effect is Effect.ALLOW and asks_always(words):
         raise BadInput(f"`{words[0]}` is always asked about: no rule can allow it")
     if effect is Effect.ALLOW and not any(word.strip("*?") for word in words):

@@ -13,6 +13,7 @@ from clew.engine.choices import RULE_LASTS, Choice, NewRule, Word, accept, choic
 from clew.engine.core import Core
 from clew.engine.inbox import Admission, write_fate
 from clew.engine.reading import known
+from clew.engine.rule_kinds import kind_of
 from clew.errors import BadInput, NotFound, Refused
 from clew.model import Conversation, Inbound, Thread
 from clew.seen import exactly, shortened
@@ -74,7 +75,8 @@ class Waiting:
         return await self._core.store.read(lambda tx: [_rule_view(rule) for rule in rows.all_rules(tx)])
 
     async def add_rule(self, new: NewRuleView) -> RuleView:
-        rule = NewRule(new.kind, rules.checked(new.effect, new.kind, new.pattern), new.scope, new.lasts)
+        kind = new.kind or kind_of(new.effect, new.pattern, new.place if new.scope is Scope.WORKSPACE else "")
+        rule = NewRule(kind, rules.checked(new.effect, kind, new.pattern), new.scope, new.lasts)
 
         def body(tx: Tx) -> RuleView:
             place = known(tx, new.place).id if new.scope is Scope.THREAD else new.place
@@ -105,8 +107,8 @@ class Waiting:
             place = found.workspace if found else workspace
             policy = found.policy if found else self._core.default_policy
             scoped = rows.of_scopes(tx, found.id if found else "", place)
-            here = replace(asked, folder=asked.folder or place)
-            verdict = rules.decide(here, policy, place, scoped, self._core.clock.now(), found.id if found else "")
+            here, now = replace(asked, folder=asked.folder or place), self._core.clock.now()
+            verdict = rules.decide(here, policy, place, scoped, now, found.id if found else "")
             return RuleTest(verdict.effect, verdict.why or "no rule covers it")
 
         return await self._core.store.read(body)

@@ -61,7 +61,7 @@ async def add_rule(door: Door, body: shapes.NewRule) -> Response:
     new = NewRuleView(
         effect=Effect(body.effect),
         pattern=body.pattern,
-        kind=RuleKind(body.kind),
+        kind=RuleKind(body.kind) if body.kind else None,
         scope=Scope(body.scope),
         place=place,
         lasts=int(body.lasts * 1000) if body.lasts is not None else None,

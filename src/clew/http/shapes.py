@@ -131,7 +131,7 @@ class Away(Body):
 class NewRule(Body):
     effect: Literal["allow", "ask", "deny"]
     pattern: Pattern
-    kind: Literal["command", "change", "tool"] = "command"
+    kind: Literal["command", "change", "tool"] | None = None  # else what the pattern can only mean
     scope: Literal["thread", "workspace", "everywhere"] = "everywhere"
     place: Annotated[str, Meta(max_length=4096)] = ""
     lasts: Lasts | None = None
