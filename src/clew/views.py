@@ -352,6 +352,7 @@ class RuleTest(Struct, frozen=True):
 
     effect: str
     why: str
+    note: str = ""  # a rule of another kind that has such a pattern, and so says nothing here
 
 
 class Verdict(Struct, frozen=True):

@@ -100,3 +100,13 @@ def test_a_rule_says_until_when_it_holds(clew: Clew) -> None:
         said = clew("rules", "add", "allow", "deploy *", "--for", lasts)
         assert re.search(r", everywhere, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n$", said)
     assert clew("rules", "add", "allow", "deploy *").endswith(", everywhere, for ever\n")
+
+
+def test_a_test_tells_of_a_rule_of_another_kind_with_that_pattern(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home", SCRIPTED) as clew:
+        clew.up()
+        clew("rules", "add", "deny", "secrets/key", "--kind", "command")
+        said = clew("rules", "test", "secrets/key", "--kind", "change")
+        assert said.startswith("ask: ") and "is of the kind `command`: it says nothing" in said
+        assert "of the kind" not in clew("rules", "test", "docs/a", "--kind", "change")
+        assert clew.json("rules", "test", "secrets/key", "--kind", "command")["note"] == ""

@@ -122,7 +122,7 @@ def test_command(out: Out, subject: str, kind: str, thread: str | None) -> None:
     """What would become of a command, a change or a tool in this folder; nothing is run."""
     body = {"subject": subject, "kind": kind, "workspace": os.getcwd()}  # noqa: PTH109 (as its owner names it)
     row = out.client().post("rules", "test", body=body | ({"thread": thread} if thread else {}))
-    out.result(row, f"{row['effect']}: {row['why']}")
+    out.result(row, "\n".join(filter(None, (f"{row['effect']}: {row['why']}", row["note"]))))
 
 
 _KINDS = {"command": "the command", "change": "changes of", "tool": "the tool"}

@@ -81,6 +81,16 @@ def _speaks(rule: Rule, asked: Asked, workspace: str) -> bool:
     return rule.kind is KINDS[asked.kind] and _touches(rule, asked, workspace)
 
 
+def note_other_kind(asked: Asked, workspace: str, rules: Sequence[Rule], now: int, thread: str) -> str:
+    """Of a rule that would be about this request if it were of its kind: whoever wrote it may have meant that."""
+    wanted = KINDS[asked.kind]
+    for rule in rules:
+        is_other = rule.kind not in (RuleKind.EXACT, wanted) and rule.pattern.strip("*?/. ")
+        if is_other and _holds(rule, workspace, now, thread) and _touches(rule, asked, workspace):
+            return f"{_named(rule)} is of the kind `{rule.kind}`: it says nothing to a request of the kind `{wanted}`"
+    return ""
+
+
 def _by_policy(asked: Asked, policy: Policy, workspace: str, found: Look | None) -> Verdict:
     said = f"the policy {policy}"
     if policy is Policy.YOLO:

@@ -109,7 +109,8 @@ class Waiting:
             scoped = rows.of_scopes(tx, found.id if found else "", place)
             here, now = replace(asked, folder=asked.folder or place), self._core.clock.now()
             verdict = rules.decide(here, policy, place, scoped, now, found.id if found else "")
-            return RuleTest(verdict.effect, verdict.why or "no rule covers it")
+            note = rules.note_other_kind(here, place, scoped, now, found.id if found else "")
+            return RuleTest(verdict.effect, verdict.why or "no rule covers it", note)
 
         return await self._core.store.read(body)
 
