@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from clew.asking import Policy
 from clew.cli.main import COMMANDS
 from clew.door import Clew as Door
 from tests.daemons import SCRIPTED, Clew
@@ -84,6 +85,19 @@ def test_the_page_about_python_names_every_method_and_only_kinds_of_events_that_
     assert len(kinds) > 10
     said = set(said_by_clew())
     assert [kind for kind in kinds if kind.strip("`") not in said] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "twice"), [("README.md", "may then run twice"), ("README.zh-CN.md", "可能因此运行两遍")]
+)
+def test_each_readme_says_what_can_go_wrong_and_where_to_read_more(name: str, twice: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert "(docs/explanation/security.md)" in text and "(SECURITY.md)" in text and twice in text
+
+
+def test_the_chinese_readme_names_every_policy() -> None:
+    text = (ROOT / "README.zh-CN.md").read_text(encoding="utf-8")
+    assert [policy for policy in Policy if f"| `{policy}`" not in text] == []
 
 
 def test_the_readme_leads_to_every_page() -> None:
