@@ -17,7 +17,7 @@ from clew.engine.whole import Room, Say, fence, part_name, parts, parts_of, room
 from clew.engine.words import Both
 from clew.model import Button, Conversation, Delivery, DeliveryKind, DeliveryState, Thread, Turn
 from clew.seen import exactly
-from clew.store import Tx, deliveries, gates, threads, turns
+from clew.store import Tx, deliveries, gates, turns
 
 GATHER = 150  # milliseconds in which gates that are opened together come onto one card
 TITLE = 160  # characters of what is asked in a line
@@ -29,48 +29,48 @@ def show(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
     """Owed in the transaction that stores the gate."""
     where = owed_to(tx, core, thread, turn)
     if where is not None:
-        show_at(tx, core, thread, turn, gate, where)
+        show_at(tx, core, turn, gate, where)
 
 
-def show_at(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate, where: Conversation, note: str = "") -> None:
+def show_at(tx: Tx, core: Core, turn: Turn, gate: Gate, where: Conversation, note: str = "") -> None:
     """On the card that is about to leave if there is room for the whole of it, else on a card of its own; if it is too
     long even for that, in parts before its card."""
-    if _joins(tx, core, thread, turn, gate, where):
+    if _joins(tx, core, turn, gate, where):
         return
     card, say = unused(tx, f"{gate.id}:{DeliveryKind.ASK}"), _sayer(tx, core, where)
-    before = _before(gate, thread.workspace, room_at(core, where, note), say)
+    before = _before(gate, room_at(core, where, note), say)
     whole_in = len(before) + 1 if before is not None else 0
     gates.set_card(tx, gate.id, card, where, whole_in)
     for number, text in enumerate(before or (), 1):
         owe(tx, core, turn, DeliveryKind.NOTICE, where, text, id=part_name(card, number))
     shown = [replace(gate, whole_in=whole_in)]
-    text, pressed = drawn(shown, thread.workspace, say), buttons.of_card(shown)
+    text, pressed = drawn(shown, say), buttons.of_card(shown)
     owe(tx, core, turn, DeliveryKind.ASK, where, text, note=note, id=card, after=GATHER, buttons=pressed)
 
 
-def _joins(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate, where: Conversation) -> bool:
+def _joins(tx: Tx, core: Core, turn: Turn, gate: Gate, where: Conversation) -> bool:
     card = _gathering(tx, turn, where)
     if card is None:
         return False
     shown, room = [*gates.on_card(tx, card.id), replace(gate, whole_in=1)], room_at(core, where, card.note)
     if any(each.whole_in != 1 or room.is_hopeless(each.asked) for each in shown):
         return False
-    text, pressed = drawn(shown, thread.workspace, _sayer(tx, core, where)), buttons.of_card(shown)
+    text, pressed = drawn(shown, _sayer(tx, core, where)), buttons.of_card(shown)
     if not room.holds(text) or not deliveries.rewrite(tx, card.id, text, pressable(tx, core, where, pressed)):
         return False
     gates.set_card(tx, gate.id, card.id, where, 1)
     return True
 
 
-def _before(gate: Gate, workspace: str, room: Room, say: Say) -> list[str] | None:
+def _before(gate: Gate, room: Room, say: Say) -> list[str] | None:
     """The messages that come before its card so that it is shown whole: none if the card itself does. None: it cannot
     be shown whole there."""
     if room.is_hopeless(gate.asked):
         return None
-    if room.holds(drawn([replace(gate, whole_in=1)], workspace, say)):
+    if room.holds(drawn([replace(gate, whole_in=1)], say)):
         return []
     found = parts(gate, room, say) if room.limit is not None else []
-    fits = room.holds(drawn([replace(gate, whole_in=len(found) + 1)], workspace, say))
+    fits = room.holds(drawn([replace(gate, whole_in=len(found) + 1)], say))
     return found if found and fits else None
 
 
@@ -81,7 +81,7 @@ def show_again(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> No
         show(tx, core, thread, turn, gate)
         return
     if card.state is DeliveryState.SUPERSEDED:
-        show_at(tx, core, thread, turn, gate, gate.where)
+        show_at(tx, core, turn, gate, gate.where)
         return
     redraw(tx, core, gate)
     _say_again(tx, core, gate, Both("Asked again:", "再次询问："), AGAIN)
@@ -95,17 +95,17 @@ def move(tx: Tx, core: Core, thread: Thread, to: Conversation, asked: Sequence[G
     for gate in moving:
         gates.forget_card(tx, gate.id)
     for copy in copies.values():
-        _withdraw(tx, core, thread, copy, words.moved(to.surface, core.desk))
+        _withdraw(tx, core, copy, words.moved(to.surface, core.desk))
     for gate in moving:
         turn = turns.get(tx, gate.turn)
         if turn is not None and where is not None:
-            show_at(tx, core, thread, turn, gate, where)
+            show_at(tx, core, turn, gate, where)
 
 
-def _withdraw(tx: Tx, core: Core, thread: Thread, copy: Delivery, told: str) -> None:
+def _withdraw(tx: Tx, core: Core, copy: Delivery, told: str) -> None:
     """What else stands on it stays there."""
     turn, left = turns.get(tx, copy.turn or ""), gates.on_card(tx, copy.id)
-    text = drawn(left, thread.workspace) if left else told
+    text = drawn(left) if left else told
     deliveries.supersede_edits(tx, copy.id)
     drop_parts(tx, copy.id)
     if copy.state is DeliveryState.PENDING and copy.first_sent_at is None:
@@ -123,14 +123,14 @@ def redraw(tx: Tx, core: Core, gate: Gate) -> None:
 
 
 def _redraw(tx: Tx, core: Core, gate: Gate, copy: Delivery, where: Conversation) -> None:
-    turn, thread = turns.get(tx, gate.turn), threads.get(tx, gate.thread)
-    assert turn is not None and thread is not None
+    turn = turns.get(tx, gate.turn)
+    assert turn is not None
     room, say = room_at(core, where, copy.note), _sayer(tx, core, where)
-    shown = gates.on_card(tx, copy.id) or [_on_a_copy(gate, thread.workspace, room, say)]
-    if not room.holds(drawn(shown, thread.workspace, say)):
+    shown = gates.on_card(tx, copy.id) or [_on_a_copy(gate, room, say)]
+    if not room.holds(drawn(shown, say)):
         shown = [_not_whole(tx, each) for each in shown]
     pressed = buttons.of_card(shown)
-    text = fitting(core, where, drawn(shown, thread.workspace, say))
+    text = fitting(core, where, drawn(shown, say))
     if copy.state is DeliveryState.PENDING and copy.first_sent_at is None:
         _redraw_unsent(tx, copy.id, shown, text, pressable(tx, core, where, pressed))
     elif _can_edit(core, where):
@@ -146,19 +146,19 @@ def remind(tx: Tx, core: Core, gate: Gate) -> None:
 
 
 def _say_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None:
-    turn, thread = turns.get(tx, gate.turn), threads.get(tx, gate.thread)
-    if turn is None or thread is None or gate.where is None:
+    turn = turns.get(tx, gate.turn)
+    if turn is None or gate.where is None:
         return
     say = _sayer(tx, core, gate.where)
-    shown = _on_a_copy(gate, thread.workspace, room_at(core, gate.where, f"{head}\n{words.zh(head)}"), say)
-    text = f"{say(head, words.zh(head))}\n{drawn([shown], thread.workspace, say)}"
+    shown = _on_a_copy(gate, room_at(core, gate.where, f"{head}\n{words.zh(head)}"), say)
+    text = f"{say(head, words.zh(head))}\n{drawn([shown], say)}"
     pressed = buttons.of_card([shown])
     owe(tx, core, turn, DeliveryKind.ASK, gate.where, text, id=unused(tx, f"{gate.id}:{name}"), buttons=pressed)
 
 
-def _on_a_copy(gate: Gate, workspace: str, room: Room, say: Say) -> Gate:
+def _on_a_copy(gate: Gate, room: Room, say: Say) -> Gate:
     """As a message shows it that is not its card: whole on this very message, or with nothing that allows it."""
-    is_whole = gate.whole_in == 1 and room.holds(drawn([gate], workspace, say))
+    is_whole = gate.whole_in == 1 and room.holds(drawn([gate], say))
     return gate if is_whole else replace(gate, whole_in=0)
 
 
@@ -211,9 +211,9 @@ def _sayer(tx: Tx, core: Core, where: Conversation) -> Say:
     return lambda text, chinese: chinese if is_chinese else text
 
 
-def drawn(shown: Sequence[Gate], workspace: str, say: Say = in_english) -> str:
+def drawn(shown: Sequence[Gate], say: Say = in_english) -> str:
     """A card: what is still open in full, what is settled in a line."""
-    parts = [_open(gate, workspace, say) if gate.state is GateState.OPEN else line(gate, say) for gate in shown]
+    parts = [_open(gate, say) if gate.state is GateState.OPEN else line(gate, say) for gate in shown]
     waiting = [gate for gate in shown if gate.state is GateState.OPEN]
     if len(waiting) > 1 and all(gate.whole_in and gate.asked.kind is not GateKind.QUESTION for gate in waiting):
         parts.append(say("`yes all` allows all of them.", "回复「全部同意」即可全部允许。"))
@@ -246,14 +246,14 @@ def one_line(gate: Gate) -> str:
     return first if len(first) <= TITLE and len(title) <= LOOKED_AT else f"{first[: TITLE - 1]}…"
 
 
-def _open(gate: Gate, workspace: str, say: Say) -> str:
+def _open(gate: Gate, say: Say) -> str:
     """What is asked, if it is whole here; else where it is whole."""
     asked, warning = gate.asked, words.stored(gate.warning)
     head = [f"{say(*_HEADS[asked.kind])} ({gate.code})", *(_body(gate, say) if gate.whole_in == 1 else ())]
     why = [say(f"Why: {exactly(asked.reason)}", f"原因：{exactly(asked.reason)}")] if asked.reason else []
     head += why if gate.whole_in == 1 else [_where_whole(gate, say)]
     head += [f"⚠ {say(warning, words.zh(warning))}"] if warning else []
-    how = _how(gate, workspace, say) if gate.whole_in else [say(*_only_no(gate))]
+    how = _how(gate, say) if gate.whole_in else [say(*_only_no(gate))]
     return "\n".join([*head, *how])
 
 
@@ -284,7 +284,7 @@ def _body(gate: Gate, say: Say) -> list[str]:
     return [*title, *folder, *detail]
 
 
-def _how(gate: Gate, workspace: str, say: Say) -> list[str]:
+def _how(gate: Gate, say: Say) -> list[str]:
     """What to reply."""
     code, asked = gate.code, gate.asked
     if asked.kind is not GateKind.QUESTION:

@@ -24,7 +24,7 @@ def ask_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
         if gate.state is GateState.OPEN and gate.where == refused.conversation and turn is not None:
             gates.forget_card(tx, gate.id)
             cards.drop(tx, gate.card)
-            cards.show_at(tx, core, thread, turn, gate, to, words.STRANDED)
+            cards.show_at(tx, core, turn, gate, to, words.STRANDED)
     newest = deliveries.newest_ask(tx, thread.id)
     if newest is not None and newest.id == refused.id:
         asks.move(tx, core, thread, to)

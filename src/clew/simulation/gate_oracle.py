@@ -134,9 +134,7 @@ def _redrawn(seen: Seen) -> Iterator[str]:
         if card is None or post is None or card.state is not DeliveryState.SENT or _is_gone(seen, card):
             continue
         if seen.world.platform.kind == "editable":
-            thread = threads.get(seen.tx, gates[0].thread)
-            assert thread is not None
-            right = _drawn(gates, thread.workspace)
+            right = _drawn(gates)
             if post.text not in (str(right), right.zh):
                 yield f"the card {name} says {post.text[:60]!r}, not {right[:60]!r}"
             continue
@@ -149,8 +147,8 @@ def _is_gone(seen: Seen, card: Delivery) -> bool:
     return card.conversation is not None and card.conversation.address == seen.world.platform.gone
 
 
-def _drawn(gates: list[Gate], workspace: str) -> Both:
-    return cards.both(lambda say: cards.drawn(gates, workspace, say))
+def _drawn(gates: list[Gate]) -> Both:
+    return cards.both(lambda say: cards.drawn(gates, say))
 
 
 def _is_told(gate: Gate, text: str) -> bool:
