@@ -351,6 +351,104 @@ async def test_a_command_whose_announcement_stays_away_is_asked(world: World) ->
         await rig.ended(said.turn)
 
 
+# Ids of requests
+
+SAME_ID = r"is that of a request that is not answered yet"
+
+
+def under(id: int | str, step: tuple[str, object]) -> tuple[str, object]:
+    name, given = step
+    assert isinstance(given, dict)
+    return name, {**given, "under": id}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (run("ls"), run("touch harm")),
+        (run("make test"), run("touch harm")),
+        (permit("ls"), permit("touch harm", "b")),
+        (permit("make test"), permit("touch harm", "b")),
+        (permit("ls"), run("touch harm")),
+        (permit("ls"), put(Path("harm"), "x")),
+        (put(Path("good"), "x"), put(Path("harm"), "x")),
+    ],
+    ids=["ls", "make", "permit ls", "permit make", "permit ls, then run", "permit ls, then write", "write"],
+)
+async def test_a_request_under_the_id_of_one_that_waits_is_refused_and_never_done(
+    world: World,
+    first: tuple[str, object],
+    second: tuple[str, object],
+) -> None:
+    """Whoever would allow the first, a rule or a person, has not seen the second."""
+    both = [[under(1007, first)], [under(1007, second)]]
+    async with world.daemon() as rig:
+        said = await rig.say(script(("at-once", both), run("touch harm")))
+        gate = await opened(rig)
+        assert "harm" not in gate.title
+        if gate.state == "open":
+            await answer(rig, gate, YES)
+        own = await opened(rig, 2)
+        assert (own.title, own.state) == ("touch harm", "open"), "the last step, under an id of its own"
+        assert len(await gates(rig, said.thread)) == 2
+        await answer(rig, own, NO)
+        assert SAME_ID in (await rig.ended(said.turn)).text
+        assert not (world.folder / "harm").exists()
+
+
+@pytest.mark.parametrize("other", [5, "5"], ids=["answered before", "a text"])
+async def test_a_request_under_an_id_that_was_used_is_judged_by_itself(world: World, other: int | str) -> None:
+    async with world.daemon() as rig:
+        said = await rig.say(script(under(5, run("touch one")), under(other, run("touch harm"))))
+        await answer(rig, await opened(rig), YES)
+        second = await opened(rig, 2)
+        assert (second.title, second.state) == ("touch harm", "open")
+        await answer(rig, second, NO)
+        assert (await rig.ended(said.turn)).text == "[0: ][refused: not allowed]"
+        assert not (world.folder / "harm").exists()
+
+
+async def test_ids_that_look_alike_are_two_requests(world: World) -> None:
+    """At the same time: 5 and "5"."""
+    both = [[under(5, run("touch one"))], [under("5", run("touch two"))]]
+    async with world.daemon() as rig:
+        said = await rig.say(script(("at-once", both)))
+        asked = {gate.title: gate for gate in (await opened(rig), await opened(rig, 2))}
+        await answer(rig, asked["touch one"], YES)
+        await answer(rig, asked["touch two"], NO)
+        await rig.ended(said.turn)
+        assert (world.folder / "one").exists() and not (world.folder / "two").exists()
+
+
+async def test_an_id_that_looks_like_a_request_that_was_asked_anew_is_another(world: World) -> None:
+    call = {"toolCallId": "call", "kind": "execute", "title": "x", "rawInput": {"command": "make one"}}
+    news = {"toolCallId": "call", "rawInput": {"command": "make two"}}
+    ask = {"toolCallId": "call", "under": 5}
+    both = [[("permit", ask)], [run("make way"), ("update", news), under("5.2", run("touch harm"))]]
+    async with world.daemon() as rig:
+        said = await rig.say(script(("announce", call), ("at-once", both)))
+        asked = {gate.title: gate for gate in (await opened(rig), await opened(rig, 2))}
+        await answer(rig, asked["make way"], YES)
+        later = {gate.title: gate for gate in (await opened(rig, 3), await opened(rig, 4))}
+        await answer(rig, later["make two"], YES)
+        await answer(rig, later["touch harm"], NO)
+        await rig.ended(said.turn)
+        assert not (world.folder / "harm").exists()
+
+
+async def test_an_id_that_another_thread_used_is_judged_by_itself(world: World) -> None:
+    async with world.daemon() as rig:
+        first = await rig.start(script(under(9, run("touch one"))))
+        await answer(rig, await opened(rig), YES)
+        await rig.ended(first.turn)
+        second = await rig.start(script(under(9, run("touch two"))))
+        gate = await opened(rig, 2)
+        assert (gate.title, gate.state, gate.thread) == ("touch two", "open", second.thread)
+        await answer(rig, gate, NO)
+        await rig.ended(second.turn)
+        assert not (world.folder / "two").exists()
+
+
 # Changes
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from clew.errors import BadInput, Refused
 from clew.events import GateOpened, Phase
 from clew.model import DeliveryKind, Fate, ThreadKind
 from clew.runtimes.base import Session
-from clew.store import Tx, deliveries, gates, threads, turns
+from clew.store import Tx, deliveries, gates, items, threads, turns
 from clew.store.items import Item
 from clew.surfaces.base import SurfaceCan
 from clew.views import AnswerGate, GateView, NewRuleView
@@ -328,6 +329,28 @@ async def test_what_a_cut_off_agent_asks_in_passing_again_is_open_once(tmp_path:
         (again,) = await asked(rig, 2)
         old = (await rig.engine.waiting.of_thread(again.thread))[-1]
         assert (old.state, old.why) == ("void", words.ASKED_AGAIN)
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["while it is followed", "after a restart"])
+async def test_another_request_under_the_reference_of_a_gate_is_judged_by_itself(tmp_path: Path, told: bool) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!hold here")
+        await rig.started(accepted.turn)
+
+        def ask(tx: Tx, title: str) -> None:
+            turn, thread = turns.get(tx, accepted.turn or ""), threads.get(tx, accepted.thread or "")
+            assert turn is not None and thread is not None
+            opened = GateOpened("x:1", Asked(GateKind.COMMAND, title))
+            item = Item(gate_item("x:1"), GATE, Phase.STARTED, title)
+            open_gate(tx, rig.engine._core, thread, turn, opened, item, told=told)
+
+        for title in ("make one", "make one", "make two"):
+            await rig.store.write(partial(ask, title=title))
+        (gate,) = await rig.engine.waiting.all()
+        old = (await rig.engine.waiting.of_thread(gate.thread))[-1]
+        assert (gate.title, old.title, old.state, old.why) == ("make two", "make one", "void", words.CHANGED)
+        lines = await rig.store.read(lambda tx: items.of_turn(tx, accepted.turn or ""))
+        assert len([line for line in lines if line.kind == GATE]) == 2, "history has both"
 
 
 async def test_a_gate_of_a_turn_that_somebody_else_holds_by_now_is_not_opened(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ holds. `forgets`: says so and does not. `junk`, `unknown`, `flood`: talks strang
 
 Scripts may also make it hostile: `!announce`, `!update`, `!permit`, `!create` and `!put` send one message with the JSON
 that follows (a tool call, news of it, a request for permission, for a command, for a file), `!at-once` several lists of
-them at the same time."""
+them at the same time. `under` in the JSON is the id of that request on the wire."""
 
 from __future__ import annotations
 
@@ -157,9 +157,11 @@ class Session:
             await self.say(f"[{await self._tricked(name, given)}]")
         except RuntimeError as error:
             await self.say(f"[refused: {error}]")
+        except KeyError:
+            await self.say("[the answer to another]")
 
     async def _tricked(self, name: str, given: dict[str, Any]) -> str:
-        here = {"sessionId": self.id}
+        here, under = {"sessionId": self.id}, given.pop("under", None)
         match name:
             case "announce" | "update":
                 kind = "tool_call" if name == "announce" else "tool_call_update"
@@ -170,12 +172,12 @@ class Session:
                     [{**ONCE[0], "optionId": "yes-2", "name": "Also once"}] if "two-yeses" in self._agent.what else []
                 )
                 asked = {**here, "toolCall": given, "options": [*ONCE, *more]}
-                outcome = (await self._agent.ask("session/request_permission", asked))["outcome"]
+                outcome = (await self._agent.ask("session/request_permission", asked, under))["outcome"]
                 return "yes" if outcome.get("optionId") == "yes-1" else "no"
             case "put":
-                await self._agent.ask("fs/write_text_file", {**here, **given})
+                await self._agent.ask("fs/write_text_file", {**here, **given}, under)
                 return "written"
-        made = await self._agent.ask("terminal/create", {**here, **given})
+        made = await self._agent.ask("terminal/create", {**here, **given}, under)
         return await self._finished({**here, "terminalId": made["terminalId"]})
 
     async def _finished(self, mine: dict[str, Any]) -> str:
@@ -223,7 +225,8 @@ class Agent:
         self.holds = holds
         self.what = what
         self._sessions: dict[str, Session] = {}
-        self._asked: dict[str, asyncio.Future[Any]] = {}
+        self._asked: dict[str, list[asyncio.Future[Any]]] = {}  # of one id several, each with an answer
+        self._count = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._odd = next((ODD[each] for each in what if each in ODD), None)
 
@@ -245,14 +248,17 @@ class Agent:
             os.write(*self._odd)
         os.write(1, json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
-    async def ask(self, method: str, params: dict[str, Any]) -> Any:
-        id = f"ask-{len(self._asked)}"
-        self._asked[id] = asyncio.get_running_loop().create_future()
+    async def ask(self, method: str, params: dict[str, Any], under: int | str | None = None) -> Any:
+        self._count += 1
+        id = f"ask-{self._count}" if under is None else under
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._asked.setdefault(json.dumps(id), []).append(future)
         self.tell(id=id, method=method, params=params)
-        return await self._asked[id]
+        return await future
 
     def _settle(self, message: dict[str, Any]) -> None:
-        future = self._asked.get(message["id"])
+        waiting = self._asked.get(json.dumps(message["id"])) or []
+        future = waiting.pop(0) if waiting else None
         if future is None or future.done():
             return
         if "error" in message:

@@ -200,6 +200,7 @@ class AcpStage(PipeStage):
         file, asked = self.workspace / "diff", self.command("trick")
         diff = {"toolCallId": "c", "kind": "edit", "content": [{"type": "diff", "path": str(file), "newText": "good"}]}
         with_env = f"echo $HARM >> {self.workspace / 'env'}"
+        twice = [[("create", {"command": each, "under": 7})] for each in (asked, self.command("second"))]
         return (
             self._trick(asked, [{"command": self.command("other")}], lambda: self.folders("other")),
             self._trick(asked, [{"command": asked, "cwd": "sub"}], lambda: self.folders("trick")),
@@ -209,6 +210,7 @@ class AcpStage(PipeStage):
                 steps(("permit", diff), ("put", {"path": str(file), "content": "evil"})),
                 lambda: "" if self.folders("diff") in ([], ["good"]) else "another text was written",
             ),
+            Trick(steps(("at-once", twice)), lambda: f"it ran in {ran}" if (ran := self.folders("second")) else ""),
         )
 
     def _trick(self, command: str, then: list[dict[str, object]], harm: Callable[[], list[str]]) -> Trick:

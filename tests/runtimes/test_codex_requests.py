@@ -219,6 +219,26 @@ def test_a_request_is_answered_once_and_known_again_until_it_is_resolved() -> No
     assert other is not None and other.ref != pending.ref
 
 
+@pytest.mark.parametrize("answered", [False, True])
+def test_another_request_under_the_id_of_one_is_refused(answered: bool) -> None:
+    """The answer to one of them could count for the other."""
+    gates = Gates("p", lambda id, result: None)
+    first = gates.take_in(7, COMMAND, raw(threadId="th", command="x"))
+    assert first is not None and (not answered or first.answer(YES))
+    for method, params in ((COMMAND, {"command": "y"}), (CHANGE, {"command": "x"}), (COMMAND, {"threadId": "other"})):
+        with pytest.raises(BadInput, match="is that of another request"):
+            gates.take_in(7, method, raw(**{"threadId": "th", **params}))
+    assert gates.take_in(7, COMMAND, raw(threadId="th", command="x")) is first
+
+
+def test_ids_that_look_alike_are_two_requests() -> None:
+    gates, live = Gates("p", lambda id, result: None), Live("turn", "T")
+    for id, command in ((7, "x"), ("7", "y")):
+        pending = gates.take_in(id, COMMAND, raw(threadId="th", turnId="T", command=command))
+        assert pending is not None and live.ask(pending)
+    assert [pending.asked and pending.asked.title for pending in live.gates.values()] == ["x", "y"]
+
+
 def test_a_request_that_codex_settles_itself_is_closed_and_takes_no_answer() -> None:
     gates, live = Gates("p", lambda id, result: None), Live("turn", "T")
     pending = gates.take_in(0, COMMAND, raw(threadId="th", turnId="T", command="x"))

@@ -64,13 +64,17 @@ def open_gate(
 ) -> None:
     """A runtime asks: a rule answers, or an answer that never reached it does, or a person is asked. `told`: whoever
     follows the turn has heard of this request before. `seen`: what `look_at` saw of it."""
-    known = gates.by_ref(tx, opened.ref)
-    if known is not None and not told:
-        _asked_again(tx, core, thread, known)
-    if known is not None or not turns.is_held(tx, turn):
-        return
-    items.put(tx, turn.id, item)
     asked = _cleaned(opened.asked)
+    known = gates.by_ref(tx, opened.ref)
+    if known is not None and not _is_another(known, asked, told=told):
+        if not told:
+            _asked_again(tx, core, thread, known)
+        return
+    if not turns.is_held(tx, turn):
+        return
+    if known is not None:
+        _take_reference(tx, core, known)
+    items.put(tx, turn.id, item)
     verdict = _verdict(tx, core, thread, asked, seen.look)
     gate = Gate(
         id=core.clock.ulid(),
@@ -301,6 +305,23 @@ def _asked_again(tx: Tx, core: Core, thread: Thread, gate: Gate) -> None:
         gates.unsend(tx, gate)
     elif gate.state is GateState.ANSWERED:
         ask_once_more(tx, core, gate, words.DID_NOT_ARRIVE)
+
+
+def _is_another(known: Gate, asked: Asked, *, told: bool) -> bool:
+    """Whether a runtime uses the reference of a gate for another request. One that has just begun to follow a turn may
+    know less of what it asks (Codex tells a diff only once), but not another command."""
+    if known.asked.subject == asked.subject:
+        return False
+    return told or known.state in (GateState.TAKEN, GateState.VOID) or asked.kind is GateKind.COMMAND
+
+
+def _take_reference(tx: Tx, core: Core, gate: Gate) -> None:
+    """The reference means another request from now on, which no answer to this one may reach."""
+    if gate.state in (GateState.OPEN, GateState.ANSWERED):
+        void(tx, core, gate, words.CHANGED)
+    former = f"{gate.ref}:{gate.id}"
+    gates.rename(tx, gate, former)
+    items.rename(tx, gate.turn, gate_item(gate.ref), gate_item(former))
 
 
 def _replace_aside(tx: Tx, core: Core, gate: Gate) -> None:

@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 RequestId = int | str
 
+INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 OVERLOADED = -32001
 RETRIES = 5

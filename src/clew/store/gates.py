@@ -207,6 +207,10 @@ def uncarry(tx: Tx, gate: Gate) -> bool:
     return tx.run("UPDATE gates SET carried = 0 WHERE id = ? AND carried = 1", gate.id) == 1
 
 
+def rename(tx: Tx, gate: Gate, ref: str) -> None:
+    tx.run("UPDATE gates SET ref = ? WHERE id = ?", ref, gate.id)
+
+
 def remind(tx: Tx, gate: Gate) -> bool:
     return tx.run("UPDATE gates SET reminded = 1 WHERE id = ? AND state = 'open' AND reminded = 0", gate.id) == 1
 

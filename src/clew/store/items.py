@@ -40,6 +40,10 @@ def put(tx: Tx, turn: str, item: Item) -> None:
     )
 
 
+def rename(tx: Tx, turn: str, item: str, name: str) -> None:
+    tx.run("UPDATE items SET item = ? WHERE turn = ? AND item = ?", name, turn, item)
+
+
 def finish(tx: Tx, turn: str, item: str, title: str | None, outcome: str) -> None:
     """What is known by others than the one who wrote it: how it ended, and what it is called since."""
     tx.run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from typing import Protocol, TypeVar
 
@@ -15,7 +16,7 @@ from clew.processes import Mark, Marks
 from clew.runtimes.acp import trouble, wire
 from clew.runtimes.acp.entries import Entry
 from clew.runtimes.connection import AnyConnection, AnyRoute
-from clew.runtimes.jsonrpc import METHOD_NOT_FOUND, RequestId, RpcError, RpcTimeout
+from clew.runtimes.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, RequestId, RpcError, RpcTimeout
 from clew.runtimes.process import spawn
 
 log = logging.getLogger(__name__)
@@ -44,6 +45,8 @@ class Connection(AnyConnection[Route]):
         self._config = config
         self._clock = clock
         self._marks = marks
+        self._numbers = itertools.count(1)  # of the agent's requests
+        self._unanswered: dict[RequestId, str] = {}  # its requests, with our reference of each
 
     def mark(self) -> Mark:
         return self._marks.next()
@@ -100,11 +103,23 @@ class Connection(AnyConnection[Route]):
     def notify(self, method: str, params: object) -> None:
         self._peer.notify(method, params)
 
+    def reference(self, id: RequestId) -> str:
+        """Our own name for a request that waits for its answer. No other request ever has it, whatever id the agent
+        gives to that one."""
+        return self._unanswered[id]
+
     def answer(self, id: RequestId, result: object) -> None:
+        self._unanswered.pop(id, None)
         self._peer.answer(id, result)
 
     def refuse(self, id: RequestId, code: int, message: str) -> None:
+        self._unanswered.pop(id, None)
         self._peer.refuse(id, code, message)
+
+    def give_up(self, id: RequestId, reference: str) -> None:
+        """It will not be answered any more, if it was not."""
+        if self._unanswered.get(id) == reference:
+            del self._unanswered[id]
 
     def notified(self, method: str, params: msgspec.Raw) -> None:
         address = wire.read(params, wire.Address) if method == "session/update" else None
@@ -115,6 +130,15 @@ class Connection(AnyConnection[Route]):
             route.updated(address.update)
 
     def asked(self, id: RequestId, method: str, params: msgspec.Raw) -> None:
+        """Two requests under one id could get each other's answers, so the second is refused and never served."""
+        if id in self._unanswered:
+            log.warning("%s asked for %s under the id of a request that is not answered yet", self.entry.title, method)
+            self._peer.refuse(id, INVALID_REQUEST, f"the id {id!r} is that of a request that is not answered yet")
+            return
+        self._unanswered[id] = f"{self.token}:{next(self._numbers)}"
+        self._hand_over(id, method, params)
+
+    def _hand_over(self, id: RequestId, method: str, params: msgspec.Raw) -> None:
         address = wire.read(params, wire.Address) or wire.Address()
         route = self._routes.get(address.session_id)
         if route is None or not route.asked(id, method, params):

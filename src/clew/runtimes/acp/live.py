@@ -58,8 +58,9 @@ class Live:
             self.events.put_nowait(event)
 
     def ask(self, pending: Pending) -> None:
-        """A turn that is ending asks nobody any more."""
-        if self.is_ending:
+        """A turn that is ending asks nobody any more. A reference that is in use stays with what a person was shown
+        under it."""
+        if self.is_ending or pending.ref in self.gates:
             pending.answer(CANCELLED)
             return
         self.gates[pending.ref] = pending

@@ -46,9 +46,11 @@ class Desk:
         """False: nobody here knows such a request. It is answered later, and holds nothing up."""
         if (handler := _HANDLERS.get(method)) is None:
             return False
+        reference = self._connection.reference(id)
         task = asyncio.get_running_loop().create_task(self._serve(id, handler, params))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: self._connection.give_up(id, reference))
         return True
 
     def close(self) -> None:
@@ -63,12 +65,12 @@ class Desk:
         def send(answer: Answer) -> None:
             self._connection.answer(id, permissions.outcome(request.options, answer))
 
+        ref, numbers = self._connection.reference(id), itertools.count(2)
         await self._announced(request)
-        numbers = itertools.count(2)
-        pending = await self._asking(self._ref(id), request, send)
+        pending = await self._asking(ref, request, send)
         while not await self._is_settled(pending):
             self._live.withdraw(pending)
-            pending = await self._asking(f"{self._ref(id)}.{next(numbers)}", request, send)
+            pending = await self._asking(f"{ref}.{next(numbers)}", request, send)
         return _LATER
 
     async def _is_settled(self, pending: Pending) -> bool:
@@ -199,7 +201,7 @@ class Desk:
         """Raises BadInput where the answer is no."""
         self._refuse_if_stopped()
         answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._live.ask(Pending(self._ref(id), asked, answered.set_result))
+        self._live.ask(Pending(self._connection.reference(id), asked, answered.set_result))
         answer = await answered
         if not answer.is_yes:
             raise BadInput(f"not allowed{f': {answer.reason}' if answer.reason else ''}")
@@ -208,9 +210,6 @@ class Desk:
         """A yes does not outlive a stop, though the agent may only now ask for what it was allowed. Raises BadInput."""
         if self._live.is_ending:
             raise BadInput("the turn was stopped")
-
-    def _ref(self, id: RequestId) -> str:
-        return f"{self._connection.token}:{id}"
 
 
 T = TypeVar("T")

@@ -14,13 +14,13 @@ import msgspec
 from clew import __version__
 from clew.clock import Clock
 from clew.config import CodexConfig
-from clew.errors import RuntimeLost, RuntimeTrouble
+from clew.errors import BadInput, RuntimeLost, RuntimeTrouble
 from clew.processes import Marks
 from clew.runtimes.codex import answers, trouble, wire
 from clew.runtimes.codex.binary import Binary
 from clew.runtimes.codex.gates import Gates, Pending
 from clew.runtimes.connection import AnyConnection, AnyRoute
-from clew.runtimes.jsonrpc import METHOD_NOT_FOUND, RequestId, RpcError, RpcTimeout
+from clew.runtimes.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, RequestId, RpcError, RpcTimeout
 from clew.runtimes.process import spawn
 
 log = logging.getLogger(__name__)
@@ -162,13 +162,21 @@ class Connection(AnyConnection[Route]):
             log.debug("dropped %s: no session for it", method)
 
     def asked(self, id: RequestId, method: str, params: msgspec.Raw) -> None:
-        if (pending := self.gates.take_in(id, method, params)) is None:
-            log.warning("Codex asked for %s, which clew does not know", method)
-            self._peer.refuse(id, METHOD_NOT_FOUND, f"clew does not know {method}")
+        try:
+            pending = self.gates.take_in(id, method, params)
+        except BadInput as bad:
+            self._refuse(id, INVALID_REQUEST, bad.message)
+            return
+        if pending is None:
+            self._refuse(id, METHOD_NOT_FOUND, f"clew does not know {method}")
             return
         route = self._routes.get(pending.thread)
         if route is None or not route.asked(pending):
             pending.answer(answers.NO)
+
+    def _refuse(self, id: RequestId, code: int, message: str) -> None:
+        log.warning("refused a request of Codex: %s", message)
+        self._peer.refuse(id, code, message)
 
     def _note_status(self, thread: str | None, is_active: bool) -> None:
         if thread is not None:

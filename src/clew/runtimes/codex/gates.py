@@ -1,18 +1,20 @@
 """The requests of one app-server that wait for an answer. Each is answered once, whoever tries how often.
 
 Codex numbers its requests from 0 in each process. So a reference carries the mark of the process too, and one process's
-request is never taken for another's. The same request told again (a thread was resumed) is the same here.
+request is never taken for another's. The same request told again (a thread was resumed) is the same here; another one
+under its number is refused, because the answer to one of them could count for the other.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable
 
 import msgspec
 
 from clew.asking import Answer, Asked, Decision
-from clew.errors import RuntimeLost
+from clew.errors import BadInput, RuntimeLost
 from clew.runtimes.codex import answers, wire
 from clew.runtimes.jsonrpc import RequestId
 
@@ -53,12 +55,20 @@ class Gates:
         self._pending: dict[RequestId, Pending] = {}
 
     def take_in(self, id: RequestId, method: str, params: msgspec.Raw) -> Pending | None:
-        """None: a kind of request that we do not know."""
+        """None: a kind of request that we do not know. Raises BadInput where another request stands under this id."""
         if not answers.is_known(method):
             return None
         request = wire.read(params, wire.Request) or wire.Request()
-        fresh = Pending(f"{self._process}:{id}", method, request, lambda result: self._send(id, result))
-        return self._pending.setdefault(id, fresh)
+        known = self._pending.get(id)
+        if known is not None and (known.method, known.request) != (method, request):
+            raise BadInput(f"the id {id!r} is that of another request, which is not resolved yet")
+        return known or self._add(id, method, request)
+
+    def _add(self, id: RequestId, method: str, request: wire.Request) -> Pending:
+        """The ids 7 and "7" are two."""
+        ref = f"{self._process}:{json.dumps(id)}"
+        self._pending[id] = Pending(ref, method, request, lambda result: self._send(id, result))
+        return self._pending[id]
 
     def cancel_all(self) -> None:
         """Nobody will answer any more."""
