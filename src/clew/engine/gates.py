@@ -39,11 +39,13 @@ NOTHING = Seen()
 
 
 async def look_at(asked: Asked, thread: Thread) -> Seen:
-    """What has to be seen of a request before it is opened, in a thread of its own: the store's writer waits for no
-    file system."""
+    """What has to be seen of a request before it is opened. To look through a workspace takes a while, so that happens
+    in a thread: the store's writer and the event loop wait for no file system."""
     if asked.kind not in (GateKind.COMMAND, GateKind.CHANGE):
         return NOTHING
-    return await asyncio.to_thread(_look, _cleaned(asked), thread.workspace)
+    if asked.kind is GateKind.COMMAND and asked.folder is not None:
+        return await asyncio.to_thread(_look, _cleaned(asked), thread.workspace)
+    return _look(_cleaned(asked), thread.workspace)
 
 
 def _look(asked: Asked, workspace: str) -> Seen:
