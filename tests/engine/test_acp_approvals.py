@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -281,6 +282,57 @@ async def test_an_approved_command_runs_once(world: World) -> None:
         await answer(rig, again, NO)
         assert (await rig.ended(said.turn)).text == "[yes][0: ][refused: not allowed]"
         assert (world.folder / "trace").read_text() == f"{world.folder}\n"
+
+
+SHELL = "/bin/sh"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-c", '"$0" "$1"', "touch", "harm"],
+        ["-c", "-e", "touch harm"],
+        ["-c", "+e", "touch harm"],
+        ["-c", "--", "touch harm"],
+        ["-c", "ls", "touch", "harm"],
+        ["-c"],
+        ["-c", "-e"],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("way", ["run", "permit"])
+async def test_a_shell_with_more_words_is_shown_whole(world: World, words: list[str], way: str) -> None:
+    step = run(SHELL, args=words) if way == "run" else permit([SHELL, *words])
+    async with world.daemon() as rig:
+        said = await rig.say(script(step))
+        gate = await opened(rig)
+        assert (gate.state, gate.title) == ("open", shlex.join([SHELL, *words]))
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+async def test_a_yes_for_this_thread_to_a_shell_is_for_all_its_words(world: World) -> None:
+    line = 'echo building "$0"; "$@"'
+    async with world.daemon() as rig:
+        first, second = run(SHELL, args=["-c", line, "x", "true"]), run(SHELL, args=["-c", line, "x", "touch", "harm"])
+        said = await rig.say(script(first, first, second))
+        await answer(rig, await opened(rig), IN_THREAD)
+        third = await opened(rig, 3)
+        assert third.state == "open" and "harm" in third.title
+        await answer(rig, third, NO)
+        assert (await rig.ended(said.turn)).text == "[0: building x]" * 2 + "[refused: not allowed]"
+        assert not (world.folder / "harm").exists()
+
+
+async def test_a_deny_sees_all_words_of_a_shell(world: World) -> None:
+    async with world.daemon() as rig:
+        await allow(rig, "touch", effect=Effect.DENY)
+        words = (["-c", "-e", "touch harm"], ["-c", "+e", "touch harm"], ["-c", "--", "touch harm"])
+        steps = [step for each in words for step in (run(SHELL, args=each), permit([SHELL, *each]))]
+        started = await rig.start(script(*steps), policy=Policy.YOLO)
+        text = (await rig.ended(started.turn)).text
+        assert text.count("[refused: not allowed") == text.count("[no]") == len(words), text
+        assert not (world.folder / "harm").exists()
 
 
 async def test_two_at_once_each_get_their_own_answer(world: World) -> None:

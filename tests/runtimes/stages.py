@@ -200,6 +200,7 @@ class AcpStage(PipeStage):
         file, asked = self.workspace / "diff", self.command("trick")
         diff = {"toolCallId": "c", "kind": "edit", "content": [{"type": "diff", "path": str(file), "newText": "good"}]}
         with_env = f"echo $HARM >> {self.workspace / 'env'}"
+        words = {"command": "/bin/sh", "args": ["-c", '"$0" "$@"', "echo", "unseen"]}
         twice = [[("create", {"command": each, "under": 7})] for each in (asked, self.command("second"))]
         return (
             self._trick(asked, [{"command": self.command("other")}], lambda: self.folders("other")),
@@ -210,6 +211,7 @@ class AcpStage(PipeStage):
                 steps(("permit", diff), ("put", {"path": str(file), "content": "evil"})),
                 lambda: "" if self.folders("diff") in ([], ["good"]) else "another text was written",
             ),
+            Trick(steps(("create", words)), lambda: "", "echo unseen"),
             Trick(steps(("at-once", twice)), lambda: f"it ran in {ran}" if (ran := self.folders("second")) else ""),
         )
 

@@ -208,7 +208,9 @@ async def a_hostile_agent_gets_no_more_done_than_was_approved(stage: Stage) -> N
         session = await play.open()
         for trick in stage.tricks:
             turn = play.begin(session, trick.script)
-            await session.answer((await turn.gate()).ref, YES)
+            gate = await turn.gate()
+            assert trick.shows in gate.asked.title, f"nobody sees {trick.shows!r} in {gate.asked.title!r}"
+            await session.answer(gate.ref, YES)
             refusing = asyncio.ensure_future(answer_all(session, turn, NO, first=2))
             await turn.end()
             refusing.cancel()

@@ -41,6 +41,7 @@ class Trick(NamedTuple):
 
     script: str
     harm: Callable[[], str]  # what it got done that nobody said yes to; empty: nothing
+    shows: str = ""  # what a person has to see of it where it asks first
 
 
 class Stage(Protocol):

@@ -47,8 +47,13 @@ class Plan(Struct, frozen=True):
     @property
     def command(self) -> str:
         """To the byte; with its environment, as a shell would be told it."""
-        line = self.argv[2] if self.argv[:2] == SHELL else shlex.join(self.argv)
-        return with_env(line, self.env) if line else ""
+        return with_env(_line(self.argv), self.env) if self.argv else ""
+
+
+def _line(argv: tuple[str, ...]) -> str:
+    """A shell that is given one line, and nothing but that, is not named."""
+    is_bare = argv[:2] == SHELL and len(argv) == 3 and bool(argv[2]) and argv[2][0] not in "-+"
+    return argv[2] if is_bare else shlex.join(argv)
 
 
 class _Told(Struct, frozen=True):
