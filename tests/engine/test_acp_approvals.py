@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shlex
 import subprocess
 from collections.abc import AsyncIterator
@@ -128,6 +129,42 @@ async def test_a_link_to_a_folder_is_shown_as_where_it_leads(world: World) -> No
         assert (gate.state, gate.folder) == ("open", "/etc")
         await answer(rig, gate, NO)
         await rig.ended(said.turn)
+
+
+async def make_folder(parent: Path, name: bytes) -> None:
+    await asyncio.to_thread(os.mkdir, os.fsencode(parent) + b"/" + name)
+
+
+async def test_a_folder_whose_name_cannot_be_stored_is_not_judged_as_another(world: World) -> None:
+    """Without its odd byte it has the name of a folder where all is well."""
+    await make_folder(world.folder, b"d\xff")
+    (world.folder / "d\ufffd").mkdir()
+    (world.folder / "d\ufffd/x").write_text("fine")
+    (world.folder / "link").symlink_to(os.fsdecode(b"d\xff"))
+    (world.folder / "link/x").symlink_to("/etc/passwd")
+    async with world.daemon() as rig:
+        await allow(rig, "cat *")
+        said = await rig.say(script(run("cat x", cwd="link"), permit("cat x", workdir="link")))
+        for number in (1, 2):
+            gate = await opened(rig, number)
+            assert (gate.state, gate.folder) == ("open", f"{world.folder}/d\ufffd")
+            assert f"{world.folder}/d\\udcff" in gate.warning
+            await answer(rig, gate, NO)
+        assert (await rig.ended(said.turn)).text == "[refused: not allowed][no]"
+
+
+async def test_a_yes_for_this_thread_tells_folders_apart_that_look_the_same(world: World) -> None:
+    for name, link in ((b"d\xff", "one"), (b"d\xfe", "two")):
+        await make_folder(world.folder, name)
+        (world.folder / link).symlink_to(os.fsdecode(name))
+    async with world.daemon() as rig:
+        said = await rig.say(script(*(run("touch here", cwd=each) for each in ("one", "one", "two"))))
+        await answer(rig, await opened(rig), IN_THREAD)
+        third = await opened(rig, 3)
+        assert third.state == "open"
+        await answer(rig, third, NO)
+        await rig.ended(said.turn)
+        assert (world.folder / "one/here").exists() and not (world.folder / "two/here").exists()
 
 
 @pytest.mark.parametrize(

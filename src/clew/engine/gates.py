@@ -10,13 +10,14 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from clew.asking import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Question, Verdict
+from clew.asking import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Question, Reason, Verdict
 from clew.engine import cards, offers, rules, words
 from clew.engine.core import Core
 from clew.engine.progress import gate_item
 from clew.errors import Refused
 from clew.events import GateOpened
 from clew.model import Thread, Turn
+from clew.seen import shortened
 from clew.store import Tx, gates, items, threads, turns
 from clew.store import rules as rows
 from clew.store.items import Item
@@ -26,6 +27,7 @@ KEPT = 3600 * 1000  # milliseconds for which an answer that never left still cou
 DAY = 24 * 3600 * 1000  # milliseconds in which a code is not given again
 LETTERS, DIGITS = "BCDFGHJKMPQRSTVWXZ", "23456789"  # none that is mistaken for another, none that makes a word
 SECRET = "(secret)"
+WARNED = 500  # characters of a name in a warning
 
 
 class Seen(Struct, frozen=True):
@@ -87,7 +89,7 @@ def open_gate(
         asked=asked,
         state=GateState.OPEN,
         asked_at=core.clock.now(),
-        warning=words.MAY_HAVE_RUN if _may_have_run(tx, turn, asked) else str(verdict.reason or ""),
+        warning=words.MAY_HAVE_RUN if _may_have_run(tx, turn, asked) else _warning(opened.asked, verdict),
         offer=seen.offer,
     )
     if not asked.blocking:
@@ -368,13 +370,27 @@ def _without_secrets(gate: Gate, given: Answer) -> Answer:
     return replace(given, reason=clean(given.reason), replies=replies)
 
 
+def _warning(asked: Asked, verdict: Verdict) -> str:
+    if (odd := _odd(asked)) is not None:
+        return str(replace(odd, about=shortened(odd.about, WARNED)))
+    return str(verdict.reason or "")
+
+
+def _odd(asked: Asked) -> Reason | None:
+    """What of a request cannot be stored as it is. Stored, it would name something else, which nobody may judge."""
+    parts = (asked.title, asked.folder or "", *asked.paths)
+    odd = [ascii(part) for part in dict.fromkeys(parts) if clean(part) != part]
+    return Reason("name.odd", ", ".join(odd)) if odd else None
+
+
 def _cleaned(asked: Asked) -> Asked:
+    odd = _odd(asked)
     return replace(
         asked,
         title=clean(asked.title),
         detail=clean(asked.detail),
         reason=clean(asked.reason),
-        unjudged=clean(asked.unjudged),
+        unjudged="; ".join(filter(None, (clean(asked.unjudged), str(words.reason(odd)) if odd else ""))),
         folder=clean(asked.folder) if asked.folder else asked.folder,
         paths=tuple(map(clean, asked.paths)),
         questions=tuple(map(_cleaned_question, asked.questions)),
