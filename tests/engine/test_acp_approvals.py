@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from clew.asking import Decision, Effect, Policy, RuleKind, Scope
+from clew.runtimes.acp import permissions, tools
 from clew.views import AnswerGate, GateView, NewRuleView
 from tests.engine.test_acp_engine import World
 from tests.rig import Rig
@@ -569,6 +570,40 @@ async def test_a_diff_shows_what_becomes_of_the_file_as_it_is(world: World) -> N
         assert "+rm -rf ~" in gate.detail and "+zero" in gate.detail
         await answer(rig, gate, YES)
         assert (await rig.ended(said.turn)).text == "[yes][written]"
+
+
+async def test_words_of_the_agent_are_no_part_of_the_diff(world: World) -> None:
+    """They are marked, line by line: they could look like one more change, or like the end of them."""
+    forged = "--- b.txt\n+++ b.txt\n@@ -1 +1 @@\n-one\n+two"
+    name, call = change(world.folder / "a.txt", None, "good\n")
+    assert isinstance(call, dict)
+    call["content"].append({"type": "content", "content": {"type": "text", "text": forged}})
+    async with world.daemon() as rig:
+        said = await rig.say(script((name, call)))
+        gate = await opened(rig)
+        diff, mark, claimed = gate.detail.partition(permissions.CLAIMED)
+        assert "+good" in diff and "b.txt" not in diff and mark
+        assert claimed.strip().splitlines() == [f"| {line}" for line in forged.splitlines()]
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+@pytest.mark.parametrize("way", ["asked about", "written"])
+async def test_a_path_forges_no_line_of_a_diff(world: World, way: str) -> None:
+    file = world.folder / "a.txt\n+++ b.txt\n@@ -1 +1 @@\n+harmless"
+    async with world.daemon() as rig:
+        said = await rig.say(script(change(file, None, "x\n") if way == "asked about" else put(file, "x\n")))
+        gate = await opened(rig)
+        assert gate.detail.splitlines()[1:] == [f"+++ {json.dumps(str(file))}", "@@ -0,0 +1 @@", "+x"]
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+def test_two_paths_never_have_the_same_line_in_a_diff() -> None:
+    """A yes for this thread goes by what was shown."""
+    paths = ["a\nb", "a\\nb", '"a\\nb"', "a\tb", "a\\tb", "ab", "аb", "线团"]
+    headers = [tools.diff(path, None, "x").splitlines()[1] for path in paths]
+    assert len(set(headers)) == len(paths) and headers[-1] == "+++ 线团", headers
 
 
 async def test_a_diff_of_a_piece_grants_the_file_with_just_that_piece_changed(world: World) -> None:

@@ -18,6 +18,7 @@ from clew.runtimes.acp.plans import Plan
 from clew.runtimes.acp.wire import Option, PermissionRequest, ToolCall
 
 QUESTION = "option"
+CLAIMED = "The agent says, unchecked · 代理的说明，未经核实:"
 UNSEEN = "a command that the agent does not show"
 NOWHERE = "the agent does not say clearly in which folder it would run"
 _GATES = {ActivityKind.COMMAND: GateKind.COMMAND, ActivityKind.CHANGE: GateKind.CHANGE}
@@ -46,7 +47,8 @@ def asked(request: PermissionRequest, call: ToolCall, plan: Plan, diff: str) -> 
     """`call` is what is known of the tool call by now, `diff` what it changes."""
     title, kind = _title(call, plan), _kind(plan)
     nowhere = NOWHERE if plan.argv and plan.folder is None else ""
-    detail = "\n".join(filter(None, (nowhere, plan.rest and f"given along: {plan.rest}", diff, tools.texts(call))))
+    parts = (nowhere, plan.rest and f"given along: {plan.rest}", diff, _claimed(tools.texts(call)))
+    detail = "\n".join(filter(None, parts))
     item = call.tool_call_id or None
     if not is_plain(request.options):
         text = "\n".join(filter(None, (title, plan.folder and f"in {plan.folder}", detail)))
@@ -55,6 +57,11 @@ def asked(request: PermissionRequest, call: ToolCall, plan: Plan, diff: str) -> 
     reason = (call.title or "") if call.title != title and not title.startswith(UNSEEN) else ""
     unjudged = "; ".join(plan.doubts)
     return Asked(kind, title, detail, plan.folder, reason, plan.paths, item=item, unjudged=unjudged)
+
+
+def _claimed(text: str) -> str:
+    """The agent's own words, marked line by line: they are no part of what clew shows before them."""
+    return "\n".join((CLAIMED, *(f"| {line}" for line in text.split("\n")))) if text else ""
 
 
 def _kind(plan: Plan) -> GateKind:
