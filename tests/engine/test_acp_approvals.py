@@ -8,6 +8,7 @@ import json
 import os
 import shlex
 import subprocess
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -698,6 +699,32 @@ async def test_a_call_without_a_command_is_not_judged_by_its_title(
         assert not raw or json.dumps(raw if isinstance(raw, dict) else {"rawInput": raw}) in gate.detail
         await answer(rig, gate, NO)
         await rig.ended(said.turn)
+
+
+async def test_a_path_that_reads_like_a_sentence_of_clew_hides_no_title(world: World) -> None:
+    call = {"toolCallId": "call", "kind": "edit", "title": "why", "locations": [{"path": permissions.UNSEEN}]}
+    async with world.daemon() as rig:
+        said = await rig.say(script(("permit", call)))
+        gate = await opened(rig)
+        assert (gate.kind, gate.title, gate.reason) == ("change", permissions.UNSEEN, "why")
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+async def test_the_event_loop_waits_for_no_diff(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    made_in: list[threading.Thread] = []
+    diff = tools.diff
+
+    def noted(path: str, old: str | None, new: str) -> str:
+        made_in.append(threading.current_thread())
+        return diff(path, old, new)
+
+    monkeypatch.setattr(tools, "diff", noted)
+    async with world.daemon() as rig:
+        said = await rig.say(script(put(world.folder / "a.txt", "x")))
+        await answer(rig, await opened(rig), NO)
+        await rig.ended(said.turn)
+    assert made_in and threading.main_thread() not in made_in
 
 
 async def test_a_rule_for_a_tool_does_not_believe_a_title(world: World) -> None:

@@ -54,7 +54,7 @@ def asked(request: PermissionRequest, call: ToolCall, plan: Plan, diff: str) -> 
         text = "\n".join(filter(None, (title, plan.folder and f"in {plan.folder}", detail)))
         question = Question(QUESTION, text, tuple(names(request.options)), free=False)
         return Asked(GateKind.QUESTION, title, questions=(question,), item=item)
-    reason = (call.title or "") if call.title != title and not title.startswith(UNSEEN) else ""
+    reason = (call.title or "") if call.title != title and not plan.hides_command else ""
     unjudged = "; ".join(plan.doubts)
     return Asked(kind, title, detail, plan.folder, reason, plan.paths, item=item, unjudged=unjudged)
 
@@ -66,7 +66,7 @@ def _claimed(text: str) -> str:
 
 def _kind(plan: Plan) -> GateKind:
     """A command that is not told is none that could be judged as one."""
-    if plan.kind is ActivityKind.COMMAND and not plan.argv:
+    if plan.hides_command:
         return GateKind.PERMISSION
     return _GATES.get(plan.kind, GateKind.PERMISSION)
 
@@ -78,7 +78,7 @@ def _title(call: ToolCall, plan: Plan) -> str:
     if plan.paths:
         return ", ".join(plan.paths)
     claimed = call.title or call.kind or "tool"
-    return f"{UNSEEN}; it calls it: {claimed}" if plan.kind is ActivityKind.COMMAND else claimed
+    return f"{UNSEEN}; it calls it: {claimed}" if plan.hides_command else claimed
 
 
 def outcome(options: tuple[Option, ...], answer: Answer) -> dict[str, object]:

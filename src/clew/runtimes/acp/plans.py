@@ -45,6 +45,11 @@ class Plan(Struct, frozen=True):
     doubts: tuple[str, ...] = ()
 
     @property
+    def hides_command(self) -> bool:
+        """It is one that runs a command, and the agent does not tell which, or not clearly."""
+        return self.kind is ActivityKind.COMMAND and not self.argv
+
+    @property
     def command(self) -> str:
         """To the byte; with its environment, as a shell would be told it."""
         return with_env(_line(self.argv), self.env) if self.argv else ""

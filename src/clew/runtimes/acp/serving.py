@@ -9,6 +9,7 @@ import logging
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -162,8 +163,7 @@ class Desk:
         if "\0" in request.content:
             raise BadInput("a text has no NUL in it")
         if not self._live.granted.use(Write(str(path), request.content)):
-            before = await asyncio.to_thread(files.current, path)
-            detail = tools.diff(str(path), before, request.content)
+            detail = await asyncio.to_thread(_rewritten, path, request.content)
             await self._must_be_allowed(id, Asked(GateKind.CHANGE, str(path), detail, paths=(str(path),)))
         self._refuse_if_stopped()
         files.stays(self._workspace, request.path, path)
@@ -219,6 +219,11 @@ def _read(params: msgspec.Raw, kind: type[T]) -> T:
     if (found := wire.read(params, kind)) is None:
         raise BadInput("clew cannot read this request")
     return found
+
+
+def _rewritten(path: Path, text: str) -> str:
+    """The diff of a file that gets another text. It takes a while for a large one."""
+    return tools.diff(str(path), files.current(path), text)
 
 
 def _runs(plan: Plan) -> list[Run]:
