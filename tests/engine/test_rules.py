@@ -149,12 +149,30 @@ DENIED = [
     ("rm *", "function f { rm x; }; f"),
     ("rm *", "alias a='rm x'; a"),
     ("rm *", "alias a=rm; a x"),
+    ("rm", "r{m,} x"),
+    ("rm", "{r,}{m,} x"),
+    ("rm", "$SUDO rm -rf x"),
+    ("rm", "echo 'rm x' | sh"),
+    ("git push", "$DRY git push"),
+    ("mvn deploy", "mvn clean deploy"),
+    ("mvn deploy *", "./mvnw deploy; mvn -q clean test deploy -B"),
+    ("make deploy", "make test deploy"),
+    ("make deploy", "make CC=x deploy"),
+    ("make deploy", "/usr/bin/make -C x CC=x all deploy"),
+    ("gradle publish", "gradle build publish"),
+    ("just deploy", "just build deploy"),
+    ("cargo publish", "cargo +nightly publish"),
+    ("cargo publish", "cargo +nightly -v publish --dry-run"),
 ]
 NOT_DENIED = [
     ("rm *", "ls rm"),
     ("git push *", "git commit -m push"),
     ("git push *", "git log push"),
     ("rm", "rmdir x"),
+    ("make deploy", "make test"),
+    ("make deploy", "make deploy-docs"),
+    ("cargo publish", "cargo run publish"),
+    ("rm", "grep -rl rm . | head"),
 ]
 
 

@@ -142,6 +142,20 @@ INNER = [
     *("ssh host 'rm -rf x'", "su -c 'rm -rf x'", "watch -n 1 'rm -rf x'", "coproc rm -rf x", "ls 'a\nb'; rm -rf x"),
     "find . -name y -exec rm -rf x",
     *("function f { rm -rf x; }; f", "function f() { rm -rf x; }; f", "function f\n{\nrm -rf x\n}\nf"),
+    *("$a rm -rf x", '"$@" rm -rf x', "${a:-} rm -rf x", "$* rm -rf x", "$a sudo rm -rf x", "$a $b rm -rf x"),
+    *("${a:-rm} -rf x", "${a:-rm -rf x}", "a=${b:-c d} rm -rf x", "a=${b:-${c} d} rm -rf x", "{,} rm -rf x"),
+    *("<<<x rm -rf x", "<<<'a b' rm -rf x", "{fd}>o rm -rf x", "{fd}<o rm -rf x"),
+    *("{rm,-rf} x", "sudo {rm,-rf} x", "=rm -rf x", "ls; =rm -rf x"),
+    *("env -S'rm -rf x'", "env -Srm -rf x", "env -iS'rm -rf x'", "su -c'rm -rf x'"),
+    *("coproc c { rm -rf x; }", "repeat 1 rm -rf x", "repeat 2 { rm -rf x }", "if [[ a ]] rm -rf x"),
+    *("if [[ a ]] { rm -rf x }", "mapfile -C 'rm -rf x' -c 1 y", "readarray -C 'rm -rf x' y", "compgen -C 'rm -rf x'"),
+    *("set -- rm -rf x; $@", "echo 'rm -rf x' | sh", "echo rm -rf x | sudo bash", "echo -n rm -rf x|sh -s"),
+    *(
+        "printf 'ls\\nrm -rf x\\n' | bash",
+        "printf 'rm -rf x' |& zsh",
+        "source <(echo rm -rf x)",
+        ". <(echo 'rm -rf x')",
+    ),
     *("alias a='rm -rf x'; a", 'alias a="rm -rf x"\na', "alias -g b=c a='ls; rm -rf x'", "alias a=ls b='rm -rf x'; b"),
 ]
 
@@ -151,7 +165,12 @@ def test_a_command_is_found_wherever_it_is_hidden(command: str) -> None:
     assert any(words[:3] == ("rm", "-rf", "x") for words in segments(command)), segments(command)
 
 
-@pytest.mark.parametrize("command", ["echo 'rm -rf x'", 'git commit -m "rm -rf x"', "grep rm x", "find rm -name x"])
+SAID = ["grep -r rm . | head", "grep -rl rm . | xargs cat", "git add . && echo rm x", "echo 'rm x' | tee bash.txt"]
+
+
+@pytest.mark.parametrize(
+    "command", ["echo 'rm -rf x'", 'git commit -m "rm -rf x"', "grep rm x", "find rm -name x", *SAID]
+)
 def test_what_is_only_said_is_not_run(command: str) -> None:
     assert not any(words[0] == "rm" for words in segments(command))
 
@@ -160,7 +179,11 @@ def test_the_shell_that_a_runtime_wraps_around_a_command_is_no_command_of_its_ow
     assert segments("/bin/bash -lc 'ls -la'") == [("ls", "-la")]
 
 
-NASTY = ("sudo ", "$(", '"$(', "bash -c 'a b' ", "a;", "'", "(", "`a", "{", "a\\", "\\'\"", '"`', "<<<", "env 'x y' ")
+NASTY = (
+    *("${", "{a,", "{,", "{a,b}", "{a,b} ", "$a ", "<<<x ", "a | sh ", "{ ", "'' ", "repeat ", "${a:-", "env -S'a b' "),
+    *("sudo ", "$(", '"$(', "bash -c 'a b' ", "a;", "'", "(", "`a", "{", "a\\", "\\'\"", '"`', "<<<", "env 'x y' "),
+    *("|", "| a", "echo 'a b' | sh;", ". ", "=", "=a "),
+)
 
 
 @pytest.mark.timeout(60)

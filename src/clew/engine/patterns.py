@@ -44,6 +44,10 @@ RUN_FROM = names("bin sbin hooks githooks git-hooks buildsrc build-logic magefil
 FOREIGN = names("node_modules site-packages venv .venv vendor third_party")  # folders of other people's code
 MORE = "…"  # at the end of a rule: what clew knows to do no more than what was asked
 
+_SEVERAL_TARGETS = names(
+    "make gmake bmake nmake remake mvn mvnw mvnd gradle gradlew just task rake ninja samu ant sbt mill lein invoke inv"
+    " fab nox doit scons waf bazel bazelisk buck2 pants turbo nx lerna run-s run-p npm-run-all wireit mage xmake"
+)
 GLOB = re.compile(r"[*?\[]")
 
 
@@ -74,11 +78,13 @@ def _same(pattern: str, word: str) -> bool:
 
 def begins(pattern: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a command may be one that the pattern means. Whatever follows the pattern counts too; options between
-    its words, with a value each, are skipped: `git push` also means `git -C . push`."""
+    its words, with a value each, are skipped: `git push` also means `git -C . push`. Of a program that takes several
+    targets so are the others: `make deploy` also means `make test deploy`."""
     fixed = pattern[:-1] if pattern and pattern[-1] == "*" else pattern
     if not fixed:
         return bool(pattern)
-    return _may_be(fixed[0], words[0]) and _follows(fixed[1:], words[1:])
+    takes_several = not _SEVERAL_TARGETS.isdisjoint({fixed[0], Path(words[0]).name})
+    return _may_be(fixed[0], words[0]) and _follows(fixed[1:], words[1:], takes_several)
 
 
 def _may_be(pattern: str, program: str) -> bool:
@@ -87,13 +93,13 @@ def _may_be(pattern: str, program: str) -> bool:
     return any(fnmatchcase(name, pattern) or (name.strip("*?[]") and fnmatchcase(pattern, name)) for name in called)
 
 
-def _follows(pattern: Sequence[str], words: Sequence[str]) -> bool:
+def _follows(pattern: Sequence[str], words: Sequence[str], skips_any: bool) -> bool:
     """Reads from left to right; `reached` are the places in the pattern at which one may be by now, each with whether
-    the next word may be the value of an option."""
-    reached = {0: False}
+    the next word may be the value of an option. `+nightly` is an option of cargo."""
+    reached = {0: skips_any}
     for word in words:
-        option = word.startswith("-")
-        steps = {at + 1: False for at in reached if at < len(pattern) and fnmatchcase(word, pattern[at])}
+        option = skips_any or word.startswith(("-", "+"))
+        steps = {at + 1: skips_any for at in reached if at < len(pattern) and fnmatchcase(word, pattern[at])}
         reached = {at: option for at, skips in reached.items() if option or skips or at == len(pattern)} | steps
     return len(pattern) in reached
 

@@ -101,17 +101,18 @@ def _name(word: str) -> str:
 
 def segments(command: str) -> list[tuple[str, ...]]:
     """Every simple command that may run when this one does, wherever it stands in it: between operators, in
-    substitutions, in what a shell, `sudo`, `xargs` or `find -exec` is given."""
+    substitutions, in what a shell, `sudo`, `xargs` or `find -exec` is given, or is piped into a shell."""
     found: dict[tuple[str, ...], None] = {}
     texts = [unwrapped(command)]
     seen = set(texts)
     budget = _BUDGET * (len(command) + 100)
     for text in texts:  # which grows meanwhile
         inner = list(_other_readings(text))
-        for words in filter(None, map(_without_prefix, _commands(text))):
+        feeds_shell = _FEEDS_SHELL.search(text) is not None
+        for words in _programs(text):
             given = _given(words)
-            found.update(dict.fromkeys((tuple(words), *_braces(words), *_suffixes(given))))
-            inner += _scripts(given)
+            found.update(dict.fromkeys((tuple(words), *_suffixes(given))))
+            inner += _scripts(given) if given or not feeds_shell else _printed(words[1:])
         texts += [each for each in dict.fromkeys(inner) if each not in seen]
         seen.update(inner)
         budget -= len(text)
@@ -122,6 +123,7 @@ def segments(command: str) -> list[tuple[str, ...]]:
 
 _BUDGET = 16  # how often a command is read at most: whoever nests it deeper wants to wear us out
 _SUFFIXES = 64
+_MOST_WORDS = 1_000
 _TOKEN = re.compile(
     r"""(?P<blank>[ \t\r]+|\$IFS\b|\$\{IFS\})
     | (?P<joined>\\\n)
@@ -137,17 +139,27 @@ _TOKEN = re.compile(
 )
 _ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
 _SUBSTITUTES = re.compile(r"\$\(|`")
-_SUBSTITUTION = re.compile(r"\$\([^()]*\)|`[^`]*`")
+_SUBSTITUTION = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$(?:\w+|[@*#?$!-])")
+_DEFAULT = re.compile(r"\$\{\w+:?[-+=]([^{}]*)\}")
+_BRACE = re.compile(r"\{([^{},]*,[^{}]*)\}")
+_FEEDS_SHELL = re.compile(
+    rf"\|&?[^|;&\n]*(?<![\w.-])(?:{'|'.join(sorted(SHELLS))})(?![\w.-])|(?:^|[;&|(\n])\s*(?:source|\.)\s"
+)
+_BEFORE_PROGRAM = _RESERVED - {"time"} | {""}
+_OPENERS = names("{ ]] then do else")  # a command may follow, wherever they stand
+_TAKES_CALLBACK = names("mapfile readarray compgen complete bind set hash")
 _NO_QUOTES = str.maketrans("", "", "\"'\\")
 _SCRIPT = re.compile(r"[\s;&|()<>`$]")
+_DESCRIPTOR = re.compile(r"[0-9]+|\{\w+\}")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=")
 
 
 def _other_readings(text: str) -> Iterator[str]:
-    """The same text without its substitutions, as they may give nothing; and, where one stands in double quotes, from
-    there on without any quotes, as they nest in there."""
-    if (outer := _SUBSTITUTION.sub("", text)) != text:
-        yield outer
+    """The same text without its substitutions, as they may give nothing; with their defaults instead; with the text of
+    `<<<` as a file; and, where a substitution stands in double quotes, from there on without any quotes, as they nest
+    in there."""
+    others = (_SUBSTITUTION.sub("", text), _DEFAULT.sub(r"\1", text), text.replace("<<<", "<"))
+    yield from (other for other in others if other != text)
     for token in _TOKEN.finditer(text):
         if token["double"] and _SUBSTITUTES.search(token["double"]):
             yield text[token.start("double") :].translate(_NO_QUOTES)
@@ -172,7 +184,7 @@ class _Line:
         self._word = None
 
     def redirect(self) -> None:
-        if self._word is not None and self._word.isdigit():
+        if self._word is not None and _DESCRIPTOR.fullmatch(self._word):
             self._word = None
         self.blank()
         self._is_target = True
@@ -206,18 +218,36 @@ def _ansi(found: re.Match[str]) -> str:
     return {"n": "\n", "t": "\t", "r": "\r"}.get(found[5], found[5])
 
 
+def _programs(text: str) -> Iterator[list[str]]:
+    """Each simple command from the word on that may be its program."""
+    for words in _commands(text):
+        readings = [words, *_braces(words)]
+        for each in readings:
+            opened = [at + 1 for at, word in enumerate(each) if word in _OPENERS][:_SUFFIXES]
+            for at in (0, *opened):
+                yield from _beginnings(each[at:])
+
+
+def _beginnings(words: list[str]) -> Iterator[list[str]]:
+    """Without what precedes the program; zsh looks for `=rm` along its path, as for `rm`."""
+    if words := _without_prefix(words):
+        yield words
+        if len(words[0]) > 1 and words[0].startswith("="):
+            yield [words[0][1:], *words[1:]]
+
+
 def _without_prefix(words: list[str]) -> list[str]:
-    """Without the words of the shell's grammar and the assignments before the program."""
+    """Without the words of the shell's grammar, the assignments, and the words that expand to nothing."""
     at = 0
-    while at < len(words) and (words[at] in _RESERVED - {"time"} or _ASSIGNMENT.match(words[at])):
-        at += 2 if words[at] == "function" else 1  # its name is no program
+    while at < len(words) and (words[at] in _BEFORE_PROGRAM or _ASSIGNMENT.match(words[at])):
+        at += 2 if words[at] in ("function", "repeat") else 1  # a name, a number: no program
     return words[at:]
 
 
 def _given(words: list[str]) -> list[str]:
     """What of the words may be a command again; a single word with blanks in it is one."""
     name = _name(words[0])
-    if name in WRAPPERS | SHELLS:
+    if name in WRAPPERS | SHELLS | _TAKES_CALLBACK:
         return words[1:]
     if name in FINDERS:
         acts = [at for at, word in enumerate(words) if _FIND_ACTS.fullmatch(word)]
@@ -225,19 +255,48 @@ def _given(words: list[str]) -> list[str]:
     return words if len(words) == 1 and _SCRIPT.search(words[0]) else []
 
 
-def _braces(words: list[str]) -> list[tuple[str, ...]]:
+def _braces(words: list[str]) -> list[list[str]]:
     """`{rm,-rf,x}` is three words to bash."""
-    first = words[0]
-    return [(*first.strip("{}").split(","), *words[1:])] if first.startswith("{") and "," in first else []
+    expanded = [each for word in words for each in _expanded(word)]
+    return [expanded[:_MOST_WORDS]] if expanded != words else []
+
+
+def _expanded(word: str) -> list[str]:
+    found = [word]
+    for _ in range(_LEVELS):
+        if not any(map(_BRACE.search, found)) or len(found) > _SUFFIXES:
+            break
+        found = [each for one in found for each in _expanded_once(one)]
+    return found
+
+
+def _expanded_once(word: str) -> list[str]:
+    found = _BRACE.search(word)
+    if found is None:
+        return [word]
+    return [f"{word[: found.start()]}{each}{word[found.end() :]}" for each in found[1].split(",")[:_SUFFIXES]]
 
 
 def _suffixes(words: list[str]) -> list[tuple[str, ...]]:
-    """Which options take a value is not known, so a command may begin at any word that is no option."""
-    starts = [at for at, word in enumerate(words) if not word.startswith("-") and not _ASSIGNMENT.match(word)]
-    return [tuple(words[at:]) for at in starts[:_SUFFIXES]]
+    """Which options take a value is not known, so a command may begin at any word that is no option, and behind the
+    letter of one: `env -Srm`."""
+    starts = [at for at, word in enumerate(words) if _ASSIGNMENT.match(word) is None and word not in ("-", "--")]
+    plain = [(_behind_letter(words[at]), *words[at + 1 :]) for at in starts[:_SUFFIXES]]
+    return [each for each in plain if each[0]]
+
+
+def _behind_letter(word: str) -> str:
+    return "" if word.startswith("--") else word[2:] if word.startswith("-") else word
 
 
 def _scripts(words: list[str]) -> list[str]:
-    values = (word.partition("=")[2] if word.startswith("--") else word for word in words)
+    values = [word.partition("=")[2] if word.startswith("--") else word for word in words]
+    values += [word[at:] for word in words if re.match(r"-\w", word) for at in (2, 3)]
     aliased = (word[found.end() :] for word in words if (found := _ASSIGNMENT.match(word)))
     return [value for value in values if _SCRIPT.search(value)] + [value for value in aliased if value]
+
+
+def _printed(words: list[str]) -> list[str]:
+    """What `echo` or `printf` makes of these words, or nearly so."""
+    plain = [at for at, word in enumerate(words) if not word.startswith("-")][:1]
+    return [" ".join(words[at:]).replace("\\n", "\n") for at in plain]
