@@ -69,10 +69,12 @@ class Asked(Struct, frozen=True):
 
     @property
     def subject(self) -> str:
-        """What a yes is about, to the byte: a yes to one thing never counts for another."""
+        """What a yes is about, to the byte: a yes to one thing never counts for another. It is stored as a hash, so
+        what is not there adds nothing."""
+        kind = f"{self.kind} outside of the sandbox" if self.leaves_sandbox else self.kind
         questions = [f"{each.text}\0{each.options}\0{each.secret}" for each in self.questions]
         unjudged = [self.unjudged] if self.unjudged else []
-        return "\0".join((self.kind, self.folder or "", self.title, self.detail, *questions, *unjudged))
+        return "\0".join((kind, self.folder or "", self.title, self.detail, *questions, *unjudged))
 
 
 class Answer(Struct, frozen=True):

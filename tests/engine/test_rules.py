@@ -322,6 +322,14 @@ def test_an_exact_rule_means_one_request_to_the_byte() -> None:
     assert re.fullmatch("[0-9a-f]{64}", exact_pattern(command("\udcff")))
 
 
+def test_an_exact_rule_for_a_command_inside_the_sandbox_does_not_let_it_leave() -> None:
+    inside, leaving = (Asked(GateKind.COMMAND, "npm test", leaves_sandbox=leaves) for leaves in (False, True))
+    assert inside.subject == "command\0\0npm test\0"  # as it is stored
+    assert effect(inside, allow(exact_pattern(inside), RuleKind.EXACT)) == "allow"
+    assert effect(leaving, allow(exact_pattern(inside), RuleKind.EXACT)) == "ask"
+    assert effect(leaving, allow(exact_pattern(leaving), RuleKind.EXACT)) == "allow"
+
+
 @pytest.mark.parametrize("policy", Policy)
 def test_a_question_is_always_for_a_person(policy: Policy) -> None:
     asked = Asked(GateKind.QUESTION, "which?", questions=(Question("q", "which?"),))
