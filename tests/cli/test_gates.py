@@ -630,9 +630,21 @@ def test_by_a_pipe_the_next_line_answers(clew: Clew) -> None:
     assert by_pipe(clew, "!ask What is it called?", "Ariadne").out == "Ariadne\n"
 
 
-def test_by_a_pipe_one_answers_in_a_thread_that_waits_already(clew: Clew) -> None:
+def test_by_a_pipe_nobody_allows_what_was_not_shown_there(clew: Clew) -> None:
     asking = ask(clew, "!approve one\n!text done")
-    assert by_pipe(clew, "y", args=(asking.thread,)).out == "done\n"
+    refused = by_pipe(clew, "y", args=(asking.thread,))
+    assert refused.code == 1 and f"clew gates {asking.code}" in refused.err
+    assert clew.json("gates", asking.code)["state"] == "open"
+    assert by_pipe(clew, "n", args=(asking.thread,)).out == "declined\ndone\n"
+
+
+@pytest.mark.parametrize("word", ["y", "CODE y", "yes all"])
+def test_send_shows_nothing_so_it_allows_nothing(clew: Clew, word: str) -> None:
+    asking = ask(clew, "!approve one\n!text done")
+    refused = clew.run("send", asking.thread, word.replace("CODE", asking.code))
+    assert refused.code == 1 and clew.json("gates", asking.code)["state"] == "open"
+    assert f"clew gates {asking.code}" in refused.err and f"clew approve {asking.code}" in refused.err
+    clew("approve", asking.code)
     assert executed(clew, asking) == ["one"]
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from clew.asking import Asked, Decision, Gate, GateKind
 from clew.clock import SystemClock
+from clew.engine import DESK
 from clew.engine.cards import remind
 from clew.engine.gates import ask_once_more, look_at, open_gate
 from clew.engine.inbox import LOOK
@@ -426,6 +427,32 @@ async def test_a_front_end_that_was_told_a_line_allows_only_what_is_one(
         if fate is Fate.REFUSED:
             await rig.engine.waiting.answer(view.code, AnswerGate(Decision.DECLINE))
         await rig.ended(view.turn)
+
+
+@pytest.mark.parametrize(
+    ("question", "options"), [("Shall I deploy?", ("no", "yes, and drop the tables")), ("Shall I? " * 30, ())]
+)
+async def test_a_front_end_that_was_told_a_line_answers_no_more_than_that(
+    tmp_path: Path, question: str, options: tuple[str, ...]
+) -> None:
+    async with Rig(tmp_path) as rig:
+        rig.scripted.play = lambda request: (script.Ask(question, options), script.Say("done"))
+        where = rig.engine.conversing.place("browser-1")
+        await rig.engine.say(Inbound(where, "m1", "ann", "please do it", begins=rig.clock.ulid()))
+        (view,) = await asked(rig)
+        said = await rig.engine.say(Inbound(where, "m2", "ann", f"{view.code} 2", thread=view.thread))
+        assert said.fate is Fate.REFUSED and (await rig.engine.waiting.one(view.id)).state == "open"
+
+
+@pytest.mark.parametrize(("sees", "fate"), [(True, Fate.ANSWER), (False, Fate.REFUSED)])
+@pytest.mark.parametrize("word", WORDS)
+async def test_a_client_at_the_desk_says_what_it_shows(tmp_path: Path, word: str, sees: bool, fate: Fate) -> None:
+    async with Rig(tmp_path) as rig:
+        task = await rig.start("!approve make\n!text done")
+        (view,) = await asked(rig)
+        shown, text = (view.code,) if sees else None, word.replace("CODE", view.code)
+        said = await rig.engine.say(Inbound(DESK, "m2", "ann", text, thread=task.thread, sees=shown))
+        assert said.fate is fate and (sees or f"`clew approve {view.code}`" in said.words)
 
 
 async def _opens(rig: Rig, wants: Asked) -> GateView:

@@ -87,11 +87,11 @@ class Heard(Struct, frozen=True):
         return self.said.code is None and sent is not None and sent // 1000 < moment // 1000
 
     def sees_whole(self, tx: Tx, core: Core, gate: Gate) -> bool:
-        """Whether it was shown whole where this was said, by then. Our own clients at the desk show gates whole; front
-        ends, which have conversations there, are told of one in a line."""
+        """Whether it was shown whole where this was said, by then. Clients at the desk say what they show whole; front
+        ends, which have conversations there, are told of a gate in a line."""
         where = self.inbound.conversation
         if where.surface == core.desk:
-            return not where.address or _is_a_line(tx, gate)
+            return _is_a_line(tx, gate) if where.address else gate.code in (self.inbound.sees or ())
         shown = shown_at(tx, gate, where, pressed=self.inbound.pressed) if gate.whole_in else None
         return shown is not None and not self.was_before(shown)
 
@@ -173,8 +173,8 @@ def _is_a_line(tx: Tx, gate: Gate) -> bool:
     """A line says all of it: there is no diff, and it would run in the thread's own folder."""
     asked, thread = gate.asked, threads.get(tx, gate.thread)
     is_here = asked.folder is None or (thread is not None and asked.folder == thread.workspace)
-    is_short = asked.kind is GateKind.QUESTION or cards.one_line(gate) == asked.title
-    return is_here and is_short and not asked.detail
+    is_title = all(each.text == asked.title and not each.options for each in asked.questions)  # options have no line
+    return is_here and is_title and cards.one_line(gate) == asked.title and not asked.detail
 
 
 def _is_open(gate: Gate) -> bool:
