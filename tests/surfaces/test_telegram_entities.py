@@ -89,3 +89,20 @@ def test_a_note_is_a_small_line_below() -> None:
 def test_a_long_line_of_marks_takes_no_time() -> None:
     shown("*`_[" * 1000)
     shown("**a " * 1000)
+
+
+def test_a_code_of_one_character_ends_at_its_own_backtick() -> None:
+    text = "Reply `y` or `n`, or a number; with its code where several are open: `K7Q2 y`."
+    assert shown(text).text == text.replace("`", "")
+    assert looks(text) == [("code", "y"), ("code", "n"), ("code", "K7Q2 y")]
+
+
+CODES = st.text(st.characters(exclude_characters="`\n", exclude_categories=["Cs"]), min_size=1, max_size=4).filter(
+    lambda code: bool(code.strip())
+)
+
+
+@given(st.lists(CODES, min_size=1, max_size=6), st.integers(1, 3))
+def test_each_of_several_codes_in_a_line_is_shown_as_it_is(codes: list[str], count: int) -> None:
+    ticks = "`" * count
+    assert looks(" or ".join(f"{ticks}{code}{ticks}" for code in codes)) == [("code", code) for code in codes]

@@ -18,7 +18,7 @@ MOST = 100  # entities of one message that Telegram shows
 _FENCE = re.compile(r"^[ ]{0,3}(?P<ticks>`{3,}|~{3,})[ ]*(?P<language>[^\s`]*)[^\n`]*\n", re.MULTILINE)
 _INLINE = re.compile(
     r"(?P<escaped>\\[\\`*_\[\]])"
-    r"|(?P<ticks>`+)(?P<code>[^`\n](?:[^\n]*?[^`\n])?)(?P=ticks)(?!`)"
+    r"|(?<!`)(?P<ticks>`+)(?P<code>[^`\n](?:[^\n]*?[^`\n])??)(?P=ticks)(?!`)"
     r"|\[(?P<label>[^\[\]\n]+)\]\((?P<link>https?://[^\s()<>]+(?:\([^\s()<>]*\)[^\s()<>]*)*)\)"
     r"|(?<![\w*])\*\*(?=[^\s*])(?P<bold>[^\n]*?[^\s*])\*\*(?![\w*])"
     r"|(?<![\w_])__(?=[^\s_])(?P<bold_>[^\n]*?[^\s_])__(?![\w_])"
