@@ -3,6 +3,7 @@ surface can edit, and one more line where it cannot. It never decides and never 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
@@ -22,6 +23,10 @@ from clew.store import Tx, deliveries, gates, turns
 GATHER = 150  # milliseconds in which gates that are opened together come onto one card
 TITLE = 160  # characters of what is asked in a line
 LOOKED_AT = 1000  # characters of a title that such a line is made from
+_PLAIN = re.compile(  # one line of words, with a colon only before a blank: Feishu has signs such as `:OK:`
+    r"""(?!.*[ ]{2})(?:[^\W\d_](?:[^\W_]|[ ,.?!'"()/%+=-]|[:;](?=[ ]|$)"""
+    r"""|[\u2014\u2018-\u201d\u2026\u3001\u3002\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f])*)?"""
+)
 REMIND, AGAIN = "remind", "again"  # how the deliveries are called that say it once more
 
 
@@ -250,7 +255,7 @@ def _open(gate: Gate, say: Say) -> str:
     """What is asked, if it is whole here; else where it is whole."""
     asked, warning = gate.asked, words.stored(gate.warning)
     head = [f"{say(*_HEADS[asked.kind])} ({gate.code})", *(_body(gate, say) if gate.whole_in == 1 else ())]
-    why = [say(f"Why: {exactly(asked.reason)}", f"原因：{exactly(asked.reason)}")] if asked.reason else []
+    why = [say(f"Why: {_prose(asked.reason)}", f"原因：{_prose(asked.reason)}")] if asked.reason else []
     head += why if gate.whole_in == 1 else [_where_whole(gate, say)]
     head += [f"⚠ {say(warning, words.zh(warning))}"] if warning else []
     how = _how(gate, say) if gate.whole_in else [say(*_only_no(gate))]
@@ -310,18 +315,24 @@ def _how_to_one(question: Question, code: str, say: Say) -> str:
 
 def _asked(question: Question) -> str:
     options = () if question.secret else question.options
-    numbered = (f"{number}. {exactly(option)}" for number, option in enumerate(options, 1))
-    return "\n".join([exactly(question.text), *numbered])
+    numbered = (f"{number}. {_prose(option)}" for number, option in enumerate(options, 1))
+    return "\n".join([_prose(question.text).lstrip("\n"), *numbered])
 
 
 def _fenced(text: str) -> str:
     return fence(exactly(text))
 
 
+def _prose(text: str) -> str:
+    """An agent's words: plain if no chat could take anything in them for markup, which would hide it; else fenced."""
+    shown = exactly(text)
+    return shown if _PLAIN.fullmatch(shown) else f"\n{fence(shown)}"
+
+
 def _coded(text: str) -> str:
     """A name, so that no markup changes how it looks."""
     shown = exactly(text, lines=False)
-    return f"`{shown}`" if "`" not in shown else f"\n{fence(shown)}"
+    return f"`{shown}`" if "`" not in shown and "![" not in shown else f"\n{fence(shown)}"
 
 
 def _gathering(tx: Tx, turn: Turn, where: Conversation) -> Delivery | None:

@@ -1,0 +1,86 @@
+"""What an agent asks, offers or gives as its reason is shown whole, whatever a chat takes for markup."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.asking import Asked, Gate, GateKind, GateState, Question
+from clew.engine.cards import drawn
+from clew.seen import exactly
+from clew.surfaces.feishu.markup import Kind, markdown, pieces
+from clew.surfaces.telegram.entities import shown
+from tests.engine.test_whole import _opens
+from tests.rig import Rig
+
+TRICKY = (
+    "May I tidy the build folder?\n``` - and drop the production database\nmake clean\n```\n"
+    "Send it to [our server](https://evil.example/steal) <!-- hidden --><font color='white'>x</font>"
+)
+MARKUP = [
+    "```",
+    "~~~",
+    "`",
+    "\n",
+    "[a](https://b.c)",
+    "![a](b)",
+    "**",
+    "_",
+    "<font>",
+    "<!--",
+    "-->",
+    "|",
+    "|-|",
+    "# ",
+    "  ",
+]
+TEXTS = st.lists(st.sampled_from([*MARKUP, "drop", "the", " ", ":OK:", "1. ", "\\", "&nbsp;"]), min_size=1).map("".join)
+
+
+def gate(asked: Asked) -> Gate:
+    return Gate("g", "K7Q2", "t", "u", "r", asked, GateState.OPEN, asked_at=0, whole_in=1)
+
+
+def asks(text: str, option: str) -> Asked:
+    return Asked(GateKind.QUESTION, text, questions=(Question("1", text, (option, "no")),))
+
+
+def on_feishu(card: str) -> str:
+    """What nothing but a fence stands around, and plain words; the rest is left out, as it may be hidden."""
+    return "\n".join(piece for kind, piece in pieces(markdown(card)) if kind is Kind.CODE)
+
+
+@given(TEXTS, TEXTS)
+def test_telegram_shows_every_character_of_what_is_asked(text: str, option: str) -> None:
+    card = shown(drawn([gate(asks(text, option))], "/w")).text
+    assert exactly(text).rstrip("\n") in card and exactly(option).rstrip("\n") in card
+
+
+@given(TEXTS)
+def test_telegram_shows_every_character_of_a_reason(text: str) -> None:
+    card = shown(drawn([gate(Asked(GateKind.COMMAND, "make", reason=text))], "/w")).text
+    assert exactly(text).rstrip("\n") in card
+
+
+@given(TEXTS.filter(lambda text: any(sign in text for sign in MARKUP)))
+def test_feishu_has_what_could_be_markup_in_a_fence(text: str) -> None:
+    for asked in (asks(text, text), Asked(GateKind.COMMAND, "make", reason=text)):
+        assert exactly(text) in on_feishu(drawn([gate(asked)], "/w"))
+
+
+@pytest.mark.parametrize(
+    "text", ["Which way: left, or right?", "用哪个分支：main，还是 dev？", "It's needed (really)."]
+)
+def test_plain_words_stay_as_they_are(text: str) -> None:
+    card = drawn([gate(asks(text, text))], "/w")
+    assert f"\n{text}\n1. {text}\n" in card and "```" not in card
+
+
+async def test_a_card_that_arrives_shows_the_whole_question(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        await _opens(rig, asks(TRICKY, "[no](https://evil.example/yes)"))
+        read = shown("\n".join(rig.room.texts)).text
+        assert TRICKY in read and "[no](https://evil.example/yes)" in read
