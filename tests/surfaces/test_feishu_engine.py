@@ -13,6 +13,7 @@ from clew.config import Config, FeishuConfig, SurfacesConfig, ThreadsConfig
 from clew.engine import words as said
 from clew.engine.wishes import Wish
 from clew.model import Role, ThreadKind
+from clew.scripted_model import script
 from clew.store import deliveries, turns
 from clew.views import ThreadView
 from tests.rig import Rig
@@ -148,6 +149,22 @@ async def test_a_gate_is_answered_and_its_card_redrawn(app: App, tmp_path: Path,
         redrawn = await app.until(lambda state: [m for m in _cards(state, card) if not labels(m)])
         assert "allow" in words(_cards(redrawn, card)[0]).lower()
         assert await fates(rig) == {"turn": 1, "answer": 1}
+
+
+async def test_a_reaction_counts_only_where_one_gate_is_open(app: App, tmp_path: Path) -> None:
+    async with clew(app, tmp_path) as rig:
+        rig.scripted.play = lambda request: (script.Approve(("make", "rm -rf build")), script.Say("done"))
+        await app.say("please")
+        card = await app.until_shown(lambda shown: "rm -rf build" in shown and "make" in shown)
+        first, second = await rig.engine.waiting.all()
+        await app.react(card["message_id"], "THUMBSUP")
+        told = words(await app.until_shown(lambda shown: "Press a button" in shown))
+        assert first.code in told and second.code in told and len(await rig.engine.waiting.all()) == 2
+        await app.press(card["message_id"], f"🚫 {first.code}")
+        await app.until(lambda state: [m for m in _cards(state, card) if f"🚫 {first.code}" not in labels(m)])
+        await app.react(card["message_id"], "OK")
+        await answer(app, "done")
+        await app.until(lambda state: [m for m in _cards(state, card) if f"{second.code}: allowed" in words(m)])
 
 
 def _cards(state: dict[str, Any], card: dict[str, Any]) -> list[dict[str, Any]]:

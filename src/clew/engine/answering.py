@@ -189,7 +189,7 @@ def _which(tx: Tx, heard: Heard) -> Gate | None:
         if not said.is_bare:
             return None
         codes = [f"`{gate.code} {said.rest}`" for gate in open_now]
-        raise Refused(words.which_one(codes))
+        raise Refused(words.which_button(codes) if heard.inbound.pressed else words.which_one(codes))
     gate = gates.by_code(tx, said.code)
     if gate is None:
         if open_now or said.rest.lower() in replies.YES | replies.NO:

@@ -28,6 +28,7 @@ from clew.errors import ClewError
 from clew.model import (
     Accepted,
     Conversation,
+    Delivery,
     DeliveryState,
     Fate,
     Inbound,
@@ -199,11 +200,17 @@ def _on_its_card(tx: Tx, inbound: Inbound) -> Inbound:
         return inbound
     card = deliveries.by_receipt(tx, inbound.quoted_in or inbound.conversation, inbound.quoted)
     if inbound.pressed:
-        return replace(inbound, sees=_codes(gates.on_card(tx, card.edits or card.id))) if card else inbound
+        return replace(inbound, sees=_codes(_pressed_on(tx, card, inbound))) if card else inbound
     shown = gates_on(tx, card) if card is not None else []
     if not shown and (card is not None or _thread_of_quoted(tx, inbound) is not None):
         return inbound  # it quotes something else
     return replace(inbound, sees=_codes(_meant_by_quote(shown, inbound)))
+
+
+def _pressed_on(tx: Tx, card: Delivery, inbound: Inbound) -> Sequence[Gate]:
+    """A button names its gate; a reaction is a bare yes or no, and means what is still open there."""
+    shown = gates.on_card(tx, card.edits or card.id)
+    return _meant_by_quote(shown, inbound) if typed(inbound.text).is_bare else shown
 
 
 def _meant_by_quote(shown: Sequence[Gate], inbound: Inbound) -> Sequence[Gate]:

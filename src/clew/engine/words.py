@@ -390,6 +390,14 @@ def which_one(replies: Sequence[str]) -> Both:
     return Both(f"Which one? Reply {' or '.join(replies)}.", f"是哪一项？请回复 {' 或 '.join(replies)}。")
 
 
+def which_button(replies: Sequence[str]) -> Both:
+    """For a reaction to a card with several gates."""
+    return Both(
+        f"Several are open there, and a reaction does not say which. Press a button, or reply {' or '.join(replies)}.",
+        f"那里有多项待答，表情回复无法说明是哪一项。请按按钮，或回复 {' 或 '.join(replies)}。",
+    )
+
+
 def no_gate(code: str) -> Both:
     return Both(
         f"There is no gate {code}; `clew gates` lists what is open.", f"没有代码为 {code} 的事项；/待办 列出未答复的。"

@@ -110,7 +110,7 @@ class Reacted(msgspec.Struct, frozen=True):
 
     @property
     def means(self) -> str | None:
-        """`y` or `n`, as the first button that says so."""
+        """`y` or `n`, as a button says it behind the code of its gate."""
         kind = (self.reaction_type.emoji_type or "").lower()
         return "y" if kind in YES else "n" if kind in NO else None
 
@@ -212,15 +212,15 @@ def shown(data: object, app_id: str) -> Shown | None:
 
 
 def reacted(id: str, reaction: Reacted, on: Shown) -> Inbound | Skipped:
-    """The first button that says yes, or no, pressed. Others read along, for all that is known."""
-    says = next((says for says in on.says if says.split()[-1:] == [reaction.means]), None)
-    if says is None:
+    """A yes or a no to what its card asks, where a button says so, too; which gate that is, the engine knows. Others
+    read along, for all that is known."""
+    if reaction.means is None or not any(says.split()[-1:] == [reaction.means] for says in on.says):
         return Skipped("by reactions on what asks nothing")
     return Inbound(
         on.place.conversation,
         f"react-{id}",
         reaction.by,
-        says,
+        reaction.means,
         sender_id=reaction.by,
         in_group=True,
         in_thread=on.place.thread is not None,
