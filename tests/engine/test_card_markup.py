@@ -55,27 +55,27 @@ def on_feishu(card: str) -> str:
 
 @given(TEXTS, TEXTS)
 def test_telegram_shows_every_character_of_what_is_asked(text: str, option: str) -> None:
-    card = shown(drawn([gate(asks(text, option))], "/w")).text
+    card = shown(drawn([gate(asks(text, option))])).text
     assert exactly(text).rstrip("\n") in card and exactly(option).rstrip("\n") in card
 
 
 @given(TEXTS)
 def test_telegram_shows_every_character_of_a_reason(text: str) -> None:
-    card = shown(drawn([gate(Asked(GateKind.COMMAND, "make", reason=text))], "/w")).text
+    card = shown(drawn([gate(Asked(GateKind.COMMAND, "make", reason=text))])).text
     assert exactly(text).rstrip("\n") in card
 
 
 @given(TEXTS.filter(lambda text: any(sign in text for sign in MARKUP)))
 def test_feishu_has_what_could_be_markup_in_a_fence(text: str) -> None:
     for asked in (asks(text, text), Asked(GateKind.COMMAND, "make", reason=text)):
-        assert exactly(text) in on_feishu(drawn([gate(asked)], "/w"))
+        assert exactly(text) in on_feishu(drawn([gate(asked)]))
 
 
 @pytest.mark.parametrize(
     "text", ["Which way: left, or right?", "用哪个分支：main，还是 dev？", "It's needed (really)."]
 )
 def test_plain_words_stay_as_they_are(text: str) -> None:
-    card = drawn([gate(asks(text, text))], "/w")
+    card = drawn([gate(asks(text, text))])
     assert f"\n{text}\n1. {text}\n" in card and "```" not in card
 
 

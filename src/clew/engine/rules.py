@@ -146,8 +146,9 @@ def _allowing_script(rules: Sequence[Rule], asked: Asked, workspace: str, parts:
 def _may_cover(rule: Rule, asked: Asked, parts: Sequence[Part]) -> bool:
     """`pytest …` is judged by how the workspace is now. Outside of a sandbox it would run what the agent wrote inside,
     unasked; and the first of two git commands can make the second one go down into another repository."""
-    changes = asked.leaves_sandbox or sum(part.words[0] == "git" for part in parts) > 1
-    return not (changes and known_rules.is_known_pattern(rule.pattern))
+    if not known_rules.is_known_pattern(rule.pattern):
+        return True
+    return not asked.leaves_sandbox and known_rules.fits_script(rule.pattern, parts)
 
 
 def _covers(rule: Rule, part: Part, workspace: str) -> bool:
