@@ -243,7 +243,10 @@ def test_a_yes_to_all_of_a_thread(clew: Clew) -> None:
     assert clew("approve", "--all", asking.thread) == f"yes to {', '.join(asking.codes)}, on its way to the agent\n"
     assert sorted(executed(clew, asking)) == ["one", "two"]
     result = clew.run("approve", "--all", asking.thread)
-    assert (result.code, result.err) == (1, "clew: Nothing here waits for a yes; `clew gates` lists what is open.\n")
+    assert (result.code, result.err) == (
+        1,
+        "clew: Nothing here waits for a yes; `clew gates`, or `/gates` in a chat, lists what is open.\n",
+    )
 
 
 def test_a_yes_to_all_as_json_is_a_list_of_rows(clew: Clew) -> None:

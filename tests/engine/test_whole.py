@@ -190,6 +190,7 @@ async def test_yes_all_means_only_what_is_shown_whole(tmp_path: Path) -> None:
         short, other = sorted(await chat.asks("make", TOO_LONG), key=lambda view: len(view.title))
         said = await chat.says("yes all")
         assert said.fate is Fate.ANSWER and other.code in said.words
+        assert said.words.startswith("Your yes is on its way to the agent.")
         states = [(await rig.engine.waiting.one(view.id)).state for view in (short, other)]
         assert states[0] != "open" and states[1] == "open"
         assert (await chat.says(f"{other.code} n")).fate is Fate.ANSWER

@@ -157,7 +157,8 @@ STOPPED = Both("Stopped. Say something new whenever you like.", "已停止。随
 RUNNING_ALL = Both("Running them in order.", "按顺序运行。")
 NOTHING_TO_MERGE = Both("There is nothing to merge; what waits runs as it is.", "没有可合并的；等待的内容照原样运行。")
 NOBODY_WAITS = Both(
-    "Nothing here waits for a yes; `clew gates` lists what is open.", "这里没有等待同意的事项；/待办 列出未答复的。"
+    "Nothing here waits for a yes; `clew gates`, or `/gates` in a chat, lists what is open.",
+    "这里没有等待同意的事项；/待办 列出未答复的。",
 )
 
 
@@ -326,6 +327,8 @@ def on_its_way(gate: Gate) -> Both:
 
 
 def all_on_their_way(count: int) -> Both:
+    if count == 1:
+        return Both("Your yes is on its way to the agent.", "已同意，正在送往代理。")
     return Both(f"Your yes to all {count} is on its way to the agent.", f"已全部同意（{count} 项），正在送往代理。")
 
 
@@ -400,7 +403,8 @@ def which_button(replies: Sequence[str]) -> Both:
 
 def no_gate(code: str) -> Both:
     return Both(
-        f"There is no gate {code}; `clew gates` lists what is open.", f"没有代码为 {code} 的事项；/待办 列出未答复的。"
+        f"There is no gate {code}; `clew gates`, or `/gates` in a chat, lists what is open.",
+        f"没有代码为 {code} 的事项；/待办 列出未答复的。",
     )
 
 
@@ -424,7 +428,7 @@ def no_answer_to(code: str, said: str, known: str) -> Both:
 def still_open(codes: Sequence[str]) -> Both:
     listed = ", ".join(codes)
     return Both(
-        f"A question still waits for you: {listed}. `clew gates` shows it.",
+        f"A question still waits for you: {listed}. `clew gates`, or `/gates` in a chat, shows it.",
         f"还有事项等你答复：{listed}。/待办 可查看。",
     )
 
