@@ -399,6 +399,19 @@ async def test_news_of_a_call_after_its_approval_grant_nothing(world: World) -> 
         assert not (world.folder / "two").exists()
 
 
+async def test_a_request_about_a_call_that_has_ended_is_asked_whatever_it_was(world: World) -> None:
+    """What the agent told of it since is not known."""
+    call = {"toolCallId": "call", "kind": "execute", "title": "x", "rawInput": {"command": "ls"}}
+    async with world.daemon() as rig:
+        ended = {"toolCallId": "call", "status": "completed"}
+        ask = ("permit", {"toolCallId": "call", "kind": "execute", "title": "x"})
+        said = await rig.say(script(("announce", call), ("update", ended), ask))
+        gate = await opened(rig)
+        assert gate.state == "open"
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
 async def test_a_call_that_is_changed_while_it_is_asked_is_asked_anew(world: World) -> None:
     """As OpenCode does that asks before it tells the folder. What was shown before can not be allowed any more."""
     call = {"toolCallId": "call", "kind": "execute", "title": "x", "rawInput": {"command": "rm -rf build"}}

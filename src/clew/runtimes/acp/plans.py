@@ -61,6 +61,9 @@ def _line(argv: tuple[str, ...]) -> str:
     return argv[2] if is_bare else shlex.join(argv)
 
 
+ENDED = ("completed", "failed")  # what an agent tells of such a call afterwards is not heard
+
+
 class _Told(Struct, frozen=True):
     """All that the agent has told of a call by now."""
 
@@ -89,6 +92,8 @@ def _told(announced: ToolCall | None, asking: ToolCall) -> _Told:
     doubts = [f"it was announced with another {', '.join(differing)}"] if differing else []
     if not is_announced(announced, asking):
         doubts.append("the agent has not announced all of it")
+    if announced is not None and announced.status in ENDED:
+        doubts.append("the call that it asks about has ended before")
     return _Told(tools.merge(announced, asking), {**before, **now}, differing, tuple(doubts))
 
 
