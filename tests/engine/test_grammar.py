@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import shlex
 import shutil
 import subprocess
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.engine.grammar import Word, commands, texts
-from tests.engine.test_shell import ANY, NOT_PLAIN, PLAIN, SHELLISH
+from clew.engine.shell import asks_always, unwrapped
+from tests.engine.test_shell import ALWAYS_ASKS, ANY, NOT_PLAIN, PLAIN, SHELLISH
 
 # What is more than plain words, and is explained all the same.
 EXPLAINED = {
@@ -112,6 +115,30 @@ def test_wildcards_and_signs_of_revisions_are_known_by_their_place() -> None:
 )
 def test_any_text_is_read_or_has_no_reading(script: str) -> None:
     assert commands(script) is None or all(command for command in commands(script) or ())
+
+
+@pytest.mark.parametrize("command", ALWAYS_ASKS, ids=repr)
+def test_what_runs_other_commands_always_asks(command: str) -> None:
+    assert all(asks_always(words) for words in read(command) or ())
+
+
+@given(SHELLISH)
+def test_wrapping_a_script_changes_nothing(script: str) -> None:
+    assert commands(f"/bin/bash -lc {shlex.quote(script)}") in (commands(script), commands(unwrapped(script)))
+
+
+@given(ANY | SHELLISH)
+def test_the_words_of_one_command_are_those_of_every_other_reader(script: str) -> None:
+    found = read(script)
+    if found is not None and len(found) == 1 and not set(script) & set("><;\n"):
+        assert list(found[0]) == shlex.split(unwrapped(script))
+
+
+def test_every_character_that_cannot_be_seen_is_refused() -> None:
+    unseen = [
+        chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) in ("Cf", "Zs", "Zl", "Zp", "Cc")
+    ]
+    assert [char for char in unseen if char != " " and commands(f"ls 'a{char}b'") is not None] == []
 
 
 def read(script: str) -> list[tuple[str, ...]] | None:

@@ -1,18 +1,13 @@
-"""What a command says, by two readers: the strict one that allows are built on, the lenient one that denies are."""
+"""What a command says to the lenient reader, which denies are built on; and the tables of both readers."""
 
 from __future__ import annotations
-
-import random
-import shlex
-import shutil
-import subprocess
-import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.engine.shell import asks_always, plain_words, segments, unwrapped
+from clew.engine.grammar import commands
+from clew.engine.shell import asks_always, segments
 
 PLAIN = {
     "ls": ("ls",),
@@ -76,22 +71,6 @@ ALWAYS_ASKS = [
     'bash -lc \'bash -c "bash -c \\"ls\\""\'',
     *("bash --rcfile x -c ls", "/tmp/bash -lc ls", "bin/sh -c ls", "bash -c 'bash -c \"bash -c ls\"'", "ssh host ls"),
 ]
-
-
-@pytest.mark.parametrize("command", PLAIN, ids=repr)
-def test_a_command_of_words_alone_is_these_words(command: str) -> None:
-    assert plain_words(command) == PLAIN[command]
-
-
-@pytest.mark.parametrize("command", NOT_PLAIN, ids=repr)
-def test_whatever_a_shell_would_interpret_is_not_plain(command: str) -> None:
-    assert plain_words(command) is None
-
-
-@pytest.mark.parametrize("command", ALWAYS_ASKS, ids=repr)
-def test_what_runs_other_commands_always_asks(command: str) -> None:
-    words = plain_words(command)
-    assert words is None or asks_always(words)
 
 
 def test_ordinary_programs_do_not_always_ask() -> None:
@@ -191,7 +170,7 @@ NASTY = (
 def test_no_command_wears_the_readers_out(piece: str) -> None:
     command = piece * (100_000 // len(piece))
     assert segments(command) is not None
-    assert plain_words(command) is None or asks_always(piece.split()[:1])
+    assert commands(command) is None or asks_always(piece.split()[:1])
 
 
 ANY = st.text(st.characters(exclude_categories=()))
@@ -199,78 +178,5 @@ SHELLISH = st.text(st.sampled_from("ab -='\"$`\\;&|<>(){}[]*?~!#\n\t/.,:@%+^é")
 
 
 @given(ANY | SHELLISH)
-def test_plain_words_are_those_of_every_other_reader(command: str) -> None:
-    words = plain_words(command)
-    if words is not None:
-        assert list(words) == shlex.split(unwrapped(command))
-        assert outside_of_quotes(unwrapped(command)).isdisjoint("$`\\;&|<>(){}[]*?~!#\n\t^")
-
-
-@given(ANY | SHELLISH)
 def test_any_text_has_segments_and_each_of_them_a_program(command: str) -> None:
     assert all(words for words in segments(command))
-
-
-@given(SHELLISH)
-def test_wrapping_a_command_changes_nothing(command: str) -> None:
-    assert plain_words(f"/bin/bash -lc {shlex.quote(command)}") in (
-        plain_words(command),
-        plain_words(unwrapped(command)),
-    )
-
-
-def outside_of_quotes(script: str) -> set[str]:
-    quote, found = "", set()
-    for char in script:
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "'\"":
-            quote = char
-        else:
-            found.add(char)
-    return found
-
-
-def generated(count: int) -> list[str]:
-    """Commands of pieces that are plain, or nearly so."""
-    draw = random.Random(4)
-    pieces = [
-        *(
-            "a",
-            "-b",
-            "--c=d",
-            " ",
-            "  ",
-            "'x y'",
-            '"x y"',
-            "''",
-            '""',
-            "'$a'",
-            '"a\'b"',
-            "'\"'",
-            "é",
-            "你",
-            "./",
-            "a/b",
-        ),
-        *("*", "$x", "\\", ";", "'", '"', "#", "~", "!", "{", "'*'", '"*?[x]"', "'a\\b'", "-", "--", ":", ",", "@"),
-        *("=", "%", "+"),
-    ]
-    return ["".join(draw.choices(pieces, k=draw.randint(1, 8))) for _ in range(count)]
-
-
-@pytest.mark.parametrize("shell", [shell for shell in ("sh", "bash", "dash", "zsh") if shutil.which(shell)])
-def test_a_real_shell_hands_over_exactly_the_plain_words(shell: str) -> None:
-    accepted = [(command, words) for command in generated(30_000) if (words := plain_words(command)) is not None]
-    assert len(accepted) > 2_000
-    script = "\n".join(f"printf '%s\\0' {command}; printf '\\1\\0'" for command, _ in accepted)
-    told = subprocess.run([shell], input=script.encode(), capture_output=True, check=True).stdout.decode()
-    heard = [tuple(each.split("\0")[:-1]) for each in told.split("\1\0")[:-1]]
-    assert heard == [words for _, words in accepted]
-
-
-def test_every_character_that_cannot_be_seen_is_refused() -> None:
-    unseen = [
-        chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) in ("Cf", "Zs", "Zl", "Zp", "Cc")
-    ]
-    assert [char for char in unseen if char != " " and plain_words(f"ls 'a{char}b'") is not None] == []

@@ -1,6 +1,5 @@
-"""What a command line says, found out without running it. Two readers with opposite tempers: `plain_words` is strict,
-and asked before something is allowed; `segments` is lenient, and asked before something is denied. In doubt the strict
-one sees nothing, and the lenient one sees one command too many. Neither expands, looks up or runs anything."""
+"""Reads a command line leniently, before something is denied: in doubt it sees one command too many. The strict reading
+is in `grammar.py`, before something is allowed. Neither expands, looks up or runs anything."""
 
 from __future__ import annotations
 
@@ -29,21 +28,10 @@ _LEVELS = 2
 # A word is made of what no shell treats specially, and of quotes in which nothing is special. No pattern here repeats a
 # group possessively (`++`, `*+`): up to Python 3.11.4 that matches what it must not.
 _BARE = r"[A-Za-z0-9_\-./,:@%+=]|[^\x00-\x7f]|'[^']*'(?!')"
-_WORD = re.compile(rf"""(?:{_BARE}|"[^"$`\\!]*")+""")
 _WRAPPED_WORD = re.compile(rf"""(?:{_BARE}|"(?:[^"$`\\!]|\\["$`\\])*")+""")
 _QUOTED = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)\"""", re.DOTALL)
 _ESCAPED = re.compile(r'\\(["$`\\])')
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
-
-
-def plain_words(command: str) -> tuple[str, ...] | None:
-    """The words that a command consists of, if it is nothing but words: any shell hands exactly these to the program.
-    None wherever a shell would do anything else with it, and wherever that is not certain."""
-    script = unwrapped(command)
-    if has_unseen(script):
-        return None
-    words = _lexed(script, _WORD)
-    return tuple(words) if words and starts_plainly(words) else None
 
 
 def has_unseen(script: str) -> bool:
