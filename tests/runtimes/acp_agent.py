@@ -121,6 +121,7 @@ class Session:
             case "announce" | "update" | "permit" | "create" | "put":
                 await self._trick(name, json.loads(rest))
             case "at-once":
+                self._agent.tell_together()
                 await asyncio.gather(*(self._tricks(steps) for steps in json.loads(rest)))
             case "die":
                 os._exit(7)
@@ -226,6 +227,7 @@ class Agent:
         self.what = what
         self._sessions: dict[str, Session] = {}
         self._asked: dict[str, list[asyncio.Future[Any]]] = {}  # of one id several, each with an answer
+        self._together: list[bytes] | None = None  # what is to leave in one write
         self._count = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._odd = next((ODD[each] for each in what if each in ODD), None)
@@ -246,7 +248,20 @@ class Agent:
     def tell(self, **message: Any) -> None:
         if self._odd:
             os.write(*self._odd)
-        os.write(1, json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        line = json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
+        if self._together is None:
+            os.write(1, line)
+        else:
+            self._together.append(line)
+
+    def tell_together(self) -> None:
+        """What is told until the next turn of the loop leaves in one write, so that nothing is answered in between."""
+        self._together = []
+        asyncio.get_running_loop().call_soon(asyncio.get_running_loop().call_soon, self._tell_all)
+
+    def _tell_all(self) -> None:
+        lines, self._together = self._together or [], None
+        os.write(1, b"".join(lines))
 
     async def ask(self, method: str, params: dict[str, Any], under: int | str | None = None) -> Any:
         self._count += 1
