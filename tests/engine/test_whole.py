@@ -259,7 +259,6 @@ async def _until(rig: Rig, delivery: str, happened: Callable[[Delivery], object]
             row = await rig.store.read(lambda tx: deliveries.get(tx, delivery))
             if row is not None and happened(row):
                 return
-            await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize("trouble", [TryAgain, Down, InDoubt])
