@@ -20,6 +20,7 @@ from clew.processes import Marks
 from clew.runtimes.process import spawn
 from tests.daemons import PATIENCE, SCRIPTED, Clew
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc and sets limits of a process")
 CONNECTIONS = 1200
 
 

@@ -20,7 +20,7 @@ from clew.config import SupervisorConfig
 from clew.home import Home
 from tests.daemons import SCRIPTED, Clew
 
-HANG = 6  # seconds: long enough that no busy machine makes a daemon look hung
+HANG = 15  # seconds: long enough that no busy machine makes a daemon look hung
 
 
 @pytest.fixture

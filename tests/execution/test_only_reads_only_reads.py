@@ -23,6 +23,13 @@ OFTEN, QUICK = 500, 6  # 3,000 commands in ./check
 HEAVILY, SLICES = 2_000, 30  # and 48,000 more by --all
 
 
+@pytest.mark.parametrize("program", ["strace", *NEEDED])
+def test_the_programs_that_are_run_and_watched_with_are_installed(program: str) -> None:
+    """Without them the other tests here see less, and go on; in CI a skip counts as a failure."""
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
+
+
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     "slice_", [*range(QUICK), *(pytest.param(each, marks=pytest.mark.heavy) for each in range(QUICK, SLICES))]

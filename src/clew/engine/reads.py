@@ -59,6 +59,10 @@ def _makes_no_branch(words: Sequence[str], folder: Path) -> bool:
     return list(words[:1]) == ["--list"] or all(word.startswith("-") and word != "-" for word in words)
 
 
+def _makes_no_tag(words: Sequence[str], folder: Path) -> bool:
+    return not words or words[0] in ("-l", "--list")
+
+
 def _lists(words: Sequence[str], folder: Path) -> bool:
     return list(words[:1]) == ["list"]
 
@@ -88,7 +92,8 @@ _LOG = Reading(
     "-# -pswbzMC -n= -U= -S= -G= --oneline --graph --all --decorate= --stat= --shortstat --numstat --name-only"
     " --name-status --patch --no-patch --no-merges --merges --first-parent --reverse --follow --abbrev-commit"
     " --max-count= --skip= --since= --until= --after= --before= --author= --grep= --format= --pretty= --date= --color="
-    " --no-color --no-ext-diff --no-textconv --unified= --word-diff= --summary --cached --staged --check --quiet",
+    " --no-color --no-ext-diff --no-textconv --unified= --word-diff= --summary --cached --staged --check --quiet"
+    " --diff-filter=",
     also=_verifies_nothing,
 )
 
@@ -142,6 +147,11 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
         "git show": _LOG,
         "git stash": Reading("-n= --oneline --stat", also=_lists),
         "git worktree": Reading("-v --verbose --porcelain", also=_lists),
+        "git tag": Reading(
+            "-ln --list",  # to sort by a signature is to let gpg verify it
+            words="--sort=creatordate --sort=-creatordate --sort=version:refname --sort=-version:refname",
+            also=_makes_no_tag,
+        ),
         "git status": Reading(
             "-sbvz --short --branch --porcelain= --untracked-files= --ignored= --long --verbose --show-stash",
             words="-uno -uall -unormal",
@@ -172,6 +182,7 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
             " --with-filename --no-filename --word-regexp --line-regexp --only-matching --multiline --max-count="
             " --max-depth= --context= --after-context= --before-context= --color= --json --stats --sort= --regexp="
             " --no-messages --pcre2 --invert-match --quiet --trim --column --vimgrep --no-config",
+            words="-tc -tcpp -tcss -tgo -thtml -tjava -tjs -tjson -tmd -tpy -truby -trust -tsh -tts -ttoml -tyaml",
             searches=True,
         ),
         "sed": Reading("-n", also=_prints_lines, filters=1),
