@@ -832,7 +832,7 @@ def files_of_settings(place: Place) -> None:
     place.write("magic.mgc", "x")
     place.write(".dir_colors", "x\n")
     place.write(".lesskey", "x\n")
-    place.write("dates", f"{CONTENT}\n")
+    place.write("dates", "no date\n")
     place.write("list", f"{place.outside}/secret\n")
     place.write("list0", f"{place.outside}/secret\0")
     place.write("sums", f"d41d8cd98f00b204e9800998ecf8427e  {place.outside}/secret\n")
@@ -850,6 +850,7 @@ def files_of_settings(place: Place) -> None:
         "sort --files0-from=list0",
         "grep -f list a.txt",
         "date -f dates",
+        f"date -f {place.outside}/secret",
         "sed -f script.sed a.txt",
         "cksum -c sums",
     ]
