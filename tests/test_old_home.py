@@ -45,7 +45,7 @@ def clew(tmp_path: Path, receiver: Receiver) -> Iterator[Clew]:
 
 
 def made_today(dump: str, project: Path) -> str:
-    """As if it had been made a moment ago, in a folder that is there. Nodes stay as they are: their hash is their name."""
+    """As if it had been made a moment ago, in a folder that is there. Nodes stay as they are: a hash names them."""
     passed = round(time.time() * 1000) - MADE_AT - 60_000
 
     def moved(line: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.engine.grammar import Word, commands, texts
+from clew.engine.grammar import Command, Word, commands, texts
 from clew.engine.shell import asks_always, unwrapped
 from tests.engine.test_shell import ALWAYS_ASKS, ANY, NOT_PLAIN, PLAIN, SHELLISH
 
@@ -105,7 +105,12 @@ def test_whatever_is_not_fully_explained_has_no_reading(script: str) -> None:
 
 def test_wildcards_and_signs_of_revisions_are_known_by_their_place() -> None:
     found = commands("ls 'a*'b*? HEAD~2")
-    assert found == [(Word("ls"), Word("a*b*?", wild=(3, 4)), Word("HEAD~2", before_sign="HEAD"))]
+    assert found == [Command((Word("ls"), Word("a*b*?", wild=(3, 4)), Word("HEAD~2", before_sign="HEAD")))]
+
+
+def test_a_command_knows_whether_another_feeds_it() -> None:
+    found = commands("ls | head -1 && cat a; wc b || sort c | uniq") or []
+    assert [command.is_fed for command in found] == [False, True, False, False, False, True]
 
 
 @given(

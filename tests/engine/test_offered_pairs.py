@@ -551,6 +551,44 @@ LEAVES = pairs(
     .venv/bin/pytest -> packages/a/.venv/bin/pytest
     """
 )
+TRICKS = pairs(  # in a workspace without a link that leads out
+    """
+    ruff format -> ruff format here/../../other/x.py
+    -> ruff format here/../../other
+    -> ruff format here
+    prettier --write src -> prettier --write here/../../other/x.ts
+    -> prettier --write 'src/{../../other,x}/*.ts'
+    -> prettier --write 'here/../../other/*.ts'
+    rubocop -a -> rubocop -a 'src/{../../other,x}/*.rb'
+    pytest -q -> pytest here/../../other/tests
+    -> pytest tests:a/../scripts/deploy.py
+    -> pytest 'tests[a/../scripts/deploy.py'
+    -> pytest 'tests::a/../scripts/deploy.py'
+    -> pytest 'tests/test_m.py::test_a[../scripts/deploy.py]'
+    rspec -> rspec tests:a/../scripts/deploy.py
+    node --test -> node --test tests:a/../scripts/deploy.py
+    bun test -> bun test ./tests:a/../scripts/deploy.py
+    tsc --noEmit -> tsc --noEmit --incremental
+    -> tsc
+    -> tsc -b
+    cargo fmt --check -> cargo fmt
+    cargo test -> cargo test --workspace
+    -> cargo test -p other
+    cargo build -> cargo build --package=other
+    go build ./... -> go build ./cmd/foo
+    deno check src -> deno check npm:cowsay
+    -> deno check jsr:x
+    jest -> jest --coverage
+    vitest run -> vitest run --typecheck
+    git commit -m x -> git commit
+    bats tests -> bats -j 2 tests
+    make -C packages/a -C packages/b test -> make -C packages/b -C packages/a test
+    dotnet build -c Release -> dotnet build -c 'Release;CustomAfterMicrosoftCommonTargets=src/evil.txt'
+    -> dotnet build -c Debug
+    python manage.py test -> echo yes | python manage.py test
+    -> cat a.txt | python manage.py test
+    """
+)
 HARMS = {"runs": RUNS, "deletes": DELETES, "publishes": PUBLISHES, "writes": WRITES, "reads": READS, "leaves": LEAVES}
 
 PASSES = pairs(
@@ -562,7 +600,6 @@ PASSES = pairs(
     -> pytest .
     -> pytest -n auto --maxfail=2
     -> pytest -n4 -m 'not slow'
-    -> pytest --cov=src --cov-report=term-missing
     -> pytest 'tests/test_m.py::test_a[1-x]'
     -> /bin/bash -lc 'pytest -q tests'
     python3 -m pytest -> python3 -m pytest -q tests/test_m.py
@@ -573,7 +610,7 @@ PASSES = pairs(
     ruff check --fix . -> ruff check src --fix --select=I
     ruff format src -> ruff format src/m.py
     -> ruff format .
-    black . -> black here
+    black . -> black src
     prettier --write . -> prettier --write 'src/**/*.ts'
     gofmt -w . -> gofmt -w src
     uv run ruff check -> uv run ruff check src
@@ -587,7 +624,9 @@ PASSES = pairs(
     pnpm run build -> pnpm run build
     yarn test -> yarn test
     jest -> jest src/m.test.ts -t 'adds two'
-    npx jest -> npx jest --runInBand --coverage
+    npx jest -> npx jest --runInBand
+    pytest --cov=src --cov-report=term-missing -> pytest --cov=src -x --cov-report=term-missing
+    npx jest --coverage -> npx jest src --coverage
     npx vitest run -> npx vitest run src/m -t foo
     npx tsc --noEmit -> npx tsc --noEmit --pretty
     tsc -p tsconfig.json --noEmit -> tsc --noEmit -p tsconfig.json
@@ -595,12 +634,12 @@ PASSES = pairs(
     eslint --fix src -> eslint src/m.ts --fix
     prettier --check . -> prettier --check 'src/**/*.ts'
     cargo test -> cargo test --release parser::tests -- --nocapture --test-threads=1
-    cargo build -> cargo build -p core --features=x
+    cargo build -p core --features=x -> cargo build --features=x -v -p core
     cargo clippy -> cargo clippy --all-targets -- -D warnings
     cargo fmt --check -> cargo fmt -- --check
     go test ./... -> go test -v -run '^TestFoo$' -count=1 ./src/...
     -> go test -race -short -timeout 30s .
-    go build ./... -> go build -v ./src
+    go build ./... -> go build -v ./...
     go vet ./... -> go vet ./src/...
     make -> make -j8
     make test -> make -k -j4 test
@@ -610,16 +649,16 @@ PASSES = pairs(
     ./gradlew test -> ./gradlew test --tests com.example.FooTest --info
     ./gradlew clean build -> ./gradlew clean build --offline
     mvn -q test -> mvn test -Dtest=FooTest -B
-    cmake --build build -> cmake --build build -j4 --config Release
-    ctest -> ctest -R foo --output-on-failure -j4
+    cmake --build build --config Release -> cmake --build build -j4 --config Release
+    ctest -> ctest -R foo --output-on-failure
     dotnet test -> dotnet test --filter Foo --no-build
     swift test -> swift test --filter FooTests
     mix test -> mix test tests/test_m.py:12 --trace
-    bundle exec rspec -> bundle exec rspec tests/test_m.py:3 -e adds
+    bundle exec rspec -> bundle exec rspec tests/test_m.py:3 --fail-fast
     vendor/bin/phpunit -> vendor/bin/phpunit --filter testFoo tests
-    git add a.txt -> git add -A
+    git add a.txt -> git add a.sh src
     -> git add src tests/test_m.py
-    git commit -m x -> git commit -am 'fix: read /etc/hosts; see ../notes'
+    git commit -m x -> git commit -m 'fix: read /etc/hosts; see ../notes'
     gh pr view 12 -> gh pr view 13 --comments
     gh run view 1 -> gh run view 2 --log-failed
     pre-commit run -> pre-commit run --all-files
@@ -710,6 +749,11 @@ def test_the_rule_that_is_offered_does_not_allow_a_later_harm(work: Path, asked:
     rules = offered(asked, work)
     assert verdict(later, rules, work) == "ask", rules
     assert verdict(f"/bin/bash -lc {shlex.quote(later)}", rules, work) == "ask", rules
+
+
+@pytest.mark.parametrize(("asked", "later"), TRICKS)
+def test_the_rule_that_is_offered_is_not_tricked(plain: Path, asked: str, later: str) -> None:
+    assert verdict(later, offered(asked, plain), plain) == "ask"
 
 
 @pytest.mark.parametrize(("asked", "later"), PASSES)

@@ -109,6 +109,12 @@ FITS_NOT = [
     ("make [ab]", "make c"),
     ("ls a", "ls 'a '"),
     ("''", "ls"),
+    ("pytest*", "pytest_x/evil.sh"),
+    ("./scripts/check-*", "./scripts/check-a/evil.sh"),
+    ("python3", "echo 'print(1)' | python3"),
+    ("tee out.txt", "echo evil | tee out.txt"),
+    ("git apply", "cat a.patch | git apply"),
+    ("git apply", "ls; cat a.patch | head | git apply"),
 ]
 
 
@@ -163,6 +169,19 @@ DENIED = [
     ("just deploy", "just build deploy"),
     ("cargo publish", "cargo +nightly publish"),
     ("cargo publish", "cargo +nightly -v publish --dry-run"),
+    ("git push", "git pu$1sh"),
+    ("git push", "g$1it push"),
+    ("git push", 'git "pu\\\nsh"'),
+    ("git push", '"gi\\\nt" push'),
+    ("git push", "git pus{h..h}"),
+    ("git push", "gi{t..t} push"),
+    ("git push", "{git,{push,{a,{b,c}}}}"),
+    ("git push", f"env {'-u A ' * 32}git push"),
+    ("git push", f"nice {'-n 1 ' * 62}git push"),
+    ("git push", "git <(true) push"),
+    ("git push", "command =git push"),
+    ("git push", "git ${:-push}"),
+    ("git push", "git pu$x[1]sh"),
 ]
 NOT_DENIED = [
     ("rm *", "ls rm"),
@@ -268,6 +287,16 @@ def test_an_allow_for_paths_covers_a_change_of_them(work: Path, pattern: str, pa
 @pytest.mark.parametrize(("pattern", "paths"), COVERED_NOT)
 def test_an_allow_for_paths_covers_nothing_else(work: Path, pattern: str, paths: tuple[str, ...]) -> None:
     assert effect(change(*paths), allow(pattern, RuleKind.CHANGE), workspace=work) == "ask"
+
+
+@pytest.mark.parametrize("path", ["l/../../outside.py", "{}/l/../../outside.py", "l/../../../x"])
+def test_a_way_up_behind_a_link_is_asked_about(tmp_path: Path, path: str) -> None:
+    """To the system it leads to where the link leads, and up from there; to many tools just up from the link."""
+    (tmp_path / "w/a/b/c").mkdir(parents=True)
+    (tmp_path / "w/l").symlink_to(tmp_path / "w/a/b/c")
+    asked, work = change(path.format(tmp_path / "w")), tmp_path / "w"
+    assert effect(asked, allow("**", RuleKind.CHANGE), workspace=work) == "ask"
+    assert effect(asked, policy=Policy.TRUSTED, workspace=work) == "ask"
 
 
 def test_an_absolute_pattern_reaches_where_it_says_through_links_too(work: Path, tmp_path: Path) -> None:
@@ -388,7 +417,12 @@ READS = lines(
     """
 )
 READS_NOT = lines(
-    """
+    r"""
+    grep -r x /proc/self/cwd/src/../../secret  rg x /proc/self/cwd/../secret  echo /proc/self/cwd/../*
+    grep x /proc/4000000/environ  grep -e x /api/v1  rg --files /api/v1  grep x y /api/v1  grep x src/../../api
+    cat ''=which  head ""=which  nl -w 2000000000 a.txt  git blame --date=format:%1999999999d a.txt
+    tr '[a*4000000000000]' b  grep -E '(((a{1,1000}){1,1000}){1,1000})' a.txt  grep 'a\{1,30000\}\{1,30000\}' a.txt
+    git log --grep='\(\(a\{1,250\}\)\{1,250\}\)\{1,250\}'  git rev-parse ':/((a{1,250}){1,250}){1,250}'
     cat /etc/passwd  cat ../secret  cat ../../etc/passwd  cat src/../../secret  cat link  cat out/x  ls out  ls /
     ls ..  ./ls  /bin/ls  src/cat a.txt  head -c5 /etc/passwd  wc --files0-from=a.txt  wc --files0-from=/etc/x
     grep -f /etc/shadow x  grep -f a.txt x  grep -f/etc/shadow x  grep --file=/etc/shadow x  grep -R x .

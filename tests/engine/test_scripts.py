@@ -152,7 +152,16 @@ def test_an_allow_covers_no_script_with_a_part_that_it_does_not_cover(
 
 def test_a_pattern_of_many_stars_is_judged_at_once(work: Path) -> None:
     (work / ("a" * 250)).touch()
-    assert verdict(work, f"ls {'*a' * 40}*b") == "allow"
+    assert verdict(work, f"ls {'*a' * 7}*b") == "allow"
+    assert verdict(work, f"ls {'*a' * 40}*b") == "ask"
+
+
+def test_a_pattern_that_goes_to_and_fro_is_asked_about(work: Path) -> None:
+    for number in range(40):
+        (work / f"d{number}").mkdir()
+        (work / f"{'f' * 200}{number}").touch()
+    assert verdict(work, f"ls {'d*/../' * 2}{'*?' * 4}x") == "ask"
+    assert verdict(work, f"ls {'*?' * 400}x") == "ask"
 
 
 def test_a_script_of_very_many_commands_is_asked_about(work: Path) -> None:

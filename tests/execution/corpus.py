@@ -34,6 +34,7 @@ COMMON_OPERANDS = words(
     " HEAD~1 HEAD:a.txt HEAD^ main..topic main...topic :/more @ @{u} HEAD@{0} :a.txt foo x . ^foo '' none.txt"
     " /etc/passwd /etc / /dev/stdin /dev/null /proc/self/environ ~ ~/.netrc ~root '~' =ls %s +%F +5 5 1,3p 10p"
     " '1,2p' 1p '$p' '*.py' '*.txt' 's/a/b/w' '1e' '*' '$(id)' '`id`' '{a,b}' -n -c -o --output=x -exec --"
+    " /proc/self/cwd/../outside/secret /dev/fd/../cwd/../outside"
 )
 GLOBS = words(
     "* *.txt *.py src/* src/*.py ?.txt [ab].txt -* */ */* .* ** **/*.py *.none src/*/n.txt [!a]* docs/* .g*/config"

@@ -194,6 +194,28 @@ def repository_above(place: Place) -> None:
 
 
 @workspace
+def links_to_processes(place: Place) -> None:
+    """What `/proc/self/cwd` is depends on who looks: one folder for clew, another for the command."""
+    outside = place.outside.name
+    place.link("own", f"/proc/self/cwd/../{outside}")
+    place.link("thread", f"/proc/thread-self/cwd/../{outside}/secret")
+    place.link("fd", f"/dev/fd/../cwd/../{outside}/secret")
+    place.operands += ["own/", "own/secret", "thread", "fd", f"/proc/self/cwd/src/../../{outside}/secret"]
+    place.operands += [f"/proc/thread-self/cwd/../{outside}/secret", f"/dev/fd/../cwd/../{outside}", "own/*"]
+    place.attacks += [
+        f"grep -r . /proc/self/cwd/src/../../{outside}",
+        f"grep -r . /proc/self/cwd/../{outside}/",
+        f"rg -N . /proc/self/cwd/../{outside}/secret",
+        f"echo /proc/self/cwd/../{outside}/*",
+        f"head -n1 /proc/self/cwd/../{outside}/secret",
+        "grep -rn CANARY own/",
+        "rg CANARY own/",
+        "grep . own/*",
+        "echo own/*",
+    ]
+
+
+@workspace
 def links_outside(place: Place) -> None:
     """Symbolic links out of the workspace: relative, absolute, to folders, through other links, with tempting names."""
     out = str(place.outside)

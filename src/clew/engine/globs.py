@@ -10,7 +10,9 @@ from pathlib import Path
 from clew.engine.grammar import Word
 from clew.engine.patterns import inside
 
-_MOST = 2_000  # names that are looked at for one word
+_MOST = 2_000  # names in a folder, or paths that a word may become
+_MOST_LOOKS = 20_000  # names that are looked at for one word
+_MOST_WILD = 8  # wildcards between two slashes
 
 
 class Uncertain(Exception):
@@ -20,9 +22,11 @@ class Uncertain(Exception):
 def matches(word: Word, folder: str, workspace: str) -> list[str]:
     """The paths that a word may become, as a shell would write them. Raises Uncertain if one of them lies outside the
     workspace or looks like an option, and if there are too many."""
-    if "**" in word.text or not folder.startswith("/"):
+    parts = _parts(word)
+    too_wild = any(len(wild) > _MOST_WILD for _, wild in parts)
+    if "**" in word.text or ".." in word.text.split("/") or too_wild or not folder.startswith("/"):
         raise Uncertain
-    found = _spread(_parts(word), Path(folder), workspace)
+    found = _spread(parts, Path(folder), workspace)
     if any(path.startswith("-") or not inside(str(Path(folder, path)), workspace) for path in found):
         raise Uncertain
     return found
@@ -44,25 +48,28 @@ def _parts(word: Word) -> list[tuple[str, frozenset[int]]]:
 
 
 def _spread(parts: Sequence[tuple[str, frozenset[int]]], folder: Path, workspace: str) -> list[str]:
-    paths = [""]
+    paths, left = [""], _MOST_LOOKS
     for at, (text, wild) in enumerate(parts):
         slash = "/" if at < len(parts) - 1 else ""
-        named = [f"{path}{name}" for path in paths for name in _names(text, wild, folder / path, workspace)]
+        listed = {path: _candidates(text, wild, folder / path, workspace) for path in paths}
+        left -= sum(map(len, listed.values()))
+        if left < 0:
+            raise Uncertain
+        named = [f"{path}{name}" for path in paths for name in listed[path] if not wild or _fits(text, wild, name)]
         if len(named) > _MOST:
             raise Uncertain
         paths = [f"{path}{slash}" for path in named]
     return [path for path in paths if os.path.lexists(folder / path)]
 
 
-def _names(text: str, wild: frozenset[int], folder: Path, workspace: str) -> list[str]:
+def _candidates(text: str, wild: frozenset[int], folder: Path, workspace: str) -> list[str]:
+    """The names that a part may stand for."""
     if not wild:
         return [text]
-    if not folder.is_dir():
-        return []
     if not inside(str(folder), workspace):
         raise Uncertain
     dots = [".", ".."] if text.startswith(".") else []
-    return [name for name in (*dots, *_listed(folder)) if _fits(text, wild, name)]
+    return [*dots, *_listed(folder)] if folder.is_dir() else []
 
 
 def _fits(text: str, wild: frozenset[int], name: str) -> bool:

@@ -53,7 +53,9 @@ class Word(Struct, frozen=True):
     before_sign: str | None = None  # of a revision such as `HEAD~2`: what precedes the sign
 
 
-Command = tuple[Word, ...]
+class Command(Struct, frozen=True):
+    words: tuple[Word, ...]
+    is_fed: bool = False  # through a pipe, by the command before it
 
 
 def commands(script: str) -> list[Command] | None:
@@ -61,26 +63,28 @@ def commands(script: str) -> list[Command] | None:
     script = unwrapped(script).strip(" \n")
     if len(script) > _LONGEST or has_unseen(script.replace("\n", " ")) or _SWALLOWED.search(script):
         return None
-    lexed = _lexed(script)
-    if not lexed or len(lexed) > _MOST or lexed != _parsed(script):
+    lexed, fed = _lexed(script)
+    if not lexed or len(lexed) > _MOST or lexed != _parsed(script) or not all(map(_is_plain, lexed)):
         return None
-    found = [tuple(map(_word, words)) for words in lexed]
-    is_plain = all(_is_plain(command, words) for command, words in zip(found, lexed, strict=True))
-    return found if is_plain else None
+    return [Command(tuple(map(_word, words)), at in fed) for at, words in enumerate(lexed)]
 
 
-def _is_plain(command: Command, written: Sequence[str]) -> bool:
-    """Zsh takes a word that begins with `=` for the path of a program, unless it is quoted."""
-    is_path = any(word.startswith("=") for word in written)
-    return not is_path and not command[0].wild and starts_plainly([command[0].text])
+def _is_plain(written: Sequence[str]) -> bool:
+    """Zsh takes a word that begins with `=` for the path of a program, also if a pair of quotes precedes the sign."""
+    words = list(map(_word, written))
+    return not words[0].wild and starts_plainly([word.text for word in words])
 
 
-def _lexed(script: str) -> list[list[str]] | None:
-    """Our own reading: the words of each command as they are written."""
+def _lexed(script: str) -> tuple[list[list[str]], set[int]]:
+    """Our own reading: the words of each command as they are written, none if there is no reading; and which of the
+    commands are fed by the one before."""
     found: list[list[str]] = [[]]
+    fed: set[int] = set()
     at = 0
     while at < len(script):
         if operator := _OPERATOR.match(script, at):
+            if operator[0].strip() == "|":
+                fed.add(len(found))
             found.append([])
             at = operator.end()
         elif redirect := _HARMLESS.match(script, at):
@@ -91,10 +95,10 @@ def _lexed(script: str) -> list[list[str]] | None:
         elif script[at] == " ":
             at += 1
         else:
-            return None
+            return [], fed
     if not found[-1] and script.endswith(";"):
         found.pop()
-    return found if all(found) else None
+    return (found if all(found) else []), fed
 
 
 def _ends_at(script: str, at: int) -> bool:
@@ -157,5 +161,5 @@ def _unquoted(piece: re.Match[str]) -> str:
     return piece[piece.lastgroup or 0]
 
 
-def texts(command: Sequence[Word]) -> tuple[str, ...]:
-    return tuple(word.text for word in command)
+def texts(command: Command) -> tuple[str, ...]:
+    return tuple(word.text for word in command.words)

@@ -28,9 +28,9 @@ class Known(Struct, frozen=True):
     """How a known command may be called.
 
     `options` is a list of words: `-q` is a flag; `-k=` has a value, attached or as the next word; `-j?` may have one,
-    attached; the value of `-m~` is a text that is never opened; `--reporter=dot` is that very word. With a `!` at the
-    end, the option and its value become part of the rule, as with or without them the command does something else:
-    `--fix` writes, `--dry-run` does not."""
+    attached; the value of `-m~` is a text that is never opened; `--reporter=dot` is that very word. An option and its
+    value become part of the rule, as with or without them the command does something else (`--fix` writes); but for
+    texts, and for the few that `known_rules` counts as neutral, such as `-q`."""
 
     options: str = ""
     operands: Operands = Operands.NONE
@@ -39,6 +39,7 @@ class Known(Struct, frozen=True):
     is_git: bool = False  # git runs programs that a repository's config names: only in the workspace's own
     calls_git: bool = False  # by itself, if there is a repository: then it has to be the workspace's own
     writes: str = ""  # options with which it changes the files that it finds; `*`: always
+    needs: str = ""  # one of these options has to be there
     spares: str = ""  # options with which it changes none of them
 
 
@@ -46,7 +47,7 @@ _PATHS, _TESTS, _FOLDERS, _SAME = Operands.PATHS, Operands.TESTS, Operands.FOLDE
 
 _PYTEST = Known(
     "-q -v -s -x -l -k= -m= -n= -r= --quiet --verbose --exitfirst --maxfail= --lf --last-failed --ff --failed-first"
-    " --nf --sw --stepwise --co! --collect-only! --setup-plan! --fixtures! --markers! --setup-show --tb= --capture="
+    " --nf --sw --stepwise --co --collect-only --setup-plan --fixtures --markers --setup-show --tb= --capture="
     " --showlocals --durations= --durations-min= --color= --no-header --no-summary --full-trace --disable-warnings"
     " --strict-markers --strict-config --runxfail --ignore= --ignore-glob= --deselect= --numprocesses= --dist=load"
     " --dist=loadfile --dist=loadscope --dist=worksteal --timeout= --reruns= --cov? --no-cov --cov-branch"
@@ -68,7 +69,7 @@ _PYTHON: Mapping[str, Known] = {
     ),
     "pyright": Known("--warnings --stats --verbose --outputjson --level= --skipunannotated", _PATHS),
     "ruff check": Known(
-        "-q -v -n -e --fix! --unsafe-fixes! --diff --quiet --verbose --no-fix --no-cache --preview --statistics"
+        "-q -v -n -e --fix --unsafe-fixes --diff --quiet --verbose --no-fix --no-cache --preview --statistics"
         " --show-fixes --exit-zero --select= --ignore= --extend-select= --extend-ignore= --output-format="
         " --target-version= --line-length= --exclude= --force-exclude",
         _PATHS,
@@ -76,21 +77,21 @@ _PYTHON: Mapping[str, Known] = {
         spares="--diff",
     ),
     "ruff format": Known(
-        "-q -v --check! --diff! --quiet --verbose --no-cache --preview --target-version= --line-length= --exclude="
+        "-q -v --check --diff --quiet --verbose --no-cache --preview --target-version= --line-length= --exclude="
         " --force-exclude",
         _PATHS,
         writes="*",
         spares="--check --diff",
     ),
     "black": Known(
-        "-q -v -l= -t= -S --check! --diff! --quiet --verbose --line-length= --target-version= --fast --safe --preview"
+        "-q -v -l= -t= -S --check --diff --quiet --verbose --line-length= --target-version= --fast --safe --preview"
         " --color --no-color",
         _PATHS,
         writes="*",
         spares="--check --diff",
     ),
     "isort": Known(
-        "-q -v -c! --check! --check-only! --diff! --quiet --verbose -l= --line-length=",
+        "-q -v -c --check --check-only --diff --quiet --verbose -l= --line-length=",
         _PATHS,
         writes="*",
         spares="-c --check --check-only --diff",
@@ -103,27 +104,26 @@ _PYTHON: Mapping[str, Known] = {
     "pylint": Known("-E -j= -d= -e= --errors-only --disable= --enable= -rn -sn", _PATHS),
     "bandit": Known("-r -q -v -l -ll -lll -i -ii -iii -s= -t=", _PATHS),
     "coverage report": Known("-m --show-missing --skip-covered --skip-empty --sort= --precision= --fail-under="),
-    "tox": Known("-q -v -e=! --skip-missing-interpreters?"),
-    "nox": Known("-v -r -l! -s=! -e=! -t=! --list! --reuse-existing-virtualenvs"),
+    "tox": Known("-q -v -e= --skip-missing-interpreters?"),
+    "nox": Known("-v -r -l -s= -e= -t= --list --reuse-existing-virtualenvs"),
     "pre-commit run": Known("-a -v --all-files --verbose --show-diff-on-failure --color=", _SAME, calls_git=True),
     "yamllint": Known("-s --strict --no-warnings", _PATHS),
 }
 
 _JEST = Known(
-    "-i -t= -u! --runInBand --testNamePattern= --testPathPattern= --testPathPatterns= --verbose --silent --coverage"
+    "-i -t= -u --runInBand --testNamePattern= --testPathPattern= --testPathPatterns= --verbose --silent --coverage"
     " --no-coverage --ci --bail --passWithNoTests --maxWorkers= -w= --no-cache --colors --forceExit"
-    " --detectOpenHandles --listTests! --findRelatedTests --expand --json --watchAll=false",
+    " --detectOpenHandles --listTests --findRelatedTests --expand --json --watchAll=false",
     _PATHS,
 )
 _TSC = Known(
-    "--noEmit! -b! --build! -p=! --project=! --pretty --skipLibCheck --strict --incremental --listFiles"
-    " --noErrorTruncation",
+    "--noEmit -p= --project= --pretty --skipLibCheck --strict --listFiles --noErrorTruncation",
     _SAME,
-    writes="*",
-    spares="--noEmit",
+    writes="*",  # a config can say `incremental`
+    needs="--noEmit",
 )
 _BIOME = Known(
-    "--write! --fix! --unsafe! --no-errors-on-unmatched --max-diagnostics= --diagnostic-level=",
+    "--write --fix --unsafe --no-errors-on-unmatched --max-diagnostics= --diagnostic-level=",
     _PATHS,
     writes="--write --fix --unsafe",
 )
@@ -131,7 +131,7 @@ _NX = Known(operands=_SAME, calls_git=True)
 _NODE: Mapping[str, Known] = {
     "jest": _JEST,
     "vitest run": Known(
-        "-t= -u! --testNamePattern= --coverage --no-coverage --bail= --silent --passWithNoTests --retry="
+        "-t= -u --testNamePattern= --coverage --no-coverage --bail= --silent --passWithNoTests --retry="
         " --typecheck --allowOnly --hideSkippedTests --no-file-parallelism --no-color --reporter=default"
         " --reporter=verbose --reporter=dot --reporter=json",
         _PATHS,
@@ -142,24 +142,24 @@ _NODE: Mapping[str, Known] = {
         _TESTS,
     ),
     "playwright test": Known(
-        "-g= -x -j= --grep= --project= --workers= --retries= --max-failures= --list! --reporter=list --reporter=line"
+        "-g= -x -j= --grep= --project= --workers= --retries= --max-failures= --list --reporter=list --reporter=line"
         " --reporter=dot",
         _PATHS,
     ),
     "eslint": Known(
-        "--fix! --ext= --max-warnings= --quiet --no-warn-ignored --color --no-color --format=stylish --format=json"
+        "--fix --ext= --max-warnings= --quiet --no-warn-ignored --color --no-color --format=stylish --format=json"
         " --report-unused-disable-directives --no-error-on-unmatched-pattern",
         _PATHS,
         writes="--fix",
     ),
     "prettier": Known(
-        "-c! -l! -w! -u --check! --list-different! --write! --ignore-unknown --log-level= --no-color"
+        "-c -l -w -u --check --list-different --write --ignore-unknown --log-level= --no-color"
         " --no-error-on-unmatched-pattern",
         _PATHS,
         writes="-w --write",
     ),
     "stylelint": Known(
-        "--fix! -q --quiet --allow-empty-input --max-warnings= --color --no-color",
+        "--fix -q --quiet --allow-empty-input --max-warnings= --color --no-color",
         _PATHS,
         writes="*",  # a config can say `fix: true`
     ),
@@ -167,21 +167,21 @@ _NODE: Mapping[str, Known] = {
     "biome lint": _BIOME,
     "biome format": _BIOME,
     "biome ci": _BIOME,
-    "oxlint": Known("--fix! --quiet --deny-warnings --max-warnings=", _PATHS, writes="--fix"),
+    "oxlint": Known("--fix --quiet --deny-warnings --max-warnings=", _PATHS, writes="--fix"),
     "tsc": _TSC,
     "vue-tsc": _TSC,
     "svelte-check": Known("--fail-on-warnings --threshold="),
     "next build": Known("--no-lint"),
-    "next lint": Known("--fix! --quiet", writes="--fix"),
+    "next lint": Known("--fix --quiet", writes="--fix"),
     "vite build": Known(),
     "astro check": Known(),
-    "turbo run": Known("--filter=! -F=!", _SAME, calls_git=True),
+    "turbo run": Known("-F=", _SAME, calls_git=True),
     "nx test": _NX,
     "nx build": _NX,
     "nx lint": _NX,
 }
 # `npm` reads the options behind a script's name itself; `pnpm`, `yarn` and `bun` hand them to the script.
-_NPM = Known("-s -w=! --silent --workspace=! --workspaces! --if-present", _SAME)
+_NPM = Known("-s -w= --silent --workspace= --workspaces --if-present", _SAME)
 _SCRIPT = Known(operands=_SAME)
 _SCRIPTS: Mapping[str, Known] = {
     "npm test": _NPM,
@@ -192,9 +192,9 @@ _SCRIPTS: Mapping[str, Known] = {
     "bun run": _SCRIPT,
     "bun test": Known("-t= --bail? --timeout= --coverage --only --todo --test-name-pattern=", _TESTS),
     "deno task": _SCRIPT,
-    "deno test": Known("-q -A! --allow-all! --filter= --parallel --no-check --fail-fast --quiet", _TESTS),
-    "deno lint": Known("-q --fix! --quiet", _PATHS, writes="--fix"),
-    "deno fmt": Known("-q --check! --quiet", _PATHS, writes="*", spares="--check"),
+    "deno test": Known("-q -A --allow-all --filter= --parallel --no-check --fail-fast --quiet", _TESTS),
+    "deno lint": Known("-q --fix --quiet", _PATHS, writes="--fix"),
+    "deno fmt": Known("-q --check --quiet", _PATHS, writes="*", spares="--check"),
     "deno check": Known("-q --quiet", _PATHS),
     "node --test": Known(
         "--test-only --test-name-pattern? --test-concurrency? --test-reporter=spec --test-reporter=tap"
@@ -209,12 +209,12 @@ _CARGO = (
     " --no-default-features --locked --offline --frozen --jobs= --keep-going --message-format= --color="
 )
 _LIBTEST = (
-    "-q --quiet --nocapture --no-capture --show-output --exact --ignored --include-ignored --list! --test-threads="
+    "-q --quiet --nocapture --no-capture --show-output --exact --ignored --include-ignored --list --test-threads="
     " --skip= --color= --format="
 )
 _RUST: Mapping[str, Known] = {
-    "cargo test": Known(f"{_CARGO} --doc --no-run! --no-fail-fast", _PATHS, behind=_LIBTEST),
-    "cargo bench": Known(f"{_CARGO} --no-run! --no-fail-fast", _PATHS),
+    "cargo test": Known(f"{_CARGO} --doc --no-run --no-fail-fast", _PATHS, behind=_LIBTEST),
+    "cargo bench": Known(f"{_CARGO} --no-run --no-fail-fast", _PATHS),
     "cargo nextest run": Known(
         f"{_CARGO} --no-fail-fast --no-capture --nocapture --retries= --test-threads= -E=", _PATHS
     ),
@@ -222,25 +222,23 @@ _RUST: Mapping[str, Known] = {
     "cargo check": Known(_CARGO),
     "cargo clippy": Known(f"{_CARGO} --no-deps", behind="-D= -W= -A= -Dwarnings --deny= --warn= --allow="),
     "cargo doc": Known(f"{_CARGO} --no-deps --document-private-items"),
-    "cargo fmt": Known(
-        "-q -v -p= --check! --all! --package= --quiet --verbose", behind="--check!", writes="*", spares="--check"
-    ),
+    "cargo fmt": Known("-q -v -p= --check --all --package= --quiet --verbose", behind="--check", needs="--check"),
 }
 
-_GO_BUILD = "-v -x -n! -a -race -tags= -p= -trimpath"
+_GO_BUILD = "-v -x -n -a -race -tags= -p= -trimpath"
 _GO: Mapping[str, Known] = {
     "go test": Known(
-        f"{_GO_BUILD} -run= -skip= -count= -timeout= -short -failfast -json -cover -covermode= -parallel= -cpu= -list=!"
+        f"{_GO_BUILD} -run= -skip= -count= -timeout= -short -failfast -json -cover -covermode= -parallel= -cpu= -list="
         " -bench= -benchmem -benchtime= -shuffle= -vet=off",
         Operands.PACKAGES,
     ),
-    "go build": Known(f"{_GO_BUILD} -o=!", Operands.PACKAGES, calls_git=True),  # to note the revision
-    "go vet": Known("-v -x -n! -json -tags=", Operands.PACKAGES),
-    "go fmt": Known("-n! -x", Operands.PACKAGES, writes="*", spares="-n"),
-    "gofmt": Known("-l! -d! -w! -s -e", _PATHS, writes="-w"),
+    "go build": Known(f"{_GO_BUILD} -o=", _SAME, writes="*", calls_git=True),  # to note the revision
+    "go vet": Known("-v -x -n -json -tags=", Operands.PACKAGES),
+    "go fmt": Known("-n -x", Operands.PACKAGES, writes="*", spares="-n"),
+    "gofmt": Known("-l -d -w -s -e", _PATHS, writes="-w"),
     "staticcheck": Known("-tags= -tests?", Operands.PACKAGES),
     "golangci-lint run": Known(
-        "-v -E= -D= --fix! --timeout= --fast --enable= --disable= --verbose",
+        "-v -E= -D= --fix --timeout= --fast --enable= --disable= --verbose",
         _PATHS,
         writes="*",  # a config can say `fix: true`
         calls_git=True,  # and `new: true`
@@ -248,18 +246,18 @@ _GO: Mapping[str, Known] = {
 }
 
 _MAKE = Known(
-    "-k -n! -B -s -i -j? -O? -C=! --keep-going --dry-run! --just-print! --silent --always-make --no-print-directory"
-    " --directory=!",
+    "-k -n -B -s -i -j? -O? -C= --keep-going --dry-run --just-print --silent --always-make --no-print-directory"
+    " --directory=",
     _SAME,
     bundles=True,
 )
 _GRADLE = Known(
-    "-q -i -s -x=! --quiet --info --stacktrace --offline --continue --parallel --no-daemon --daemon --rerun-tasks"
+    "-q -i -s -x= --quiet --info --stacktrace --offline --continue --parallel --no-daemon --daemon --rerun-tasks"
     " --build-cache --no-build-cache --tests= --console= --warning-mode=",
     _SAME,
 )
 _MVN = Known(
-    "-q -B -o -e -X -am -ff -fae -fn -ntp --quiet --batch-mode --offline --errors --no-transfer-progress -pl=!"
+    "-q -B -o -e -X -am -ff -fae -fn -ntp --quiet --batch-mode --offline --errors --no-transfer-progress -pl="
     " -DskipTests -Dtest? -Dsurefire.failIfNoSpecifiedTests=false",
     _SAME,
 )
@@ -271,13 +269,13 @@ _BUILDERS: Mapping[str, Known] = {
     "just": _SCRIPT,
     "task": _SCRIPT,
     "rake": _SCRIPT,
-    "ninja": Known("-v -n! -j= -k= -C=!", _SAME),
-    "meson test": Known("-v -C=! --suite=! --verbose --print-errorlogs --no-rebuild", _SAME),
-    "meson compile": Known("-v -j= -C=! --verbose --jobs=", _SAME),
-    "cmake --build": Known("-v -j? -t=! --verbose --parallel? --target=! --config=", _SAME),
+    "ninja": Known("-v -n -j= -k= -C=", _SAME),
+    "meson test": Known("-v -C= --suite= --verbose --print-errorlogs --no-rebuild", _SAME),
+    "meson compile": Known("-v -j= -C= --verbose --jobs=", _SAME),
+    "cmake --build": Known("-v -j? --verbose --parallel? --target= --config=", _SAME),
     "ctest": Known(
-        "-V -VV -Q -N! -R= -E= -L= -LE= -j= -C= --verbose --output-on-failure --rerun-failed --stop-on-failure"
-        " --test-dir=! --timeout= --parallel? --progress"
+        "-V -VV -Q -N -R= -E= -L= -LE= -j= -C= --verbose --output-on-failure --rerun-failed --stop-on-failure"
+        " --test-dir= --timeout= --parallel? --progress"
     ),
     "gradle": _GRADLE,
     "./gradlew": _GRADLE,
@@ -286,13 +284,13 @@ _BUILDERS: Mapping[str, Known] = {
     "sbt": _SCRIPT,
     "ant": _SCRIPT,
     "lein test": _SCRIPT,
-    "dotnet test": Known(f"{_DOTNET} --no-build --filter= --list-tests!", _SAME),
+    "dotnet test": Known(f"{_DOTNET} --no-build --filter= --list-tests", _SAME),
     "dotnet build": Known(_DOTNET, _SAME),
     "dotnet format": Known(
-        "-v= --verify-no-changes! --verbosity= --no-restore", _PATHS, writes="*", spares="--verify-no-changes"
+        "-v= --verify-no-changes --verbosity= --no-restore", _PATHS, writes="*", spares="--verify-no-changes"
     ),
     "swift test": Known(f"{_SWIFT} --filter= --skip= --parallel --enable-code-coverage"),
-    "swift build": Known(f"{_SWIFT} --target=! --product=!"),
+    "swift build": Known(f"{_SWIFT} --target= --product="),
     "stack test": Known("--fast", _SAME),
     "stack build": Known("--fast", _SAME),
     "cabal test": _SCRIPT,
@@ -307,17 +305,17 @@ _BUILDERS: Mapping[str, Known] = {
     "flutter analyze": Known("--no-pub --fatal-infos --fatal-warnings", _PATHS),
     "dart test": Known("-n= -N= -j= --name= --plain-name= --concurrency=", _TESTS),
     "dart analyze": Known("--fatal-infos --fatal-warnings", _PATHS),
-    "dart format": Known("-o=! --output=! --set-exit-if-changed", _PATHS, writes="*"),
+    "dart format": Known("-o= --output= --set-exit-if-changed", _PATHS, writes="*"),
     "mix test": Known(
         "--trace --failed --stale --cover --color --no-color --warnings-as-errors --only= --exclude= --include= --seed="
         " --max-failures= --slowest=",
         _FOLDERS,
     ),
     "mix compile": Known("--force --warnings-as-errors --all-warnings"),
-    "mix format": Known("--check-formatted! --dry-run!", _PATHS, writes="*", spares="--check-formatted --dry-run"),
+    "mix format": Known("--check-formatted --dry-run", _PATHS, writes="*", spares="--check-formatted --dry-run"),
     "mix credo": Known("--strict --all", _PATHS),
     "terraform validate": Known("-no-color -json"),
-    "terraform fmt": Known("-check! -diff -recursive -no-color", _PATHS, writes="*", spares="-check"),
+    "terraform fmt": Known("-check -diff -recursive -no-color", _PATHS, writes="*", spares="-check"),
     "shellcheck": Known("-s= -S= -e= --shell= --severity= --exclude=", _PATHS),
     "prove": Known("-v -r -l -b -q -s -j= --verbose --recurse --lib --blib", _FOLDERS, bundles=True),
     "bats": Known("-r -t -j= -f= --recursive --tap --jobs= --filter=", _FOLDERS),
@@ -327,11 +325,11 @@ _RAILS_TEST = Known("-v -b -f -n= -s= --verbose --fail-fast --name= --seed=", _F
 _RUBY: Mapping[str, Known] = {
     "rspec": Known(
         "-e= -t= -b -c -fd -fp --example= --tag= --backtrace --fail-fast --only-failures --next-failure --seed="
-        " --order= --color --no-color --dry-run! --format=documentation --format=progress",
+        " --order= --color --no-color --dry-run --format=documentation --format=progress",
         _FOLDERS,
     ),
     "rubocop": Known(
-        "-a! -A! -l --autocorrect! --autocorrect-all! --lint --only= --except= --parallel --fail-fast",
+        "-a -A -l --autocorrect --autocorrect-all --lint --only= --except= --parallel --fail-fast",
         _PATHS,
         writes="*",  # a file `.rubocop` can hold `-a`
     ),
@@ -341,7 +339,7 @@ _RUBY: Mapping[str, Known] = {
 
 _PHPUNIT = Known(
     "-v --filter= --testsuite= --group= --exclude-group= --stop-on-failure --stop-on-error --testdox --colors?"
-    " --verbose --no-coverage --list-tests! --order-by=",
+    " --verbose --no-coverage --list-tests --order-by=",
     _FOLDERS,
 )
 _PHP: Mapping[str, Known] = {
@@ -358,11 +356,12 @@ _PHP: Mapping[str, Known] = {
 _GH_LIST = "-L= -s= -l= -a= -A= --limit= --state= --label= --assignee= --author= --json="
 _GH_VIEW = Known("-c --comments --json=", Operands.NUMBERS)
 _HOSTED: Mapping[str, Known] = {
-    "git add": Known("-A -u -v -n! -N --all --update --verbose --dry-run!", _PATHS, bundles=True, is_git=True),
+    "git add": Known("-A -u -v -n -N --all --update --verbose --dry-run", _PATHS, bundles=True, is_git=True),
     "git commit": Known(
-        "-a -q -s -m~ --all --quiet --signoff --message~ --amend! --no-edit! --allow-empty",
+        "-a -q -s -m~ --all --quiet --signoff --message~ --amend --no-edit --allow-empty",
         _PATHS,
         bundles=True,
+        needs="-m --message --no-edit",  # else it opens an editor
         is_git=True,
     ),
     "gh pr view": _GH_VIEW,

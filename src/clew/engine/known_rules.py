@@ -6,6 +6,7 @@ shape. So whatever is offered covers what was asked, and nothing that was not lo
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +23,20 @@ from clew.engine.shell import names
 from clew.errors import BadInput
 
 _SIMPLE = re.compile(r"[A-Za-z0-9_@%+:,./=-]+")
+# What may differ from one call to the next under the same rule: how much is printed, which tests, how soon it stops.
+_NEUTRAL = names(
+    "-q -v -vv -s -x -k= -m= -t= -g= -j? --quiet --verbose --silent --exitfirst --maxfail= --lf --last-failed --ff"
+    " --failed-first --tb= --durations= --showlocals --no-header --no-summary --color= --color --no-color --colors"
+    " --disable-warnings --bail --bail? --bail= --failfast --fail-fast --no-fail-fast --grep= --testNamePattern="
+    " --test-name-pattern= --name= --plain-name= --filter= -run= -skip= -count= -timeout= -short -failfast -json"
+    " --nocapture --no-capture --show-output --exact --test-threads= --statistics --stacktrace --pretty --stats"
+    " -n= -k -B -R= -race -Dtest? --numprocesses= --runInBand --max-warnings= --output-format= --select= --strict"
+    " --max-line-length= --release --all-targets --lib --info --offline --output-on-failure --tests= --no-build --trace"
+    " --comments --log-failed --all-files -D= -W= -A= -Dwarnings --deny= --warn= --allow="
+)
+_NAME = re.compile(r"[\w.+,@-]+")
+_BEHIND = re.compile(r"(?:::[\w.-]+)*(?:\[[^/\[\]]*\])?|:[0-9]+(?::[0-9]+)?")  # `::test_one[1]`, `:12`
+_FILTER = re.compile(r"\w+(?:::\w+)*")  # the name of a test, or a part of one
 _TARGET = re.compile(r"[A-Za-z_.:][A-Za-z0-9_.:/@+-]*")
 _PROGRAM = re.compile(
     r"(?:(?:\./)?(?:\.venv/bin|venv/bin|node_modules/\.bin|vendor/bin|bin)/)?(?:python3(?:\.[0-9]+)?|(.+))"
@@ -78,7 +93,7 @@ def allows(pattern: str, words: Sequence[str], folder: str | None, workspace: st
     if here is None or here != real(where, workspace) or not inside(here, workspace):
         return False
     wanted, found = shape(fixed, here, workspace), shape(words, here, workspace)
-    if wanted is None or wanted != found:
+    if wanted is None or wanted != found or not _has_what_it_needs(words):
         return False
     return _is_own_repository(words, here, workspace) and _writes_inside(words, here, workspace)
 
@@ -117,11 +132,17 @@ def shape(words: Sequence[str], folder: str, workspace: str) -> tuple[str, ...] 
         is_fine = all(_is_fine(part, known.operands, folder, workspace) for part in parts)
     except (_Unlisted, OSError, ValueError):
         return None
-    if not is_fine:
-        return None
     options = sorted(part.words for part in parts if part.fixed and not part.is_operand)
+    if not is_fine or _has_twins(options):
+        return None
     targets = [part.words for part in parts if part.fixed and part.is_operand]
     return (*words[:length], *(word for each in (*options, *targets) for word in each))
+
+
+def _has_twins(options: Sequence[tuple[str, ...]]) -> bool:
+    """Whether an option is given twice; of `make -C a -C b` the order matters."""
+    found = [words[0].partition("=")[0] for words in options]
+    return len(found) != len(set(found))
 
 
 def _find(words: Sequence[str]) -> tuple[int, Known] | None:
@@ -205,13 +226,12 @@ def _options(text: str) -> Mapping[str, _Option]:
 
 
 def _listed(item: str) -> tuple[str, _Option]:
-    name = item.removesuffix("!")
-    takes = name[-1] if name[-1] in "=?~" else ""
-    return name.removesuffix(takes), _Option(takes, fixed=name != item)
+    takes = item[-1] if item[-1] in "=?~" else ""
+    return item.removesuffix(takes), _Option(takes, fixed=takes != "~" and item not in _NEUTRAL)
 
 
 def _is_fine(part: _Part, operands: Operands, folder: str, workspace: str) -> bool:
-    if part.fixed and not all(_may_be_named(word) for word in part.words):
+    if part.fixed and not all(_may_be_named(word, part.is_operand) for word in part.words):
         return False
     if part.looked_at is None:
         return True
@@ -220,9 +240,9 @@ def _is_fine(part: _Part, operands: Operands, folder: str, workspace: str) -> bo
     return not part.is_operand or _is_operand(part.looked_at, operands, folder, workspace)
 
 
-def _may_be_named(word: str) -> bool:
+def _may_be_named(word: str, is_target: bool) -> bool:
     """Whether a rule can hold this word as it is, and one would press a button for it."""
-    parts = {part.lower() for part in _CAMEL.findall(word)}
+    parts = {part.lower() for part in _CAMEL.findall(word)} if is_target else set()
     return _SIMPLE.fullmatch(word) is not None and _LEAVES.isdisjoint(parts)
 
 
@@ -243,19 +263,46 @@ def _is_operand(word: str, operands: Operands, folder: str, workspace: str) -> b
     if operands is Operands.SAME:
         return _TARGET.fullmatch(word) is not None
     if operands is Operands.PACKAGES:
-        return word == "." or word.startswith("./")
+        return (word == "." or word.startswith("./")) and _is_plain_path(word.removesuffix("/..."), folder)
     if operands is Operands.NUMBERS:
         return word.isascii() and word.isdecimal()
     if operands in (Operands.TESTS, Operands.FOLDERS):
         return _is_test(word, operands, folder, workspace)
-    return operands is Operands.PATHS and "=" not in word
+    is_filter = _FILTER.fullmatch(word) is not None and not os.path.lexists(Path(folder, word))
+    return operands is Operands.PATHS and (is_filter or _is_plain_pattern(word, folder))
+
+
+def _is_plain_pattern(word: str, folder: str) -> bool:
+    """A plain path, in which a `*` may stand for names: the tool itself looks for those, and finds no link that leads
+    out, as none is there if it writes."""
+    before, star, _ = word.partition("*")
+    if not star:
+        return _is_plain_path(word, folder)
+    is_plain = all(map(_is_plain_name, word.replace("*", "x").removeprefix("./").split("/")))
+    return is_plain and _is_plain_path(before.rpartition("/")[0] or ".", folder)
+
+
+def _is_plain_path(word: str, folder: str) -> bool:
+    """Whether every tool takes this word for the same path: no way up, no scheme, and no link."""
+    parts = word.removeprefix("./").removesuffix("/").split("/")
+    if word not in (".", "./") and not all(map(_is_plain_name, parts)):
+        return False
+    top = real("", folder)
+    return top is not None and real(word, folder) == os.path.normpath(Path(top, word))
+
+
+def _is_plain_name(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None and name not in (".", "..") and not name.startswith(("@", "-"))
 
 
 def _is_test(word: str, operands: Operands, folder: str, workspace: str) -> bool:
     """Whether what stands before `::name`, `:12` or `[1]` is there and is called like a test."""
-    path = Path(folder, re.split(r"[:\[]", word, maxsplit=1)[0])
+    plain = re.split(r"[:\[]", word, maxsplit=1)[0]
+    path = Path(folder, plain)
     where = relative(str(path), workspace)
-    if where is None or not path.exists():
+    if where is None or not _is_plain_path(plain, folder) or not path.exists():
+        return False
+    if _BEHIND.fullmatch(word[len(plain) :]) is None:
         return False
     return _TEST_NAME.search(where) is not None or (operands is Operands.FOLDERS and path.is_dir())
 
@@ -282,6 +329,14 @@ def _is_own_repository(words: Sequence[str], folder: str, workspace: str) -> boo
         return True
     reason = repository.reason_to_ask(folder, workspace, goes_down=found[1].is_git)
     return reason is None or (found[1].calls_git and reason.code == "git.not_top")
+
+
+def _has_what_it_needs(words: Sequence[str]) -> bool:
+    found = _find(words)
+    if found is None or not found[1].needs:
+        return True
+    options = {part.words[0] for part in _parts(words[found[0] :], found[1]) if not part.is_operand}
+    return not options.isdisjoint(found[1].needs.split())
 
 
 def _writes_inside(words: Sequence[str], folder: str, workspace: str) -> bool:

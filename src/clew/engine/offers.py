@@ -30,7 +30,7 @@ def _offer_command(asked: Asked, workspace: str) -> str | None:
     """Of `pytest -q | tail -5` only the first command needs a rule; a script of several such has none."""
     parts = scripts.parts(asked.title, asked.folder, workspace) or ()
     working = [part for part in parts if not part.only_filters()]
-    if len(working) != 1 or asks_always(working[0].words) or len(working[0].words) > _MOST_WORDS:
+    if len(working) != 1 or working[0].is_fed or asks_always(working[0].words) or len(working[0].words) > _MOST_WORDS:
         return None
     (part,) = working
     pattern = known_rules.offered(part.words, asked.folder, workspace)

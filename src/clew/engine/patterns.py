@@ -7,7 +7,9 @@ import re
 import shlex
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
+from stat import S_ISLNK
 
 from clew.engine.shell import names
 
@@ -26,19 +28,20 @@ PLAIN_ENDINGS = names(
 )
 # Files of such an ending that tools run or believe because of their name, wherever they lie.
 RUN_BY_NAME = names(
-    "conftest*.py setup.py noxfile.py toxfile.py tasks.py fabfile.py dodo.py pavement.py duties.py conf.py build.py"
-    " hatch_build.py pdm_build.py versioneer.py sitecustomize.py usercustomize.py manage.py locustfile.py"
-    " celeryconfig.py *_config.py *.config.* *.conf.* *.workspace.* *.setup.* webpack.* rollup.* vite.* vitest.*"
-    " jest.* jest-* karma.* babel.* eslint.* playwright.* cypress.* wdio.* gulpfile.* gruntfile.* jakefile.*"
-    " plopfile.* dangerfile.* brocfile.* wallaby.* ember-cli-build.* commitlint.* lint-staged.* pnpmfile.* *rc.js"
-    " *rc.cjs *rc.mjs *rc.ts setuptests.* globalsetup.* global-setup.* preinstall.* postinstall.* magefile.go build.rs"
-    " package*.swift project.swift workspace.swift project.clj build.clj user.clj profiles.clj setup.hs shakefile.hs"
-    " setup.ml myocamlbuild.ml spec_helper.rb rails_helper.rb test_helper.rb extconf.rb boot.rb application.rb"
-    " environment.rb puma.rb deploy.rb rector.php ecs.php castor.php deploy.php robofile.php bootstrap.php"
-    " *.inc.php xmake.lua premake*.lua build.dart build.zig build.cs build.jl make.jl cmakelists.txt *requirements*.txt"
-    " *constraints*.txt meson_options.txt llms*.txt agent*.md claude*.md gemini*.md qwen*.md hermes*.md codex*.md"
-    " opencode*.md cursor*.md warp.md crush.md replit.md soul.md memory.md system.md conventions.md skill.md"
-    " copilot-instructions.md *.instructions.md *.prompt.md *.agent.md *.chatmode.md"
+    "conftest*.py setup.py noxfile.py sconstruct.py conanfile.py toxfile.py tasks.py fabfile.py dodo.py pavement.py"
+    " duties.py conf.py build.py hatch_build.py pdm_build.py versioneer.py sitecustomize.py usercustomize.py"
+    " manage.py locustfile.py celeryconfig.py *_config.py *.config.* *.conf.* *.workspace.* *.setup.* webpack.*"
+    " rollup.* vite.* vitest.* jest.* jest-* karma.* babel.* eslint.* playwright.* cypress.* wdio.* gulpfile.*"
+    " gruntfile.* jakefile.* plopfile.* dangerfile.* brocfile.* wallaby.* ember-cli-build.* commitlint.*"
+    " lint-staged.* testem.* truffle.* gatsby-*.* pnpmfile.* *rc.js *rc.cjs *rc.mjs *rc.ts setuptests.* globalsetup.*"
+    " global-setup.* preinstall.* postinstall.* magefile.go build.rs package*.swift project.swift workspace.swift"
+    " project.clj build.clj user.clj profiles.clj setup.hs shakefile.hs setup.ml myocamlbuild.ml spec_helper.rb"
+    " rails_helper.rb test_helper.rb extconf.rb boot.rb application.rb environment.rb puma.rb deploy.rb rakefile.rb"
+    " gems.rb rector.php ecs.php castor.php deploy.php robofile.php bootstrap.php *.inc.php xmake.lua premake*.lua"
+    " tupfile.lua build.dart build.zig build.cs build.jl make.jl cmakelists.txt *requirements*.txt *constraints*.txt"
+    " meson_options.txt llms*.txt agent*.md claude*.md gemini*.md qwen*.md hermes*.md codex*.md iflow*.md"
+    " codebuddy*.md opencode*.md cursor*.md warp.md crush.md replit.md soul.md memory.md system.md conventions.md"
+    " skill.md copilot-instructions.md *.instructions.md *.prompt.md *.agent.md *.chatmode.md"
 )
 RUN_FROM = names("bin sbin hooks githooks git-hooks buildsrc build-logic magefiles")  # folders of programs
 FOREIGN = names("node_modules site-packages venv .venv vendor third_party")  # folders of other people's code
@@ -65,7 +68,8 @@ def fits(pattern: Sequence[str], words: Sequence[str]) -> bool:
     fixed = pattern[:-1] if pattern[-1] == "*" else pattern
     if len(words) < len(fixed) or (fixed is pattern and len(words) != len(fixed)):
         return False
-    return all(map(_same, fixed, words))
+    is_deeper = bool(fixed) and words[0].count("/") != fixed[0].count("/")  # `check-*` is no program in a folder
+    return not is_deeper and all(map(_same, fixed, words))
 
 
 def _same(pattern: str, word: str) -> bool:
@@ -104,6 +108,7 @@ def _follows(pattern: Sequence[str], words: Sequence[str], skips_any: bool) -> b
     return len(pattern) in reached
 
 
+_MOST_STEPS = 1_000  # names on the way to a path
 _LONGEST = 3_000  # bytes of a path; the system looks at no longer ones than 4,095, and takes what it sees for no link
 
 
@@ -111,10 +116,46 @@ def real(path: str, start: str) -> str | None:
     """Where a path really leads, symlinks and all; None where that cannot be said."""
     try:
         written = os.path.join(start, path)  # noqa: PTH118 - a Path would drop a `.` at the end
-        found = os.path.realpath(written)
-        return None if max(len(os.fsencode(written)), len(os.fsencode(found))) > _LONGEST else found
+        found = _walked(written) if written.startswith("/") else None
+        return found if found and max(len(os.fsencode(written)), len(os.fsencode(found))) <= _LONGEST else None
     except (ValueError, OSError):
         return None
+
+
+def _walked(path: str) -> str | None:
+    """As `os.path.realpath` finds it; but None if the way leads through `/proc`: what `/proc/self/cwd` is, is another
+    folder for each program."""
+    left, at = _names(path), "/"
+    for _ in range(_MOST_STEPS):
+        if not left:
+            return at
+        name = left.pop()
+        here = str(Path(at).parent) if name == ".." else f"{at.rstrip('/')}/{name}"
+        device, target = _seen(here)
+        if device is not None and device == _device_of_processes():
+            return None
+        at = here if target is None else "/" if target.startswith("/") else at
+        left += _names(target or "")
+    return None
+
+
+def _names(path: str) -> list[str]:
+    """The last one first."""
+    return [name for name in reversed(path.split("/")) if name not in ("", ".")]
+
+
+def _seen(path: str) -> tuple[int | None, str | None]:
+    """The device on which a path lies, and where it leads if it is a link; nothing if it is not there."""
+    try:
+        found = os.lstat(path)
+        return found.st_dev, str(Path(path).readlink()) if S_ISLNK(found.st_mode) else None
+    except OSError:
+        return None, None
+
+
+@cache
+def _device_of_processes() -> int | None:
+    return _seen("/proc")[0]
 
 
 def relative(path: str, folder: str) -> str | None:
@@ -123,6 +164,8 @@ def relative(path: str, folder: str) -> str | None:
     top, found = real("", folder), real(path, folder)
     if top is None or found is None or top == "/" or not folder.startswith("/"):
         return None
+    if ".." in path.split("/") and real(os.path.normpath(Path(folder, path)), folder) != found:
+        return None  # behind a link, `..` means one folder to the system and another to many tools
     return "." if found == top else found[len(top) + 1 :] if found.startswith(f"{top}/") else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +19,7 @@ from clew.engine.repository import shown_path
 from clew.engine.shell import names
 
 _LONG = 1_000  # bytes of a path
+_MOST_REPEATS = 10_000  # in a regular expression
 
 
 class Reading(Struct, frozen=True):
@@ -124,7 +126,7 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
             " -not -and -or -a -o -print -print0 -prune",
             double_dash=False,
         ),
-        "git blame": Reading("-ewslt -L= --date= --porcelain"),
+        "git blame": Reading("-ewslt -L= --date= --porcelain", also=_verifies_nothing),
         "git branch": Reading(
             "-avr --list --all --remotes --show-current --verbose --contains= --merged= --no-merged=",
             also=_makes_no_branch,
@@ -171,7 +173,7 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
             " --sort= --time= --directory --classify --group-directories-first --inode --full-time"
         ),
         "md5sum": _SUM,
-        "nl": Reading("-b= -n= -s= -v= -w=", words="-ba -bt -bn", filters=0),
+        "nl": Reading("-b= -n= -s= -v= -w=", words="-ba -bt -bn", also=_prints_little, filters=0),
         "pwd": Reading("-LP"),
         "readlink": Reading("-efn"),
         "realpath": Reading("-es"),
@@ -197,7 +199,7 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
         "tac": Reading(also=_names_a_file),
         "tail": Reading("-# -qv -n= -c= --lines= --bytes=", also=_follows_nothing, filters=0),
         "tree": Reading("-aACdDfFghinpstux -L= -I= -P= --dirsfirst --noreport --gitignore --prune --filelimit="),
-        "tr": Reading(free=True),
+        "tr": Reading(free=True, also=_prints_little),
         "true": Reading(free=True),
         "uname": Reading("-amnoprsv"),
         "uniq": Reading("-cdDiuz -f= -s= -w= --count --repeated --unique --ignore-case", operands=1, filters=0),
@@ -228,7 +230,7 @@ def _reason_to_ask(words: Sequence[str], folder: str, workspace: str, seen: Seen
     reading = SAFE.get(name)
     if reading is None or not folder.startswith("/") or not Path(folder).is_dir() or not inside(folder, workspace):
         return NO_RULE
-    if not reading.free and not fits_spec(reading, rest, folder, workspace):
+    if any(map(_is_bomb, words)) or not _fits(reading, rest, folder, workspace):
         return NO_RULE
     if name == "rg" or (name == "tree" and "--gitignore" in rest):
         skips = name == "rg" and _skips_ignored(rest, folder, workspace)
@@ -239,6 +241,18 @@ def _reason_to_ask(words: Sequence[str], folder: str, workspace: str, seen: Seen
         look = partial(repository.reason_to_ask, folder, workspace, goes_down=goes_down)
         return _once(seen, (f"git {goes_down}", folder), look)
     return None
+
+
+def _fits(reading: Reading, words: Sequence[str], folder: str, workspace: str) -> bool:
+    if reading.free:
+        return reading.also is None or reading.also(words, Path(folder))
+    return fits_spec(reading, words, folder, workspace)
+
+
+def _is_bomb(word: str) -> bool:
+    """Whether a regular expression repeats so often that it would take all the memory there is."""
+    counts = [int(number) for number in re.findall(r"[{,]([0-9]+)\\?\}", word)]
+    return math.prod(counts) > _MOST_REPEATS
 
 
 def _once(seen: Seen, key: tuple[str, str], look: Callable[[], Reason | None]) -> Reason | None:
@@ -272,8 +286,10 @@ def only_filters(words: Sequence[str]) -> bool:
     reading = SAFE.get(name)
     if reading is None:
         return False
+    if any(map(_is_bomb, rest)):
+        return False
     if reading.free:
-        return True
+        return reading.also is None or reading.also(rest, Path("/"))
     most = 0 if name == "grep" and any(re.match(r"-[A-Za-z0-9]*e|--regexp", word) for word in rest) else reading.filters
     if most is None or len(_operands(reading, rest)) > most or "--" in rest or _goes_down(name, rest):
         return False
@@ -323,16 +339,29 @@ def fits_spec(spec: Reading, words: Sequence[str], folder: str, workspace: str) 
         return False
     values = [word.partition("=")[2] for word in options if word.startswith("--")]
     known = all(_is_known(word, spec) for word in options)
-    values_fit = all(_may_be_read(value, folder, workspace) for value in values)
-    return known and values_fit and all(_may_be_read(word, folder, workspace, spec.searches) for word in operands)
+    if _pattern(spec, options) in operands and _is_no_path(_pattern(spec, options) or "", folder):
+        operands.remove(_pattern(spec, options) or "")
+    return known and all(_may_be_read(word, folder, workspace) for word in (*values, *operands))
 
 
-def _may_be_read(word: str, folder: str, workspace: str, is_pattern: bool = False) -> bool:
-    """A path inside the workspace, of a file or a folder: a pipe waits for ever. What may be a pattern, such as
-    `/api/v1`, may also be a path that is not there."""
+def _pattern(spec: Reading, words: Sequence[str]) -> str | None:
+    """The word that a program searches for, if it is an operand: the first, unless an option names it."""
+    is_named = any(re.match(r"-[^-]*[ef]|--regexp|--files|--file", word) for word in words)
+    return next(iter(_operands(spec, words)), None) if spec.searches and not is_named else None
+
+
+def _is_no_path(word: str, folder: str) -> bool:
+    """A pattern such as `/api/v1` is no path if nothing is there, and if that is true for every program."""
+    path = os.path.join(folder, word)  # noqa: PTH118 - a Path would drop a slash at the end
+    is_plain = ".." not in word.split("/") and real(word, folder) is not None
+    return is_plain and not os.path.lexists(path) and len(os.fsencode(path)) < _LONG
+
+
+def _may_be_read(word: str, folder: str, workspace: str) -> bool:
+    """A path inside the workspace, of a file or a folder: a pipe waits for ever."""
     path = os.path.join(folder, word)  # noqa: PTH118 - a Path would drop a slash at the end
     if not inside(path, workspace):
-        return is_pattern and not os.path.lexists(path) and len(os.fsencode(path)) < _LONG
+        return False
     return not os.path.exists(path) or os.path.isfile(path) or os.path.isdir(path)  # noqa: PTH110, PTH112, PTH113
 
 

@@ -8,6 +8,7 @@ import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatch, fnmatchcase
+from itertools import pairwise
 from types import MappingProxyType
 
 from msgspec import Struct
@@ -122,7 +123,8 @@ def _by_default(asked: Asked, parts: Sequence[Part] | None, workspace: str) -> V
 
 def _allowing(rules: Sequence[Rule], asked: Asked, workspace: str, found: Look | None) -> Rule | None:
     """The allow rule that lets a request through. Of a script of several commands each has to be covered by some rule;
-    beside those, one that only filters what another writes is fine."""
+    beside those, one that only filters what another writes is fine. It may not feed one that a rule covers: `yes` is an
+    answer to whatever that asks."""
     exact = exact_pattern(asked)
     fitting = [rule for rule in rules if rule.kind in (RuleKind.EXACT, KINDS[asked.kind])]
     for rule in fitting:
@@ -139,8 +141,10 @@ def _allowing_script(rules: Sequence[Rule], asked: Asked, workspace: str, parts:
     if not by_words or any(asks_always(part.words) for part in parts):
         return None
     covering = [next((rule for rule in by_words if _covers(rule, part, workspace)), None) for part in parts]
-    left = [part for part, rule in zip(parts, covering, strict=True) if rule is None]
-    return next(filter(None, covering), None) if all(part.only_filters() for part in left) else None
+    pairs = list(zip(parts, covering, strict=True))
+    is_fed = any(part.is_fed and rule is not None and before is None for (_, before), (part, rule) in pairwise(pairs))
+    only_filters = all(part.only_filters() for part, rule in pairs if rule is None)
+    return next(filter(None, covering), None) if only_filters and not is_fed else None
 
 
 def _may_cover(rule: Rule, asked: Asked, parts: Sequence[Part]) -> bool:

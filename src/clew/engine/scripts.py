@@ -28,6 +28,7 @@ class Part(Struct, frozen=True):
     words: tuple[str, ...]  # as they are written
     folders: tuple[str, ...]  # in which it may run; none is known if the runtime did not say
     readings: tuple[tuple[str, ...], ...]  # its words as they are written, and with wildcards replaced, in each folder
+    is_fed: bool = False  # through a pipe, by the part before it
 
     def reason_to_ask(self, workspace: str, seen: reads.Seen) -> Reason | None:
         """None if it only reads, whichever of the folders it runs in. `seen`: what was looked at for other parts."""
@@ -55,10 +56,11 @@ def _parts(script: Sequence[Command], folders: tuple[str, ...], workspace: str) 
     parts: list[Part] = []
     left = _MOST_NAMES
     for command in script:
-        if command[0].text in _CHANGES_FOLDER:
+        if command.words[0].text in _CHANGES_FOLDER:
             folders = _entered(command, folders, workspace)
         else:
-            parts.append(Part(texts(command), folders, _readings(command, folders, workspace)))
+            readings = _readings(command, folders, workspace)
+            parts.append(Part(texts(command), folders, readings, command.is_fed))
             left -= sum(map(len, parts[-1].readings[1:]))
         if left < 0:
             raise globs.Uncertain
@@ -71,7 +73,7 @@ def _entered(command: Command, folders: Sequence[str], workspace: str) -> tuple[
     """The folders after `cd FOLDER`: the new ones, and the old ones, as it may fail or count only for its own side of a
     pipe. A `CDPATH` that leads elsewhere is part of the person's own set-up."""
     words = texts(command)
-    plain = len(words) == 2 and words[0] == "cd" and not _is_special(command[1]) and _NAMED.match(words[1])
+    plain = len(words) == 2 and words[0] == "cd" and not _is_special(command.words[1]) and _NAMED.match(words[1])
     if not plain or ".." in words[1].split("/") or not folders:
         raise globs.Uncertain
     after = dict.fromkeys((*folders, *(os.path.realpath(Path(folder, words[1])) for folder in folders)))
@@ -85,7 +87,7 @@ def _is_special(word: Word) -> bool:
 
 
 def _readings(command: Command, folders: Sequence[str], workspace: str) -> tuple[tuple[str, ...], ...]:
-    if not any(map(_is_special, command)):
+    if not any(map(_is_special, command.words)):
         return (texts(command),)
     if not folders:
         raise globs.Uncertain
@@ -94,7 +96,7 @@ def _readings(command: Command, folders: Sequence[str], workspace: str) -> tuple
 
 
 def _expanded(command: Command, folder: str, workspace: str) -> tuple[str, ...]:
-    return tuple(text for word in command for text in _becomes(word, folder, workspace))
+    return tuple(text for word in command.words for text in _becomes(word, folder, workspace))
 
 
 def _becomes(word: Word, folder: str, workspace: str) -> Sequence[str]:

@@ -110,7 +110,8 @@ def segments(command: str) -> list[tuple[str, ...]]:
 
 
 _BUDGET = 16  # how often a command is read at most: whoever nests it deeper wants to wear us out
-_SUFFIXES = 64
+_SUFFIXES = 256
+_NESTED = 6  # braces in braces
 _MOST_WORDS = 1_000
 _TOKEN = re.compile(
     r"""(?P<blank>[ \t\r]+|\$IFS\b|\$\{IFS\})
@@ -127,9 +128,10 @@ _TOKEN = re.compile(
 )
 _ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
 _SUBSTITUTES = re.compile(r"\$\(|`")
-_SUBSTITUTION = re.compile(r"\$\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$(?:\w+|[@*#?$!-])")
-_DEFAULT = re.compile(r"\$\{\w+:?[-+=]([^{}]*)\}")
+_SUBSTITUTION = re.compile(r"[$<>]\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$(?:[0-9]|[A-Za-z_]\w*(?:\[[^]]*\])?|[@*#?$!-])")
+_DEFAULT = re.compile(r"\$\{\w*:?[-+=]([^{}]*)\}")
 _BRACE = re.compile(r"\{([^{},]*,[^{}]*)\}")
+_RANGE = re.compile(r"\{(\w)\.\.(\w)(?:\.\.-?[0-9]+)?\}")
 _FEEDS_SHELL = re.compile(
     rf"\|&?[^|;&\n]*(?<![\w.-])(?:{'|'.join(sorted(SHELLS))})(?![\w.-])|(?:^|[;&|(\n])\s*(?:source|\.)\s"
 )
@@ -194,7 +196,7 @@ def _commands(text: str) -> Iterator[list[str]]:
         elif kind == "redirect":
             line.redirect()
         elif kind != "joined":
-            line.add(_ANSI.sub(_ansi, piece) if kind == "ansi" else piece)
+            line.add(_ANSI.sub(_ansi, piece) if kind == "ansi" else piece.replace("\\\n", ""))
     yield line.end()
 
 
@@ -251,18 +253,20 @@ def _braces(words: list[str]) -> list[list[str]]:
 
 def _expanded(word: str) -> list[str]:
     found = [word]
-    for _ in range(_LEVELS):
-        if not any(map(_BRACE.search, found)) or len(found) > _SUFFIXES:
+    for _ in range(_NESTED):
+        if not any(_BRACE.search(each) or _RANGE.search(each) for each in found) or len(found) > _SUFFIXES:
             break
         found = [each for one in found for each in _expanded_once(one)]
     return found
 
 
 def _expanded_once(word: str) -> list[str]:
+    word = _RANGE.sub(r"{\1,\2}", word)  # what lies between the two is no word that anybody would write so
     found = _BRACE.search(word)
     if found is None:
         return [word]
-    return [f"{word[: found.start()]}{each}{word[found.end() :]}" for each in found[1].split(",")[:_SUFFIXES]]
+    choices = dict.fromkeys(found[1].split(",")[:_SUFFIXES])
+    return [f"{word[: found.start()]}{each}{word[found.end() :]}" for each in choices]
 
 
 def _suffixes(words: list[str]) -> list[tuple[str, ...]]:
@@ -274,7 +278,7 @@ def _suffixes(words: list[str]) -> list[tuple[str, ...]]:
 
 
 def _behind_letter(word: str) -> str:
-    return "" if word.startswith("--") else word[2:] if word.startswith("-") else word
+    return "" if word.startswith("--") else word[2:] if word.startswith("-") else word.removeprefix("=")
 
 
 def _scripts(words: list[str]) -> list[str]:
