@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
@@ -100,19 +101,21 @@ class Waiting:
         return await self._core.store.write(body)
 
     async def test_rule(self, asked: Asked, workspace: str, thread: str | None) -> RuleTest:
-        """What would become of a request here, without asking anybody."""
+        """What would become of a request here, without asking anybody. It looks through the workspace, which may take a
+        while: no reader of the store waits for that."""
 
-        def body(tx: Tx) -> RuleTest:
+        def body(tx: Tx) -> tuple[Thread | None, list[Rule]]:
             found = known(tx, thread) if thread else None
             place = found.workspace if found else workspace
-            policy = found.policy if found else self._core.default_policy
-            scoped = rows.of_scopes(tx, found.id if found else "", place)
-            here, now = replace(asked, folder=asked.folder or place), self._core.clock.now()
-            verdict = rules.decide(here, policy, place, scoped, now, found.id if found else "")
-            note = rules.note_other_kind(here, place, scoped, now, found.id if found else "")
-            return RuleTest(verdict.effect, verdict.why or "no rule covers it", note)
+            return found, rows.of_scopes(tx, found.id if found else "", place)
 
-        return await self._core.store.read(body)
+        found, scoped = await self._core.store.read(body)
+        policy = found.policy if found else self._core.default_policy
+        place, name = (found.workspace, found.id) if found else (workspace, "")
+        here, now = replace(asked, folder=asked.folder or place), self._core.clock.now()
+        verdict = await asyncio.to_thread(rules.decide, here, policy, place, scoped, now, name)
+        note = rules.note_other_kind(here, place, scoped, now, name)
+        return RuleTest(verdict.effect, verdict.why or "no rule covers it", note)
 
     def _say(self, tx: Tx, gate: Gate, thread: Thread, answer: Answer, by: str) -> None:
         """A question in passing is answered by a message."""
