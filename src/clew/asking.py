@@ -52,6 +52,17 @@ class Question(Struct, frozen=True):
     secret: bool = False  # the answer is kept in memory only
 
 
+class Reason(Struct, frozen=True):
+    """Why a command that seems only to read is asked about: a code, for which `words.py` has the sentence, and what it
+    is about. It is shown with the gate."""
+
+    code: str
+    about: str = ""  # a key of git's config, a folder
+
+    def __str__(self) -> str:
+        return f"{self.code}:{self.about}"
+
+
 class Asked(Struct, frozen=True):
     """What a runtime wants from a person, in its own words."""
 
@@ -66,6 +77,7 @@ class Asked(Struct, frozen=True):
     blocking: bool = True  # False: the turn goes on meanwhile, and the answer is simply a message
     leaves_sandbox: bool = False  # the runtime would run it outside of the sandbox that the rest of the turn runs in
     unjudged: str = ""  # why no rule over words and no default may allow it, only a person who sees it; empty: they may
+    doubt: Reason | None = None  # the same as a code, if there is one
 
     @property
     def subject(self) -> str:
@@ -142,17 +154,6 @@ class Rule(Struct, frozen=True):
     created_at: int
     until: int | None = None  # milliseconds; None: for ever
     created_by: str = ""
-
-
-class Reason(Struct, frozen=True):
-    """Why a command that seems only to read is asked about: a code, for which `words.py` has the sentence, and what it
-    is about. It is shown with the gate."""
-
-    code: str
-    about: str = ""  # a key of git's config, a folder
-
-    def __str__(self) -> str:
-        return f"{self.code}:{self.about}"
 
 
 class Verdict(Struct, frozen=True):

@@ -92,7 +92,7 @@ class GateClosed(Struct, frozen=True):
 
     ref: str
     ran_out: bool = False  # nobody answered in the time that the runtime gives
-    changed: bool = False  # no answer to it counts: the agent changed what it asks, and asks that by itself
+    changed: bool = False  # no answer to it counts: what it would do has changed, and that is asked by itself
 
 
 class Usage(Struct, frozen=True):

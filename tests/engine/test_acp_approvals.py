@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from clew.asking import Decision, Effect, Policy, RuleKind, Scope
-from clew.runtimes.acp import permissions, tools
+from clew.runtimes.acp import files, permissions, tools
 from clew.views import AnswerGate, GateView, NewRuleView
 from tests.engine.test_acp_engine import World
 from tests.rig import Rig
@@ -426,7 +426,7 @@ async def test_a_call_that_is_changed_while_it_is_asked_is_asked_anew(world: Wor
         gate = await opened(rig, 3)
         assert (gate.title, gate.folder, gate.state) == ("rm -rf build", "/etc", "open")
         void = await rig.engine.waiting.one(before.id)
-        assert (void.state, void.why) == ("void", "the agent changed what it asks, and asks anew")
+        assert (void.state, void.why) == ("void", "what it would do has changed since, so it is asked anew")
         await answer(rig, gate, NO)
         assert "[no]" in (await rig.ended(said.turn)).text
 
@@ -692,6 +692,122 @@ async def test_a_change_that_names_more_than_its_diff_is_asked_where_changes_are
         assert gate.state == "open" and all(str(value) in gate.title + gate.detail for value in more.values())
         await answer(rig, gate, NO)
         assert (await rig.ended(started.turn)).text == "[yes][no]"
+
+
+CONF = "# head\n" + "".join(f"line {n}\n" for n in range(30)) + "allow_root = True\n"
+SAFE = CONF.replace("True", "False")
+
+
+async def test_a_yes_is_for_the_file_that_it_was_shown_against(world: World) -> None:
+    """Neither card shows that the second change is taken back."""
+    file = world.folder / "settings.txt"
+    file.write_text(CONF)
+    headed = CONF.replace("# head", "# title")
+    async with world.daemon() as rig:
+        steps = (change(file, CONF, headed, "c1"), change(file, CONF, SAFE, "c2"), put(file, SAFE), put(file, headed))
+        said = await rig.say(script(*steps))
+        await answer(rig, await opened(rig), YES)
+        await answer(rig, await opened(rig, 2), YES)
+        third = await opened(rig, 3)
+        assert third.state == "open" and "+allow_root = True" in third.detail
+        await answer(rig, third, NO)
+        assert (await rig.ended(said.turn)).text == "[yes][yes][written][refused: not allowed]"
+        assert file.read_text() == SAFE
+
+
+@pytest.mark.parametrize("before", [None, CONF], ids=["a new file", "an old one"])
+async def test_what_a_person_edits_while_a_write_is_asked_is_not_undone(world: World, before: str | None) -> None:
+    file = world.folder / "settings.txt"
+    if before is not None:
+        file.write_text(before)
+    async with world.daemon() as rig:
+        said = await rig.say(script(put(file, CONF.replace("# head", "# title"))))
+        gate = await opened(rig)
+        file.write_text(SAFE)
+        await answer(rig, gate, YES)
+        assert "has changed since this was asked. Nothing was written." in (await rig.ended(said.turn)).text
+        assert file.read_text() == SAFE
+
+
+async def test_a_change_is_asked_anew_if_its_file_changes_meanwhile(world: World) -> None:
+    file = world.folder / "settings.txt"
+    file.write_text(CONF)
+    async with world.daemon() as rig:
+        said = await rig.say(script(change(file, CONF, CONF.replace("# head", "# title"))))
+        first = await opened(rig)
+        file.write_text(SAFE)
+        await answer(rig, first, YES)
+        second = await opened(rig, 2)
+        assert second.state == "open" and "+allow_root = True" in second.detail
+        assert (await rig.engine.waiting.one(first.id)).state == "void"
+        await answer(rig, second, NO)
+        assert (await rig.ended(said.turn)).text == "[no]"
+
+
+BINARY = b"SQLite\0\xff" * 100
+
+
+@pytest.mark.parametrize("way", ["asked about", "written"])
+@pytest.mark.parametrize("text", ["x\n", ""], ids=["text", "empty"])
+async def test_a_file_that_cannot_be_shown_is_not_shown_as_a_new_one(world: World, way: str, text: str) -> None:
+    file = world.folder / "app.db"
+    file.write_bytes(BINARY)
+    async with world.daemon() as rig:
+        await allow(rig, "**", RuleKind.CHANGE)
+        step = change(file, None, text) if way == "asked about" else put(file, text)
+        started = await rig.start(script(step), policy=Policy.TRUSTED)
+        gate = await opened(rig)
+        assert (gate.state, gate.rule) == ("open", None)
+        assert "/dev/null" not in gate.detail and "cannot be shown (800 bytes" in gate.detail
+        assert "无法显示" in gate.detail and "(800 B) cannot be shown, and would be replaced" in gate.warning
+        await answer(rig, gate, NO)
+        await rig.ended(started.turn)
+        assert file.read_bytes() == BINARY
+
+
+async def test_a_file_that_is_too_large_is_not_shown_as_a_new_one(world: World) -> None:
+    file = world.folder / "log.txt"
+    with file.open("wb") as log:
+        log.truncate(files.LARGEST + 1)
+    async with world.daemon() as rig:
+        started = await rig.start(script(put(file, "x\n"), change(file, "piece", "x")), policy=Policy.TRUSTED)
+        for number, line in ((1, "+x"), (2, "-piece")):
+            gate = await opened(rig, number)
+            assert gate.state == "open" and "(10,000,001 bytes" in gate.detail and line in gate.detail
+            await answer(rig, gate, NO)
+        await rig.ended(started.turn)
+
+
+async def test_a_yes_for_this_thread_to_an_empty_file_empties_no_other(world: World) -> None:
+    """Nor does a yes to replace one binary file replace another."""
+    file = world.folder / "app.db"
+    async with world.daemon() as rig:
+        said = await rig.say(script(put(file, ""), put(file, ""), put(file, "")))
+        first = await opened(rig)
+        assert "A new, empty file" in first.detail and "新的空文件" in first.detail
+        file.write_bytes(BINARY)
+        await answer(rig, first, IN_THREAD)
+        second = await opened(rig, 2)
+        assert second.state == "open"
+        file.write_bytes(BINARY[::-1])
+        await answer(rig, second, IN_THREAD)
+        third = await opened(rig, 3)
+        assert third.state == "open"
+        await answer(rig, third, NO)
+        await rig.ended(said.turn)
+        assert file.read_bytes() == BINARY[::-1]
+
+
+async def test_a_file_that_cannot_be_shown_may_have_an_odd_name(world: World) -> None:
+    await make_folder(world.folder, b"d\xff")
+    (world.folder / "link").symlink_to(os.fsdecode(b"d\xff"))
+    (world.folder / "link/app.db").write_bytes(BINARY)
+    async with world.daemon() as rig:
+        said = await rig.say(script(put(world.folder / "link/app.db", "")))
+        gate = await opened(rig)
+        assert gate.state == "open"
+        await answer(rig, gate, YES)
+        assert (await rig.ended(said.turn)).text == "[written]"
 
 
 # Calls without a command

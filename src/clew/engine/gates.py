@@ -391,6 +391,7 @@ def _cleaned(asked: Asked) -> Asked:
         detail=clean(asked.detail),
         reason=clean(asked.reason),
         unjudged="; ".join(filter(None, (clean(asked.unjudged), str(words.reason(odd)) if odd else ""))),
+        doubt=replace(asked.doubt, about=clean(asked.doubt.about)) if asked.doubt else None,
         folder=clean(asked.folder) if asked.folder else asked.folder,
         paths=tuple(map(clean, asked.paths)),
         questions=tuple(map(_cleaned_question, asked.questions)),

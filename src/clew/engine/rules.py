@@ -100,7 +100,7 @@ def _by_policy(asked: Asked, policy: Policy, workspace: str, found: Look | None)
     if policy is Policy.READ_ONLY and by_default.effect is not Effect.ALLOW:
         return Verdict(Effect.DENY, said)
     if asked.unjudged:
-        return Verdict(Effect.ASK, asked.unjudged, Reason("unjudged", asked.unjudged))
+        return Verdict(Effect.ASK, asked.unjudged, asked.doubt or Reason("unjudged", asked.unjudged))
     if policy is Policy.TRUSTED and asked.kind is GateKind.CHANGE and covers("**", asked.paths, workspace):
         return Verdict(Effect.ALLOW, said)
     return by_default

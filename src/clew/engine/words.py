@@ -38,6 +38,7 @@ _REASONS = {
     "no_rule": ("no rule allows it", "没有规则允许它"),
     "sandbox.leaves": ("it would run outside of the agent's sandbox", "它会在代理的沙箱之外运行"),
     "unjudged": ("no rule can judge all of it: {}", "规则无法判断它的全部内容：{}"),
+    "file.unseen": ("{} cannot be shown, and would be replaced", "{} 无法显示，将被替换"),
     "name.odd": (
         "the exact name, {}, cannot be stored, so no rule allows it",
         "确切名称 {} 无法保存，因此没有规则允许它",
@@ -120,7 +121,10 @@ THREAD_OVER = Both("the thread was cancelled", "会话已取消")
 STOPPED_FIRST = Both("it was stopped before it began", "开始之前已被停止")
 TAKEN_BACK = Both("it was taken back", "已被撤回")
 ASKED_AGAIN = Both("the agent has asked it again since", "代理之后又重新询问了")
-CHANGED = Both("the agent changed what it asks, and asks anew", "代理更改了请求内容，并重新询问")
+CHANGED = Both("what it would do has changed since, so it is asked anew", "它要做的事已发生变化，因此重新询问")
+CHANGED_BEFORE = Both(  # as older versions wrote it down
+    "the agent changed what it asks, and asks anew", "代理更改了请求内容，并重新询问"
+)
 GONE = Both("the agent did not wait for it any more", "代理没有再等")
 DID_NOT_ARRIVE = Both("The last answer did not reach the agent.", "上次的答复没有送到代理。")
 SECRET_LOST = Both(

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import stat
 from pathlib import Path
+
+from msgspec import Struct
 
 from clew.errors import BadInput
 
 LARGEST = 10_000_000  # bytes
+
+
+class Found(Struct, frozen=True):
+    """What is at a path at one moment. Without a mark there is nothing."""
+
+    mark: str = ""  # tells its content from any other
+    stamp: str = ""  # changes with every write; cheap to look at
+    size: int = 0  # bytes
+    text: str | None = None  # None: there is nothing, or it cannot be shown
+
+    @property
+    def is_unseen(self) -> bool:
+        """Something is there that cannot be shown: it is no text, too large, or not to be read."""
+        return self.mark != "" and self.text is None
 
 
 def inside(workspace: str, path: str) -> Path:
@@ -43,11 +61,42 @@ def read(path: Path, line: int | None, limit: int | None) -> str:
     return "".join(lines[first : first + limit if limit is not None else None])
 
 
-def current(path: Path) -> str | None:
-    """What is there now; None where there is nothing, or nothing to show."""
+def look(path: Path) -> Found:
+    """Raises OSError if it cannot be told whether there is anything."""
+    if (found := _stat(path)) is None:
+        return Found()
+    unseen = Found(_stamp(found), _stamp(found), found.st_size)
+    if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+        return unseen
     try:
-        return read(path, None, None)
-    except (OSError, BadInput):
+        data = path.read_bytes()
+    except PermissionError:
+        return unseen
+    return Found(hashlib.sha256(data).hexdigest(), unseen.stamp, len(data), _text(data))
+
+
+def stamp(path: Path) -> str:
+    """Of what is there now; empty if there is nothing. Raises OSError."""
+    return _stamp(found) if (found := _stat(path)) is not None else ""
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def _stamp(found: os.stat_result) -> str:
+    """No program can set a file's ctime."""
+    parts = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def _text(data: bytes) -> str | None:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
         return None
 
 
@@ -57,12 +106,15 @@ def stays(workspace: str, asked: str, shown: Path) -> None:
         raise BadInput(f"{asked} does not lead to {shown} any more")
 
 
-def write(path: Path, content: str) -> None:
-    """Raises BadInput and OSError."""
+def write(path: Path, content: str, shown: str) -> None:
+    """`shown`: the mark of what a person was shown. Raises BadInput if the file is another by now, and OSError."""
+    if look(path).mark != shown:
+        raise BadInput(f"{path} has changed since this was asked. Nothing was written. Read it again, and ask anew.")
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not path.is_file():
         raise BadInput(f"{path} is no file")
     # Without O_NONBLOCK, opening a pipe that nobody reads waits for ever.
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+    flags |= os.O_TRUNC if shown else os.O_EXCL
     with os.fdopen(os.open(path, flags, 0o666), "w", encoding="utf-8", newline="") as file:
         file.write(content)

@@ -16,6 +16,7 @@ class Run(Struct, frozen=True):
 class Write(Struct, frozen=True):
     path: str  # links followed
     text: str  # the whole file
+    before: str  # the mark of the file that the change was shown against
 
 
 Grant = Run | Write

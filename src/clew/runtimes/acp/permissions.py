@@ -32,7 +32,7 @@ class Pending:
     asked: Asked
     send: Callable[[Answer], None]  # raises BadInput where the answer does not fit
     grants: tuple[Grant, ...] = ()  # what a yes lets the agent have us do, once each
-    is_current: Callable[[], bool] = lambda: True  # False: the agent has changed since what it asks
+    is_current: Callable[[], bool] = lambda: True  # False: what it asks has changed since, or the file
     is_answered: bool = field(default=False)
 
     def answer(self, answer: Answer) -> bool:

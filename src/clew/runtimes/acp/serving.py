@@ -9,7 +9,6 @@ import logging
 import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -18,7 +17,7 @@ from msgspec.structs import replace
 from clew.asking import Answer, Asked, GateKind
 from clew.errors import BadInput, RuntimeLost
 from clew.events import ActivityKind
-from clew.runtimes.acp import files, permissions, plans, terminals, tools, wire
+from clew.runtimes.acp import changes, files, permissions, plans, terminals, tools, wire
 from clew.runtimes.acp.connection import Connection
 from clew.runtimes.acp.grants import Grant, Run, Write
 from clew.runtimes.acp.live import Live
@@ -75,7 +74,7 @@ class Desk:
         return _LATER
 
     async def _is_settled(self, pending: Pending) -> bool:
-        """Asks, until it is answered, or until the agent has changed what it asks: False."""
+        """Asks, until it is answered, or until the agent, or somebody the file, has changed what it asks: False."""
         self._live.ask(pending)
         while not pending.is_answered and pending.is_current():
             self._live.moved.clear()
@@ -98,24 +97,17 @@ class Desk:
 
     async def _asking(self, ref: str, request: wire.PermissionRequest, send: Callable[[Answer], None]) -> Pending:
         plan = self._plan(request)
-        changes = [await asyncio.to_thread(self._change, part) for part in plan.diffs]
+        found = [await asyncio.to_thread(changes.proposed, self._workspace, part) for part in plan.diffs]
         call = tools.merge(self._live.translation.tool(request.tool_call.tool_call_id), request.tool_call)
-        asked = permissions.asked(request, call, plan, "\n".join(diff for diff, _ in changes))
-        item = self._item(request.tool_call.tool_call_id, asked)
-        granted: list[Grant] = [*_runs(plan), *(write for _, write in changes if write is not None)]
-        asked = replace(asked, item=item)
-        return Pending(ref, asked, send, tuple(granted), is_current=lambda: self._plan(request) == plan)
+        asked = permissions.asked(request, call, plan, "\n".join(filter(None, (each.shown for each in found))))
+        asked = changes.with_doubts(asked, found)
+        asked = replace(asked, item=self._item(request.tool_call.tool_call_id, asked))
+        granted: list[Grant] = [*_runs(plan), *(each.grant for each in found if each.grant is not None)]
 
-    def _change(self, part: wire.Part) -> tuple[str, Write | None]:
-        """What a diff would do to the file as it is, and the text that it would have: the agent's word for what was in
-        it before could hide what it adds. A file that we do not give out is shown as the agent tells it."""
-        try:
-            path = files.inside(self._workspace, part.path)
-        except BadInput:
-            return tools.diff(part.path, part.old_text, part.new_text), None
-        now = files.current(path)
-        text = tools.applied(now or "", part.old_text or "", part.new_text)
-        return tools.diff(part.path, now, text), Write(str(path), text)
+        def is_current() -> bool:
+            return self._plan(request) == plan and all(each.is_current() for each in found)
+
+        return Pending(ref, asked, send, tuple(granted), is_current)
 
     def _item(self, id: str, asked: Asked) -> str | None:
         """The activity that stands at this gate; some agents ask under another name than they act."""
@@ -162,12 +154,12 @@ class Desk:
         path = files.inside(self._workspace, request.path)
         if "\0" in request.content:
             raise BadInput("a text has no NUL in it")
-        if not self._live.granted.use(Write(str(path), request.content)):
-            detail = await asyncio.to_thread(_rewritten, path, request.content)
-            await self._must_be_allowed(id, Asked(GateKind.CHANGE, str(path), detail, paths=(str(path),)))
+        found = await asyncio.to_thread(files.look, path)
+        if not self._live.granted.use(Write(str(path), request.content, found.mark)):
+            await self._must_be_allowed(id, await asyncio.to_thread(changes.rewritten, path, found, request.content))
         self._refuse_if_stopped()
         files.stays(self._workspace, request.path, path)
-        await asyncio.to_thread(files.write, path, request.content)
+        await asyncio.to_thread(files.write, path, request.content, found.mark)
         return {}
 
     async def _create_terminal(self, id: RequestId, params: msgspec.Raw) -> Any:
@@ -219,11 +211,6 @@ def _read(params: msgspec.Raw, kind: type[T]) -> T:
     if (found := wire.read(params, kind)) is None:
         raise BadInput("clew cannot read this request")
     return found
-
-
-def _rewritten(path: Path, text: str) -> str:
-    """The diff of a file that gets another text. It takes a while for a large one."""
-    return tools.diff(str(path), files.current(path), text)
 
 
 def _runs(plan: Plan) -> list[Run]:

@@ -83,12 +83,12 @@ def detail(call: ToolCall) -> str:
 
 def diff(path: str, old: str | None, new: str) -> str:
     """To the byte: other ends of lines than a newline stay in their line, and a missing last one is told."""
-    name = _named(path)
+    name = named(path)
     before = name if old is not None else "/dev/null"
     return "\n".join(difflib.unified_diff(_lines(old or ""), _lines(new), before, name, lineterm=""))
 
 
-def _named(path: str) -> str:
+def named(path: str) -> str:
     """A path on one line, with all of it to be seen, and no two of them alike."""
     is_plain = path == exactly(path, lines=False) and not path.startswith('"')
     return path if is_plain else json.dumps(path)
