@@ -77,6 +77,7 @@ class Asked(Struct, frozen=True):
     blocking: bool = True  # False: the turn goes on meanwhile, and the answer is simply a message
     leaves_sandbox: bool = False  # the runtime would run it outside of the sandbox that the rest of the turn runs in
     unjudged: str = ""  # why no rule over words and no default may allow it, only a person who sees it; empty: they may
+    removes: bool = False  # a change that deletes or moves files away
     doubt: Reason | None = None  # the same as a code, if there is one
 
     @property
@@ -85,8 +86,8 @@ class Asked(Struct, frozen=True):
         what is not there adds nothing."""
         kind = f"{self.kind} outside of the sandbox" if self.leaves_sandbox else self.kind
         questions = [f"{each.text}\0{each.options}\0{each.secret}" for each in self.questions]
-        unjudged = [self.unjudged] if self.unjudged else []
-        return "\0".join((kind, self.folder or "", self.title, self.detail, *questions, *unjudged))
+        more = [each for each in (self.unjudged, "removes" if self.removes else "") if each]
+        return "\0".join((kind, self.folder or "", self.title, self.detail, *questions, *more))
 
 
 class Answer(Struct, frozen=True):

@@ -810,6 +810,26 @@ async def test_a_file_that_cannot_be_shown_may_have_an_odd_name(world: World) ->
         assert (await rig.ended(said.turn)).text == "[written]"
 
 
+@pytest.mark.parametrize("kind", ["delete", "move"])
+async def test_a_deletion_is_shown_and_asked_where_edits_are_allowed(world: World, kind: str) -> None:
+    """Whichever of its two messages says so."""
+    (world.folder / "src").mkdir()
+    file = str(world.folder / "src/a.py")
+    edit = {"toolCallId": "a", "kind": "edit", "title": "x", "rawInput": {"path": file}}
+    gone = {**edit, "toolCallId": "b", "kind": kind}
+    announced = {**edit, "toolCallId": "c", "kind": kind}
+    async with world.daemon() as rig:
+        await allow(rig, "src/…", RuleKind.CHANGE)
+        steps = (("permit", edit), ("permit", gone), ("announce", announced), ("permit", {**edit, "toolCallId": "c"}))
+        said = await rig.say(script(*steps))
+        for number in (2, 3):
+            gate = await opened(rig, number)
+            assert gate.state == "open" and permissions.REMOVES in gate.detail and gate.rule is None
+            await answer(rig, gate, NO)
+        assert (await rig.ended(said.turn)).text == "[told][no]"
+        assert [gate.decision for gate in await gates(rig, said.thread)] == ["accept", "decline", "decline"]
+
+
 # Calls without a command
 
 

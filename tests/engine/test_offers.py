@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from clew.asking import Asked, Effect, GateKind, Policy, Rule, RuleKind, Scope
 from clew.engine import known_rules, scripts
@@ -266,6 +267,36 @@ def test_folders_that_editors_agents_and_git_run_from_are_allowed_only_by_name(w
     assert effect(change(f"src/{path}"), "src/**", RuleKind.CHANGE, work) == "ask"
     assert decide(change(path), Policy.TRUSTED, str(work), [], 1, "01T").effect is Effect.ASK
     assert effect(change(path), f"{path.split('/')[0]}/**", RuleKind.CHANGE, work) == "allow"
+
+
+@pytest.mark.parametrize("pattern", ["src/…", "src/a.py"])
+def test_a_rule_that_is_offered_after_an_edit_deletes_nothing(work: Path, pattern: str) -> None:
+    edits = change("src/a.py")
+    deletes = replace(edits, removes=True)
+    assert effect(edits, pattern, RuleKind.CHANGE, work) == "allow"
+    assert effect(deletes, pattern, RuleKind.CHANGE, work) == "ask"
+    assert effect(deletes, "src/**", RuleKind.CHANGE, work) == "allow", "whoever wrote it meant all that lies there"
+    assert suggest(edits, str(work)) == "src/…" and suggest(deletes, str(work)) is None
+    assert edits.subject != deletes.subject
+
+
+@pytest.mark.parametrize("pattern", ["src/…", "src/**", "**", "src/a.py"])
+def test_a_hard_link_to_a_file_outside_is_asked_about(work: Path, tmp_path: Path, pattern: str) -> None:
+    (work / "src/a.py").hardlink_to(tmp_path / "secret")
+    (work / "src/b.py").write_text("x")
+    for path in ("src/a.py", str(work / "src/a.py"), "in/a.py"):
+        assert effect(change(path), pattern, RuleKind.CHANGE, work) == "ask"
+        assert effect(change("src/b.py", path), pattern, RuleKind.CHANGE, work) == "ask"
+        assert suggest(change(path), str(work)) is None
+
+
+def test_a_hard_link_is_asked_about_where_changes_are_trusted(work: Path, tmp_path: Path) -> None:
+    (work / "src/a.py").hardlink_to(tmp_path / "secret")
+    (work / "src/b.py").write_text("x")
+    for path, said in (("src/a.py", "ask"), ("src/b.py", "allow"), ("src/new.py", "allow")):
+        verdict = decide(change(path), Policy.TRUSTED, str(work), [], 1, "01T")
+        assert verdict.effect.value == said
+        assert (verdict.reason is not None and verdict.reason.code == "file.linked") == (said == "ask")
 
 
 def test_a_tool_and_a_question_are_never_offered() -> None:

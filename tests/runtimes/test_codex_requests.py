@@ -84,11 +84,28 @@ def test_a_change_of_many_files_is_one_diff_with_all_paths() -> None:
     assert asked is not None
     assert asked.paths == ("/w/gone", "/w/old", "/w/moved", "/w/new")
     assert asked.title == ", ".join(asked.paths)
+    assert asked.removes
     assert asked.reason == "needs it It asks to write below /w from now on."
     assert asked.detail == (
         "--- /w/gone\n+++ /dev/null\n-bye\n--- /w/old\n+++ /w/moved\n@@ -1 +1 @@\n-a\n+b\n"
         "--- /dev/null\n+++ /w/new\n+one\n+\n+two\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "removes"),
+    [
+        ({"type": "delete"}, True),
+        ({"type": "update", "move_path": "/w/b"}, True),
+        ({"type": "update"}, False),
+        ({"type": "add"}, False),
+    ],
+    ids=str,
+)
+def test_a_deletion_and_a_move_are_told_from_an_edit(kind: dict[str, str], removes: bool) -> None:
+    turn = begun(type="fileChange", id="i", changes=[{"path": "/w/a", "kind": kind, "diff": "x\n"}])
+    asked = read(CHANGE, turn, itemId="i")
+    assert asked is not None and asked.removes is removes
 
 
 def test_a_change_that_was_never_shown_says_so() -> None:

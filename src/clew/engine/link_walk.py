@@ -1,14 +1,15 @@
-"""Looks through folders for links that lead out of the workspace: a program that changes every file below a folder also
-writes through them. It gives up on a tree that is too large."""
+"""Looks for links that lead out of the workspace: a program that changes every file below a folder also writes through
+them. It gives up on a tree that is too large."""
 
 from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from clew.engine.patterns import GUARDED, relative
+from clew.engine.patterns import GUARDED, real, relative
 
 _MOST = 50_000  # entries
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
@@ -25,6 +26,24 @@ def stays_inside(folders: Iterable[str], workspace: str) -> bool:
         return all(_is_harmless(link, workspace) for link in _links(folders, workspace))
     except (TooLarge, OSError, ValueError):
         return False
+
+
+def hard_link(paths: Iterable[str], workspace: str) -> str | None:
+    """The first of these files that has another name too: that may lie outside of the workspace, and nothing tells
+    where. A file that cannot be looked at counts as one."""
+    return next((path for path in paths if _has_more_names(path, workspace)), None)
+
+
+def _has_more_names(path: str, workspace: str) -> bool:
+    if (where := real(path, workspace)) is None:
+        return False  # no rule covers it anyway
+    try:
+        found = Path(where).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
+    return stat.S_ISREG(found.st_mode) and found.st_nlink > 1
 
 
 def _is_harmless(link: os.DirEntry[str], workspace: str) -> bool:

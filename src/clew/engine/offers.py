@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from clew.asking import Asked, GateKind
-from clew.engine import known_rules, scripts
+from clew.engine import known_rules, link_walk, scripts
 from clew.engine.patterns import GLOB, MORE, covers, is_plain_file, is_run_by_others, relative
 from clew.engine.shell import asks_always
 from clew.seen import exactly
@@ -18,8 +18,9 @@ _MOST_WORDS = 100  # of a command that a rule is offered for
 
 def suggest(asked: Asked, workspace: str) -> str | None:
     """The pattern to offer for "allow … here"; None if there is none that is safe. A tool is never offered: its name
-    does not say what it is given. Nor is what leaves a sandbox: inside of it the agent writes, unasked, what runs."""
-    if asked.unjudged or asked.leaves_sandbox:
+    does not say what it is given. Nor is what leaves a sandbox: inside of it the agent writes, unasked, what runs. Nor
+    a deletion."""
+    if asked.unjudged or asked.leaves_sandbox or asked.removes:
         return None
     if asked.kind is GateKind.COMMAND:
         return _offer_command(asked, workspace)
@@ -44,7 +45,8 @@ def _offer_folder(asked: Asked, workspace: str) -> str | None:
         return None
     folder = os.path.commonpath([str(Path(path).parent) for path in inside_ones])
     offered = f"{folder}/{MORE}" if folder not in ("", ".") else inside_ones[0] if len(set(inside_ones)) == 1 else None
-    return offered if offered and _is_offerable(offered, asked.paths, workspace) else None
+    is_fine = offered and _is_offerable(offered, asked.paths, workspace)
+    return offered if is_fine and link_walk.hard_link(asked.paths, workspace) is None else None
 
 
 def _is_offerable(pattern: str, paths: Sequence[str], workspace: str) -> bool:

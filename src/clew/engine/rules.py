@@ -14,8 +14,8 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from clew.asking import Asked, Effect, GateKind, Policy, Reason, Rule, RuleKind, Scope, Verdict
-from clew.engine import known_rules, reads, scripts, words
-from clew.engine.patterns import MORE, begins, covers, fits, hits, inside, words_of
+from clew.engine import known_rules, link_walk, reads, scripts, words
+from clew.engine.patterns import GLOB, MORE, begins, covers, fits, hits, inside, words_of
 from clew.engine.scripts import Part
 from clew.engine.shell import asks_always, segments
 from clew.errors import BadInput
@@ -101,8 +101,11 @@ def _by_policy(asked: Asked, policy: Policy, workspace: str, found: Look | None)
         return Verdict(Effect.DENY, said)
     if asked.unjudged:
         return Verdict(Effect.ASK, asked.unjudged, asked.doubt or Reason("unjudged", asked.unjudged))
-    if policy is Policy.TRUSTED and asked.kind is GateKind.CHANGE and covers("**", asked.paths, workspace):
+    if policy is Policy.TRUSTED and asked.kind is GateKind.CHANGE and _may_change("**", asked, workspace):
         return Verdict(Effect.ALLOW, said)
+    if linked := link_walk.hard_link(asked.paths, workspace):
+        reason = Reason("file.linked", linked)
+        return Verdict(Effect.ASK, str(words.reason(reason)), reason)
     return by_default
 
 
@@ -166,8 +169,16 @@ def _covers(rule: Rule, part: Part, workspace: str) -> bool:
 
 def _allows(rule: Rule, asked: Asked, workspace: str) -> bool:
     if asked.kind is GateKind.CHANGE:
-        return covers(rule.pattern, asked.paths, workspace)
+        return _may_change(rule.pattern, asked, workspace)
     return fnmatchcase(asked.title, rule.pattern)
+
+
+def _may_change(pattern: str, asked: Asked, workspace: str) -> bool:
+    """A file with several names may be one from outside. A rule of the form that is offered after an edit deletes
+    nothing."""
+    if asked.removes and (pattern.endswith(MORE) or not GLOB.search(pattern)):
+        return False
+    return covers(pattern, asked.paths, workspace) and link_walk.hard_link(asked.paths, workspace) is None
 
 
 def _touches(rule: Rule, asked: Asked, workspace: str) -> bool:

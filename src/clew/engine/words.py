@@ -39,6 +39,10 @@ _REASONS = {
     "sandbox.leaves": ("it would run outside of the agent's sandbox", "它会在代理的沙箱之外运行"),
     "unjudged": ("no rule can judge all of it: {}", "规则无法判断它的全部内容：{}"),
     "file.unseen": ("{} cannot be shown, and would be replaced", "{} 无法显示，将被替换"),
+    "file.linked": (
+        "{} has another name too (a hard link), which may lie outside of the workspace",
+        "{} 还有别的名称（硬链接），可能位于工作区之外",
+    ),
     "name.odd": (
         "the exact name, {}, cannot be stored, so no rule allows it",
         "确切名称 {} 无法保存，因此没有规则允许它",

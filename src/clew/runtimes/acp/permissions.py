@@ -20,6 +20,7 @@ from clew.runtimes.acp.wire import Option, PermissionRequest, ToolCall
 QUESTION = "option"
 CLAIMED = "The agent says, unchecked · 代理的说明，未经核实:"
 UNSEEN = "a command that the agent does not show"
+REMOVES = "It deletes or moves files. · 它会删除或移动文件。"
 NOWHERE = "the agent does not say clearly in which folder it would run"
 _GATES = {ActivityKind.COMMAND: GateKind.COMMAND, ActivityKind.CHANGE: GateKind.CHANGE}
 
@@ -47,7 +48,8 @@ def asked(request: PermissionRequest, call: ToolCall, plan: Plan, diff: str) -> 
     """`call` is what is known of the tool call by now, `diff` what it changes."""
     title, kind = _title(call, plan), _kind(plan)
     nowhere = NOWHERE if plan.argv and plan.folder is None else ""
-    parts = (nowhere, plan.rest and f"given along: {plan.rest}", diff, _claimed(tools.texts(call)))
+    removes = REMOVES if plan.removes else ""
+    parts = (removes, nowhere, plan.rest and f"given along: {plan.rest}", diff, _claimed(tools.texts(call)))
     detail = "\n".join(filter(None, parts))
     item = call.tool_call_id or None
     if not is_plain(request.options):
@@ -56,7 +58,9 @@ def asked(request: PermissionRequest, call: ToolCall, plan: Plan, diff: str) -> 
         return Asked(GateKind.QUESTION, title, questions=(question,), item=item)
     reason = (call.title or "") if call.title != title and not plan.hides_command else ""
     unjudged = "; ".join(plan.doubts)
-    return Asked(kind, title, detail, plan.folder, reason, plan.paths, item=item, unjudged=unjudged)
+    return Asked(
+        kind, title, detail, plan.folder, reason, plan.paths, item=item, unjudged=unjudged, removes=plan.removes
+    )
 
 
 def _claimed(text: str) -> str:

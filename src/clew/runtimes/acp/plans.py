@@ -27,6 +27,7 @@ PATHS = ("path", "filePath", "filepath", "file_path")
 # allow.
 HARMLESS = ("description", "timeout", "timeout_ms")
 TEXTS = ("content", "oldString", "newString", "old_string", "new_string", "diff", "replaceAll", "replace_all", "mode")
+REMOVING = ("delete", "move")  # kinds of calls
 
 Env = tuple[tuple[str, str], ...]
 Given = Mapping[str, Any]
@@ -40,6 +41,7 @@ class Plan(Struct, frozen=True):
     folder: str | None = None
     env: Env = ()
     paths: tuple[str, ...] = ()
+    removes: bool = False  # it deletes or moves these files
     diffs: tuple[Part, ...] = ()
     rest: str = ""  # what else the agent gives along, as JSON
     doubts: tuple[str, ...] = ()
@@ -68,6 +70,7 @@ class _Told(Struct, frozen=True):
     """All that the agent has told of a call by now."""
 
     call: ToolCall
+    removes: bool
     given: Mapping[str, Any]
     differing: Mapping[str, Any]  # what was announced otherwise than it is asked
     doubts: tuple[str, ...]
@@ -94,7 +97,8 @@ def _told(announced: ToolCall | None, asking: ToolCall) -> _Told:
         doubts.append("the agent has not announced all of it")
     if announced is not None and announced.status in ENDED:
         doubts.append("the call that it asks about has ended before")
-    return _Told(tools.merge(announced, asking), {**before, **now}, differing, tuple(doubts))
+    removes = any(each is not None and each.kind in REMOVING for each in (announced, asking))
+    return _Told(tools.merge(announced, asking), removes, {**before, **now}, differing, tuple(doubts))
 
 
 def is_announced(announced: ToolCall | None, asking: ToolCall) -> bool:
@@ -139,7 +143,7 @@ def _change(told: _Told, paths: tuple[str, ...]) -> Plan:
     rest, changes = _unknown(told.given, {*PATHS, *TEXTS, *HARMLESS}), diffs(told.call)
     shown = _json(rest if changes else told.given, told.differing)
     doubts = (*told.doubts, *_doubts(rest))
-    return Plan(ActivityKind.CHANGE, paths=paths, diffs=changes, rest=shown, doubts=doubts)
+    return Plan(ActivityKind.CHANGE, paths=paths, removes=told.removes, diffs=changes, rest=shown, doubts=doubts)
 
 
 def _unknown(given: Given, known: Set[str]) -> Given:

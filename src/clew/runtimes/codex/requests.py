@@ -71,6 +71,7 @@ def _changed(request: wire.Request, changes: tuple[wire.Change, ...]) -> Asked:
         reason=" ".join(part for part in (request.reason, root) if part),
         paths=paths,
         item=_item(request),
+        removes=any(change.kind.type == "delete" or change.kind.moved_to for change in changes),
     )
 
 
