@@ -810,6 +810,79 @@ async def test_a_file_that_cannot_be_shown_may_have_an_odd_name(world: World) ->
         assert (await rig.ended(said.turn)).text == "[written]"
 
 
+def along(step: tuple[str, object], **raw: object) -> tuple[str, object]:
+    name, call = step
+    assert isinstance(call, dict)
+    return name, {**call, "rawInput": raw}
+
+
+OLD_TEXT, NEW_TEXT = "one\ntwo\n    three\n", "one\ndos\n    three\n"
+PATCH = "Index: a\n====\n--- a\n+++ a\n@@ -1,3 +1,3 @@\n one\n-two\n+dos\n three\n"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"mode": "0777"},
+        {"description": "chmod it too"},
+        {"content": "evil"},
+        {"content": "dos"},
+        {"newString": "evil"},
+        {"oldString": "two"},
+        {"oldString": "one", "newString": "dos"},
+        {"old_string": "two", "new_string": "evil"},
+        {"oldString": "o", "newString": "o", "replaceAll": True},
+        {"diff": PATCH.replace("+dos", "+dos\n+evil")},
+        {"diff": PATCH.replace("-two\n", "")},
+        {"diff": f"{PATCH}--- b\n+++ b\n@@ -1 +1 @@\n-x\n+evil\n"},
+        {"diff": PATCH[PATCH.index("@@") :].replace("@@ -1,3", "@@ -9 +9 @@\n-x\n+evil\n@@ -1,3")},
+        {"diff": "evil"},
+    ],
+    ids=str,
+)
+async def test_a_text_beside_a_diff_that_says_something_else_is_shown_and_asked(
+    world: World,
+    raw: dict[str, object],
+) -> None:
+    file = world.folder / "a.txt"
+    file.write_text(OLD_TEXT)
+    async with world.daemon() as rig:
+        step = along(change(file, OLD_TEXT, NEW_TEXT), filePath=str(file), **raw)
+        started = await rig.start(script(step), policy=Policy.TRUSTED)
+        gate = await opened(rig)
+        assert gate.state == "open"
+        assert all(json.dumps(value) in gate.detail and key in gate.warning for key, value in raw.items())
+        await answer(rig, gate, NO)
+        await rig.ended(started.turn)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"content": NEW_TEXT},
+        {"oldString": "two", "newString": "dos"},
+        {"old_string": "two", "new_string": "dos", "replace_all": True},
+        {"oldString": OLD_TEXT, "newString": NEW_TEXT, "replaceAll": False},
+        {"diff": PATCH},
+        {"diff": PATCH[PATCH.index("@@") :]},
+        {"old_string": "two", "new_string": "dos", "mode": "replace"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("piece", [False, True], ids=["whole", "piece"])
+async def test_a_text_that_says_what_the_diff_shows_keeps_changes_unasked(
+    world: World,
+    raw: dict[str, object],
+    piece: bool,
+) -> None:
+    file = world.folder / "a.txt"
+    file.write_text(OLD_TEXT)
+    async with world.daemon() as rig:
+        plain = change(file, "two", "dos") if piece else change(file, OLD_TEXT, NEW_TEXT)
+        started = await rig.start(script(along(plain, filePath=str(file), **raw)), policy=Policy.TRUSTED)
+        assert (await rig.ended(started.turn)).text == "[yes]"
+
+
 @pytest.mark.parametrize("kind", ["delete", "move"])
 async def test_a_deletion_is_shown_and_asked_where_edits_are_allowed(world: World, kind: str) -> None:
     """Whichever of its two messages says so."""

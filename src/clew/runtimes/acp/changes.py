@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from clew.asking import Asked, GateKind, Reason
 from clew.errors import BadInput
-from clew.runtimes.acp import files, tools, wire
+from clew.runtimes.acp import files, plans, texts, tools, wire
 from clew.runtimes.acp.files import Found
 from clew.runtimes.acp.grants import Write
+from clew.runtimes.acp.plans import Plan
 
 UNSEEN = "it replaces a file that cannot be shown"
 
@@ -22,6 +23,8 @@ class Change(Struct, frozen=True):
     """Of one file."""
 
     shown: str
+    before: str = ""  # its text, as far as it is known
+    after: str = ""
     path: Path | None = None  # None: it is outside of the workspace, and so not looked at
     found: Found = Found()
     grant: Write | None = None
@@ -41,18 +44,27 @@ def proposed(workspace: str, part: wire.Part) -> Change:
         path = files.inside(workspace, part.path)
         found = files.look(path)
     except (BadInput, OSError):
-        return Change(tools.diff(part.path, part.old_text, part.new_text))
+        return Change(tools.diff(part.path, part.old_text, part.new_text), part.old_text or "", part.new_text)
     if found.is_unseen and part.old_text:  # a piece of it
         piece = tools.diff(part.path, part.old_text, part.new_text)
-        return Change(f"{_replaced(part.path, found)}\n{piece}", path, found)
-    text = tools.applied(found.text or "", part.old_text or "", part.new_text)
-    return Change(_shown(part.path, found, text), path, found, Write(str(path), text, found.mark))
+        return Change(f"{_replaced(part.path, found)}\n{piece}", part.old_text, part.new_text, path, found)
+    before = found.text or ""
+    text = tools.applied(before, part.old_text or "", part.new_text)
+    return Change(_shown(part.path, found, text), before, text, path, found, Write(str(path), text, found.mark))
+
+
+def checked(plan: Plan, changes: Sequence[Change]) -> Plan:
+    """The plan with a doubt if it carries texts that its diff does not show. Of several files nobody knows which one
+    they are about."""
+    if len(changes) != 1:
+        return plans.with_odd_texts(plan, plan.texts)
+    return plans.with_odd_texts(plan, texts.differing(plan.texts, changes[0].before, changes[0].after))
 
 
 def rewritten(path: Path, found: Found, text: str) -> Asked:
     """The question for a file that gets another text. It takes a while for a large one."""
     asked = Asked(GateKind.CHANGE, str(path), _shown(str(path), found, text), paths=(str(path),))
-    return with_doubts(asked, [Change("", path, found)])
+    return with_doubts(asked, [Change("", path=path, found=found)])
 
 
 def with_doubts(asked: Asked, changes: Sequence[Change]) -> Asked:

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from clew.events import ActivityKind
-from clew.runtimes.acp import tools
+from clew.runtimes.acp import texts, tools
 from clew.runtimes.acp.wire import Part, ToolCall
 
 SHELL = ("/bin/sh", "-c")
@@ -25,8 +26,8 @@ FOLDERS = ("cwd", "workdir", "directory")
 PATHS = ("path", "filePath", "filepath", "file_path")
 # Keys that change nothing about what is judged. Each new one is a promise: keep these lists as short as real agents
 # allow.
-HARMLESS = ("description", "timeout", "timeout_ms")
-TEXTS = ("content", "oldString", "newString", "old_string", "new_string", "diff", "replaceAll", "replace_all", "mode")
+HARMLESS = ("description", "timeout", "timeout_ms")  # of a command
+MODE = "mode"  # Hermes names the way of its edit
 REMOVING = ("delete", "move")  # kinds of calls
 
 Env = tuple[tuple[str, str], ...]
@@ -43,6 +44,7 @@ class Plan(Struct, frozen=True):
     paths: tuple[str, ...] = ()
     removes: bool = False  # it deletes or moves these files
     diffs: tuple[Part, ...] = ()
+    texts: Mapping[str, Any] = {}  # given along with a diff, which have to say what it shows
     rest: str = ""  # what else the agent gives along, as JSON
     doubts: tuple[str, ...] = ()
 
@@ -140,10 +142,27 @@ def _command(told: _Told, argv: tuple[str, ...], workspace: str, tells_folder: b
 
 def _change(told: _Told, paths: tuple[str, ...]) -> Plan:
     """A change without a diff is shown as the agent tells it."""
-    rest, changes = _unknown(told.given, {*PATHS, *TEXTS, *HARMLESS}), diffs(told.call)
+    rest, changes = _unknown(told.given, {*PATHS, *texts.KEYS, MODE}), diffs(told.call)
+    given = {key: told.given[key] for key in texts.KEYS if key in told.given and key not in rest} if changes else {}
     shown = _json(rest if changes else told.given, told.differing)
     doubts = (*told.doubts, *_doubts(rest))
-    return Plan(ActivityKind.CHANGE, paths=paths, removes=told.removes, diffs=changes, rest=shown, doubts=doubts)
+    return Plan(
+        ActivityKind.CHANGE,
+        paths=paths,
+        removes=told.removes,
+        diffs=changes,
+        texts=given,
+        rest=shown,
+        doubts=doubts,
+    )
+
+
+def with_odd_texts(plan: Plan, odd: Given) -> Plan:
+    """`odd`: texts that say something else than the diff."""
+    if not odd:
+        return plan
+    rest = "\n".join(filter(None, (plan.rest, _json(odd, {}))))
+    return replace(plan, rest=rest, doubts=(*plan.doubts, f"its diff does not show what it carries: {', '.join(odd)}"))
 
 
 def _unknown(given: Given, known: Set[str]) -> Given:
@@ -160,6 +179,8 @@ def _is_plain(key: str, value: Any) -> bool:
         return isinstance(value, int | float)
     if key in ("replaceAll", "replace_all"):
         return isinstance(value, bool)
+    if key == MODE:
+        return bool(value == "replace")
     return isinstance(value, str) or key in (*COMMANDS, *FOLDERS, "env")
 
 

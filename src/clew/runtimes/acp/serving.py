@@ -99,7 +99,8 @@ class Desk:
         plan = self._plan(request)
         found = [await asyncio.to_thread(changes.proposed, self._workspace, part) for part in plan.diffs]
         call = tools.merge(self._live.translation.tool(request.tool_call.tool_call_id), request.tool_call)
-        asked = permissions.asked(request, call, plan, "\n".join(filter(None, (each.shown for each in found))))
+        whole = await asyncio.to_thread(changes.checked, plan, found)
+        asked = permissions.asked(request, call, whole, "\n".join(filter(None, (each.shown for each in found))))
         asked = changes.with_doubts(asked, found)
         asked = replace(asked, item=self._item(request.tool_call.tool_call_id, asked))
         granted: list[Grant] = [*_runs(plan), *(each.grant for each in found if each.grant is not None)]
