@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from clew.seen import exactly, shortened
@@ -81,6 +81,32 @@ def test_newlines_and_tabs_are_shown_where_only_one_line_is_wanted() -> None:
     assert exactly("a\tb\nc", lines=False) == "a\\tb\\nc"
 
 
+GAPS = {
+    f"ls{' ' * 5000}; rm x": "ls␣×5000; rm x",
+    f"ls{' ' * 20}{chr(9) * 21}; rm x": "ls␣×41; rm x",
+    f"ls\u00a0{' ' * 41}; rm x": "ls\\xa0␣×41; rm x",
+    f"ls\r{' ' * 41}; rm x": "ls\\x0d␣×41; rm x",
+    f"ls #\n{' ' * 5000}rm x": "ls #\n␣×5000rm x",
+    f"+{' ' * 201}rm x": "+␣×201rm x",
+    f"ls{' ' * 41}": "ls␣×41",
+}
+NO_GAPS = [f"ls{' ' * 40}# note", f"{' ' * 200}deep", f"+{' ' * 60}deep", f"a\n{chr(9) * 60}b"]
+
+
+@pytest.mark.parametrize("text", GAPS, ids=range(len(GAPS)))
+def test_a_gap_that_hides_the_rest_of_a_line_is_shown_by_its_length(text: str) -> None:
+    assert exactly(text) == GAPS[text]
+
+
+@pytest.mark.parametrize("text", NO_GAPS, ids=range(len(NO_GAPS)))
+def test_indentation_and_small_gaps_stay_as_they_are(text: str) -> None:
+    assert exactly(text) == text
+
+
+def test_where_only_one_line_is_wanted_nothing_is_indentation() -> None:
+    assert exactly(f"a\n{' ' * 60}b", lines=False) == "a\\n␣×60b"
+
+
 @given(ANY)
 def test_nothing_that_is_shown_is_invisible(text: str) -> None:
     shown = exactly(text)
@@ -91,6 +117,7 @@ def test_nothing_that_is_shown_is_invisible(text: str) -> None:
 
 @given(st.text(st.characters(max_codepoint=0x7E, min_codepoint=0x20)))
 def test_plain_ascii_is_shown_as_it_is(text: str) -> None:
+    assume(" " * 41 not in text)
     assert exactly(text) == text
 
 

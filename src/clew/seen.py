@@ -1,5 +1,6 @@
 """How the text of a request is shown, so that nobody approves what they do not see. `text.visible` keeps a terminal
-safe; this keeps a person safe: what cannot be seen, or passes for something else, becomes an escape such as `\\u0441`.
+safe; this keeps a person safe: what cannot be seen, or passes for something else, becomes an escape such as `\\u0441`,
+and a gap that would push the rest of a line out of sight becomes its length, such as `␣×5000`.
 Of a long text, `exactly(shortened(text, limit))` is what to show."""
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ _MARKS = re.compile(
     "[\u0334-\u0338\u20d0-\u20f0]|(?<=[ -@[-`{-~\n])[\u0300-\u0333\u0339-\u036f]|(?<=[\u0300-\u036f]{2})[\u0300-\u036f]"
 )
 
+# Blanks that push the rest of a line out of sight: behind anything but the sign of a diff; or, at the beginning of a
+# line, more than any indentation has.
+_GAP = re.compile(r"(?<=[^ \t\n])(?<!^[+-])[ \t]{41,}|(?:^|(?<=^[+-]))[ \t]{201,}", re.MULTILINE)
+_GAP_IN_LINE = re.compile(r"[ \t]{41,}")
+
 _WORD = re.compile(r"(?<!\w)[A-Za-z0-9_]*+[^\W\x00-\x7f]\w*")  # that is not of ASCII alone
 _NEAR = 40
 _LIKE_ASCII = frozenset(
@@ -43,6 +49,7 @@ def exactly(text: str, *, lines: bool = True) -> str:
     """The text with everything in it to be seen. Words of any language stay as they are, unless they pass for English.
     `lines`: newlines and tabs do what they do; otherwise they are shown too."""
     shown = _WORD.sub(lambda word: _word(text, word), text)
+    shown = (_GAP if lines else _GAP_IN_LINE).sub(lambda gap: f"␣×{len(gap[0])}", shown)
     for pattern in (_NO_INK, _SIGNS, _DASHES, _MARKS):
         shown = pattern.sub(lambda found: "".join(map(_escaped, found[0])), shown)
     odd = _ODD if lines else _ODD_OR_LINE
