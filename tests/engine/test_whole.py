@@ -293,7 +293,9 @@ async def test_a_card_that_a_killed_daemon_did_not_send_is_allowed_by_no_word(tm
         await Chat(rig).says("please do it")
         (view,) = await asked(rig)
         await _until(rig, f"{view.id}:ask", lambda row: row.first_sent_at)
-    async with Rig(tmp_path, room=room, outlives=True) as rig:
+    again = Rig(tmp_path, room=room, outlives=True)
+    again.scripted.play = plays(HARM)  # before it is asked to go on: else it would say nothing, and be done
+    async with again as rig:
         said = await Chat(rig).says("y", sent_at=rig.clock.now())
         assert said.fate is Fate.REFUSED and executions(rig) == []
         assert not any(HARM in sent.text for sent in room.sent)
