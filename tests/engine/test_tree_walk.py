@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -93,4 +94,64 @@ def test_where_the_git_file_of_a_submodule_leads_is_looked_at_too(work: Path) ->
     (work / ".git/modules/s/info/exclude").symlink_to(work.parent / "secret")
     assert verdict(work, "rg x")[0] == "ask"
     (work / "src/.git").write_text(f"gitdir: {work.parent}\n")
+    assert verdict(work, "rg x")[0] == "ask"
+
+
+@pytest.mark.parametrize("name", [".ignore", ".rgignore", ".gitignore"])
+@pytest.mark.parametrize("command", ["rg x", "rg --files src", "tree --gitignore"])
+def test_an_ignore_file_above_the_workspace_that_is_no_plain_file_is_asked_about(
+    work: Path, name: str, command: str
+) -> None:
+    """Ripgrep reads those of all folders above; a plain one is the person's own."""
+    (work.parent / name).write_text("x\n")
+    assert verdict(work, command)[0] == "allow"
+    (work.parent / name).unlink()
+    (work.parent / name).symlink_to("secret")
+    assert verdict(work, command) == ("ask", f"ignore.linked:{work.parent / name}")
+    (work.parent / name).unlink()
+    os.mkfifo(work.parent / name)
+    assert verdict(work, command)[0] == "ask"
+
+
+def test_the_exclude_file_of_a_repository_above_is_looked_at_too(work: Path) -> None:
+    exclude = work.parent / ".git/info/exclude"
+    exclude.parent.mkdir(parents=True)
+    exclude.write_text("x\n")
+    assert verdict(work, "rg x")[0] == "allow"
+    exclude.unlink()
+    exclude.symlink_to(work.parent / "secret")
+    assert verdict(work, "rg x") == ("ask", f"ignore.linked:{work.parent / '.git'}")
+
+
+@pytest.mark.parametrize("name", [".git/.ignore", ".git/refs/.rgignore", "src/.git/x/.gitignore"])
+@pytest.mark.parametrize("command", ["rg --hidden x", "rg -. x", "rg x .git", "cd .git && rg x", "tree -a --gitignore"])
+def test_an_ignore_file_in_a_git_folder_is_looked_at_too(work: Path, name: str, command: str) -> None:
+    (work / name).parent.mkdir(parents=True, exist_ok=True)
+    assert verdict(work, command)[0] == "allow"
+    (work / name).symlink_to(work.parent / "secret")
+    assert verdict(work, command) == ("ask", f"ignore.linked:{name}")
+
+
+def test_a_line_of_gitignore_hides_no_file_that_is_read(work: Path) -> None:
+    (work / ".gitignore").write_text(".git\n")
+    assert verdict(work, "rg x")[0] == "allow"
+    (work / ".git/info/exclude").symlink_to(work.parent / "secret")
+    assert verdict(work, "rg x")[0] == "ask"
+
+
+def test_what_an_ignore_file_above_takes_in_again_is_looked_into(work: Path) -> None:
+    inner = work / "node_modules/p"
+    inner.mkdir(parents=True)
+    (inner / ".ignore").symlink_to(work.parent / "secret")
+    (work.parent / ".ignore").write_text("build\n")
+    assert verdict(work, "rg x")[0] == "allow"
+    (work.parent / ".ignore").write_text("!node_modules\n")
+    assert verdict(work, "rg x")[0] == "ask"
+
+
+def test_a_huge_commondir_is_not_read(work: Path) -> None:
+    (work / ".git").rename(work / "src/git")
+    (work / ".git").write_text("gitdir: src/git\n")
+    with (work / "src/git/commondir").open("wb") as file:
+        file.truncate(1 << 40)
     assert verdict(work, "rg x")[0] == "ask"

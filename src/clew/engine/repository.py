@@ -258,4 +258,6 @@ def _short_name(index: bytes, start: int, before: bytes) -> tuple[bytes, int]:
 
 
 def shown_path(path: Path, top: Path) -> str:
-    return os.fsencode(path.relative_to(top)).decode("utf-8", "backslashreplace")
+    """From the workspace's point of view; as a whole, if it lies outside."""
+    shown = path.relative_to(top) if path.is_relative_to(top) else path
+    return os.fsencode(shown).decode("utf-8", "backslashreplace")

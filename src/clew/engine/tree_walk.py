@@ -1,11 +1,13 @@
 """Looks through a workspace for what makes a harmless-looking command do more: repositories inside it, and ignore files
-that lead out of it. It follows no links, and gives up on a tree that is too large."""
+that lead out of it. It follows no links, opens nothing but plain files, and gives up on a tree that is too large."""
 
 from __future__ import annotations
 
+import errno
 import os
 import re
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from clew.engine.patterns import inside
@@ -14,36 +16,82 @@ from clew.engine.shell import names
 IGNORE_FILES = names(".gitignore .ignore .rgignore")
 GIT_FILES = names(".gitignore .gitattributes .gitmodules .mailmap")  # that git reads, wherever they lie
 
-_MOST = 50_000  # entries
+_MOST = 50_000  # entries; as many again in folders called `.git`
 _LONGEST = 64 * 1024  # bytes of an ignore file
 _PLAIN_LINE = re.compile(rb"/?([A-Za-z0-9_.@+-]+)/?")
+_NO_WAITING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class TooLarge(Exception):
     """Not all of the tree was looked at."""
 
 
-def foreign_to_git(top: Path) -> Path | None:
-    """The first folder below the top that has a `.git` of its own, or file that git reads and that is no plain file.
-    Raises TooLarge and OSError."""
+def read_plain(path: Path, most: int = _LONGEST) -> bytes:
+    """The bytes of a plain file. Raises OSError for anything else: a link, a pipe, a device, a file of more bytes."""
+    with os.fdopen(os.open(path, _NO_WAITING), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+            raise OSError(errno.EINVAL, "not a plain file, or too long", str(path))
+        return file.read(found.st_size)
+
+
+def is_plain(path: str | Path) -> bool:
+    """It is not there, or a plain file and no link to one."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+
+
+def foreign_to_git(top: Path, *, repositories: bool = True) -> Path | None:
+    """The first file below the top that git reads and that is no plain file. If `repositories` count, also a folder
+    that has a `.git` of its own. Raises TooLarge and OSError."""
     for entry in _entries(top, ignored_folders(top)):
         name = entry.name.lower()
-        if name == ".git":
+        if name == ".git" and repositories:
             return Path(entry.path).parent
         if name in GIT_FILES and not entry.is_file(follow_symlinks=False):
             return Path(entry.path)
     return None
 
 
+def foreign_in(folders: Iterable[str], *, repositories: bool) -> Path | None:
+    """The same for these folders only, not for those below, so a large tree is no excuse. A link in place of a folder
+    counts too: git reads its files through it."""
+    for folder in folders:
+        if os.path.islink(folder):  # noqa: PTH114 - this runs for each folder of a repository
+            return Path(folder)
+        if not os.path.isdir(folder):  # noqa: PTH112
+            continue
+        if repositories and os.path.lexists(f"{folder}/.git"):
+            return Path(folder)
+        if odd := [name for name in GIT_FILES if not is_plain(f"{folder}/{name}")]:
+            return Path(folder, odd[0])
+    return None
+
+
 def linked_ignore_file(top: Path, skipped: frozenset[str] = frozenset()) -> Path | None:
     """The first ignore file that is a link to outside, or no plain file. Who reads it may print its lines, as errors.
     Raises TooLarge and OSError."""
+    if (above := _linked_above(top)) is not None:
+        return above
     for entry in _entries(top, skipped, git_too=True):
         name = entry.name.lower()
         if name in IGNORE_FILES and not _is_own_file(entry.path, top):
             return Path(entry.path)
         if name == ".git" and (found := _foreign_exclude(Path(entry.path), top)) is not None:
             return found
+    return None
+
+
+def _linked_above(top: Path) -> Path | None:
+    """Ripgrep also reads the ignore files of all folders above. There a plain file is the person's own."""
+    for folder in top.parents:
+        for name in IGNORE_FILES:
+            if not is_plain(folder / name):
+                return folder / name
+        if os.path.lexists(folder / ".git") and not _has_plain_exclude(folder / ".git"):
+            return folder / ".git"
     return None
 
 
@@ -57,7 +105,7 @@ def _foreign_exclude(git: Path, top: Path) -> Path | None:
     if git.is_dir() and not git.is_symlink():
         own = git
     elif git.parent == top:
-        return None if _is_own_worktree(git) else git
+        return None if _led_to(git) != git and _has_plain_exclude(git) else git
     else:
         own = _led_to(git)
     is_own = inside(str(own), str(top)) and not os.path.lexists(own / "commondir")
@@ -66,19 +114,18 @@ def _foreign_exclude(git: Path, top: Path) -> Path | None:
 
 def _led_to(git: Path) -> Path:
     """Where a `.git` file leads; to itself, if it is none."""
-    if not git.is_file() or git.is_symlink() or git.stat().st_size > _LONGEST:
+    if git.is_symlink() or not git.is_file():
         return git
-    text = os.fsdecode(git.read_bytes())
+    text = os.fsdecode(read_plain(git))
     return git.parent / text.removeprefix("gitdir: ").removesuffix("\n") if text.startswith("gitdir: ") else git
 
 
-def _is_own_worktree(git: Path) -> bool:
-    """The workspace's own repository may lie elsewhere: of a worktree it does."""
+def _has_plain_exclude(git: Path) -> bool:
+    """A repository of the person's own may lie elsewhere: that of a worktree does."""
     own = _led_to(git)
     common = own / "commondir"
-    shared = own / os.fsdecode(common.read_bytes()).strip("\n") if common.is_file() else own
-    exclude = shared / "info/exclude"
-    return own != git and not exclude.is_symlink() and (exclude.is_file() or not os.path.lexists(exclude))
+    shared = own / os.fsdecode(read_plain(common)).strip("\n") if os.path.lexists(common) else own
+    return is_plain(shared / "info/exclude")
 
 
 def ignored_folders(top: Path) -> frozenset[str]:
@@ -86,28 +133,34 @@ def ignored_folders(top: Path) -> frozenset[str]:
     take them in again."""
     path = top / ".gitignore"
     overruled = any(os.path.lexists(top / name) for name in (".ignore", ".rgignore"))
-    if overruled or path.is_symlink() or not path.is_file() or path.stat().st_size > _LONGEST:
+    if overruled or _is_overruled_above(top) or not path.is_file() or not is_plain(path):
         return frozenset()
-    text = path.read_bytes()
+    text = read_plain(path) if path.stat().st_size <= _LONGEST else b""
     lines = text.split(b"\n")
     if b"\r" in text or any(line.startswith(b"!") for line in lines):
         return frozenset()
     return frozenset(found[1].decode() for line in lines if (found := _PLAIN_LINE.fullmatch(line)))
 
 
+def _is_overruled_above(top: Path) -> bool:
+    """To ripgrep a line `!name` of an `.ignore` in any folder above counts more than the top's `.gitignore`."""
+    paths = [folder / name for folder in top.parents for name in (".ignore", ".rgignore")]
+    return any(not is_plain(path) or b"!" in read_plain(path) for path in paths if os.path.lexists(path))
+
+
 def _entries(top: Path, skipped: frozenset[str], git_too: bool = False) -> Iterator[os.DirEntry[str]]:
-    """Everything below, but for what lies in folders called `.git`, the skipped folders of the top, and the top's own
-    `.git`, unless `git_too`."""
-    waiting = [str(top)]
-    left = _MOST
-    for folder in waiting:  # which grows meanwhile
+    """Everything below, but for what lies in the skipped folders of the top. What lies in a folder called `.git`, and
+    the top's own `.git`, only if `git_too`."""
+    waiting = [(str(top), False)]
+    left = {False: _MOST, True: _MOST}
+    for folder, in_git in waiting:  # which grows meanwhile
         with os.scandir(folder) as found:
             for entry in found:
-                left -= 1
-                if left < 0:
+                left[in_git] -= 1
+                if left[in_git] < 0:
                     raise TooLarge
-                is_git, at_top = entry.name == ".git", folder == str(top)
-                if at_top and (entry.name in skipped or (is_git and not git_too)):
+                is_git, is_folder = entry.name == ".git", entry.is_dir(follow_symlinks=False)
+                if folder == str(top) and (not git_too if is_git else is_folder and entry.name in skipped):
                     continue
                 yield entry
-                waiting += [entry.path] if not is_git and entry.is_dir(follow_symlinks=False) else []
+                waiting += [(entry.path, in_git or is_git)] if is_folder and (git_too or not is_git) else []
