@@ -10,8 +10,17 @@ from pathlib import Path
 import pytest
 
 from clew.asking import Asked, Effect, GateKind, Policy, Reason
-from clew.engine import repository
+from clew.engine import repository, tree_walk
 from clew.engine.rules import decide
+from tests.execution.index_file import (
+    FILE,
+    GITLINK,
+    Entry,
+    extension,
+    index_file,
+    with_hidden_name,
+    with_hidden_table,
+)
 
 Change = Callable[[Path], object]
 
@@ -156,6 +165,15 @@ ODD_CONFIGS = [
     "\ufeff[core]\nbare = false\n",
     "[core]\n\x0bfsmonitor = x\n",
     "bare = false\n",
+    '[remote "origin.promisor\0"]\n\turl = true\n',
+    '[branch "sort\0"]\n\tremote = -refname\n',
+    '[remote "a\x1bb"]\n\turl = x\n',
+    '[remote "a\u2028b"]\n\turl = x\n',
+    '[remote "a\\"b"]\n\turl = x\n',
+    '[remote ""]\n\turl = x\n',
+    "[core]\n\tbare = false\n# \0\n",
+    "[core]\n\tbare = false\x7f\n",
+    "[core]\n\tbare = false\x0c\n",
 ]
 
 
@@ -163,6 +181,30 @@ ODD_CONFIGS = [
 def test_a_config_that_is_written_in_an_unusual_way_is_asked_about(work: Path, text: str) -> None:
     (work / ".git/config").write_text(text)
     assert verdict(work) is Effect.ASK
+
+
+def test_a_config_with_the_line_ends_of_windows_is_not_asked_about(work: Path) -> None:
+    (work / ".git/config").write_bytes((work / ".git/config").read_bytes().replace(b"\n", b"\r\n"))
+    assert verdict(work) is Effect.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("key", "odd", "plain"),
+    [
+        ("log.date", "format:%1999999999d", "iso-strict-local"),
+        ("log.date", "format:%c", "auto:human"),
+        ("diff.context", "1999999999", "10"),
+        ("core.abbrev", "100000", "12"),
+        ("color.ui", "%99999d", "auto"),
+    ],
+)
+def test_a_format_or_a_large_number_as_a_value_is_asked_about(work: Path, key: str, odd: str, plain: str) -> None:
+    """`git log` would print as many blanks as the format says."""
+    git(work, "config", key, plain)
+    assert verdict(work, command="git log") is Effect.ALLOW
+    git(work, "config", key, odd)
+    assert verdict(work, command="git log") is Effect.ASK
+    assert repository.reason_to_ask(str(work), str(work)) == Reason("git.value", key)
 
 
 def worktree_config(work: Path) -> None:
@@ -273,6 +315,83 @@ def index_padded_oddly(work: Path) -> None:
     (work / ".git/index").write_bytes((work / ".git/index").read_bytes().replace(b"src/a.txt\0", b"src/a.txtZ", 1))
 
 
+def hidden_repository(work: Path) -> Entry:
+    """A repository in an ignored folder. The entry makes git go down into it."""
+    (work / ".gitignore").write_text("vendor\n")
+    git(work, "init", "-q", str(work / "vendor/sub"))
+    return Entry(b"vendor/sub", GITLINK)
+
+
+def write_index(work: Path, content: bytes) -> None:
+    (work / ".git/index").write_bytes(content)
+
+
+def gitlink_in_a_table_of_blocks(work: Path) -> None:
+    write_index(work, with_hidden_table(hidden_repository(work), [Entry(b"a.txt"), Entry(b"b.txt")]))
+
+
+def gitlink_behind_a_name_with_a_nul(work: Path) -> None:
+    write_index(work, with_hidden_name(hidden_repository(work), Entry(b"a.txt")))
+
+
+def gitlink_in_an_ignored_folder(work: Path) -> None:
+    write_index(work, index_file([hidden_repository(work)]))
+
+
+def index_with_an_untracked_cache(work: Path) -> None:
+    """It names folders that git opens."""
+    write_index(work, index_file([Entry(b"a.txt")], extension(b"UNTR", b"\0" * 40)))
+
+
+def index_with_more_behind_its_extensions(work: Path) -> None:
+    write_index(work, index_file([Entry(b"a.txt")], extension(b"TREE", b"") + b"more"))
+
+
+def index_with_more_flags_than_its_version_has(work: Path) -> None:
+    git(work, "update-index", "--skip-worktree", "src/a.txt")
+    write_index(work, (work / ".git/index").read_bytes().replace(b"DIRC\0\0\0\3", b"DIRC\0\0\0\2"))
+
+
+def index_of_names_that_grow(work: Path) -> None:
+    """In version 4 a short index holds names without end."""
+    longer = Entry(b"a", dropped=0, length=0xFFF)
+    write_index(work, index_file([Entry(b"a" * 4_095, dropped=0), *[longer] * 200], version=4))
+
+
+def index_with_an_endless_number(work: Path) -> None:
+    whole = index_file([Entry(b"a", dropped=0)], version=4)
+    write_index(work, whole[: 12 + 62] + b"\xff" * 1_000_000 + b"\1a\0" + whole[-20:])
+
+
+def refs_that_nobody_may_enter(work: Path) -> None:
+    """To git that is no repository, so it looks further up."""
+    (work / ".git/refs").chmod(0o400)
+
+
+def objects_that_nobody_may_enter(work: Path) -> None:
+    (work / ".git/objects").chmod(0o600)
+
+
+def head_that_nobody_may_read(work: Path) -> None:
+    (work / ".git/HEAD").chmod(0o200)
+
+
+def ref_in_a_folder_called_modules(work: Path) -> None:
+    (work / ".git/refs/heads/modules").mkdir()
+    (work / ".git/refs/heads/modules/x").symlink_to(work.parent / "secret")
+
+
+def worktree_called_lfs(work: Path) -> None:
+    (work / ".git/worktrees/lfs").mkdir(parents=True)
+    os.mkfifo(work / ".git/worktrees/lfs/gitdir")
+
+
+def tracked_folder_by_a_link(work: Path) -> None:
+    """Git reads attributes through it."""
+    (work / "src").rename(work.parent / "elsewhere")
+    (work / "src").symlink_to("../elsewhere")
+
+
 def has_a_commondir(work: Path) -> None:
     (work / ".git/commondir").write_text("../src\n")
 
@@ -311,6 +430,20 @@ def is_missing(work: Path) -> None:
         has_grafts,
         gitlink_of_an_odd_mode,
         index_padded_oddly,
+        gitlink_in_a_table_of_blocks,
+        gitlink_behind_a_name_with_a_nul,
+        gitlink_in_an_ignored_folder,
+        index_with_an_untracked_cache,
+        index_with_more_behind_its_extensions,
+        index_with_more_flags_than_its_version_has,
+        index_of_names_that_grow,
+        index_with_an_endless_number,
+        refs_that_nobody_may_enter,
+        objects_that_nobody_may_enter,
+        head_that_nobody_may_read,
+        ref_in_a_folder_called_modules,
+        worktree_called_lfs,
+        tracked_folder_by_a_link,
         is_broken,
         is_missing,
     ],
@@ -318,6 +451,86 @@ def is_missing(work: Path) -> None:
 def test_a_repository_that_leads_git_elsewhere_is_asked_about(work: Path, change: Change) -> None:
     change(work)
     assert verdict(work) is Effect.ASK
+
+
+@pytest.mark.parametrize("mode", [0x0001E000, 0x0100E000, 0x8000E000, 0o160644, 0o100664, 0o040000, 0])
+def test_a_mode_that_git_does_not_write_is_asked_about(work: Path, mode: int) -> None:
+    """Git looks at some of its bits only, and takes the first ones for gitlinks."""
+    entry = hidden_repository(work)
+    write_index(work, index_file([Entry(b"a.txt"), Entry(entry.name, mode)]))
+    assert verdict(work) is Effect.ASK
+
+
+@pytest.mark.parametrize("name", [b"../secret", b"/etc/passwd", b"src/../../x", b".git/config", b"src/.GIT/x", b"a//b"])
+def test_an_index_with_a_name_that_leads_out_is_asked_about(work: Path, name: bytes) -> None:
+    """`git diff` shows the file of that name."""
+    write_index(work, index_file([Entry(b"a.txt"), Entry(name)]))
+    assert verdict(work, command="git diff") is Effect.ASK
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_an_index_as_git_writes_it_is_not_asked_about(work: Path, version: int) -> None:
+    entries = [Entry(b"a.txt"), Entry(b".gitignore"), Entry(b"src/..a"), Entry(b"x/.github/y"), Entry(b"b" * 4_095)]
+    if version == 4:
+        before = [0, *(len(entry.name) for entry in entries)]
+        entries = [Entry(entry.name, FILE, dropped=drop) for entry, drop in zip(entries, before, strict=False)]
+    write_index(work, index_file(entries, extension(b"TREE", b"x") + extension(b"REUC", b"y"), version))
+    assert verdict(work) is Effect.ALLOW
+
+
+def test_files_to_be_added_or_left_out_later_are_not_asked_about(work: Path) -> None:
+    (work / "new.txt").write_text("x\n")
+    git(work, "add", "--intent-to-add", "new.txt")
+    git(work, "update-index", "--skip-worktree", "src/a.txt")
+    assert verdict(work) is Effect.ALLOW
+
+
+def test_what_lies_in_the_folder_of_submodules_is_theirs(work: Path) -> None:
+    (work / ".git/modules/sub").mkdir(parents=True)
+    (work / ".git/modules/sub/x").symlink_to("y")
+    assert verdict(work) is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["git log", "git show", "git blame src/a.txt", "git diff", "git status"])
+@pytest.mark.parametrize("name", [".mailmap", ".gitattributes", "src/.gitattributes", "vendor/.gitattributes"])
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/etc/hosts")], ids=["pipe", "link"])
+def test_a_file_that_git_reads_and_is_no_plain_one_is_asked_about(
+    work: Path, command: str, name: str, make: Change
+) -> None:
+    """Git waits for ever at a pipe; also in an ignored folder, if it tracks a file there."""
+    (work / ".gitignore").write_text("vendor\n.mailmap\n.gitattributes\n")
+    (work / "vendor").mkdir()
+    (work / "vendor/b.txt").write_text("b\n")
+    git(work, "add", "-f", "vendor/b.txt")
+    assert verdict(work, command=command) is Effect.ALLOW
+    make(work / name)
+    assert verdict(work, command=command) is Effect.ASK
+    assert repository.reason_to_ask(str(work), str(work), goes_down=False) == Reason("git.file", name)
+
+
+def test_tracked_folders_of_a_tree_that_is_too_large_are_looked_at(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree_walk, "_MOST", 1)
+    assert verdict(work) is Effect.ALLOW
+    os.mkfifo(work / "src/.gitignore")
+    assert verdict(work) is Effect.ASK
+
+
+HUGE = 1 << 40  # bytes, of which none is written
+
+
+@pytest.mark.parametrize("name", ["HEAD", "config", "index", "commondir"])
+def test_a_huge_file_of_a_repository_is_not_read(work: Path, name: str) -> None:
+    with (work / ".git" / name).open("ab") as file:
+        file.truncate(HUGE)
+    assert verdict(work) is Effect.ASK
+
+
+def test_a_huge_git_file_is_not_read(work: Path) -> None:
+    (work / ".git").rename(work.parent / "git")
+    with (work / ".git").open("wb") as file:
+        file.truncate(HUGE)
+    assert verdict(work) is Effect.ASK
+    assert verdict(work, command="rg x") is Effect.ASK
 
 
 def test_a_sparse_index_is_asked_about(work: Path) -> None:

@@ -1,19 +1,20 @@
 """Whether git may run unasked in a folder. Git runs programs that a repository's config names, and goes down into
-repositories inside it; anybody can have made those. So it may run only in the workspace's own repository, whose config
-holds nothing but keys that are known to run nothing."""
+repositories inside it; anybody can have made those. So it may run only in the workspace's own repository, if that looks
+just as `git init` and `git clone` make one, and its config holds nothing but keys that are known to run nothing."""
 
 from __future__ import annotations
 
 import os
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from clew.asking import Reason
 from clew.engine import tree_walk
 from clew.engine.shell import names
+from clew.engine.tree_walk import read_plain
 
 # Keys of a repository's own config that make none of the commands in `reads.SAFE` run or open anything else. A `*` is a
 # subsection: the name of a remote or a branch.
@@ -37,15 +38,23 @@ HARMLESS_KEYS = names(
 )
 
 _MOST = 64 * 1024 * 1024  # bytes of an index that is looked into
+_MOST_TRACKED, _MOST_FOLDERS = 500_000, 50_000  # entries of an index, and folders in which these lie
 _MOST_CONFIG = 256 * 1024
 _GITLINK = 0o160000
-_NOT_A_FILE = re.compile(rb"\0\0(?:[\xe0-\xef]|[\x40-\x4f])", re.DOTALL)  # the beginning of its mode
+_MODES = frozenset({0o100644, 0o100755, 0o120000, _GITLINK})  # not that of a whole folder, as a sparse index keeps it
+_ENTRY = struct.Struct(">24xI32xH")  # the mode and the flags of an entry
+_ODD_NAME = re.compile(rb"/(?:\.{0,2}|\.[Gg][Ii][Tt])/")  # git adds none of these, but follows them
+_EXTENSIONS = frozenset({b"TREE", b"REUC"})  # the others lead to entries elsewhere, or name files and programs' words
+_HASH = 20  # bytes
 _MOST_FILES = 20_000  # in git's folder
 _LONG_LINE = 4_096
 _OTHERS = names("modules lfs annex")
 _HEAD = re.compile(rb"(?:ref: refs/[^\0\r\n]+|[0-9a-f]{40})\n?")
-_SECTION = re.compile(r'\[([A-Za-z0-9-]+)(?:[ \t]+"((?:[^"\\\n]|\\.)*)")?\]')
+_CONTROL = re.compile(r"[^\t\n\r -~\x80-\U0010ffff]|\r(?!\n)")  # a NUL ends what git takes for the key
+_SECTION = re.compile(r'\[([A-Za-z0-9-]+)(?:[ \t]+"([^"\\]+)")?\]')
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*(.*))?")
+_SHOWING = re.compile(r"(?:core|index|log|diff|color|status)\.(?!hookspath$)")  # keys whose values git computes with
+_PLAIN_VALUE = re.compile(r"(?!.*[0-9]{5})[A-Za-z0-9:-]*")  # no format: `%1999999999d` is as long as it says
 
 
 class Foreign(Exception):
@@ -62,9 +71,7 @@ def reason_to_ask(folder: str, workspace: str, *, goes_down: bool = True) -> Rea
     top, here = Path(workspace).resolve(), Path(folder).resolve()
     try:
         _look_upwards(here, top)
-        _look_into(top / ".git", top)
-        if goes_down:
-            _look_below(top)
+        _look_below(top, _look_into(top / ".git", top), goes_down)
     except Foreign as foreign:
         return foreign.reason
     except (OSError, ValueError, IndexError, struct.error):
@@ -87,8 +94,9 @@ def _look_upwards(here: Path, top: Path) -> None:
         raise Foreign("git.not_top")
 
 
-def _look_into(entry: Path, top: Path) -> None:
-    """`entry` is the workspace's `.git`: a folder, or the file of a worktree that `git worktree add` made."""
+def _look_into(entry: Path, top: Path) -> set[bytes]:
+    """`entry` is the workspace's `.git`: a folder, or the file of a worktree that `git worktree add` made. The result
+    are the folders of the files that git tracks."""
     own = entry if entry.is_dir() and not entry.is_symlink() else _of_worktree(entry)
     shared = own if own == entry else _shared(own)
     for folder in {own, shared}:
@@ -103,12 +111,12 @@ def _look_into(entry: Path, top: Path) -> None:
     if any(path.name.startswith("sharedindex.") for path in own.iterdir()):
         raise Foreign("git.unclear")
     _check_hooks(shared / "hooks")
-    _check_index(own / "index", top)
+    return _check_index(own / "index", top)
 
 
 def _check_plain(folder: Path) -> None:
     """Git follows links inside its folder, also when it writes its index anew, and waits for ever at a pipe. What
-    belongs to submodules is theirs: they are looked for in the index."""
+    belongs to submodules is theirs: they are looked for in the index. Deeper down such a name is that of a ref."""
     waiting = [str(folder)]
     left = _MOST_FILES
     for each in waiting:  # which grows meanwhile
@@ -118,24 +126,40 @@ def _check_plain(folder: Path) -> None:
         if left < 0:
             raise Foreign("git.unclear")
         folders = [entry for entry in found if entry.is_dir(follow_symlinks=False)]
-        if not all(entry.is_file(follow_symlinks=False) for entry in found if entry not in folders):
+        files = [entry for entry in found if entry.is_file(follow_symlinks=False)]
+        if len(folders) + len(files) < len(found):
             raise Foreign("git.elsewhere")
-        waiting += [entry.path for entry in folders if entry.name not in _OTHERS]
+        waiting += [entry.path for entry in folders if each != str(folder) or entry.name not in _OTHERS]
 
 
 def _is_whole(own: Path, shared: Path) -> bool:
     """Whether git takes it for a repository, in every version."""
-    head = own / "HEAD"
-    is_valid = head.is_file() and _HEAD.fullmatch(head.read_bytes()[:_LONG_LINE])
-    return bool(is_valid) and (shared / "objects").is_dir() and (shared / "refs").is_dir()
+    folders = (own, shared, shared / "objects", shared / "refs")
+    files = (own / "HEAD", shared / "config", own / "index")
+    are_open = all(path.is_dir() and _is_open(path, 0o5) for path in folders)
+    are_open = are_open and all(_is_open(path, 0o4) for path in files if os.path.lexists(path))
+    return are_open and (own / "HEAD").is_file() and bool(_HEAD.fullmatch(read_plain(own / "HEAD", _LONG_LINE)))
 
 
-def _look_below(top: Path) -> None:
-    """Git looks into the folder of a repository that it finds below. In a tree that is too large for this only the
-    submodules are known: into the others git looks for nothing but their HEAD, which it does not show."""
+def _is_open(path: Path, bits: int) -> bool:
+    """Whether git may read it (4) and go into it (1): what it may not, it takes for no repository. The mode counts even
+    if we may do all: git may run as somebody else."""
+    return os.access(path, bits) and path.stat().st_mode >> 6 & bits == bits
+
+
+def _look_below(top: Path, tracked: Iterable[bytes], goes_down: bool) -> None:
+    """Git reads files of its own in the folders below, for every command that shows a file. If it goes down, it also
+    looks into the folder of a repository that it finds. An ignored folder, and a tree that is too large, are not looked
+    through. There the index is the truth: git runs something in a repository below only if the index has a gitlink to
+    it. Of any other it reads nothing but the HEAD, which it does not show."""
+    folders = (os.fsdecode(os.path.join(os.fsencode(top), each)) for each in tracked)  # noqa: PTH118
+    found = tree_walk.foreign_in([str(top)], repositories=False)
+    found = found or tree_walk.foreign_in(folders, repositories=goes_down)
     with suppress(tree_walk.TooLarge):
-        if (found := tree_walk.foreign_to_git(top)) is not None:
-            raise Foreign("git.nested" if found.is_dir() else "git.file", shown_path(found, top))
+        found = found or tree_walk.foreign_to_git(top, repositories=goes_down)
+    if found is not None:
+        is_folder = found.is_dir() and not found.is_symlink()
+        raise Foreign("git.nested" if is_folder else "git.file", shown_path(found, top))
 
 
 def _of_worktree(entry: Path) -> Path:
@@ -157,8 +181,7 @@ def _shared(own: Path) -> Path:
 
 def _line(path: Path, before: str = "") -> str:
     """The one line of a file, behind a fixed beginning. A carriage return means something else to git than to us."""
-    found = path.read_bytes()[:_LONG_LINE] if path.is_file() else b""
-    text = found.removesuffix(b"\n")
+    text = read_plain(path, _LONG_LINE).removesuffix(b"\n")
     if not text.startswith(before.encode()) or b"\n" in text or b"\r" in text or b"\0" in text:
         raise Foreign("git.elsewhere")
     return os.fsdecode(text[len(before) :])
@@ -168,6 +191,8 @@ def _check_config(path: Path, top: Path) -> None:
     for key, value in _settings(path):
         if key not in HARMLESS_KEYS:
             raise Foreign("git.config", key)
+        if _SHOWING.match(key) and not _PLAIN_VALUE.fullmatch(value):
+            raise Foreign("git.value", key)
         if key == "core.hookspath":
             _check_hooks(_hooks_folder(value, top))
 
@@ -186,16 +211,15 @@ def _check_hooks(folder: Path) -> None:
 
 def _settings(path: Path) -> Iterator[tuple[str, str]]:
     """Each key of a config file with its value. What is written in any unusual way is not certain."""
-    if path.stat().st_size > _MOST_CONFIG:
+    text = read_plain(path, _MOST_CONFIG).decode()
+    if _CONTROL.search(text):
         raise Foreign("git.unclear")
     section = ""
-    for written in path.read_bytes().decode().split("\n"):
+    for written in text.split("\n"):
         line = written.removesuffix("\r").strip(" \t")
-        if "\r" in line:
-            raise Foreign("git.unclear")
         if not line or line[0] in "#;":
             continue
-        if found := _SECTION.fullmatch(line):
+        if (found := _SECTION.fullmatch(line)) and (found[2] or "").isprintable():
             section = f"{found[1].lower()}.*" if found[2] is not None else found[1].lower()
         elif (setting := _SETTING.fullmatch(line)) and section and not line.endswith("\\"):
             yield f"{section}.{setting[1].lower()}", setting[2] or ""
@@ -203,57 +227,87 @@ def _settings(path: Path) -> Iterator[tuple[str, str]]:
             raise Foreign("git.unclear")
 
 
-def _check_index(path: Path, top: Path) -> None:
+def _check_index(path: Path, top: Path) -> set[bytes]:
     """A submodule is an entry of a kind of its own. Git goes down into its folder, if there is anything in it."""
     if not os.path.lexists(path):
-        return
-    if path.stat().st_size > _MOST:
+        return set()
+    entries = list(_entries(read_plain(path, _MOST)))
+    names = [name for name, _ in entries]
+    if names and _ODD_NAME.search(b"/%b/" % b"/\0/".join(names)):
         raise Foreign("git.unclear")
-    for name in _gitlinks(path.read_bytes()):
-        folder = top / os.fsdecode(name)
+    for folder in (top / os.fsdecode(name) for name, mode in entries if mode == _GITLINK):
         if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
             raise Foreign("git.submodule", shown_path(folder, top))
+    return _folders(names)
 
 
-def _gitlinks(index: bytes) -> Iterator[bytes]:
-    """The paths of submodules. If nowhere in the index are bytes that could be the mode of one, there is none. A sparse
-    index keeps whole folders, which may hold one: that is not certain."""
-    if not _NOT_A_FILE.search(index):
-        return
+def _folders(tracked: Iterable[bytes]) -> set[bytes]:
+    """All folders on the way to tracked files, below the top."""
+    found = {b""}
+    for name in tracked:
+        folder = name.rpartition(b"/")[0]
+        while folder not in found:
+            found.add(folder)
+            if len(found) > _MOST_FOLDERS:
+                raise Foreign("git.unclear")
+            folder = folder.rpartition(b"/")[0]
+    return found - {b""}
+
+
+def _entries(index: bytes) -> Iterator[tuple[bytes, int]]:
+    """The names and modes of an index. What git would not have written in just this way is not certain: git reads it
+    without looking closely, and might see other entries."""
     signature, version, count = struct.unpack_from(">4sII", index)
-    if signature != b"DIRC" or version not in (2, 3, 4):
+    if signature != b"DIRC" or version not in (2, 3, 4) or count > _MOST_TRACKED:
         raise Foreign("git.unclear")
-    name, at = b"", 12
+    name, at, left = b"", 12, _MOST
     for _ in range(count):
-        kind = struct.unpack_from(">I", index, at + 24)[0] & 0o170000
-        flags = struct.unpack_from(">H", index, at + 60)[0]
-        start = at + (64 if flags & 0x4000 else 62)
-        name, at = _short_name(index, start, name) if version == 4 else _name(index, at, start, flags & 0xFFF)
-        if kind == _GITLINK:
-            yield name
-        elif kind not in (0o100000, 0o120000):
+        mode, flags = _ENTRY.unpack_from(index, at)
+        start = at + _ENTRY.size + (_more_flags(index, at + _ENTRY.size, version) if flags & 0x4000 else 0)
+        name, at = _short_name(index, start, name) if version == 4 else _name(index, at, start)
+        left -= len(name)  # a short index can hold long names
+        if mode not in _MODES or flags & 0xFFF != min(len(name), 0xFFF) or left < 0 or len(name) > _LONG_LINE:
             raise Foreign("git.unclear")
+        yield name, mode
+    _check_extensions(index, at)
 
 
-def _name(index: bytes, at: int, start: int, length: int) -> tuple[bytes, int]:
-    """The name of an entry, and where the next one begins. What is not padded as git does it is not certain."""
-    length = index.index(b"\0", start) - start if length == 0xFFF else length
-    after = at + (start - at + length + 8) // 8 * 8
-    name = index[start : start + length]
-    if b"\0" in name or index[start + length : after].strip(b"\0") or after > len(index):
+def _more_flags(index: bytes, at: int, version: int) -> int:
+    """How many bytes they take. There are two: to be added later, and not checked out."""
+    if version == 2 or index[at] & ~0x60 or index[at + 1]:
         raise Foreign("git.unclear")
-    return name, after
+    return 2
+
+
+def _check_extensions(index: bytes, at: int) -> None:
+    """What follows the entries, up to the hash, which git does not verify."""
+    while at < len(index) - _HASH:
+        kind, size = struct.unpack_from(">4sI", index, at)
+        at += 8 + size
+        if kind not in _EXTENSIONS:
+            raise Foreign("git.unclear")
+    if at != len(index) - _HASH:
+        raise Foreign("git.unclear")
+
+
+def _name(index: bytes, at: int, start: int) -> tuple[bytes, int]:
+    """The name of an entry, and where the next one begins. What is not padded as git does it is not certain."""
+    end = index.index(b"\0", start)
+    after = at + (end - at + 8) // 8 * 8
+    if index.count(b"\0", end, after) != after - end:
+        raise Foreign("git.unclear")
+    return index[start:end], after
 
 
 def _short_name(index: bytes, start: int, before: bytes) -> tuple[bytes, int]:
     """The same in version 4: how much of the name before is dropped, and what comes instead."""
     dropped = index[start] & 0x7F
-    while index[start] & 0x80:
+    while index[start] & 0x80 and dropped <= len(before):
         start += 1
         dropped = (dropped + 1 << 7) + (index[start] & 0x7F)
-    end = index.index(b"\0", start + 1)
     if dropped > len(before):
         raise Foreign("git.unclear")
+    end = index.index(b"\0", start + 1)
     return before[: len(before) - dropped] + index[start + 1 : end], end + 1
 
 

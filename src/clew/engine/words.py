@@ -50,6 +50,7 @@ _REASONS = {
     "ignore.linked": ("{} leads out of the workspace, and would be read", "{} 指向工作区之外，并且会被读取"),
     "tree.large": ("the workspace is too large to look through", "工作区太大，无法逐一检查"),
     "git.config": ("git's config here sets {}, which may run a program", "这里的 git 配置设置了 {}，可能会运行程序"),
+    "git.value": ("git's config here gives {} an unusual value", "这里的 git 配置给 {} 设了不寻常的值"),
     "git.hook": ("the repository has the hook {}, which git would run", "仓库里有钩子 {}，git 会运行它"),
     "git.submodule": ("{} is a submodule, and git goes down into it", "{} 是子模块，git 会进入其中"),
     "git.nested": ("{} is another repository inside the workspace", "{} 是工作区里的另一个仓库"),
