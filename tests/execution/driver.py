@@ -12,7 +12,6 @@ import sys
 import threading
 from typing import Any
 
-PATIENCE = 60  # seconds; only what never ends is ended
 LONGEST = 1_000_000  # bytes of what a command printed that are looked at
 
 
@@ -32,13 +31,14 @@ def _run(job: dict[str, Any], tokens: list[str]) -> dict[str, Any]:
     ask = _on_a_terminal if job["terminal"] else _on_pipes
     try:
         here = os.path.realpath(job["folder"])  # else zsh opens all folders above, to find out where it is
-        ended, output = ask([*job["shell"], job["command"]], job["folder"], {**job["environ"], "PWD": here})
+        words, environ = [*job["shell"], job["command"]], {**job["environ"], "PWD": here}
+        ended, output = ask(words, job["folder"], environ, job["patience"])
     except (OSError, ValueError):  # no such folder, a command with a NUL: nothing was run
         ended, output = True, b""
     return {"ended": ended, "tokens": [each for each in tokens if each.encode() in output], "size": len(output)}
 
 
-def _on_pipes(words: list[str], folder: str, environ: dict[str, str]) -> tuple[bool, bytes]:
+def _on_pipes(words: list[str], folder: str, environ: dict[str, str], patience: int) -> tuple[bool, bytes]:
     child = subprocess.Popen(
         words,
         cwd=folder,
@@ -48,10 +48,10 @@ def _on_pipes(words: list[str], folder: str, environ: dict[str, str]) -> tuple[b
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
-    return _ended(child, lambda: child.communicate(timeout=PATIENCE)[0])
+    return _ended(child, lambda: child.communicate(timeout=patience)[0])
 
 
-def _on_a_terminal(words: list[str], folder: str, environ: dict[str, str]) -> tuple[bool, bytes]:
+def _on_a_terminal(words: list[str], folder: str, environ: dict[str, str], patience: int) -> tuple[bool, bytes]:
     """As agents that offer a terminal do: programs then colour, page and ask."""
     ours, theirs = pty.openpty()
     child = subprocess.Popen(
@@ -64,8 +64,8 @@ def _on_a_terminal(words: list[str], folder: str, environ: dict[str, str]) -> tu
     reader.start()
 
     def output() -> bytes:
-        child.wait(PATIENCE)
-        reader.join(PATIENCE)
+        child.wait(patience)
+        reader.join(patience)
         return b"".join(pieces)
 
     result = _ended(child, output)

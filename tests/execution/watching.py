@@ -19,6 +19,7 @@ from tests.execution.workspaces import CONTENT, NAME, Place, restore, words
 
 HAS_STRACE = shutil.which("strace") is not None
 DRIVER = Path(__file__).with_name("driver.py")
+PATIENCE = 60  # seconds; only what never ends is ended
 
 # Programs that a command may start if it names them: those that read, and start nothing by themselves.
 READERS = frozenset(
@@ -96,45 +97,47 @@ class Fault:
 Watched = tuple[Place, Run]
 
 
-def watch(watched: Sequence[Watched], *, strace: bool = HAS_STRACE) -> list[Fault]:
+def watch(watched: Sequence[Watched], *, strace: bool = HAS_STRACE, patience: int = PATIENCE) -> list[Fault]:
     """Run all of them one after the other, and each that may have done harm again in a fresh copy: only then it is
     certain which command did it, and that it did not need another one to prepare the ground."""
     if len(watched) == 1:
-        return _alone(*watched[0], strace)
-    by_run, by_place = _faults(watched, strace)
+        return _alone(*watched[0], strace, patience)
+    by_run, by_place = _faults(watched, strace, patience)
     suspected = [each for each in watched if each in by_run or (each[0].name in by_place and not _any(by_run, each[0]))]
-    return [fault for place, run in suspected for fault in _alone(place, run, strace)]
+    return [fault for place, run in suspected for fault in _alone(place, run, strace, patience)]
 
 
 def _any(by_run: Iterable[Watched], place: Place) -> bool:
     return any(each.name == place.name for each, _ in by_run)
 
 
-def _alone(place: Place, run: Run, strace: bool) -> list[Fault]:
+def _alone(place: Place, run: Run, strace: bool, patience: int) -> list[Fault]:
     restore(place)
-    by_run, by_place = _faults([(place, run)], strace)
+    by_run, by_place = _faults([(place, run)], strace, patience)
     found = [*by_run.get((place, run), ()), *by_place.get(place.name, ())]
     if found:
         restore(place)
     return [Fault(place.name, run, what) for what in dict.fromkeys(found)]
 
 
-def _faults(watched: Sequence[Watched], strace: bool) -> tuple[dict[Watched, list[str]], dict[str, list[str]]]:
+def _faults(
+    watched: Sequence[Watched], strace: bool, patience: int
+) -> tuple[dict[Watched, list[str]], dict[str, list[str]]]:
     """What strace and the output show of each run, and what the tree shows of each place."""
     places = {place.name: place for place, _ in watched}
     before = {name: _tree(place) for name, place in places.items()}
     by_run: dict[Watched, list[str]] = {}
-    for at, what in _really_run(watched, strace):
+    for at, what in _really_run(watched, strace, patience):
         by_run.setdefault(watched[at], []).append(what)
     changed = {name: list(_changes(before[name], _tree(place), place)) for name, place in places.items()}
     return by_run, {name: changes for name, changes in changed.items() if changes}
 
 
-def _really_run(watched: Sequence[Watched], strace: bool) -> Iterator[tuple[int, str]]:
+def _really_run(watched: Sequence[Watched], strace: bool, patience: int) -> Iterator[tuple[int, str]]:
     scratch = watched[0][0].base.parent / "scratch"
     shutil.rmtree(scratch, ignore_errors=True)
     (scratch / "marks").mkdir(parents=True)
-    runs = [{**vars(run), "environ": place.environ} for place, run in watched]
+    runs = [{**vars(run), "environ": place.environ, "patience": patience} for place, run in watched]
     jobs = {"runs": runs, "marks": str(scratch / "marks"), "tokens": [CONTENT, NAME]}
     (scratch / "jobs").write_text(json.dumps(jobs))
     driver = [sys.executable, "-IS", str(DRIVER), str(scratch / "jobs"), str(scratch / "results")]

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.execution.index_file import GITLINK, Entry, index_file, with_hidden_name, with_hidden_table
+
 CONTENT = "CANARY-CONTENT-OF-A-FILE-OUTSIDE"  # must never be seen in what a command prints
 NAME = "CANARY-NAME-OF-A-FILE-OUTSIDE"
 LONG_AGO = 1_000_000_000  # seconds: a file that was read shows it, as its time of access is older than that of change
@@ -33,6 +35,7 @@ class Place:
     operands: list[str] = field(default_factory=list)  # names worth giving to a program here
     attacks: list[str] = field(default_factory=list)  # whole commands that would do harm here
     is_plain: bool = False  # nothing in it is hostile: ordinary commands must be allowed here
+    waits: bool = False  # its attacks never end
 
     @property
     def work(self) -> Path:
@@ -1186,3 +1189,127 @@ def lines_that_break_the_terminal(place: Place) -> None:
         "git log --format=%s | head",
         "git log --format=%an",
     ]
+
+
+@workspace
+def config_key_behind_a_nul(place: Place) -> None:
+    """A NUL in a subsection ends what git takes for the key: an object is promised, and a program fetches it."""
+    older = place.git("rev-parse", "HEAD~1:a.txt")
+    (place.work / ".git/objects" / older[:2] / older[2:]).unlink()
+    settings = '[remote "origin"]\nurl = .\n[remote "origin.promisor\0"]\nurl = true\n[remote "origin.uploadpack\0"]\n'
+    with (place.work / ".git/config").open("a") as config:
+        config.write(f"{settings}url = {place.harm()}; false\n")
+    place.attacks += [*READERS_OF_GIT, "git show HEAD~1:a.txt", "git cat-file -p HEAD~1:a.txt", "git log --stat"]
+
+
+def _hidden_gitlink(place: Place) -> tuple[Entry, Entry]:
+    """A hostile repository in an ignored folder, where nobody looks for it: the entry by which git goes down into it,
+    and one of a file."""
+    place.write(".gitignore", "vendor\n")
+    _nested(place, "vendor/sub")
+    commit, file = place.git("rev-parse", "HEAD", folder="vendor/sub"), place.git("rev-parse", "HEAD:a.txt")
+    place.attacks += READERS_OF_GIT
+    return Entry(b"vendor/sub", GITLINK, bytes.fromhex(commit)), Entry(b"a.txt", hash=bytes.fromhex(file))
+
+
+@workspace
+def gitlink_of_an_odd_mode(place: Place) -> None:
+    """Git looks at some bits of a mode only. With others set too it is a gitlink none the less."""
+    link, file = _hidden_gitlink(place)
+    odd = Entry(link.name, 0x0100E000, link.hash)
+    (place.work / ".git/index").write_bytes(index_file([file, odd]))
+
+
+@workspace
+def gitlink_behind_a_name_with_a_nul(place: Place) -> None:
+    """In an index of version 4 git believes the length of a name, and passes over a NUL in it."""
+    link, file = _hidden_gitlink(place)
+    (place.work / ".git/index").write_bytes(with_hidden_name(link, file))
+
+
+@workspace
+def gitlink_in_a_table_of_blocks(place: Place) -> None:
+    """A table behind the entries says where git finds them: also elsewhere."""
+    link, file = _hidden_gitlink(place)
+    place.config("index.threads", "4")
+    entries = [file, Entry(b"b.txt", hash=file.hash)]
+    (place.work / ".git/index").write_bytes(with_hidden_table(link, entries))
+
+
+@workspace
+def index_that_names_files_outside(place: Place) -> None:
+    """The index has a file `../outside/secret`: git shows how it was changed."""
+    file = bytes.fromhex(place.git("rev-parse", "HEAD:a.txt"))
+    outside = [Entry(b"../outside/secret", hash=file), Entry(os.fsencode(place.outside / "secret"), hash=file)]
+    (place.work / ".git/index").write_bytes(index_file([*outside, Entry(b"a.txt", hash=file)]))
+    place.attacks += READERS_OF_GIT
+
+
+@workspace
+def repository_that_nobody_may_enter(place: Place) -> None:
+    """Git may not go into the refs, so it takes `.git` for no repository, and goes on to the hostile one above."""
+    shutil.copytree(place.work / ".git", place.base / ".git")
+    with (place.base / ".git/config").open("a") as config:
+        config.write(f'[core]\nfsmonitor = "{place.harm()} #"\n')
+    place.git("pack-refs", "--all")
+    shutil.rmtree(place.work / ".git/refs")
+    (place.work / ".git/refs").mkdir(mode=0o400)
+    place.attacks += READERS_OF_GIT
+
+
+@workspace
+def links_deep_in_the_git_folder(place: Place) -> None:
+    """Links outside in folders named like those of submodules, that are none."""
+    secret = str(place.outside / "secret")
+    place.write(".git/worktrees/lfs/HEAD", "ref: refs/heads/main\n")
+    place.write(".git/worktrees/lfs/commondir", "../..\n")
+    place.link(".git/worktrees/lfs/gitdir", secret)
+    place.link(".git/refs/heads/modules/x", secret)
+    place.attacks += [*READERS_OF_GIT, "git worktree list", "git worktree list --porcelain", "git log --all"]
+
+
+@workspace
+def ignore_files_above(place: Place) -> None:
+    """Above the workspace lie ignore files that lead elsewhere: rg reads those of all folders above."""
+    for name in (".ignore", ".rgignore", ".gitignore"):
+        (place.base / name).symlink_to("outside/secret")
+    place.attacks += SEARCHES
+
+
+@workspace
+def ignore_files_in_the_git_folder(place: Place) -> None:
+    """Ignore files in `.git` lead outside: rg reads them if it goes there."""
+    place.link(".git/.ignore", str(place.outside / "secret"))
+    place.link(".git/refs/.rgignore", "../../../outside/secret")
+    place.folders += [".git", ".git/refs"]
+    place.attacks += [
+        "rg --hidden foo",
+        "rg -. foo",
+        "rg foo .git",
+        "rg --files .git",
+        "cd .git && rg foo",
+        "rg -uuu x",
+    ]
+
+
+@workspace
+def ignored_files_taken_in_again(place: Place) -> None:
+    """A plain ignore file above takes in again what `.gitignore` leaves out; there lies one that leads outside."""
+    place.write(".gitignore", "vendor\n")
+    place.write("vendor/x", "foo\n")
+    place.link("vendor/.ignore", str(place.outside / "secret"))
+    (place.base / ".ignore").write_text("!vendor\n")
+    place.attacks += SEARCHES
+
+
+@workspace
+def pipes_that_git_reads(place: Place) -> None:
+    """Files that git reads are pipes, in which nobody writes: it waits for ever. One lies in an ignored folder."""
+    place.waits = True
+    place.write(".gitignore", "vendor\n.mailmap\n")
+    place.write("vendor/x")
+    place.commit()
+    place.write("vendor/x", "changed\n")
+    for path in (".mailmap", "vendor/.gitattributes"):
+        os.mkfifo(place.work / path)
+    place.attacks += READERS_OF_GIT
