@@ -113,6 +113,13 @@ def test_an_ignore_file_above_the_workspace_that_is_no_plain_file_is_asked_about
     assert verdict(work, command)[0] == "ask"
 
 
+def test_a_link_in_the_persons_own_home_folder_is_their_own(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (work.parent / ".gitignore").symlink_to(work.parent / "secret")
+    assert verdict(work, "rg x")[0] == "ask"
+    monkeypatch.setenv("HOME", str(work.parent))
+    assert verdict(work, "rg x")[0] == "allow"
+
+
 def test_the_exclude_file_of_a_repository_above_is_looked_at_too(work: Path) -> None:
     exclude = work.parent / ".git/info/exclude"
     exclude.parent.mkdir(parents=True)

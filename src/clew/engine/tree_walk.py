@@ -85,10 +85,12 @@ def linked_ignore_file(top: Path, skipped: frozenset[str] = frozenset()) -> Path
 
 
 def _linked_above(top: Path) -> Path | None:
-    """Ripgrep also reads the ignore files of all folders above. There a plain file is the person's own."""
+    """Ripgrep also reads the ignore files of all folders above. There a plain file is the person's own, and in their
+    home folder also a link to one, as those make who keep such files in a repository."""
     for folder in top.parents:
+        is_home = str(folder) == os.path.realpath(Path.home())
         for name in IGNORE_FILES:
-            if not is_plain(folder / name):
+            if not is_plain(folder / name) and not (is_home and (folder / name).is_file()):
                 return folder / name
         if os.path.lexists(folder / ".git") and not _has_plain_exclude(folder / ".git"):
             return folder / ".git"
