@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 
 import pytest
@@ -107,3 +108,57 @@ async def test_a_thread_that_hangs_on_a_card_does_not_quote_it(tmp_path: Path) -
         assert len(await asked(rig)) == 1
         assert (await chat.says("y", quoted="message-99", hangs=True)).fate is Fate.ANSWER
         await rig.ended(view.turn)
+
+
+@pytest.mark.parametrize("word", ["y", "同意", "2", "yes all", "stop", "n"])
+@pytest.mark.parametrize("what", ["own", "answer", "colleague's"])
+async def test_a_quote_of_something_else_answers_no_gate(tmp_path: Path, word: str, what: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        await rig.allow("7")
+        await rig.allow("8")
+        rig.scripted.play = lambda request: (script.Say("Shall I also write docs?"),)
+        first = await chat.says("hello", id="m-first")
+        await rig.delivered(f"{first.turn}:final")
+        answer = _quote(rig, f"{first.turn}:final")
+        (view,) = await chat.asks("make deploy")
+        await rig.say("lunch at 12?", id="m-lunch", sender_id="8")
+        quoted = {"own": "m-first", "answer": answer, "colleague's": "m-lunch"}[what]
+        said = await chat.says(word, quoted=quoted)
+        assert said.fate in (Fate.TURN, Fate.STEER) and view.code in said.words
+        assert (await rig.engine.waiting.one(view.id)).state == "open" and executions(rig) == []
+        assert (await chat.says(f"{view.code} y", quoted=quoted)).fate is Fate.ANSWER
+        await rig.ended(view.turn)
+
+
+async def test_a_secret_that_quotes_something_else_is_kept_nowhere(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        await rig.allow("7")
+        await chat.says("!secret The password?", id="m-first")
+        await asked(rig)
+        assert (await chat.says("hunter2", quoted="m-first")).fate is Fate.REFUSED
+        assert (await chat.says("hunter2", quoted="message-99")).fate is Fate.REFUSED
+
+
+@pytest.mark.parametrize("how", ["pressed", "quoted"])
+async def test_an_old_card_does_not_answer_a_new_gate_of_the_same_code(
+    tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A code is given again after a day."""
+    monkeypatch.setattr(importlib.import_module("clew.engine.gates"), "new_code", lambda tx, core: "K7Q2")
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        (old,) = await chat.asks("make test")
+        card = chat.card(old)
+        await chat.says("n")
+        await rig.ended(old.turn)
+        rig.scripted.play = lambda request: (script.Approve(("make deploy",)), script.Say("done"))
+        await chat.says("again please")
+        await rig.until(lambda entry: rig.kinds().count("gate.opened") == 2)
+        (new,) = await rig.engine.waiting.all()
+        await rig.delivered(f"{new.id}:ask")
+        pressed = await chat.presses(card, "K7Q2 y") if how == "pressed" else None
+        said = pressed or await chat.says("y", quoted=_quote(rig, card.id))
+        assert said.fate is Fate.REFUSED and "K7Q2 was answered by ann" in said.words
+        assert (await rig.engine.waiting.one(new.id)).state == "open" and executions(rig) == []

@@ -113,7 +113,7 @@ class Talk:
         if self.thread is None:
             return self.door.post("threads", body={**self.opening(text), "attachments": files})
         body = {"message_id": new_message_id(), "text": text, "queue": queue, "attachments": files}
-        body |= {} if sees is None else {"sees": [view["code"] for view in sees]}
+        body |= {} if sees is None else {"sees": [view["id"] for view in sees]}
         return self.door.post("threads", self.thread, "messages", body=body)
 
     def _words(self, accepted: Any) -> tuple[str, ...]:

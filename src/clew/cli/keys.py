@@ -81,7 +81,7 @@ class Keys:
         return bool(line)
 
     def _tell(self, text: str, sees: Sequence[Any]) -> str:
-        body = {"message_id": new_message_id(), "text": text, "sees": [view["code"] for view in sees]}
+        body = {"message_id": new_message_id(), "text": text, "sees": [view["id"] for view in sees]}
         try:
             keep_secrets(text, sees)
             return str(self._client.post("threads", self._thread, "messages", body=body)["words"])

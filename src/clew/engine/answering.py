@@ -91,7 +91,7 @@ class Heard(Struct, frozen=True):
         ends, which have conversations there, are told of a gate in a line."""
         where = self.inbound.conversation
         if where.surface == core.desk:
-            return _is_a_line(tx, gate) if where.address else gate.code in (self.inbound.sees or ())
+            return _is_a_line(tx, gate) if where.address else bool({gate.id, gate.code} & {*(self.inbound.sees or ())})
         shown = shown_at(tx, gate, where, pressed=self.inbound.pressed) if gate.whole_in else None
         return shown is not None and not self.was_before(shown)
 
@@ -107,10 +107,11 @@ def at_gates(tx: Tx, core: Core, thread: Thread | None, inbound: Inbound) -> Arr
     """What a message means where gates are open: those of the conversation's thread, and those that are shown there.
     None: nothing; an Inbound: it is said to the agent that asked in passing, in these words."""
     heard = Heard(inbound, thread, replies.typed(inbound.text), _meanable(tx, thread, inbound))
-    if inbound.attachments or inbound.queue or (not heard.open_now and heard.said.code is None):
+    if inbound.attachments or inbound.queue:
         return None
     try:
-        return _read(tx, core, heard)
+        _guard_secrets(tx, heard)
+        return _read(tx, core, heard) if heard.open_now or heard.said.code is not None else None
     except (BadInput, NotFound, Refused) as error:
         return Arrival(Fate.REFUSED, thread.id if thread else None, None, error.words)
 
@@ -118,10 +119,10 @@ def at_gates(tx: Tx, core: Core, thread: Thread | None, inbound: Inbound) -> Arr
 def _meanable(tx: Tx, thread: Thread | None, inbound: Inbound) -> list[Gate]:
     """What a reply without a code can mean: what its sender sees, be it closed by now, else what is open. Nobody says
     yes to what came a moment ago and is not on their screen yet."""
-    if inbound.sees is None or thread is None:
+    if inbound.sees is None:
         return _open_here(tx, thread, inbound.conversation)
-    found = (gates.by_code(tx, code) for code in inbound.sees)
-    return [gate for gate in found if gate is not None and gate.thread == thread.id]
+    found = (gates.get(tx, name) or gates.by_code(tx, name) for name in inbound.sees)
+    return [gate for gate in found if gate is not None and thread is not None and gate.thread == thread.id]
 
 
 def _open_here(tx: Tx, thread: Thread | None, where: Conversation) -> list[Gate]:
@@ -136,7 +137,6 @@ def _open_here(tx: Tx, thread: Thread | None, where: Conversation) -> list[Gate]
 def _read(tx: Tx, core: Core, heard: Heard) -> Arrival | Inbound | None:
     if heard.said.is_all:
         return _all(tx, core, heard)
-    _guard_secrets(heard)
     gate = _which(tx, heard)
     choice = _meant(tx, core, heard, gate) if gate is not None else None
     if gate is None or choice is None:
@@ -190,7 +190,7 @@ def _which(tx: Tx, heard: Heard) -> Gate | None:
             return None
         codes = [f"`{gate.code} {said.rest}`" for gate in open_now]
         raise Refused(words.which_button(codes) if heard.inbound.pressed else words.which_one(codes))
-    gate = gates.by_code(tx, said.code)
+    gate = _named(tx, heard, said.code)
     if gate is None:
         if open_now or said.rest.lower() in replies.YES | replies.NO:
             raise NotFound(words.no_gate(said.code))
@@ -198,6 +198,12 @@ def _which(tx: Tx, heard: Heard) -> Gate | None:
     if not heard.is_own(gate) and gate.where != heard.inbound.conversation:
         raise Refused(words.elsewhere(gate.code))
     return gate
+
+
+def _named(tx: Tx, heard: Heard, code: str) -> Gate | None:
+    """By its code: of the gates on the card first, since a code is given again after a day."""
+    shown = next((gate for gate in heard.open_now if gate.code == code), None)
+    return shown or gates.by_code(tx, code)
 
 
 def _meant(tx: Tx, core: Core, heard: Heard, gate: Gate) -> Choice | None:
@@ -223,11 +229,13 @@ def _can_mean(tx: Tx, core: Core, heard: Heard, gate: Gate) -> bool:
     return heard.is_own(gate) and not heard.is_early(gate) and (is_secret or heard.sees_whole(tx, core, gate))
 
 
-def _guard_secrets(heard: Heard) -> None:
-    """Where a secret is asked for, plain words may be it. They must not become a message: history would keep them."""
-    if heard.said.code is not None or heard.said.is_bare:
+def _guard_secrets(tx: Tx, heard: Heard) -> None:
+    """Where a secret is asked for, plain words may be it, whatever they quote. They must not become a message: history
+    would keep them."""
+    if heard.said.code is not None or heard.said.is_bare or heard.said.is_all:
         return
-    for gate in heard.open_now:
+    quotes = heard.inbound.quoted is not None
+    for gate in _open_here(tx, heard.thread, heard.inbound.conversation) if quotes else heard.open_now:
         hidden = [question for question in gate.asked.questions if question.secret]
         if heard.is_own(gate) and not heard.is_early(gate) and any(each.free or not each.options for each in hidden):
             raise Refused(words.secret(gate.code))

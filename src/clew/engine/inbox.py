@@ -195,20 +195,21 @@ def _is_for_coming(tx: Tx, inbound: Inbound) -> bool:
 
 
 def _on_its_card(tx: Tx, inbound: Inbound) -> Inbound:
-    """A button means what its own message shows, and nothing that has come since; and so does a quote of a card."""
+    """A button means what its own message shows, and nothing that has come since; and so does a quote: of a message
+    that asks about no gate, it answers none."""
     if inbound.quoted is None or inbound.hangs:
         return inbound
     card = deliveries.by_receipt(tx, inbound.quoted_in or inbound.conversation, inbound.quoted)
     if inbound.pressed:
-        return replace(inbound, sees=_codes(_pressed_on(tx, card, inbound))) if card else inbound
+        return replace(inbound, sees=_ids(_pressed_on(tx, card, inbound))) if card else inbound
     shown = gates_on(tx, card) if card is not None else []
-    if not shown and (card is not None or _thread_of_quoted(tx, inbound) is not None):
-        return inbound  # it quotes something else
-    return replace(inbound, sees=_codes(_meant_by_quote(shown, inbound)))
+    return replace(inbound, sees=_ids(_meant_by_quote(shown, inbound)))
 
 
 def _pressed_on(tx: Tx, card: Delivery, inbound: Inbound) -> Sequence[Gate]:
     """A button names its gate; a reaction is a bare yes or no, and means what is still open there."""
+    if typed(inbound.text).code is not None:
+        return gates_on(tx, card)
     shown = gates.on_card(tx, card.edits or card.id)
     return _meant_by_quote(shown, inbound) if typed(inbound.text).is_bare else shown
 
@@ -220,8 +221,8 @@ def _meant_by_quote(shown: Sequence[Gate], inbound: Inbound) -> Sequence[Gate]:
     return still or (shown if _looks_like_an_answer(inbound) else ())
 
 
-def _codes(shown: Sequence[Gate]) -> tuple[str, ...]:
-    return tuple(gate.code for gate in shown)
+def _ids(shown: Sequence[Gate]) -> tuple[str, ...]:
+    return tuple(gate.id for gate in shown)
 
 
 def _is_asked(tx: Tx, thread: Thread | None, inbound: Inbound) -> bool:

@@ -46,7 +46,7 @@ class Say(Body):
     queue: bool = False
     sees: Annotated[
         Annotated[tuple[Name, ...], Meta(max_length=100)] | None,
-        Meta(description="codes of the gates that you show whole: a short reply means these, and allows no other"),
+        Meta(description="ids or codes of the gates you show whole: a short reply means these, and allows no other"),
     ] = None
     sender: Name = "you"
     attachments: Annotated[tuple[Path, ...], Meta(max_length=20, description="files on this machine")] = ()
