@@ -82,6 +82,28 @@ async def test_gates_are_answered_by_command(rig: Rig) -> None:
         assert "is no code" in await words(rig, slip, Fate.REFUSED)
 
 
+@pytest.mark.parametrize(
+    "order",
+    [
+        "/approve CODE but only the first one",
+        "/approve CODE not yet",
+        "/同意 CODE 不过先等一下",
+        "/approve CODE B2B2",
+        "/approve CODE\nnot yet",
+    ],
+)
+async def test_approve_with_more_than_a_code_allows_nothing(rig: Rig, order: str) -> None:
+    asked = await say(rig, "!approve deploy\n!text done")
+    await rig.saw("gate.opened")
+    [gate] = await rig.engine.waiting.all()
+    await rig.delivered(f"{gate.id}:ask")
+    told = await words(rig, order.replace("CODE", gate.code), Fate.REFUSED)
+    assert "\n" in order or f"`/deny {gate.code} REASON`" in told or f"`/拒绝 {gate.code} 原因`" in told
+    assert (await rig.engine.waiting.one(gate.code)).state == "open"
+    assert (await say(rig, f"/approve {gate.code} yes")).fate is Fate.ANSWER
+    await rig.ended(asked.turn)
+
+
 async def test_what_a_conversation_sets_counts_for_its_next_thread(rig: Rig, tmp_path: Path) -> None:
     folder = tmp_path / "work"
     folder.mkdir()

@@ -35,6 +35,12 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
         "{word} is no code of a gate; /gates lists what waits.",
         "{word} 不是待办代码；/待办 列出等你答复的事项。",
     ),
+    "only_code": (
+        "Nothing was allowed: there is more than the code. `/approve {code}` alone allows just what is shown;"
+        " `/deny {code} REASON` declines it and tells the agent why.",
+        "没有允许任何事：代码后面还有别的内容。只写 `/同意 {code}` 表示按显示的内容允许；"
+        "`/拒绝 {code} 原因` 表示拒绝，并把原因告诉代理。",
+    ),
     "no_threads": ("There are no open threads; say something to begin one.", "没有进行中的会话；直接说话即可开始。"),
     "resume_how": ("/resume NUMBER goes on with one here.", "/继续 编号 即可在这里继续。"),
     "no_such_thread": ("There is no thread {name}; /threads lists them.", "没有会话 {name}；/会话 列出全部。"),
