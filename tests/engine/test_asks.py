@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from clew.asking import Decision
 from clew.clock import SystemClock
 from clew.engine import cards, words
 from clew.engine.taking_in import take_in
@@ -15,6 +16,7 @@ from clew.model import Accepted, Fate, Person, Role, Said, TurnState
 from clew.runtimes.lender import PastTurn
 from clew.store import Tx, people, threads, turns
 from clew.surfaces.base import SurfaceCan
+from clew.views import AnswerGate
 from tests.rig import Rig, Room, patient
 
 CAN = SurfaceCan(edit=True, buttons=8)
@@ -44,6 +46,40 @@ async def test_what_was_asked_about_a_cut_turn_says_what_became_of_it(tmp_path: 
     assert message == f"message-{rig.room.sent.index(asked) + 1}" and not redrawn.buttons
     assert redrawn.text.startswith("This turn was cut off") and redrawn.text.endswith(f"→ {outcome}")
     assert "Reply" not in redrawn.text
+
+
+STOPS = ["n", "no.", "No!", "cancel", "拒绝", "不同意", "取消", "停", "停止。", "不", "不要", "别", "`stop`", "STOP"]
+UNCLEAR = ["不要继续", "好的，不过先等一下", "no thanks", "don't", "wait", "stop please", "please stop", "ok, not yet"]
+GOES_ON = ["y", "Yes.", "同意", "继续。", "continue, but not the last step", "继续，先别动数据库", "and mind the tests"]
+
+
+@pytest.mark.parametrize("said", STOPS)
+async def test_every_word_that_means_no_stops_a_cut_turn(tmp_path: Path, said: str) -> None:
+    thread, turn = await _cut(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        assert (await rig.say(said)).words in (words.STOPPED, words.STOPPED.zh)
+        assert (await rig.engine.thread(thread)).status == "idle"
+
+
+@pytest.mark.parametrize("said", UNCLEAR)
+async def test_what_may_mean_no_does_not_go_on_with_a_cut_turn(tmp_path: Path, said: str) -> None:
+    thread, turn = await _cut(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        heard = await rig.say(said)
+        again = words.CONTINUE_OR_STOP_AGAIN
+        assert heard.fate is Fate.REFUSED and heard.words in (again, again.zh)
+        assert (await rig.engine.thread(thread)).status == "suspended"
+        assert (await rig.say("stop")).fate is Fate.ANSWER
+
+
+@pytest.mark.parametrize("said", GOES_ON)
+async def test_a_yes_or_words_of_ones_own_go_on_with_a_cut_turn(tmp_path: Path, said: str) -> None:
+    _, turn = await _cut(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        assert (await rig.say(said)).fate is Fate.TURN
 
 
 @pytest.mark.parametrize("said", ["continue", "but mind the tests"])
@@ -266,3 +302,19 @@ async def test_yes_to_all_on_a_card_whose_gates_have_moved_allows_nothing(
         late = await _press(rig, "yes all", card, sender_id="7")
         assert (late.fate, late.words) == (Fate.REFUSED, words.SETTLED)
         assert len(await rig.engine.waiting.all()) == 2
+
+
+@pytest.mark.parametrize("by_api", [False, True])
+async def test_a_no_to_a_question_in_passing_is_no_answer_about_a_cut_turn(tmp_path: Path, by_api: bool) -> None:
+    """It goes to the agent, with its question, as other words of one's own do."""
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!aside Shall I? | yes | no\n!shell make\n!hold door")
+        await rig.held("door")
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{accepted.turn}:ask")
+        (gate,) = await rig.engine.waiting.all()
+        if by_api:
+            await rig.engine.waiting.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("no",),)))
+        else:
+            assert (await rig.say(f"{gate.code} no")).fate is Fate.TURN
+        assert (await rig.engine.thread(gate.thread)).status in ("idle", "running")

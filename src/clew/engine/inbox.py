@@ -124,15 +124,16 @@ class Admission(Struct, frozen=True):
         if isinstance(meant, Arrival):
             return meant
         if meant is not None:
-            return self.pass_on(tx, meant, threads.get(tx, meant.thread or ""))
+            return self.pass_on(tx, meant, threads.get(tx, meant.thread or ""), answers=True)
         if inbound.pressed and not _is_asked(tx, thread, inbound):
             return Arrival(Fate.REFUSED, name, None, words.SETTLED)  # a second click starts nothing
         return self.pass_on(tx, inbound, thread or open_thread(tx, self.core, _opening(tx, inbound)))
 
-    def pass_on(self, tx: Tx, inbound: Inbound, thread: Thread | None) -> Arrival:
-        """For the agent, whatever it looks like; its sender hears what still waits."""
+    def pass_on(self, tx: Tx, inbound: Inbound, thread: Thread | None, *, answers: bool = False) -> Arrival:
+        """For the agent, whatever it looks like; its sender hears what still waits. `answers`: it is the answer to what
+        the agent asked in passing."""
         assert thread is not None, inbound.thread
-        arrival = self._for_thread(tx, inbound, thread)
+        arrival = self._for_thread(tx, inbound, thread, answers)
         if arrival.fate is not Fate.REFUSED:
             wheel.spoke(tx, self.core, thread, inbound)
         waiting = [gate.code for gate in gates.open_in(tx, thread.id) if gate.asked.blocking]
@@ -140,12 +141,12 @@ class Admission(Struct, frozen=True):
             return arrival
         return replace(arrival, words=words.joined(" ", arrival.words, words.still_open(waiting)))
 
-    def _for_thread(self, tx: Tx, inbound: Inbound, thread: Thread) -> Arrival:
+    def _for_thread(self, tx: Tx, inbound: Inbound, thread: Thread, answers: bool) -> Arrival:
         message = said(inbound)
         if thread.status is ThreadStatus.CANCELLED:
             return Arrival(Fate.REFUSED, thread.id, None, words.cancelled(thread.id))
         if thread.status is ThreadStatus.SUSPENDED:
-            return answer_suspended(tx, self.core, thread, message, inbound.conversation)
+            return answer_suspended(tx, self.core, thread, message, inbound.conversation, answers=answers)
         if thread.status is ThreadStatus.COMPLETED:
             return resume_completed(tx, self.core, thread, message, inbound)
         return self._for_idle(tx, inbound, thread, message)

@@ -49,10 +49,15 @@ def none_waits(tx: Tx, core: Core, name: str, outcome: str) -> None:
         _reopen(tx, core, thread, outcome)
 
 
-def answer_suspended(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
-    """Of two answers at once, one counts; the other comes after it, as a message."""
+def answer_suspended(
+    tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation, *, answers: bool = False
+) -> Arrival:
+    """Of two answers at once, one counts; the other comes after it, as a message. `answers`: it answers the agent, so
+    that a no in it is not for clew."""
     if thread.suspended_by is SuspendedBy.BACKLOG:
         return _answer_backlog(tx, core, thread, message, where)
+    if not answers and _is_unclear(thread, message):
+        return Arrival(Fate.REFUSED, thread.id, None, words.CONTINUE_OR_STOP_AGAIN)
     return _answer_cut(tx, core, thread, message, where)
 
 
@@ -63,7 +68,7 @@ def own_words(turn: Turn) -> tuple[Said, ...]:
 
 def _word(message: Said) -> str | None:
     """What may be a word of command; a message that carries a file never is one."""
-    return None if message.attachments else message.text.strip().lower()
+    return None if message.attachments else words.word(message.text)
 
 
 def _answer_cut(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
@@ -80,6 +85,12 @@ def _answer_cut(tx: Tx, core: Core, thread: Thread, message: Said, where: Conver
     request = _go_on(tx, core, cut, () if word in words.CONTINUE else (message,))
     there = where if core.reaches(where) else bindings.driver(tx, thread.id)  # whoever decides gets the answer
     return Arrival(Fate.TURN, thread.id, queue_continuation(tx, core.clock, cut, request, Origin.RESUME, there), "")
+
+
+def _is_unclear(thread: Thread, message: Said) -> bool:
+    """Asked whether to do again what may be done already, somebody said neither yes nor no, but something like a no."""
+    is_word = _word(message) in (None, *words.STOP, *words.CONTINUE)
+    return thread.suspended_by is SuspendedBy.CUT and not is_word and words.may_mean_no(message.text)
 
 
 def _stopped(tx: Tx, core: Core, thread: Thread, cut: Turn | None, where: Conversation) -> Arrival:

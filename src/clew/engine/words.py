@@ -3,6 +3,7 @@ which of the two is decided where something is owed (`language.py`)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -77,11 +78,45 @@ def joined(between: str, *parts: str) -> Both:
     return Both(between.join(kept), between.join(map(zh, kept)))
 
 
-CONTINUE = frozenset({"", "continue", "go on", "yes", "继续", "好"})
-STOP = frozenset({"stop", "no", "停止", "不用了"})
+YES = frozenset({"y", "yes", "同意"})
+NO = frozenset({"n", "no", "拒绝", "不同意"})
+CANCEL = frozenset({"stop", "cancel", "停止", "取消"})
+CONTINUE = YES | {"", "continue", "go on", "继续", "好"}
+STOP = NO | CANCEL | {"不用了", "停", "不", "不要", "别"}
 RUN_ALL = frozenset({"run all", "run", "all", "全部运行", "全部"})
 MERGE = frozenset({"merge", "合并"})
 SKIP = frozenset({"skip", "跳过"})
+
+_MARKS = re.compile(r"(?:[.。)）]|[!！]+)$")  # behind a word; no question mark, as a question is no answer
+_GOES_ON = re.compile(r"continue\b|go on\b|继续")
+_HOLDS = re.compile(
+    r"\b(?:no|nope|nah|not|never|don['’]?t|wait|hold|stop|cancel|halt|abort)\b|[不停等]|别(?![的人处])|取消|拒绝"
+)
+_LATER = re.compile(r"先等|先别|先不|等一下|\b(?:not yet|hold on|but wait)\b")
+_SHORT = 30  # characters in which such a word is most of what is said
+
+
+def word(text: str) -> str:
+    """What was typed, to be compared with the words above: `No.`, `yes!` and `` `stop` `` are such words, too."""
+    plain = unquoted(text)
+    return " ".join(_MARKS.sub("", plain).lower().split())
+
+
+def unquoted(text: str) -> str:
+    """Without the backquotes in which clew shows what to reply."""
+    plain = text.strip()
+    return plain[1:-1].strip() if re.fullmatch("`[^`]+`", plain) else plain
+
+
+def may_mean_no(text: str) -> bool:
+    """Words of one's own that begin with a no, are short and have one in them, or want something to wait. Those that
+    begin with `continue` do not."""
+    said = unquoted(text).lower()
+    if _GOES_ON.match(said):
+        return False
+    holds = _HOLDS.search(said) if len(said) <= _SHORT else _HOLDS.match(said)
+    return holds is not None or _LATER.search(said) is not None
+
 
 CONTINUED = Both(
     "clew was interrupted while this ran; the work was continued.", "运行期间 clew 曾中断；工作已接着完成。"
@@ -161,6 +196,11 @@ WATCHER = "You may look on here, and not send. 你只能旁观，不能发送消
 CONTINUE_OR_STOP = Both("Reply `continue` or `stop`.", "回复「继续」或「停止」。")
 ALL_MERGE_OR_SKIP = Both(
     "Reply `run all`, `merge` (into one) or `skip`.", "回复「全部运行」、「合并」（成一条）或「跳过」。"
+)
+CONTINUE_OR_STOP_AGAIN = Both(
+    f"That may mean that it shall not go on, so nothing was done. {CONTINUE_OR_STOP} To go on with words of your own,"
+    " begin them with `continue`.",
+    f"这句话可能是不要继续的意思，所以什么都没有做。{CONTINUE_OR_STOP.zh}如果要带着自己的话继续，请以「继续」开头。",
 )
 STOPPED = Both("Stopped. Say something new whenever you like.", "已停止。随时可以说新的事。")
 RUNNING_ALL = Both("Running them in order.", "按顺序运行。")
