@@ -113,7 +113,7 @@ async def test_stop_answers_open_gates_first_and_a_late_yes_has_no_effect(tmp_pa
 
 @pytest.mark.parametrize(
     ("word", "ran"),
-    [("y", True), ("同意", True), ("1", True), ("n", False), ("拒绝", False), ("CODE", True), ("CODE n", False)],
+    [("y", True), ("同意", True), ("1", True), ("n", False), ("拒绝", False), ("CODE y", True), ("CODE n", False)],
 )
 async def test_a_short_reply_answers_the_gate_that_is_open_there(tmp_path: Path, word: str, ran: bool) -> None:
     async with Rig(tmp_path) as rig:

@@ -84,9 +84,7 @@ def allows(card: Outgoing) -> list[str]:
     return [button.says for button in card.buttons if button.says.split()[-1] in ("y", "thread", "rule", "all")]
 
 
-@pytest.mark.parametrize(
-    "word", ["y", "1", "2", "同意", "CODE", "CODE y", "CODE thread", "y CODE", "yes all", "/approve CODE"]
-)
+@pytest.mark.parametrize("word", ["y", "1", "2", "同意", "CODE y", "CODE thread", "y CODE", "yes all", "/approve CODE"])
 async def test_what_is_too_long_to_be_shown_is_allowed_by_no_word(tmp_path: Path, word: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)

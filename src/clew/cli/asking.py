@@ -102,11 +102,18 @@ def _body(view: Any) -> Iterator[str]:
         yield f"  ⚠ {view['warning']}"
     for question in view["questions"]:
         yield from _indented(question["text"], 2)
-        yield from numbered(question["options"], 4)
+        yield from numbered(question["options"], 4, "#" if _has_numbers(question) else "")
 
 
-def numbered(labels: Sequence[str], margin: int) -> list[str]:
-    return [f"{' ' * margin}{number} {exactly(label, lines=False)}" for number, label in enumerate(labels, 1)]
+def numbered(labels: Sequence[str], margin: int, mark: str = "") -> list[str]:
+    shown = [exactly(label, lines=False) for label in labels]
+    return [f"{' ' * margin}{mark}{number} {label}" for number, label in enumerate(shown, 1)]
+
+
+def _has_numbers(question: Any) -> bool:
+    """Options that are numbers, other than that of their place: such a number means the option's own words."""
+    options = enumerate(question["options"], 1)
+    return any(option.isascii() and option.isdigit() and option != str(place) for place, option in options)
 
 
 def by_keys(view: Any, others: Sequence[Any]) -> list[str]:
@@ -135,7 +142,8 @@ def _by_words(view: Any) -> str:
         return "a number for each of them, such as 1 2"
     if not questions[0]["options"]:
         return "your next words answer it"
-    return f"a number, or {code} and words of your own" if questions[0]["free"] else "a number"
+    which = "an option's own words, or #1" if _has_numbers(questions[0]) else "a number"
+    return f"{which}, or {code} and words of your own" if questions[0]["free"] else which
 
 
 def by_commands(view: Any, others: Sequence[Any] = ()) -> list[str]:

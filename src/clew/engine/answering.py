@@ -138,6 +138,8 @@ def _read(tx: Tx, core: Core, heard: Heard) -> Arrival | Inbound | None:
     if heard.said.is_all:
         return _all(tx, core, heard)
     gate = _which(tx, heard)
+    if gate is not None and heard.said.code is not None and not heard.said.rest:
+        return Arrival(Fate.COMMAND, gate.thread, None, cards.alone(core, gate, heard.inbound.conversation))
     choice = _meant(tx, core, heard, gate) if gate is not None else None
     if gate is None or choice is None:
         return None
@@ -192,7 +194,7 @@ def _which(tx: Tx, heard: Heard) -> Gate | None:
         raise Refused(words.which_button(codes) if heard.inbound.pressed else words.which_one(codes))
     gate = _named(tx, heard, said.code)
     if gate is None:
-        if open_now or said.rest.lower() in replies.YES | replies.NO:
+        if open_now or said.word in words.YES | words.NO:
             raise NotFound(words.no_gate(said.code))
         return None
     if not heard.is_own(gate) and gate.where != heard.inbound.conversation:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clew.asking import Gate, GateKind, GateState
-from clew.engine.choices import Word, choices
+from clew.engine.choices import Word, choices, has_numbers
 from clew.engine.words import Both
 from clew.model import Button, SuspendedBy
 from clew.seen import exactly
@@ -50,8 +50,9 @@ def _one(gate: Gate) -> tuple[Button, ...]:
         return tuple(_approval(gate, choice.word, choice.label) for choice in offered)
     if len(questions) != 1 or questions[0].several or questions[0].secret or not gate.whole_in:
         return ()
+    mark = "#" if has_numbers(questions[0]) else ""
     return tuple(
-        Button(_short(option), f"{gate.code} {number}") for number, option in enumerate(questions[0].options, 1)
+        Button(_short(option), f"{gate.code} {mark}{number}") for number, option in enumerate(questions[0].options, 1)
     )
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from clew.asking import Decision, Gate, GateKind, GateState, Question
 from clew.engine import buttons, words
-from clew.engine.choices import choices
+from clew.engine.choices import choices, has_numbers
 from clew.engine.core import Core
 from clew.engine.language import CHINESE, language
 from clew.engine.owing import fitting, nearest, owe, owed_to, pressable, unused, used
@@ -159,6 +159,13 @@ def _say_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None:
     text = f"{say(head, words.zh(head))}\n{drawn([shown], say)}"
     pressed = buttons.of_card([shown])
     owe(tx, core, turn, DeliveryKind.ASK, gate.where, text, id=unused(tx, f"{gate.id}:{name}"), buttons=pressed)
+
+
+def alone(core: Core, gate: Gate, where: Conversation) -> Both:
+    """How a gate stands, and what it asks if it is open, for whoever wants to know. It allows no more than its card."""
+    here = replace(gate, whole_in=gate.whole_in if gate.where == where else 0)
+    shown = replace(gate, whole_in=1) if where == Conversation(core.desk, "") else here
+    return both(lambda say: drawn([_on_a_copy(shown, room_at(core, where), say)], say))
 
 
 def _on_a_copy(gate: Gate, room: Room, say: Say) -> Gate:
@@ -310,12 +317,15 @@ def _how_to_one(question: Question, code: str, say: Say) -> str:
         free = f"Reply with your answer, or with `{code} your answer`."
         return say(free, f"直接回复答案，或回复 `{code} 你的答案`。")
     other = say(f" or `{code} your own words`", f"，或 `{code} 你自己的话`") if question.free else ""
+    if has_numbers(question):
+        return say(f"Reply with an option's own words, with `#1`{other}.", f"回复选项原文，或 `#1`{other}。")
     return say(f"Reply with a number{other}.", f"回复编号{other}。")
 
 
 def _asked(question: Question) -> str:
     options = () if question.secret else question.options
-    numbered = (f"{number}. {_prose(option)}" for number, option in enumerate(options, 1))
+    mark = "#" if has_numbers(question) else ""
+    numbered = (f"{mark}{number}. {_prose(option)}" for number, option in enumerate(options, 1))
     return "\n".join([_prose(question.text).lstrip("\n"), *numbered])
 
 

@@ -109,15 +109,34 @@ def _fitting(question: Question, words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _option(question: Question, word: str) -> str:
-    """The option that bears this number or these words, else the words themselves where those are fine."""
+    """The option that is meant, else the words themselves where those are fine."""
     text = word.strip()
-    if question.options and text.isascii() and text.isdigit() and 1 <= int(text) <= len(question.options):
-        return question.options[int(text) - 1]
-    for option in question.options:
-        if option.casefold() == text.casefold():
-            return option
+    if (option := option_of(question, text)) is not None:
+        return option
     if question.options and not question.free:
         known = ", ".join(f"{number} {option}" for number, option in enumerate(question.options, 1))
         given = "This" if question.secret else f"“{text}”"
         raise BadInput(f"{given} is no answer to “{question.text}”; there are {known}.")
     return text
+
+
+def option_of(question: Question, word: str) -> str | None:
+    """The option with just these words; else that with this number, unless options are other numbers themselves; else
+    the only one with these words in capitals or not. `#1` is the first one always."""
+    text, options = word.strip(), question.options
+    if text in options:
+        return text
+    place = text.removeprefix("#") if text.startswith("#") or not has_numbers(question) else ""
+    if _is_number(place) and 1 <= int(place) <= len(options):
+        return options[int(place) - 1]
+    alike = [option for option in options if option.casefold() == text.casefold()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def has_numbers(question: Question) -> bool:
+    """Whether a number may mean an option's own words, and not its place."""
+    return any(_is_number(option) and int(option) != place for place, option in enumerate(question.options, 1))
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) < 10

@@ -16,7 +16,7 @@ from clew.engine.cards import one_line
 from clew.engine.core import Core
 from clew.engine.language import CHINESE, language
 from clew.engine.people import role_of
-from clew.engine.replies import YES, is_code
+from clew.engine.replies import is_code
 from clew.engine.tell import Tell
 from clew.engine.wishes import Wish, there, wish_for
 from clew.errors import BadInput, ClewError, NotFound, Refused
@@ -189,7 +189,7 @@ def _gates(order: Order) -> str:
 def _approve(order: Order) -> Inbound:
     """Nobody can allow with a condition: with more words than its code it allows nothing."""
     code, more = _code(order)
-    if more and more.lower() not in YES:
+    if more and words.word(more) not in words.YES:
         raise BadInput(order.tell("only_code", code=code))
     return replace(order.inbound, text=f"{code} y")
 

@@ -11,14 +11,14 @@ from msgspec.structs import replace
 
 from clew.asking import Answer, Decision, Gate, GateKind, Question
 from clew.engine import words
-from clew.engine.choices import Choice, Word, choices, reply
+from clew.engine.choices import Choice, Word, choices, option_of, reply
+from clew.engine.words import CANCEL, NO, YES
 from clew.errors import BadInput
 
-YES = frozenset({"y", "yes", "同意"})
-NO = frozenset({"n", "no", "拒绝"})
 ALL = frozenset({"yes all", "y all", "全部同意"})
-_WORDS = {"thread": Word.THREAD, "rule": Word.RULE, "stop": Word.CANCEL, "cancel": Word.CANCEL}
+_WORDS = {"thread": Word.THREAD, "rule": Word.RULE, **dict.fromkeys(CANCEL, Word.CANCEL)}
 _CODE = re.compile("(?:[BCDFGHJKMPQRSTVWXZ][2-9]){2,6}")
+_FIRST = re.compile(r"([^\s:：,，]+)(?:\s*[:：,，]\s*|\s+|$)(.*)", re.DOTALL)  # `K7Q2 y`, `K7Q2: y`, `K7Q2，同意`
 
 
 class Typed(Struct, frozen=True):
@@ -28,18 +28,23 @@ class Typed(Struct, frozen=True):
     rest: str
 
     @property
+    def word(self) -> str:
+        """The rest, if it is one of clew's words, in the way they are written."""
+        return words.word(self.rest)
+
+    @property
     def is_all(self) -> bool:
-        return self.code is None and " ".join(self.rest.lower().split()) in ALL
+        return self.code is None and self.word in ALL
 
     @property
     def is_bare(self) -> bool:
         """Something that means a gate and says not which."""
-        word = self.rest.lower()
+        word = self.word
         return self.code is None and (word in YES or word in NO or word in _WORDS or _is_number(word))
 
     @property
     def is_stop(self) -> bool:
-        return self.rest.lower() in ("stop", "cancel")
+        return self.word in CANCEL
 
 
 def is_free(said: Typed, gate: Gate) -> bool:
@@ -49,14 +54,19 @@ def is_free(said: Typed, gate: Gate) -> bool:
 
 
 def typed(text: str) -> Typed:
-    """`K7Q2`, `K7Q2 y`, `y K7Q2`, `n K7Q2 not on a Friday`, or anything else."""
-    first, *more = text.split(maxsplit=1) or [""]
+    """`K7Q2`, `K7Q2 y`, `K7Q2: y`, `y K7Q2`, `n K7Q2 not on a Friday`, or anything else."""
+    first, more = _split(words.unquoted(text))
     if is_code(first):
-        return Typed(first.upper(), more[0].strip() if more else "")
-    second, *rest = more[0].split(maxsplit=1) if more else [""]
-    if (first.lower() in YES or first.lower() in NO) and is_code(second):
-        return Typed(second.upper(), " ".join([first, *rest]))
+        return Typed(first.upper(), more)
+    second, rest = _split(more)
+    if (first.lower() in YES or first.lower() in NO) and is_code(words.word(second)):
+        return Typed(words.word(second).upper(), f"{first} {rest}".strip())
     return Typed(None, text.strip())
+
+
+def _split(text: str) -> tuple[str, str]:
+    found = _FIRST.fullmatch(text.strip())
+    return (found[1], found[2].strip()) if found else ("", text)
 
 
 def is_code(word: str) -> bool:
@@ -76,16 +86,15 @@ def meant(said: Typed, gate: Gate) -> Choice | None:
 
 def _at_approval(said: Typed, gate: Gate) -> Choice | None:
     offered = choices(gate)
-    word, _, reason = said.rest.partition(" ")
-    if said.code is not None and not said.rest:
-        return offered[0]  # its code alone is a yes to it, and to nothing else
-    if reason and (said.code is None or word.lower() not in NO):
+    first, *more = said.rest.split(maxsplit=1) or [""]
+    word, reason = words.word(first) if more else said.word, "".join(more)
+    if reason and (said.code is None or word not in NO):
         return None
-    if word.lower() in NO:
+    if word in NO:
         return _of(offered, Word.DECLINE, reason.strip())
     if _is_number(word) and 1 <= int(word) <= len(offered):
         return offered[int(word) - 1]
-    return _of(offered, Word.ACCEPT if word.lower() in YES else _WORDS.get(word.lower()))
+    return _of(offered, Word.ACCEPT if word in YES else _WORDS.get(word))
 
 
 def _of(offered: Sequence[Choice], word: Word | None, reason: str = "") -> Choice | None:
@@ -115,27 +124,26 @@ def _to_several(said: Typed, gate: Gate) -> Choice | None:
 
 
 def _names_options(question: Question, text: str) -> bool:
-    known = {option.casefold() for option in question.options}
     pieces = _pieces(question, text)
-    return bool(pieces) and all(
-        piece.casefold() in known or (_is_number(piece) and 1 <= int(piece) <= len(known)) for piece in pieces
-    )
+    return bool(pieces) and all(option_of(question, piece) is not None for piece in pieces)
 
 
 def _pieces(question: Question, text: str) -> tuple[str, ...]:
     """`1, 3` where several may be chosen."""
-    whole = text.casefold() in {option.casefold() for option in question.options}
-    if not question.several or not question.options or whole:
-        return (_yes_or_no(question, text),)
-    return tuple(piece.strip() for piece in re.split("[,，]", text) if piece.strip())
+    if not question.several or not question.options or option_of(question, text) is not None:
+        return (_as_option(question, text),)
+    return tuple(_as_option(question, piece.strip()) for piece in re.split("[,，]", text) if piece.strip())
 
 
-def _yes_or_no(question: Question, text: str) -> str:
-    """`y` at a question whose options are yes and no."""
+def _as_option(question: Question, text: str) -> str:
+    """`1.` or `Yes!` for an option; `y` at a question whose options are yes and no. Other words as they are."""
+    if not question.options or option_of(question, text) is not None:
+        return text
+    word = words.word(text)
     for meant in (YES, NO):
-        if text.lower() in meant:
+        if word in meant:
             return next((option for option in question.options if option.lower() in meant), text)
-    return text
+    return word if option_of(question, word) is not None else text
 
 
 def _is_number(word: str) -> bool:

@@ -87,7 +87,7 @@ RUN_ALL = frozenset({"run all", "run", "all", "全部运行", "全部"})
 MERGE = frozenset({"merge", "合并"})
 SKIP = frozenset({"skip", "跳过"})
 
-_MARKS = re.compile(r"(?:[.。)）]|[!！]+)$")  # behind a word; no question mark, as a question is no answer
+_MARKS = (".", "。", ")", "）")  # behind a word; no question mark, as a question is no answer
 _GOES_ON = re.compile(r"continue\b|go on\b|继续")
 _HOLDS = re.compile(
     r"\b(?:no|nope|nah|not|never|don['’]?t|wait|hold|stop|cancel|halt|abort)\b|[不停等]|别(?![的人处])|取消|拒绝"
@@ -98,8 +98,8 @@ _SHORT = 30  # characters in which such a word is most of what is said
 
 def word(text: str) -> str:
     """What was typed, to be compared with the words above: `No.`, `yes!` and `` `stop` `` are such words, too."""
-    plain = unquoted(text)
-    return " ".join(_MARKS.sub("", plain).lower().split())
+    plain = unquoted(text).rstrip("!！")
+    return " ".join((plain[:-1] if plain.endswith(_MARKS) else plain).lower().split())
 
 
 def unquoted(text: str) -> str:
