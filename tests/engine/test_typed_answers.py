@@ -8,7 +8,13 @@ import pytest
 
 from clew.asking import Asked, Decision, GateKind, Question
 from clew.engine.choices import option_of
+from clew.engine.gates import close_gate, open_gate
+from clew.engine.progress import GATE, gate_item
+from clew.events import GateOpened, Phase
 from clew.model import Fate
+from clew.store import Tx, deliveries, threads, turns
+from clew.store.items import Item
+from clew.views import GateView
 from tests.engine.test_gates import executions
 from tests.engine.test_whole import PHONE, TOO_LONG, Chat, _opens
 from tests.rig import Rig, Room
@@ -95,3 +101,56 @@ async def test_options_that_are_numbers_are_answered_by_these_and_by_their_butto
             said = await (chat.presses(card, card.buttons[0].says) if press else chat.says("2"))
             assert said.fate is Fate.ANSWER
             assert (await rig.engine.waiting.one(view.id)).replies == (("2",),)
+
+
+async def _replaced(rig: Rig) -> tuple[GateView, int]:
+    """The agent takes a gate back and asks another; when the card of that one left."""
+    former = await _opens(rig, Asked(GateKind.COMMAND, "make test", folder=str(rig.folder)))
+    thread = await rig.store.read(lambda tx: threads.get(tx, former.thread))
+    assert thread is not None
+
+    def replace(tx: Tx) -> None:
+        close_gate(tx, rig.engine._core, "r", changed=True)
+        turn, wants = turns.get(tx, former.turn), Asked(GateKind.COMMAND, "make deploy", folder=str(rig.folder))
+        assert turn is not None
+        item = Item(gate_item("r2"), GATE, Phase.STARTED, "")
+        open_gate(tx, rig.engine._core, thread, turn, GateOpened("r2", wants), item)
+
+    await rig.store.write(replace)
+    (view,) = await rig.engine.waiting.all()
+    await rig.delivered(f"{view.id}:ask")
+    card = await rig.store.read(lambda tx: deliveries.get(tx, f"{view.id}:ask"))
+    assert card is not None and card.first_sent_at is not None
+    left = card.first_sent_at
+    sql = "UPDATE gates SET closed_at = ? WHERE id = ?"  # however slow this machine is
+    await rig.store.write(lambda tx: tx.run(sql, left - 200, former.id))
+    return view, left
+
+
+@pytest.mark.parametrize("word", ["y", "1", "yes all", "n"])
+async def test_a_word_of_the_moment_in_which_a_gate_was_replaced_is_no_answer(tmp_path: Path, word: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        view, left = await _replaced(rig)
+        chat, asked_at = Chat(rig), view.asked_at
+        for sent_at in (asked_at // 1000 * 1000, asked_at // 1000 * 1000 - 1, _exact(asked_at + 100)):
+            said = await chat.says(word, sent_at=sent_at)
+            assert said.fate is Fate.REFUSED and f"`{view.code} {word if word == 'n' else ''}" in said.words
+        assert (await rig.engine.waiting.one(view.id)).state == "open"
+        assert (await chat.says(word, sent_at=(left // 1000 + 1) * 1000)).fate is Fate.ANSWER
+
+
+async def test_milliseconds_of_a_platform_count(tmp_path: Path) -> None:
+    """Feishu tells them."""
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        (view,) = await chat.asks("make deploy")
+        card = await rig.store.read(lambda tx: deliveries.get(tx, f"{view.id}:ask"))
+        assert card is not None and card.first_sent_at is not None
+        assert (await chat.says("y", sent_at=_exact(card.first_sent_at - 3))).fate is Fate.REFUSED
+        assert (await chat.says("y", sent_at=_exact(card.first_sent_at + 3))).fate is Fate.ANSWER
+        await rig.ended(view.turn)
+
+
+def _exact(moment: int) -> int:
+    """Not a whole second."""
+    return moment + 1 if moment % 1000 == 0 else moment

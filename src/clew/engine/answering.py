@@ -21,6 +21,9 @@ from clew.store import rules as rows
 from clew.store.inbox import Arrival
 
 _ALLOWING = (Decision.ACCEPT, Decision.REPLY)
+SOON = 5_000  # milliseconds after a gate was settled in which a short reply may still mean it
+QUICK = 600  # milliseconds in which nobody has read a new card and answered it
+LOOKED_AT = 10  # newest gates of a thread
 
 
 def find(tx: Tx, name: str) -> Gate:
@@ -73,18 +76,24 @@ class Heard(Struct, frozen=True):
     thread: Thread | None  # what is said here goes to it
     said: replies.Typed
     open_now: Sequence[Gate]
+    may_mean_former: bool = False  # a gate that was settled when this was said, or just before
 
     def is_own(self, gate: Gate) -> bool:
         return self.thread is not None and gate.thread == self.thread.id
 
     def is_early(self, gate: Gate) -> bool:
         """Said before it was asked, so that it can mean it only by its code."""
-        return self.was_before(gate.asked_at)
+        return self.was_before(gate.asked_at, former=self.may_mean_former)
 
-    def was_before(self, moment: int) -> bool:
-        """Said without a code before this. Many platforms tell whole seconds."""
+    def was_before(self, moment: int, *, former: bool = False) -> bool:
+        """Said without a code before this; `former`: or so soon after it that it means what was there before. Many
+        platforms tell whole seconds."""
         sent = self.inbound.sent_at
-        return self.said.code is None and sent is not None and sent // 1000 < moment // 1000
+        if sent is None or self.said.code is not None:
+            return False
+        if sent % 1000 == 0:
+            return sent // 1000 < moment // 1000 + former
+        return sent < moment + QUICK * former
 
     def sees_whole(self, tx: Tx, core: Core, gate: Gate) -> bool:
         """Whether it was shown whole where this was said, by then. Clients at the desk say what they show whole; front
@@ -93,7 +102,7 @@ class Heard(Struct, frozen=True):
         if where.surface == core.desk:
             return _is_a_line(tx, gate) if where.address else bool({gate.id, gate.code} & {*(self.inbound.sees or ())})
         shown = shown_at(tx, gate, where, pressed=self.inbound.pressed) if gate.whole_in else None
-        return shown is not None and not self.was_before(shown)
+        return shown is not None and not self.was_before(shown, former=self.may_mean_former)
 
     def why_unseen(self, gate: Gate) -> words.Both:
         """For whoever allows what they do not see whole."""
@@ -106,7 +115,8 @@ class Heard(Struct, frozen=True):
 def at_gates(tx: Tx, core: Core, thread: Thread | None, inbound: Inbound) -> Arrival | Inbound | None:
     """What a message means where gates are open: those of the conversation's thread, and those that are shown there.
     None: nothing; an Inbound: it is said to the agent that asked in passing, in these words."""
-    heard = Heard(inbound, thread, replies.typed(inbound.text), _meanable(tx, thread, inbound))
+    meanable = _meanable(tx, thread, inbound)
+    heard = Heard(inbound, thread, replies.typed(inbound.text), meanable, _may_mean_former(tx, inbound, meanable))
     if inbound.attachments or inbound.queue:
         return None
     try:
@@ -123,6 +133,16 @@ def _meanable(tx: Tx, thread: Thread | None, inbound: Inbound) -> list[Gate]:
         return _open_here(tx, thread, inbound.conversation)
     found = (gates.get(tx, name) or gates.by_code(tx, name) for name in inbound.sees)
     return [gate for gate in found if gate is not None and thread is not None and gate.thread == thread.id]
+
+
+def _may_mean_former(tx: Tx, inbound: Inbound, meanable: Sequence[Gate]) -> bool:
+    """Whether its sender may have had a gate before their eyes that is settled by now, and not these. A quote says what
+    they had."""
+    if inbound.sent_at is None or inbound.quoted is not None:
+        return False
+    before = [gate for name in {each.thread for each in meanable} for gate in gates.of_thread(tx, name, LOOKED_AT)]
+    settled = [gate.answered_at or gate.closed_at or 0 for gate in before if gate.card and gate not in meanable]
+    return any(moment >= inbound.sent_at - SOON for moment in settled)
 
 
 def _open_here(tx: Tx, thread: Thread | None, where: Conversation) -> list[Gate]:
@@ -239,7 +259,8 @@ def _guard_secrets(tx: Tx, heard: Heard) -> None:
     quotes = heard.inbound.quoted is not None
     for gate in _open_here(tx, heard.thread, heard.inbound.conversation) if quotes else heard.open_now:
         hidden = [question for question in gate.asked.questions if question.secret]
-        if heard.is_own(gate) and not heard.is_early(gate) and any(each.free or not each.options for each in hidden):
+        is_early = heard.was_before(gate.asked_at)
+        if heard.is_own(gate) and not is_early and any(each.free or not each.options for each in hidden):
             raise Refused(words.secret(gate.code))
 
 

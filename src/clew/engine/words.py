@@ -383,8 +383,9 @@ def all_on_their_way(count: int) -> Both:
 
 def said_before(code: str, said: str) -> Both:
     return Both(
-        f"That was said before {code} was asked, so it is no answer to it. Reply `{code} {said}` if you mean it.",
-        f"这句话是在询问 {code} 之前说的，所以不算答复。如果确实是这个意思，请回复 `{code} {said}`。",
+        f"That was said before {code} was asked, or just then, so it is no answer to it. Reply `{code} {said}` if you"
+        " mean it.",
+        f"这句话是在询问 {code} 之前或同时说的，所以不算答复。如果确实是这个意思，请回复 `{code} {said}`。",
     )
 
 
