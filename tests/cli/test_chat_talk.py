@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clew.chat.follower import past, question
-from clew.chat.prompt import toolbar
+from clew.chat.prompt import QUICK, SOON, Seen, toolbar
 from clew.chat.talk import Talk
 from clew.cli.story import Aside, Words
 from clew.errors import NotFound, OutOfReach
@@ -255,3 +255,27 @@ def test_the_line_at_the_bottom_tells_what_goes_on() -> None:
     assert toolbar(5, None, None, None, 2) == "a new thread · /help · 2 attached"
     assert "working 5 s" in toolbar(5, "T", 0, None, 0)
     assert "the daemon is away for 3 s" in toolbar(5, "T", 0, 2, 0)
+
+
+def test_a_line_entered_as_a_gate_replaces_another_does_not_mean_the_new_one() -> None:
+    now = [100.0]
+    seen, first, second = Seen(lambda: now[0]), {"id": "1", "code": "K7Q2"}, {"id": "2", "code": "B2B2"}
+    seen.show((first,))
+    assert not seen.is_too_new_for("y")  # it replaced none
+    now[0] += 60
+    seen.show(())
+    seen.show((second,))
+    assert seen.is_too_new_for("y") and seen.is_too_new_for("rather not")
+    assert not seen.is_too_new_for("b2b2 y") and not seen.is_too_new_for("/stop")
+    now[0] += 2 * QUICK
+    assert not seen.is_too_new_for("y")
+
+
+def test_a_gate_long_after_another_replaces_none() -> None:
+    now = [100.0]
+    seen = Seen(lambda: now[0])
+    seen.show(({"id": "1", "code": "K7Q2"},))
+    seen.show(())
+    now[0] += 2 * SOON
+    seen.show(({"id": "2", "code": "B2B2"},))
+    assert not seen.is_too_new_for("y")

@@ -36,6 +36,8 @@ MARK = "› "
 LEAVE = "Ctrl-D or /quit leaves"
 HELLO = f"· your first message begins a new thread; /help tells more, {LEAVE}"
 REFRESH = 0.25  # seconds
+SOON = 5.0  # seconds after a gate has gone in which the next one replaces it
+QUICK = 0.6  # seconds in which nobody has read a gate and answered it
 
 
 class Entered(Struct, frozen=True):
@@ -43,6 +45,30 @@ class Entered(Struct, frozen=True):
 
     line: str
     sees: Sequence[Any]
+
+
+class Seen:
+    """The gates that the person sees as open, and whether one has just taken the place of another, so that what they
+    enter means that other one."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self.gates: Sequence[Any] = ()
+        self._now = now
+        self._went = self._replaced = float("-inf")  # when the last one went, and when another took its place
+
+    def show(self, open_now: Sequence[Any]) -> None:
+        before, after = ({view["id"] for view in gates} for gates in (self.gates, open_now))
+        now = self._now()
+        if before - after:
+            self._went = now
+        if after - before and now - self._went < SOON:
+            self._replaced = now
+        self.gates = open_now
+
+    def is_too_new_for(self, line: str) -> bool:
+        """A command, and a code, say what is meant."""
+        says_what = line.lstrip().startswith("/") or any(view["code"] in line.upper() for view in self.gates)
+        return bool(self.gates) and not says_what and self._now() - self._replaced < QUICK
 
 
 class Shell:
@@ -56,7 +82,7 @@ class Shell:
         self._lock = threading.Lock()
         self._above: list[Piece] = []  # lines that are still to be written
         self._open: Sequence[Any] = ()  # the gates that are open once these are written
-        self._sees: Sequence[Any] = ()  # those that the person sees as open
+        self._seen = Seen()
         self._lines: queue.SimpleQueue[Entered | None] = queue.SimpleQueue()
         self._follower: Follower | None = None
         self._interrupts = 0  # in a row, at an idle prompt
@@ -94,17 +120,21 @@ class Shell:
 
     def _entered(self, buffer: Buffer) -> bool:
         self._interrupts = 0
+        if self._seen.is_too_new_for(buffer.text) and buffer.text.strip():
+            codes = ", ".join(view["code"] for view in self._seen.gates)
+            self._show([Aside(f"· {codes} came just as you pressed Enter: nothing was sent; Enter again sends it")])
+            return True  # the line stays
         if buffer.text.strip():
             self._show([Aside(MARK + buffer.text.replace("\n", "\n… "))])
             self._put(buffer.text)
         return False  # the prompt goes on, with an empty line
 
     def _put(self, line: str) -> None:
-        self._lines.put(Entered(line, self._sees))
+        self._lines.put(Entered(line, self._seen.gates))
 
     def _is_secret(self) -> bool:
         """A person may type here by mistake what nobody is to know."""
-        return any(map(is_secret, self._sees))
+        return any(map(is_secret, self._seen.gates))
 
     def _do_lines(self) -> None:
         try:
@@ -197,7 +227,7 @@ class Shell:
     def _taken(self) -> list[str]:
         with self._lock:
             lines, self._above = self._above, []
-            self._sees = self._open
+            self._seen.show(self._open)
         return [_painted(line) if isinstance(line, Aside) else line.text for line in lines]
 
     def _message(self) -> str:
@@ -207,7 +237,7 @@ class Shell:
     def _toolbar(self) -> str:
         follower = self._follower
         running, away = (follower.running, follower.away) if follower else (None, None)
-        sees = [view["code"] for view in self._sees if view["blocking"]]
+        sees = [view["code"] for view in self._seen.gates if view["blocking"]]
         line = toolbar(time.monotonic(), self._talk.thread, running, away, len(self._talk.files), sees)
         return fit(line, self._session.output.get_size().columns)
 
