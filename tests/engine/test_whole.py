@@ -7,6 +7,7 @@ import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -445,6 +446,37 @@ async def test_a_front_end_that_was_told_a_line_answers_no_more_than_that(
         assert said.fate is Fate.REFUSED and (await rig.engine.waiting.one(view.id)).state == "open"
 
 
+@pytest.mark.parametrize("word", ["2", "3", "thread", "rule", "CODE rule", "CODE 2"])
+async def test_a_front_end_that_was_told_a_line_makes_no_rule(tmp_path: Path, word: str) -> None:
+    (tmp_path / "tests").mkdir()
+    async with Rig(tmp_path) as rig:
+        rig.scripted.play = plays("pytest -q")
+        where = rig.engine.conversing.place("browser-1")
+        await rig.engine.say(Inbound(where, "m1", "ann", "please do it", begins=rig.clock.ulid()))
+        (view,) = await asked(rig)
+        assert view.rule is not None
+        text = word.replace("CODE", view.code)
+        said = await rig.engine.say(Inbound(where, "m2", "ann", text, thread=view.thread))
+        assert said.fate is Fate.REFUSED and f"`{view.code} y`" in said.words
+        assert await rig.engine.waiting.rules() == [] and executions(rig) == []
+        assert (await rig.engine.say(Inbound(where, "m3", "ann", "y", thread=view.thread))).fate is Fate.ANSWER
+        await rig.ended(view.turn)
+
+
+@pytest.mark.parametrize("more", [{"leaves_sandbox": True}, {"reason": "and I send it to my friends"}])
+async def test_a_front_end_allows_nothing_with_a_warning_or_a_reason_by_a_word(
+    tmp_path: Path, more: dict[str, Any]
+) -> None:
+    async with Rig(tmp_path) as rig:
+        where = rig.engine.conversing.place("browser-1")
+        begun = await rig.engine.say(Inbound(where, "m1", "ann", "!hold here", begins=rig.clock.ulid()))
+        await rig.held("here")
+        view = await _opens_in(rig, begun, Asked(GateKind.COMMAND, "make", folder=str(tmp_path), **more))
+        said = await rig.engine.say(Inbound(where, "m2", "ann", "y", thread=view.thread))
+        assert said.fate is Fate.REFUSED and f"`clew gates {view.code}`" in said.words
+        assert (await rig.engine.say(Inbound(where, "m3", "ann", "n", thread=view.thread))).fate is Fate.ANSWER
+
+
 @pytest.mark.parametrize(("sees", "fate"), [(True, Fate.ANSWER), (False, Fate.REFUSED)])
 @pytest.mark.parametrize("word", WORDS)
 async def test_a_client_at_the_desk_says_what_it_shows(tmp_path: Path, word: str, sees: bool, fate: Fate) -> None:
@@ -461,7 +493,12 @@ async def _opens(rig: Rig, wants: Asked) -> GateView:
     await rig.allow("7")
     accepted = await rig.say("!hold here\n!text done", sender_id="7")
     await rig.held("here")
+    view = await _opens_in(rig, accepted, wants)
+    await rig.delivered((await _row(rig, view)).card or "")
+    return view
 
+
+async def _opens_in(rig: Rig, accepted: Accepted, wants: Asked) -> GateView:
     thread = await rig.store.read(lambda tx: threads.get(tx, accepted.thread or ""))
     assert thread is not None
     seen = await look_at(wants, thread)
@@ -474,7 +511,6 @@ async def _opens(rig: Rig, wants: Asked) -> GateView:
 
     await rig.store.write(body)
     (view,) = await asked(rig)
-    await rig.delivered((await _row(rig, view)).card or "")
     return view
 
 

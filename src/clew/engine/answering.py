@@ -99,10 +99,16 @@ class Heard(Struct, frozen=True):
         """Whether it was shown whole where this was said, by then. Clients at the desk say what they show whole; front
         ends, which have conversations there, are told of a gate in a line."""
         where = self.inbound.conversation
+        if self.was_told_a_line(core):
+            return _is_a_line(tx, gate)
         if where.surface == core.desk:
-            return _is_a_line(tx, gate) if where.address else bool({gate.id, gate.code} & {*(self.inbound.sees or ())})
+            return bool({gate.id, gate.code} & {*(self.inbound.sees or ())})
         shown = shown_at(tx, gate, where, pressed=self.inbound.pressed) if gate.whole_in else None
         return shown is not None and not self.was_before(shown, former=self.may_mean_former)
+
+    def was_told_a_line(self, core: Core) -> bool:
+        """Said in a conversation of a front end: without what else can be chosen, and so without any rule."""
+        return self.inbound.conversation.surface == core.desk and bool(self.inbound.conversation.address)
 
     def why_unseen(self, gate: Gate) -> words.Both:
         """For whoever allows what they do not see whole."""
@@ -168,6 +174,8 @@ def _read(tx: Tx, core: Core, heard: Heard) -> Arrival | Inbound | None:
     _may(core, heard.inbound)
     if choice.answer.decision in _ALLOWING and not heard.sees_whole(tx, core, gate):
         raise Refused(heard.why_unseen(gate))
+    if choice.rule is not None and heard.was_told_a_line(core):
+        raise Refused(words.rule_not_shown(gate.code))
     answered = choose(tx, core, gate, choice, heard.inbound.sender)
     if not gate.asked.blocking and choice.answer.decision is Decision.REPLY:
         return replace(heard.inbound, text=as_message(gate, choice.answer), thread=gate.thread)
@@ -192,11 +200,13 @@ def _all(tx: Tx, core: Core, heard: Heard) -> Arrival:
 
 
 def _is_a_line(tx: Tx, gate: Gate) -> bool:
-    """A line says all of it: there is no diff, and it would run in the thread's own folder."""
+    """A line says all of it: there is no diff, no warning and no reason of the agent, and it would run in the thread's
+    own folder."""
     asked, thread = gate.asked, threads.get(tx, gate.thread)
     is_here = asked.folder is None or (thread is not None and asked.folder == thread.workspace)
     is_title = all(each.text == asked.title and not each.options for each in asked.questions)  # options have no line
-    return is_here and is_title and cards.one_line(gate) == asked.title and not asked.detail
+    is_all = cards.one_line(gate) == asked.title and not (asked.detail or asked.reason or gate.warning)
+    return is_here and is_title and is_all
 
 
 def _is_open(gate: Gate) -> bool:

@@ -415,6 +415,16 @@ def not_whole(code: str) -> Both:
     )
 
 
+def rule_not_shown(code: str) -> Both:
+    """For whoever chooses a rule where none was shown."""
+    return Both(
+        f"That would make a rule that was not shown here, so nothing was allowed. `{code} y` allows it this once;"
+        f" `clew gates {code}` shows the rule.",
+        f"这会建立一条没有在这里显示过的规则，所以没有允许任何事。"
+        f"`{code} y` 只允许这一次；`clew gates {code}` 可查看规则。",
+    )
+
+
 def not_arrived(code: str) -> Both:
     """For whoever allows what had not arrived where they are: the card, or a part before it."""
     return Both(
