@@ -301,6 +301,7 @@ class GateView(Struct, frozen=True):
     answer_reason: str = ""  # why the answer was no
     closed_at: int | None = None  # when the runtime took the answer, or nobody could answer any more
     shown: GateShown | None = None  # always there in an answer of this version
+    leaves_sandbox: bool = False  # a command that would run outside of the sandbox that the rest of the turn runs in
 
 
 class Snapshot(Struct, frozen=True):

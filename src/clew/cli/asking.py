@@ -94,6 +94,8 @@ def _body(view: Any) -> Iterator[str]:
         yield from _indented(view["title"], 4)
     if view["folder"]:
         yield f"  in {exactly(view['folder'], lines=False)}"
+    if view.get("leaves_sandbox"):  # an older daemon does not say
+        yield "  ⚠ it would run outside of the agent's sandbox"
     if view["detail"]:
         yield from _indented(view["detail"], 4)
     if view["reason"]:

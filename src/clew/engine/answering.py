@@ -201,12 +201,12 @@ def _all(tx: Tx, core: Core, heard: Heard) -> Arrival:
 
 def _is_a_line(tx: Tx, gate: Gate) -> bool:
     """A line says all of it: there is no diff, no warning and no reason of the agent, and it would run in the thread's
-    own folder."""
+    own folder and in the sandbox."""
     asked, thread = gate.asked, threads.get(tx, gate.thread)
     is_here = asked.folder is None or (thread is not None and asked.folder == thread.workspace)
     is_title = all(each.text == asked.title and not each.options for each in asked.questions)  # options have no line
-    is_all = cards.one_line(gate) == asked.title and not (asked.detail or asked.reason or gate.warning)
-    return is_here and is_title and is_all
+    is_more = asked.detail or asked.reason or gate.warning or asked.leaves_sandbox or asked.unjudged
+    return is_here and is_title and cards.one_line(gate) == asked.title and not is_more
 
 
 def _is_open(gate: Gate) -> bool:

@@ -260,11 +260,11 @@ def one_line(gate: Gate) -> str:
 
 def _open(gate: Gate, say: Say) -> str:
     """What is asked, if it is whole here; else where it is whole."""
-    asked, warning = gate.asked, words.stored(gate.warning)
+    asked = gate.asked
     head = [f"{say(*_HEADS[asked.kind])} ({gate.code})", *(_body(gate, say) if gate.whole_in == 1 else ())]
     why = [say(f"Why: {_prose(asked.reason)}", f"原因：{_prose(asked.reason)}")] if asked.reason else []
     head += why if gate.whole_in == 1 else [_where_whole(gate, say)]
-    head += [f"⚠ {say(warning, words.zh(warning))}"] if warning else []
+    head += [f"⚠ {say(warning, words.zh(warning))}" for warning in words.warnings(gate)]
     how = _how(gate, say) if gate.whole_in else [say(*_only_no(gate))]
     return "\n".join([*head, *how])
 

@@ -72,6 +72,16 @@ def reason(why: Reason) -> Both:
     return Both(english.replace("{}", about), chinese.replace("{}", about))
 
 
+LEAVES_SANDBOX = reason(Reason("sandbox.leaves"))
+
+
+def warnings(gate: Gate) -> list[str]:
+    """What has to be known before a yes, beside what is asked. That a command leaves the sandbox is part of what is
+    asked: nothing else that is to be said takes its place."""
+    told = [LEAVES_SANDBOX if gate.asked.leaves_sandbox else "", stored(gate.warning)]
+    return [each for each in dict.fromkeys(told) if each]
+
+
 def joined(between: str, *parts: str) -> Both:
     """Parts that are empty are left out."""
     kept = [part for part in parts if part]

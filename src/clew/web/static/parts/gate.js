@@ -55,6 +55,7 @@ class Gate extends HTMLElement {
     const { title, reason, folder } = gate.shown;
     return [
       gate.kind === "question" ? null : h("pre", { class: "gate-title", tabindex: "0" }, h("code", {}, title)),
+      gate.leaves_sandbox && h("p", { class: "warning" }, t("gate.leaves_sandbox")),
       gate.warning && h("p", { class: "warning" }, gate.warning),
       reason && h("p", { class: "note" }, reason),
       folder && h("p", { class: "note" }, t("gate.in", { folder })),
