@@ -8,6 +8,7 @@ import pytest
 
 from clew.chat.prompt import toolbar
 from clew.cli.asking import Gates, asked, by_commands, by_keys, keep_secrets, press
+from clew.cli.gates import _asked
 from clew.cli.story import BOLD, Aside
 from clew.client import Event
 from clew.errors import Refused
@@ -133,3 +134,22 @@ def test_of_another_turn_a_gate_is_known_and_not_shown() -> None:
 
 def test_the_line_at_the_bottom_names_what_waits() -> None:
     assert toolbar(5, "T", 0, None, 0, ["K7Q2"]).startswith("? K7Q2 waits for you")
+
+
+def test_whoever_is_asked_for_an_answer_is_told_first_what_the_options_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = gate(kind="question", detail="red: stop everything", questions=[question("Which?", "red", "blue")])
+    told: list[str] = []
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+
+    class Heard:
+        def say(self, line: str) -> None:
+            told.append(line)
+
+    def prompt(text: str, **_: object) -> str:
+        told.append(text)
+        return "1"
+
+    monkeypatch.setattr("click.prompt", prompt)
+
+    assert _asked(Heard(), view) == [["1"]]  # type: ignore[arg-type]
+    assert told == ["    red: stop everything", "  1 red", "  2 blue", "Which?"]

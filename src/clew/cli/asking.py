@@ -96,8 +96,7 @@ def _body(view: Any) -> Iterator[str]:
         yield f"  in {exactly(view['folder'], lines=False)}"
     if view.get("leaves_sandbox"):  # an older daemon does not say
         yield "  ⚠ it would run outside of the agent's sandbox"
-    if view["detail"]:
-        yield from _indented(view["detail"], 4)
+    yield from explained(view)
     if view["reason"]:
         yield from _indented(f"why: {view['reason']}", 2)
     if view["warning"]:
@@ -105,6 +104,11 @@ def _body(view: Any) -> Iterator[str]:
     for question in view["questions"]:
         yield from _indented(question["text"], 2)
         yield from numbered(question["options"], 4, "#" if _has_numbers(question) else "")
+
+
+def explained(view: Any) -> list[str]:
+    """The diff, or what the options of a question mean."""
+    return _indented(view["detail"], 4) if view["detail"] else []
 
 
 def numbered(labels: Sequence[str], margin: int, mark: str = "") -> list[str]:

@@ -225,6 +225,10 @@ def _said(question: Any, reply: str) -> list[str]:
 def _asked(out: Out, view: Any) -> list[list[str]]:
     if not sys.stdin.isatty():
         raise click.UsageError("give an answer; without a terminal nobody can be asked")
+    from clew.cli.asking import explained
+
+    for line in explained(view):
+        out.say(line)
     return [_said(question, _ask(out, question)) for question in view["questions"]]
 
 

@@ -14,7 +14,7 @@ from clew.engine.choices import choices, has_numbers
 from clew.engine.core import Core
 from clew.engine.language import CHINESE, language
 from clew.engine.owing import fitting, nearest, owe, owed_to, pressable, unused, used
-from clew.engine.whole import Room, Say, fence, part_name, parts, parts_of, room_at
+from clew.engine.whole import Room, Say, explains, fence, part_name, parts, parts_of, room_at
 from clew.engine.words import Both
 from clew.model import Button, Conversation, Delivery, DeliveryKind, DeliveryState, Thread, Turn
 from clew.seen import exactly
@@ -288,11 +288,11 @@ def _only_no(gate: Gate) -> tuple[str, str]:
 
 def _body(gate: Gate, say: Say) -> list[str]:
     asked = gate.asked
+    detail = [_fenced(asked.detail)] if explains(asked) else []
     if asked.kind is GateKind.QUESTION:
-        return [_asked(question) for question in asked.questions]
+        return [*(_asked(question) for question in asked.questions), *detail]
     title = [_fenced(asked.title)]
     folder = [say(f"in {_coded(asked.folder)}", f"目录：{_coded(asked.folder)}")] if asked.folder else []
-    detail = [_fenced(asked.detail)] if asked.detail else []
     return [*title, *folder, *detail]
 
 

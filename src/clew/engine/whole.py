@@ -122,11 +122,17 @@ def _blocks(asked: Asked, say: Say) -> Iterator[tuple[str, str]]:
             yield say("Question:", "问题："), question.text
             for number, option in enumerate(question.options, 1):
                 yield say(f"Option {number}:", f"选项 {number}："), option
-        return
-    yield say(*_TITLES[asked.kind]), asked.title
-    yield say("Folder:", "目录："), asked.folder or ""
-    yield say("In full:", "详细内容："), asked.detail
+    else:
+        yield say(*_TITLES[asked.kind]), asked.title
+        yield say("Folder:", "目录："), asked.folder or ""
+    yield say("In full:", "详细内容："), asked.detail if explains(asked) else ""
     yield say("Why:", "原因："), asked.reason
+
+
+def explains(asked: Asked) -> bool:
+    """Whether there is a detail to show. What explains the options of a secret is not for a chat, as they are not:
+    whoever answers it does so at the desk, and sees it there."""
+    return asked.detail != "" and not any(question.secret for question in asked.questions)
 
 
 def _pieces(label: str, text: str, room: Room, say: Say) -> Iterator[str]:
