@@ -48,6 +48,19 @@ def test_everything_that_is_asked_is_shown_and_nothing_in_it_hides() -> None:
     ]
 
 
+def test_a_command_is_shown_as_it_runs_however_long_and_in_whatever_letters() -> None:
+    view = gate(title="cat א > ב\necho ʼ; x ʼ" + "\n" * 30 + "ls", folder="/tmp/א", detail="+א")
+    assert asked(view)[1:] == [
+        "  32 lines:",
+        r"    cat \u05d0 > \u05d1",
+        r"    echo \u02bc; x \u02bc",
+        "    ⏎×29",
+        "    ls",
+        r"  in /tmp/\u05d0",
+        r"    +\u05d0",
+    ]
+
+
 def test_a_long_diff_is_shown_whole() -> None:
     view = gate(kind="change", detail="+" * 100_000)
     assert asked(view)[-1].strip() == "+" * 100_000

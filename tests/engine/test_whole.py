@@ -157,13 +157,33 @@ async def test_a_folder_looks_as_it_is_whatever_a_chat_makes_of_markup(tmp_path:
         assert any("in `/srv/_x_/**y**`" in sent.text for sent in rig.room.sent)
 
 
-async def test_blanks_and_line_feeds_count_as_what_is_shown(tmp_path: Path) -> None:
+async def test_blanks_and_line_feeds_do_not_push_anything_out_of_sight(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         chat = Chat(rig)
-        blanks = f"{' ' * 40}." * 75  # more in a row are shown as their number
-        (view,) = await chat.asks(f"ls{blanks}{chr(10) * 3_000}; {HARM}")
-        assert HARM in "".join(sent.text for sent in rig.room.sent) or not allows(chat.card(view))
-        assert chat.parts()
+        (view,) = await chat.asks(f"ls{' ' * 3_000}{chr(10) * 3_000}; {HARM}")
+        card = chat.card(view).text
+        assert f"\n⏎×2999\n; {HARM}\n" in card and "\n3,001 lines:\n```\nls" in card and card.count("\n") < 20
+
+
+@pytest.mark.parametrize("language", ["please do it", "请运行这个"])
+async def test_a_command_of_many_lines_says_how_many_first(tmp_path: Path, language: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        told = "300 lines:" if language.isascii() else "共 300 行："
+        short, long = "\n".join(["make a"] * 300), "\n".join(["make everything else"] * 300)
+        first, second = await chat.asks(short, long, language=language)
+        assert f"\n{told}\n```\nmake a" in chat.card(first).text
+        assert f"\n{told} " in chat.parts()[0].text and f"({second.code})" in chat.card(second).text
+
+
+async def test_letters_from_right_to_left_turn_nothing_around_on_a_card(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        (view,) = await chat.asks("cat א > ב")
+        assert r"cat \u05d0 > \u05d1" in chat.card(view).text and view.title == "cat א > ב"
+        assert (await chat.says("y")).fate is Fate.ANSWER
+        await rig.ended(view.turn)
+        assert executions(rig) == ["cat א > ב"]
 
 
 async def test_what_fences_could_hide_is_shown_or_not_allowed(tmp_path: Path) -> None:

@@ -15,6 +15,13 @@ from tests.web.conftest import Desk, Sit, open_desk
 UNSEEN = "\u0441at a\u200bb rm\u00a0-rf \u2010x \u3164 t\U000e0041 r\u200f m\u061c \u202ex"
 SHOWN = r"\u0441at a\u200bb rm\xa0-rf \u2010x \u3164 t\U000e0041 r\u200f m\u061c \u202ex"
 
+PLACES = """box => [...box.firstChild.firstChild.data].map((_, at) => {
+  const range = document.createRange();
+  range.setStart(box.firstChild.firstChild, at);
+  range.setEnd(box.firstChild.firstChild, at + 1);
+  return range.getBoundingClientRect().x;
+})"""  # of each letter, from the left
+
 
 @pytest.fixture
 def odd_desk(tmp_path: Path) -> Iterator[Desk]:
@@ -64,3 +71,13 @@ def test_a_long_diff_that_is_fetched_whole_hides_nothing(odd_desk: Desk, sit_dow
     gate = ann.page.locator("clew-gate")
     expect(gate).to_contain_text(SHOWN[10:])
     assert nothing_hidden(gate)
+
+
+def test_a_command_on_the_page_stands_in_the_order_in_which_it_runs(odd_desk: Desk, sit_down: Sit) -> None:
+    turn = odd_desk.start("!approve cat א > ב\n!text done")
+    ann = sit_down(odd_desk, f"#/threads/{turn['thread']}")
+    title = ann.page.locator("clew-gate .gate-title")
+    expect(title).to_contain_text(r"cat \u05d0 > \u05d1")
+    title.evaluate("element => element.firstChild.replaceChildren('cat א > ב')")  # whatever a daemon gives
+    places = title.evaluate(PLACES)
+    assert places == sorted(places)

@@ -11,6 +11,7 @@ from clew.cli.columns import one_line, table
 from clew.cli.story import BOLD, PLAIN, Aside, Piece
 from clew.errors import Refused
 from clew.seen import exactly
+from clew.seen_code import as_code, detail_shown, many_lines, title_shown
 
 if TYPE_CHECKING:
     from clew.client import Client, Event
@@ -90,25 +91,27 @@ def asked(view: Any) -> list[str]:
 
 
 def _body(view: Any) -> Iterator[str]:
+    if count := many_lines(view["kind"], view["title"]):
+        yield f"  {count:,} lines:"
     if view["kind"] != "question":
-        yield from _indented(view["title"], 4)
+        yield from _indented(title_shown(view["kind"], view["title"]), 4)
     if view["folder"]:
-        yield f"  in {exactly(view['folder'], lines=False)}"
+        yield f"  in {as_code(view['folder'], lines=False)}"
     if view.get("leaves_sandbox"):  # an older daemon does not say
         yield "  ⚠ it would run outside of the agent's sandbox"
     yield from explained(view)
     if view["reason"]:
-        yield from _indented(f"why: {view['reason']}", 2)
+        yield from _indented(exactly(f"why: {view['reason']}"), 2)
     if view["warning"]:
         yield f"  ⚠ {view['warning']}"
     for question in view["questions"]:
-        yield from _indented(question["text"], 2)
+        yield from _indented(exactly(question["text"]), 2)
         yield from numbered(question["options"], 4, "#" if _has_numbers(question) else "")
 
 
 def explained(view: Any) -> list[str]:
     """The diff, or what the options of a question mean."""
-    return _indented(view["detail"], 4) if view["detail"] else []
+    return _indented(detail_shown(view["kind"], view["detail"]), 4) if view["detail"] else []
 
 
 def numbered(labels: Sequence[str], margin: int, mark: str = "") -> list[str]:
@@ -193,5 +196,5 @@ def keep_secrets(text: str, sees: Sequence[Any]) -> None:
             raise Refused(secret_words(view))
 
 
-def _indented(text: str, margin: int) -> list[str]:
-    return [f"{' ' * margin}{line}" for line in exactly(text).split("\n")]
+def _indented(shown: str, margin: int) -> list[str]:
+    return [f"{' ' * margin}{line}" for line in shown.split("\n")]

@@ -150,9 +150,9 @@ def _scope(here: bool, workspace: Path | None, thread: str | None) -> dict[str, 
 
 
 def pattern_words(row: Any) -> str:
-    from clew.seen import exactly
+    from clew.seen_code import as_command
 
-    return exactly(row["pattern"], lines=False)
+    return as_command(row["pattern"], lines=False)
 
 
 def where_words(row: Any) -> str:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from clew.cli.columns import age, fit, one_line, pad, width
-from clew.seen import exactly
+from clew.seen_code import title_shown
 
 HEAD: tuple[str, ...] = ("ID", "STATUS", "TITLE", "RUNTIME", "AGE", "LAST LINE")
 ASKED: tuple[str, ...] = ("CODE", "KIND", "STATE", "AGE", "THREAD", "WHAT")
@@ -39,7 +39,7 @@ def gate_table(gates: Sequence[Any], now: float, room: int | None) -> list[str]:
 
 
 def _asked(gate: Any, name: str, now: float) -> tuple[str, ...]:
-    what = exactly(gate["title"], lines=False)
+    what = title_shown(gate["kind"], gate["title"], lines=False)
     return gate["code"], gate["kind"], gate["state"], age(now - gate["asked_at"] / 1000), name, what
 
 

@@ -14,10 +14,11 @@ from clew.engine.choices import choices, has_numbers
 from clew.engine.core import Core
 from clew.engine.language import CHINESE, language
 from clew.engine.owing import fitting, nearest, owe, owed_to, pressable, unused, used
-from clew.engine.whole import Room, Say, explains, fence, part_name, parts, parts_of, room_at
+from clew.engine.whole import Room, Say, counted, explains, fence, part_name, parts, parts_of, room_at
 from clew.engine.words import Both
 from clew.model import Button, Conversation, Delivery, DeliveryKind, DeliveryState, Thread, Turn
 from clew.seen import exactly
+from clew.seen_code import as_code, detail_shown, title_shown
 from clew.store import Tx, deliveries, gates, turns
 
 GATHER = 150  # milliseconds in which gates that are opened together come onto one card
@@ -254,7 +255,7 @@ def line(gate: Gate, say: Say = in_english) -> str:
 
 def one_line(gate: Gate) -> str:
     title = gate.asked.title
-    first = " ".join(exactly(title[:LOOKED_AT]).split())
+    first = " ".join(title_shown(gate.asked.kind, title[:LOOKED_AT]).split())
     return first if len(first) <= TITLE and len(title) <= LOOKED_AT else f"{first[: TITLE - 1]}…"
 
 
@@ -288,10 +289,10 @@ def _only_no(gate: Gate) -> tuple[str, str]:
 
 def _body(gate: Gate, say: Say) -> list[str]:
     asked = gate.asked
-    detail = [_fenced(asked.detail)] if explains(asked) else []
+    detail = [fence(detail_shown(asked.kind, asked.detail))] if explains(asked) else []
     if asked.kind is GateKind.QUESTION:
         return [*(_asked(question) for question in asked.questions), *detail]
-    title = [_fenced(asked.title)]
+    title = [*counted(asked, say), fence(title_shown(asked.kind, asked.title))]
     folder = [say(f"in {_coded(asked.folder)}", f"目录：{_coded(asked.folder)}")] if asked.folder else []
     return [*title, *folder, *detail]
 
@@ -329,10 +330,6 @@ def _asked(question: Question) -> str:
     return "\n".join([_prose(question.text).lstrip("\n"), *numbered])
 
 
-def _fenced(text: str) -> str:
-    return fence(exactly(text))
-
-
 def _prose(text: str) -> str:
     """An agent's words: plain if no chat could take anything in them for markup, which would hide it; else fenced."""
     shown = exactly(text)
@@ -341,7 +338,7 @@ def _prose(text: str) -> str:
 
 def _coded(text: str) -> str:
     """A name, so that no markup changes how it looks."""
-    shown = exactly(text, lines=False)
+    shown = as_code(text, lines=False)
     return f"`{shown}`" if "`" not in shown and "![" not in shown else f"\n{fence(shown)}"
 
 

@@ -11,6 +11,7 @@ from clew.asking import Answer, Asked, Decision, Gate, GateKind, Question, RuleK
 from clew.engine import rules
 from clew.engine.words import Both
 from clew.errors import BadInput
+from clew.seen_code import as_command
 
 RULE_LASTS = 2 * 3600 * 1000  # milliseconds of a rule that is made with one word
 
@@ -85,6 +86,7 @@ _AND_STOP = Both("decline and stop the turn", "拒绝并停止本轮")
 
 
 def _by_rule(pattern: str) -> Both:
+    pattern = as_command(pattern, lines=False)
     return Both(f"allow `{pattern}` here for 2 h", f"两小时内在这里允许 `{pattern}`")
 
 

@@ -15,6 +15,7 @@ from clew.engine.owing import spare
 from clew.engine.split import size, split
 from clew.model import Conversation, Delivery, DeliveryState
 from clew.seen import exactly
+from clew.seen_code import as_code, detail_shown, many_lines, title_shown
 from clew.store import Tx, deliveries, gates
 from clew.surfaces.base import Units
 
@@ -54,7 +55,7 @@ def room_at(core: Core, where: Conversation, note: str = "") -> Room:
 
 def parts(gate: Gate, room: Room, say: Say) -> list[str]:
     """All that a yes is about, as messages that fit; none where it would take too many."""
-    pieces = [piece for label, text in _blocks(gate.asked, say) for piece in _pieces(label, text, room, say)]
+    pieces = [piece for label, shown in _blocks(gate.asked, say) for piece in _pieces(label, shown, room, say)]
     bodies = _packed(pieces, room)
     if not bodies or len(bodies) > PARTS:
         return []
@@ -116,17 +117,24 @@ def gates_on(tx: Tx, message: Delivery) -> list[Gate]:
 
 
 def _blocks(asked: Asked, say: Say) -> Iterator[tuple[str, str]]:
-    """What has to be shown, each under a name of its own, so that none can pass for another."""
+    """What has to be shown, as it is shown, each under a name of its own, so that none can pass for another."""
     if asked.kind is GateKind.QUESTION:
         for question in asked.questions:
-            yield say("Question:", "问题："), question.text
+            yield say("Question:", "问题："), exactly(question.text)
             for number, option in enumerate(question.options, 1):
-                yield say(f"Option {number}:", f"选项 {number}："), option
+                yield say(f"Option {number}:", f"选项 {number}："), exactly(option)
     else:
-        yield say(*_TITLES[asked.kind]), asked.title
-        yield say("Folder:", "目录："), asked.folder or ""
-    yield say("In full:", "详细内容："), asked.detail if explains(asked) else ""
-    yield say("Why:", "原因："), asked.reason
+        label = " ".join([*counted(asked, say), say(*_TITLES[asked.kind])])
+        yield label, title_shown(asked.kind, asked.title)
+        yield say("Folder:", "目录："), as_code(asked.folder or "")
+    yield say("In full:", "详细内容："), detail_shown(asked.kind, asked.detail) if explains(asked) else ""
+    yield say("Why:", "原因："), exactly(asked.reason)
+
+
+def counted(asked: Asked, say: Say) -> list[str]:
+    """How many lines a long command has, for whoever sees only its end."""
+    count = many_lines(asked.kind, asked.title)
+    return [say(f"{count:,} lines:", f"共 {count:,} 行：")] if count else []
 
 
 def explains(asked: Asked) -> bool:
@@ -135,9 +143,8 @@ def explains(asked: Asked) -> bool:
     return asked.detail != "" and not any(question.secret for question in asked.questions)
 
 
-def _pieces(label: str, text: str, room: Room, say: Say) -> Iterator[str]:
+def _pieces(label: str, shown: str, room: Room, say: Say) -> Iterator[str]:
     """A text in fences, each of which fits into a message."""
-    shown = exactly(text)
     if not shown:
         return
     assert room.limit is not None

@@ -11,6 +11,8 @@ import { diff, isDiff } from "/page/parts/diff.js";
 import { questions } from "/page/parts/questions.js";
 import { ruleForm } from "/page/parts/rule_form.js";
 
+const MANY = 20; // lines of a command from which on their number is told
+
 class Gate extends HTMLElement {
   #gate;
   #inThread;
@@ -53,12 +55,14 @@ class Gate extends HTMLElement {
   #asked() {
     const { gate } = this;
     const { title, reason, folder } = gate.shown;
+    const lines = gate.kind === "command" ? gate.title.replace(/\n+$/, "").split("\n").length : 0;
     return [
+      lines > MANY && h("p", { class: "note" }, t("gate.lines", { n: lines })),
       gate.kind === "question" ? null : h("pre", { class: "gate-title", tabindex: "0" }, h("code", {}, title)),
       gate.leaves_sandbox && h("p", { class: "warning" }, t("gate.leaves_sandbox")),
       gate.warning && h("p", { class: "warning" }, gate.warning),
       reason && h("p", { class: "note" }, reason),
-      folder && h("p", { class: "note" }, t("gate.in", { folder })),
+      folder && h("p", { class: "note gate-folder" }, t("gate.in", { folder })),
       gate.detail && this.#detail(),
     ].filter(Boolean);
   }
