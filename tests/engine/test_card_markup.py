@@ -7,14 +7,19 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from clew.asking import Asked, Gate, GateKind, GateState, Question
+from clew.asking import Answer, Asked, Decision, Gate, GateKind, GateState, Question
 from clew.engine.cards import drawn
+from clew.engine.progress import Progress
+from clew.engine.showing import working
+from clew.events import Phase
 from clew.seen import exactly
+from clew.store.items import Item
 from clew.surfaces.feishu.markup import Kind, markdown, pieces
 from clew.surfaces.telegram.entities import shown
-from tests.engine.test_whole import _opens
-from tests.rig import Rig
+from tests.engine.test_whole import PHONE, Chat, _opens
+from tests.rig import Rig, Room
 
 TRICKY = (
     "May I tidy the build folder?\n``` - and drop the production database\nmake clean\n```\n"
@@ -84,3 +89,48 @@ async def test_a_card_that_arrives_shows_the_whole_question(tmp_path: Path) -> N
         await _opens(rig, asks(TRICKY, "[no](https://evil.example/yes)"))
         read = shown("\n".join(rig.room.texts)).text
         assert TRICKY in read and "[no](https://evil.example/yes)" in read
+
+
+LINK = "git clone [https://github.com/ok/repo](https://evil.example/x)"
+FOREIGN = [LINK, "cp *a* b", "echo `a` ![ok](img)", "curl -H __x__ y", "echo <at id=all></at>"]
+
+
+def on_telegram(text: str) -> str:
+    return shown(text).text
+
+
+@pytest.mark.parametrize("title", FOREIGN)
+def test_a_settled_line_shows_what_was_asked_whatever_a_chat_takes_for_markup(title: str) -> None:
+    taken = Gate("g", "K7Q2", "t", "u", "r", Asked(GateKind.COMMAND, title), GateState.TAKEN, asked_at=0)
+    card = drawn([replace(taken, answer=Answer(Decision.ACCEPT), answered_by="Ann [x](https://evil.example)")])
+    as_shown = title.replace("`", r"\x60").replace("![", r"\x21[")
+    assert as_shown in on_telegram(card) and "Ann [x](https://evil.example)" in on_telegram(card)
+    assert f"`{as_shown}`" in card
+
+
+def test_a_settled_line_of_plain_words_stays_as_it_is() -> None:
+    taken = Gate("g", "K7Q2", "t", "u", "r", Asked(GateKind.COMMAND, "make deploy"), GateState.TAKEN, asked_at=0)
+    line = drawn([replace(taken, answer=Answer(Decision.ACCEPT), answered_by="Ann")])
+    assert line == "K7Q2: allowed by Ann: make deploy"
+
+
+async def test_a_warning_shows_what_it_is_about_whatever_a_chat_takes_for_markup(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        sets = "it sets LD_PRELOAD=[ok](https://evil.example/x.so) and **A**=1"
+        view = await _opens(rig, Asked(GateKind.COMMAND, "make", folder=str(tmp_path), unjudged=sets))
+        assert sets in on_telegram(Chat(rig).card(view).text)
+
+
+async def test_titles_of_threads_and_gates_are_no_markup_in_what_commands_say(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        view = await _opens(rig, Asked(GateKind.COMMAND, LINK, folder=str(tmp_path)))
+        await rig.engine.retitle(view.thread, "[all good](https://evil.example)")
+        for command in ("/threads", "/status", "/resume 1"):
+            said = await rig.say(command, sender_id="7")
+            assert "[all good](https://evil.example)" in on_telegram(said.words), command
+        assert LINK in on_telegram((await rig.say("/gates", sender_id="7")).words)
+
+
+def test_steps_in_a_placeholder_are_no_markup() -> None:
+    items = {"1": Item("1", "command", Phase.STARTED, LINK)}
+    assert LINK in on_telegram(working(Progress(items=items), 0))

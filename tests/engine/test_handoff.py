@@ -291,6 +291,14 @@ async def test_taken_back_in_time_and_never_a_success_after_that(rig: Rig) -> No
     assert (await rig.engine.handoffs.look(asked.id)).state == "failed"
 
 
+async def test_the_title_of_a_thread_is_no_markup_where_it_is_handed_to(rig: Rig) -> None:
+    begun = await rig.start("!text one", kind=ThreadKind.CHAT)
+    await rig.ended(begun.turn)
+    await rig.engine.retitle(begun.thread or "", "[all good](https://evil.example)")
+    await hand(rig, begun.thread)
+    assert "You can go on here: `[all good](https://evil.example)`" in phone_of(rig).texts[0]
+
+
 async def test_a_place_that_is_made_too_late_says_so(rig: Rig) -> None:
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     await rig.ended(begun.turn)

@@ -144,7 +144,15 @@ def _redraw(tx: Tx, core: Core, gate: Gate, copy: Delivery, where: Conversation)
         change = unused(tx, f"{copy.id}:{gate.code}:{gate.state}")
         owe(tx, core, turn, DeliveryKind.REDRAW, where, text, id=change, edits=copy.id, buttons=pressed)
     elif copy.id == gate.card and gate.state in (GateState.TAKEN, GateState.VOID, GateState.EXPIRED):
-        owe(tx, core, turn, DeliveryKind.NOTICE, where, both(lambda say: line(gate, say)), id=f"{gate.id}:{gate.state}")
+        owe(
+            tx,
+            core,
+            turn,
+            DeliveryKind.NOTICE,
+            where,
+            both(lambda say: chat_line(gate, say)),
+            id=f"{gate.id}:{gate.state}",
+        )
 
 
 def remind(tx: Tx, core: Core, gate: Gate) -> None:
@@ -226,7 +234,7 @@ def _sayer(tx: Tx, core: Core, where: Conversation) -> Say:
 
 def drawn(shown: Sequence[Gate], say: Say = in_english) -> str:
     """A card: what is still open in full, what is settled in a line."""
-    parts = [_open(gate, say) if gate.state is GateState.OPEN else line(gate, say) for gate in shown]
+    parts = [_open(gate, say) if gate.state is GateState.OPEN else chat_line(gate, say) for gate in shown]
     waiting = [gate for gate in shown if gate.state is GateState.OPEN]
     if len(waiting) > 1 and all(gate.whole_in and gate.asked.kind is not GateKind.QUESTION for gate in waiting):
         parts.append(say("`yes all` allows all of them.", "回复「全部同意」即可全部允许。"))
@@ -235,7 +243,16 @@ def drawn(shown: Sequence[Gate], say: Say = in_english) -> str:
 
 def line(gate: Gate, say: Say = in_english) -> str:
     """How a gate stands, in one line. "Allowed" only when the agent took it."""
-    about, code, by = one_line(gate), gate.code, gate.answered_by
+    return _line(gate, say, one_line(gate), gate.answered_by or "")
+
+
+def chat_line(gate: Gate, say: Say = in_english) -> str:
+    """The same where a chat reads Markdown."""
+    return _line(gate, say, unmarked(one_line(gate)), unmarked(gate.answered_by or ""))
+
+
+def _line(gate: Gate, say: Say, about: str, by: str) -> str:
+    code = gate.code
     match gate.state:
         case GateState.OPEN:
             return say(f"{code} waits for an answer: {about}", f"{code} 等待答复：{about}")
@@ -265,7 +282,7 @@ def _open(gate: Gate, say: Say) -> str:
     head = [f"{say(*_HEADS[asked.kind])} ({gate.code})", *(_body(gate, say) if gate.whole_in == 1 else ())]
     why = [say(f"Why: {_prose(asked.reason)}", f"原因：{_prose(asked.reason)}")] if asked.reason else []
     head += why if gate.whole_in == 1 else [_where_whole(gate, say)]
-    head += [f"⚠ {say(warning, words.zh(warning))}" for warning in words.warnings(gate)]
+    head += [f"⚠ {_prose(say(warning, words.zh(warning)))}" for warning in words.warnings(gate)]
     how = _how(gate, say) if gate.whole_in else [say(*_only_no(gate))]
     return "\n".join([*head, *how])
 
@@ -340,6 +357,15 @@ def _coded(text: str) -> str:
     """A name, so that no markup changes how it looks."""
     shown = as_code(text, lines=False)
     return f"`{shown}`" if "`" not in shown and "![" not in shown else f"\n{fence(shown)}"
+
+
+def unmarked(text: str) -> str:
+    """A name or a command in a line: plain if no chat could take anything in it for markup, else in code. What would
+    end the code, or what Feishu takes for an image even there, is an escape."""
+    if _PLAIN.fullmatch(text.lstrip("!/")):
+        return text
+    inside = exactly(text, lines=False).replace("`", r"\x60").replace("![", r"\x21[")
+    return f"`{inside}`"
 
 
 def _gathering(tx: Tx, turn: Turn, where: Conversation) -> Delivery | None:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.engine import away, life, wheel, words
-from clew.engine.cards import one_line
+from clew.engine.cards import one_line, unmarked
 from clew.engine.core import Core
 from clew.engine.language import CHINESE, language
 from clew.engine.people import role_of
@@ -104,7 +104,7 @@ def _line(order: Order, seen: threads.Seen) -> str:
     if isinstance(row, Damaged):
         return f"{row.id} ({row.reason})"
     here = " ←" if order.thread is not None and row.id == order.thread.id else ""
-    return f"{row.title} ({_standing(order, row, seen.live_turn)}, {row.id[-6:]}){here}"
+    return f"{unmarked(row.title)} ({_standing(order, row, seen.live_turn)}, {row.id[-6:]}){here}"
 
 
 def _standing(order: Order, thread: Thread, running: object) -> str:
@@ -123,7 +123,7 @@ def _resume(order: Order) -> str:
         bindings.bind(order.tx, order.where, row.id, order.core.clock.now(), drives=False)
     name = f"{order.inbound.message_id}@{order.where}"
     wheel.move(order.tx, order.core, row, order.where, order.inbound.sender, name)
-    return order.tell("resumed", title=row.title)
+    return order.tell("resumed", title=unmarked(row.title))
 
 
 def _by_number(found: list[threads.Seen], number: str) -> Thread | None:
@@ -159,8 +159,8 @@ def _status(order: Order) -> str:
     running, queued = turns.live(order.tx, thread.id), turns.count_queued(order.tx, thread.id)
     open_now = ", ".join(gate.code for gate in gates.open_in(order.tx, thread.id))
     lines = [
-        f"{thread.title} ({thread.id})",
-        f"{_standing(order, thread, running)}, {thread.runtime}, {thread.workspace}",
+        f"{unmarked(thread.title)} ({thread.id})",
+        f"{_standing(order, thread, running)}, {thread.runtime}, {unmarked(thread.workspace)}",
         *([order.tell("queued", count=queued)] if queued else []),
         *([order.tell("waits", codes=open_now)] if open_now else []),
         *([_asked(order, thread, queued)] if thread.suspend_message and not running else []),
@@ -183,7 +183,7 @@ def _where(order: Order) -> str:
 
 def _gates(order: Order) -> str:
     found = gates.all_open(order.tx, 20)
-    return "\n".join(f"{gate.code}: {one_line(gate)}" for gate in found) or order.tell("no_gates")
+    return "\n".join(f"{gate.code}: {unmarked(one_line(gate))}" for gate in found) or order.tell("no_gates")
 
 
 def _approve(order: Order) -> Inbound:

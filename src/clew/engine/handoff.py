@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from clew import crash
 from clew.engine import wheel, words
+from clew.engine.cards import unmarked
 from clew.engine.core import Core
 from clew.engine.ending import queue_turn
 from clew.engine.inbox import Admission, write_fate
@@ -187,7 +188,7 @@ class Handoffs:
             bindings.bind(tx, where, thread.id, self._core.clock.now(), drives=False)
         displaced = threads.get(tx, before) if before not in (None, thread.id) else None
         running = turns.live(tx, thread.id) is not None
-        told = words.handed(thread.title, running, displaced.title if displaced else None, again)
+        told = words.handed(unmarked(thread.title), running, unmarked(displaced.title) if displaced else None, again)
         owe_handoff(tx, self._core, where, told, _notice(handoff), thread.id)
 
     # How it ends

@@ -15,6 +15,7 @@ from msgspec import Struct
 from clew import crash
 from clew.asking import GateState
 from clew.engine import words
+from clew.engine.cards import unmarked
 from clew.engine.core import Core
 from clew.engine.ending import End, end_and_ask, end_and_continue, end_in_silence, end_turn
 from clew.engine.gates import held_back, settle_cut
@@ -228,7 +229,7 @@ class Recovery:
             request = again(self._core.clock.ulid(), remains, begun)
             await self._core.write_down(lambda tx: end_and_continue(tx, self._core, turn, end, request))
             return
-        question = words.cut_off(begun) if has_acted(remains, record) else words.CUT_AGAIN
+        question = words.cut_off(list(map(unmarked, begun))) if has_acted(remains, record) else words.CUT_AGAIN
         await self._core.write_down(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
 
     async def _ask_about_unknown(self, turn: Turn, reason: str) -> None:

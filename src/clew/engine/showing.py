@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from clew.engine import words
+from clew.engine.cards import unmarked
 from clew.engine.core import Core
 from clew.engine.language import spoken
 from clew.engine.owing import owe, unused, used
@@ -38,7 +39,7 @@ def over(state: TurnState, steps: int, seconds: float) -> words.Both:
 
 def _steps(progress: Progress) -> list[str]:
     done = (item for item in progress.items.values() if item.kind not in _UNSHOWN and item.title)
-    return [f"{'·' if item.phase == Phase.DONE else '▸'} {item.kind}: {_short(item.title)}" for item in done]
+    return [f"{'·' if item.phase == Phase.DONE else '▸'} {item.kind}: {unmarked(_short(item.title))}" for item in done]
 
 
 def _short(title: str) -> str:

@@ -152,7 +152,7 @@ def _drawn(gates: list[Gate]) -> Both:
 
 
 def _is_told(gate: Gate, text: str) -> bool:
-    line = cards.both(lambda say: cards.line(gate, say))
+    line = cards.both(lambda say: cards.chat_line(gate, say))
     return line in text or line.zh in text
 
 
