@@ -81,7 +81,7 @@ class ChatsConfig:
 class GatesConfig:
     remind_after: Seconds = 1800.0  # seconds after which an open gate reminds, once; 0: never
     expire_after: Seconds = 0.0  # seconds after which an open gate means "no answer"; 0: never
-    approvers: tuple[str, ...] = ()  # who may answer from a chat; empty: whoever may write there
+    approvers: tuple[str, ...] = ()  # ids of those who may answer from a chat; empty: whoever may write there
 
 
 @dataclass(frozen=True, slots=True)

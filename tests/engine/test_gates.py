@@ -420,6 +420,18 @@ async def test_only_approvers_answer_from_a_chat(tmp_path: Path) -> None:
         await rig.ended(accepted.turn)
 
 
+async def test_a_name_that_one_gives_oneself_makes_no_approver(tmp_path: Path) -> None:
+    """Where the platform has no ids, as with a webhook, whoever writes there counts as the place itself."""
+    for approvers, fate in (("ann", "42"), Fate.REFUSED), (("room",), Fate.ANSWER):
+        config = dataclasses.replace(patient(), gates=GatesConfig(approvers=approvers))
+        (tmp_path / fate).mkdir()
+        async with Rig(tmp_path / fate, config=config) as rig:
+            await rig.say(f"!approve {COMMAND}")
+            (gate,) = await asked(rig)
+            await rig.delivered(f"{gate.id}:ask")
+            assert (await rig.say(f"{gate.code} y")).fate is fate
+
+
 async def test_an_answer_that_does_not_fit_is_refused_with_what_would(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         await rig.say("!ask Which? | red | green")

@@ -276,7 +276,7 @@ def _guard_secrets(tx: Tx, heard: Heard) -> None:
 
 def _may(core: Core, inbound: Inbound) -> None:
     allowed = core.config.gates.approvers
-    who = inbound.sender_id or inbound.sender  # a name that one gives oneself proves nothing
+    who = inbound.sender_id or inbound.conversation.surface  # a name that one gives oneself proves nothing
     if allowed and inbound.conversation.surface != core.desk and who not in allowed:
         raise Refused(words.may_not_answer(inbound.sender))
 
