@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from clew.asking import Answer, Asked, Decision, GateKind
+from clew.asking import Answer, Asked, Decision, Effect, GateKind, Policy, Rule, RuleKind, Scope
+from clew.engine.rules import decide
 from clew.errors import BadInput
 from clew.events import GateClosed, GateOpened, Notice, NoticeKind
 from clew.runtimes.codex import answers, forms, requests, wire
@@ -80,12 +82,12 @@ def test_a_change_of_many_files_is_one_diff_with_all_paths() -> None:
     ]
     turn = begun(type="fileChange", id="i", changes=changes)
     turn.feed("item/fileChange/outputDelta", raw(threadId="th", turnId="T", itemId="i", delta="noise" * 2000))
-    asked = read(CHANGE, turn, itemId="i", reason="needs it", grantRoot="/w")
+    asked = read(CHANGE, turn, itemId="i", reason="needs it")
     assert asked is not None
     assert asked.paths == ("/w/gone", "/w/old", "/w/moved", "/w/new")
     assert asked.title == ", ".join(asked.paths)
     assert asked.removes
-    assert asked.reason == "needs it It asks to write below /w from now on."
+    assert asked.reason == "needs it"
     assert asked.detail == (
         "--- /w/gone\n+++ /dev/null\n-bye\n--- /w/old\n+++ /w/moved\n@@ -1 +1 @@\n-a\n+b\n"
         "--- /dev/null\n+++ /w/new\n+one\n+\n+two\n"
@@ -106,6 +108,19 @@ def test_a_deletion_and_a_move_are_told_from_an_edit(kind: dict[str, str], remov
     turn = begun(type="fileChange", id="i", changes=[{"path": "/w/a", "kind": kind, "diff": "x\n"}])
     asked = read(CHANGE, turn, itemId="i")
     assert asked is not None and asked.removes is removes
+
+
+def test_a_change_that_asks_for_more_to_come_is_asked_about_whatever_the_rules_say(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    path, root = str(tmp_path / "src" / "a.py"), str(tmp_path)
+    turn = begun(type="fileChange", id="i", changes=[{"path": path, "kind": {"type": "add"}, "diff": "x"}])
+    plain, more = (read(CHANGE, turn, itemId="i", **given) for given in ({}, {"grantRoot": root}))
+    assert plain is not None and more is not None and plain.subject != more.subject
+    assert more.detail.startswith(f"it also asks to write below {root} from now on\n--- /dev/null\n")
+    rule = Rule("r", Effect.ALLOW, RuleKind.CHANGE, "src/…", Scope.EVERYWHERE, "", 0)
+    for policy, rules in (Policy.TRUSTED, []), (Policy.CAREFUL, [rule]):
+        effects = [decide(each, policy, root, rules, 0, "t").effect for each in (plain, more)]
+        assert effects == [Effect.ALLOW, Effect.ASK]
 
 
 def test_a_change_that_was_never_shown_says_so() -> None:

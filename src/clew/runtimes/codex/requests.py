@@ -62,15 +62,17 @@ def _an_old_change(request: wire.Request, turn: Translation) -> Asked:
 
 
 def _changed(request: wire.Request, changes: tuple[wire.Change, ...]) -> Asked:
-    root = f"It asks to write below {request.grant_root} from now on." if request.grant_root else ""
+    """A grant for later is more than this change: no rule over paths and no policy speaks for it, and it is shown."""
+    root = f"it also asks to write below {request.grant_root} from now on" if request.grant_root else ""
     paths = tuple(path for change in changes for path in (change.path, change.kind.moved_to) if path)
     return Asked(
         GateKind.CHANGE,
         ", ".join(paths) or UNSEEN,
-        detail=items.diff(changes),
-        reason=" ".join(part for part in (request.reason, root) if part),
+        detail="\n".join(part for part in (root, items.diff(changes)) if part),
+        reason=request.reason or "",
         paths=paths,
         item=_item(request),
+        unjudged=root,
         removes=any(change.kind.type == "delete" or change.kind.moved_to for change in changes),
     )
 
