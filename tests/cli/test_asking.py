@@ -8,7 +8,7 @@ import pytest
 
 from clew.chat.prompt import toolbar
 from clew.cli.asking import Gates, asked, by_commands, by_keys, keep_secrets, press
-from clew.cli.gates import _asked
+from clew.cli.gates import _asked, _in_a_line
 from clew.cli.story import BOLD, Aside
 from clew.client import Event
 from clew.errors import Refused
@@ -166,3 +166,9 @@ def test_whoever_is_asked_for_an_answer_is_told_first_what_the_options_mean(monk
 
     assert _asked(Heard(), view) == [["1"]]  # type: ignore[arg-type]
     assert told == ["    red: stop everything", "  1 red", "  2 blue", "Which?"]
+
+
+def test_a_yes_says_what_it_allowed_and_where() -> None:
+    view = gate(title="make א\nls", folder="/srv/work")
+    assert _in_a_line(view) == r"make \u05d0\nls, in /srv/work"
+    assert _in_a_line(gate(title="x" * 500)) == "x" * 159 + "…"

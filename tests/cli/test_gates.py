@@ -188,7 +188,7 @@ def test_codes_are_completed(clew: Clew) -> None:
 
 def test_a_yes_lets_it_go_on_once(clew: Clew) -> None:
     asking = ask(clew, "!approve one\n!approve one")
-    assert clew("approve", asking.code) == f"{asking.code}: yes, on its way to the agent\n"
+    assert clew("approve", asking.code) == f"{asking.code}: yes, on its way to the agent: one\n"
     _, second = opened(clew, asking.thread, 2)
     clew("deny", second)
     assert executed(clew, asking) == ["one"]
@@ -240,7 +240,9 @@ def test_a_rule_that_nobody_can_offer_is_refused_and_nothing_is_answered(clew: C
 
 def test_a_yes_to_all_of_a_thread(clew: Clew) -> None:
     asking = ask(clew, "!both one | two", count=2)
-    assert clew("approve", "--all", asking.thread) == f"yes to {', '.join(asking.codes)}, on its way to the agent\n"
+    first, second = asking.codes
+    told = clew("approve", "--all", asking.thread)
+    assert told == f"yes to {first}, {second}, on its way to the agent\n  {first}: one\n  {second}: two\n"
     assert sorted(executed(clew, asking)) == ["one", "two"]
     result = clew.run("approve", "--all", asking.thread)
     assert (result.code, result.err) == (

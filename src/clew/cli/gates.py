@@ -17,6 +17,7 @@ from clew.cli.threads import gate_table
 if TYPE_CHECKING:
     from clew.client import Client
 
+ALLOWED = 160  # columns of what was allowed
 SCOPES = ("thread", "workspace", "everywhere")
 
 
@@ -156,7 +157,8 @@ def _approve_all(out: Out, thread: str) -> None:
     if approvals and not out.as_json and sys.stdin.isatty():
         _confirm_all(out, [client.get("gates", code) for code in approvals])
     rows = client.post("threads", thread, "gates", "accept", body={"codes": approvals})
-    out.result(rows, f"yes to {', '.join(row['code'] for row in rows)}, on its way to the agent")
+    told = [f"yes to {', '.join(row['code'] for row in rows)}, on its way to the agent"]
+    out.result(rows, "\n".join([*told, *(f"  {row['code']}: {_in_a_line(row)}" for row in rows)]))
 
 
 def _confirm_all(out: Out, views: list[Any]) -> None:
@@ -242,9 +244,19 @@ def _ask(out: Out, question: Any) -> str:
     return str(click.prompt(text, prompt_suffix=" ", hide_input=question["secret"], err=True))
 
 
+def _in_a_line(view: Any) -> str:
+    """What was allowed, and where."""
+    from clew.cli.columns import fit
+    from clew.seen_code import as_code, title_shown
+
+    title = fit(title_shown(view["kind"], view["title"], lines=False), ALLOWED)
+    return f"{title}, in {as_code(view['folder'], lines=False)}" if view["folder"] else title
+
+
 def _send(out: Out, client: Client, gate: str, body: dict[str, Any]) -> Any:
     view = client.post("gates", gate, "answer", body=body)
     words = {"accept": "yes", "decline": "no", "cancel": "no, and stop", "reply": "the answer"}[view["decision"]]
-    out.result(view, f"{view['code']}: {words}, on its way to the agent")
+    about = f": {_in_a_line(view)}" if view["decision"] == "accept" else ""
+    out.result(view, f"{view['code']}: {words}, on its way to the agent{about}")
     out.hint(f"clew watch {view['thread']} looks on; clew gates lists what else waits")
     return view
