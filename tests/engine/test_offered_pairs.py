@@ -585,6 +585,20 @@ TRICKS = pairs(  # in a workspace without a link that leads out
     make -C packages/a -C packages/b test -> make -C packages/b -C packages/a test
     dotnet build -c Release -> dotnet build -c 'Release;CustomAfterMicrosoftCommonTargets=src/evil.txt'
     -> dotnet build -c Debug
+    nox -> nox -t deploy
+    make test -> make -B test
+    prove tests -> prove --lib tests
+    gofmt -w src -> gofmt -w -s src
+    cargo test -> cargo test --all-targets
+    dotnet test -> dotnet test --filter 'a";CustomAfterMicrosoftCommonTargets="src/evil.txt'
+    pytest -q -> pytest packages/b
+    -> pytest packages/b/test_b.py
+    -> pytest tests/helpers/wipe.py
+    mocha tests -> mocha tests/helpers/wipe.py
+    eslint src -> eslint packages
+    prettier --check src -> prettier --check packages
+    stylelint src -> stylelint packages
+    rubocop src -> rubocop packages
     python manage.py test -> echo yes | python manage.py test
     -> cat a.txt | python manage.py test
     """
@@ -611,7 +625,7 @@ PASSES = pairs(
     ruff format src -> ruff format src/m.py
     -> ruff format .
     black . -> black src
-    prettier --write . -> prettier --write 'src/**/*.ts'
+    prettier --write . -> prettier --write .
     gofmt -w . -> gofmt -w src
     uv run ruff check -> uv run ruff check src
     mypy src -> mypy --strict src tests
@@ -630,12 +644,12 @@ PASSES = pairs(
     npx vitest run -> npx vitest run src/m -t foo
     npx tsc --noEmit -> npx tsc --noEmit --pretty
     tsc -p tsconfig.json --noEmit -> tsc --noEmit -p tsconfig.json
-    eslint src -> eslint src tests --max-warnings=0
-    eslint --fix src -> eslint src/m.ts --fix
-    prettier --check . -> prettier --check 'src/**/*.ts'
+    eslint src -> eslint src --max-warnings=0
+    eslint --fix src -> eslint src --fix
+    prettier --check . -> prettier --no-color --check .
     cargo test -> cargo test --release parser::tests -- --nocapture --test-threads=1
     cargo build -p core --features=x -> cargo build --features=x -v -p core
-    cargo clippy -> cargo clippy --all-targets -- -D warnings
+    cargo clippy -> cargo clippy --release -- -D warnings
     cargo fmt --check -> cargo fmt -- --check
     go test ./... -> go test -v -run '^TestFoo$' -count=1 ./src/...
     -> go test -race -short -timeout 30s .
@@ -651,7 +665,7 @@ PASSES = pairs(
     mvn -q test -> mvn test -Dtest=FooTest -B
     cmake --build build --config Release -> cmake --build build -j4 --config Release
     ctest -> ctest -R foo --output-on-failure
-    dotnet test -> dotnet test --filter Foo --no-build
+    dotnet test -> dotnet test --no-build
     swift test -> swift test --filter FooTests
     mix test -> mix test tests/test_m.py:12 --trace
     bundle exec rspec -> bundle exec rspec tests/test_m.py:3 --fail-fast
@@ -673,6 +687,9 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (work / ".venv/bin").mkdir(parents=True)
     (work / ".venv/bin/python").symlink_to(work.parent / "python3.11")
     (work / "here").symlink_to(work / "src")
+    (work / "tests/helpers").mkdir()
+    for file in ("tests/helpers/wipe.py", "packages/b/pytest.ini", "packages/b/test_b.py"):
+        (work / file).write_text("x")
     return work
 
 

@@ -485,10 +485,25 @@ def test_files_to_be_added_or_left_out_later_are_not_asked_about(work: Path) -> 
     assert verdict(work) is Effect.ALLOW
 
 
-def test_what_lies_in_the_folder_of_submodules_is_theirs(work: Path) -> None:
-    (work / ".git/modules/sub").mkdir(parents=True)
-    (work / ".git/modules/sub/x").symlink_to("y")
+@pytest.mark.parametrize("name", ["modules", "lfs", "annex"])
+def test_a_link_anywhere_in_gits_folder_is_asked_about(work: Path, name: str) -> None:
+    """`git rev-parse lfs/x` takes the file for a ref, and prints what is in it."""
+    (work / ".git" / name / "sub").mkdir(parents=True)
     assert verdict(work) is Effect.ALLOW
+    (work / ".git" / name / "sub/x").symlink_to("y")
+    assert verdict(work) is Effect.ASK
+
+
+@pytest.mark.parametrize(
+    "value", ["/proc/self/cwd/hk", "/dev/fd/../cwd/hk", "linked", "hk/../hk", "a/" * 150 + "hk", "../work/hk"]
+)
+def test_a_folder_of_hooks_that_is_not_plain_is_asked_about(work: Path, value: str) -> None:
+    """What clew finds there may be something else than what git finds."""
+    (work / "linked").symlink_to("/proc/self/cwd/hk")
+    git(work, "config", "core.hooksPath", "hk")
+    assert verdict(work) is Effect.ALLOW
+    git(work, "config", "core.hooksPath", value)
+    assert verdict(work) is Effect.ASK
 
 
 @pytest.mark.parametrize("command", ["git log", "git show", "git blame src/a.txt", "git diff", "git status"])

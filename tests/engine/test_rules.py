@@ -115,6 +115,11 @@ FITS_NOT = [
     ("tee out.txt", "echo evil | tee out.txt"),
     ("git apply", "cat a.patch | git apply"),
     ("git apply", "ls; cat a.patch | head | git apply"),
+    ("fd *", "fd -Hx touch x"),
+    ("fd *", "fd -tfx rm"),
+    ("fdfind *", "fdfind -IHX rm"),
+    ("python *.py", "python /tmp/evil.py"),
+    ("curl https://*.example.com/health", "curl https://evil.net/.example.com/health"),
 ]
 
 
@@ -182,6 +187,9 @@ DENIED = [
     ("git push", "command =git push"),
     ("git push", "git ${:-push}"),
     ("git push", "git pu$x[1]sh"),
+    ("git push", 'git "$@" push'),
+    ("git push", 'git "${X[@]}" push'),
+    ("git push", "git -C $((1)) push"),
 ]
 NOT_DENIED = [
     ("rm *", "ls rm"),
@@ -274,6 +282,10 @@ COVERED_NOT: list[tuple[str, tuple[str, ...]]] = [
     ("SRC/**", ("src/m.py",)),
     ("s[z-a]c/*", ("src/m.py",)),
     ("", ("src/m.py",)),
+    ("**/…", (".github/x.py",)),
+    ("**/…", ("node_modules/x.js",)),
+    ("*/…", ("bin/x.py",)),
+    ("src/**/…", ("src/hooks/x.py",)),
 ]
 
 
@@ -420,6 +432,8 @@ READS_NOT = lines(
     r"""
     grep -r x /proc/self/cwd/src/../../secret  rg x /proc/self/cwd/../secret  echo /proc/self/cwd/../*
     grep x /proc/4000000/environ  grep -e x /api/v1  rg --files /api/v1  grep x y /api/v1  grep x src/../../api
+    cat *t^z  cat s*t~zz  grep -E '((a{1000,}){1000,}){1000,}' a.txt  tree -P '*a*a*a*a*a*a*b'
+    grep -E '((((((((((a+)+)+)+)+)+)+)+)+)+)+' a.txt
     cat ''=which  head ""=which  nl -w 2000000000 a.txt  git blame --date=format:%1999999999d a.txt
     tr '[a*4000000000000]' b  grep -E '(((a{1,1000}){1,1000}){1,1000})' a.txt  grep 'a\{1,30000\}\{1,30000\}' a.txt
     git log --grep='\(\(a\{1,250\}\)\{1,250\}\)\{1,250\}'  git rev-parse ':/((a{1,250}){1,250}){1,250}'

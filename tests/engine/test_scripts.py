@@ -177,3 +177,17 @@ def test_a_wildcard_that_stands_for_too_many_names_is_asked_about(work: Path) ->
 
 def _quoted(command: str) -> str:
     return "'" + command.replace("'", "'\"'\"'") + "'"
+
+
+def test_a_folder_that_is_another_for_each_program_is_asked_about(work: Path) -> None:
+    (work / "l").symlink_to("/proc/self/cwd")
+    assert verdict(work, "cd l && cat a.txt") == "ask"
+
+
+def test_a_script_of_many_wildcards_is_asked_about(work: Path) -> None:
+    assert verdict(work, f"echo {'z* ' * 31}") == "ask"
+
+
+def test_a_wildcard_for_one_character_may_stand_for_more_in_another_locale(work: Path) -> None:
+    (work / "丁中").symlink_to("/etc/hostname")
+    assert verdict(work, "cat ???") == "ask"

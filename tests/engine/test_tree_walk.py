@@ -87,13 +87,26 @@ def test_the_exclude_file_of_a_repository_below_is_looked_at_too(work: Path) -> 
     assert verdict(work, "rg x") == ("ask", "ignore.linked:src/deep/.git")
 
 
-def test_where_the_git_file_of_a_submodule_leads_is_looked_at_too(work: Path) -> None:
-    (work / ".git/modules/s/info").mkdir(parents=True)
-    (work / "src/.git").write_text("gitdir: ../.git/modules/s\n")
+@pytest.mark.parametrize("command", ["rg -ie -A node_modules", "rg x node_modules", "rg -ie -m node_modules"])
+def test_an_ignored_folder_that_is_named_is_looked_into(work: Path, command: str) -> None:
+    (work / "node_modules").mkdir()
+    (work / "node_modules/.gitignore").symlink_to(work.parent / "secret")
     assert verdict(work, "rg x")[0] == "allow"
-    (work / ".git/modules/s/info/exclude").symlink_to(work.parent / "secret")
+    assert verdict(work, command)[0] == "ask"
+
+
+def test_an_ignore_file_that_ripgrep_reads_otherwise_skips_nothing(work: Path) -> None:
+    (work / "node_modules").mkdir()
+    (work / "node_modules/.gitignore").symlink_to(work.parent / "secret")
+    (work / ".gitignore").write_bytes(b"\xff\nnode_modules\n")
     assert verdict(work, "rg x")[0] == "ask"
-    (work / "src/.git").write_text(f"gitdir: {work.parent}\n")
+
+
+@pytest.mark.parametrize("leads", ["../.git/modules/s", "g", "/elsewhere"])
+def test_a_git_file_below_is_asked_about(work: Path, leads: str) -> None:
+    """Ripgrep reads the exclude file where it leads, and takes a relative path from another folder than git."""
+    assert verdict(work, "rg x")[0] == "allow"
+    (work / "src/.git").write_text(f"gitdir: {leads}\n")
     assert verdict(work, "rg x")[0] == "ask"
 
 

@@ -13,6 +13,7 @@ from clew.engine.patterns import inside
 _MOST = 2_000  # names in a folder, or paths that a word may become
 _MOST_LOOKS = 20_000  # names that are looked at for one word
 _MOST_WILD = 8  # wildcards between two slashes
+_LONGEST = 255  # characters of a name
 
 
 class Uncertain(Exception):
@@ -23,7 +24,7 @@ def matches(word: Word, folder: str, workspace: str) -> list[str]:
     """The paths that a word may become, as a shell would write them. Raises Uncertain if one of them lies outside the
     workspace or looks like an option, and if there are too many."""
     parts = _parts(word)
-    too_wild = any(len(wild) > _MOST_WILD for _, wild in parts)
+    too_wild = any(len(wild) > _MOST_WILD or (wild and len(text) > _LONGEST) for text, wild in parts)
     if "**" in word.text or ".." in word.text.split("/") or too_wild or not folder.startswith("/"):
         raise Uncertain
     found = _spread(parts, Path(folder), workspace)
@@ -75,6 +76,8 @@ def _candidates(text: str, wild: frozenset[int], folder: Path, workspace: str) -
 def _fits(text: str, wild: frozenset[int], name: str) -> bool:
     """Whether a name may match: by its characters, or by its bytes, as in a locale that knows no others."""
     signs = [_sign(char) if at in wild else char.lower() for at, char in enumerate(text)]
+    if not name.isascii():  # how many characters it has depends on the locale
+        signs = [_ANY if sign == _ONE else sign for sign in signs]
     raw = [each for sign in signs for each in ([sign] if sign in (_ANY, _ONE) else _bytes(sign))]
     return _matches(signs, list(name.lower())) or _matches(raw, _bytes(name.lower()))
 

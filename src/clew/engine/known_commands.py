@@ -39,6 +39,7 @@ class Known(Struct, frozen=True):
     is_git: bool = False  # git runs programs that a repository's config names: only in the workspace's own
     calls_git: bool = False  # by itself, if there is a repository: then it has to be the workspace's own
     writes: str = ""  # options with which it changes the files that it finds; `*`: always
+    fixed: str = ""  # options that count as neutral elsewhere, and not here
     needs: str = ""  # one of these options has to be there
     spares: str = ""  # options with which it changes none of them
 
@@ -105,7 +106,7 @@ _PYTHON: Mapping[str, Known] = {
     "bandit": Known("-r -q -v -l -ll -lll -i -ii -iii -s= -t=", _PATHS),
     "coverage report": Known("-m --show-missing --skip-covered --skip-empty --sort= --precision= --fail-under="),
     "tox": Known("-q -v -e= --skip-missing-interpreters?"),
-    "nox": Known("-v -r -l -s= -e= -t= --list --reuse-existing-virtualenvs"),
+    "nox": Known("-v -r -l -s= -e= -t= --list --reuse-existing-virtualenvs", fixed="-t="),
     "pre-commit run": Known("-a -v --all-files --verbose --show-diff-on-failure --color=", _SAME, calls_git=True),
     "yamllint": Known("-s --strict --no-warnings", _PATHS),
 }
@@ -149,18 +150,18 @@ _NODE: Mapping[str, Known] = {
     "eslint": Known(
         "--fix --ext= --max-warnings= --quiet --no-warn-ignored --color --no-color --format=stylish --format=json"
         " --report-unused-disable-directives --no-error-on-unmatched-pattern",
-        _PATHS,
+        _SAME,
         writes="--fix",
     ),
     "prettier": Known(
         "-c -l -w -u --check --list-different --write --ignore-unknown --log-level= --no-color"
         " --no-error-on-unmatched-pattern",
-        _PATHS,
+        _SAME,
         writes="-w --write",
     ),
     "stylelint": Known(
         "--fix -q --quiet --allow-empty-input --max-warnings= --color --no-color",
-        _PATHS,
+        _SAME,
         writes="*",  # a config can say `fix: true`
     ),
     "biome check": _BIOME,
@@ -235,7 +236,7 @@ _GO: Mapping[str, Known] = {
     "go build": Known(f"{_GO_BUILD} -o=", _SAME, writes="*", calls_git=True),  # to note the revision
     "go vet": Known("-v -x -n -json -tags=", Operands.PACKAGES),
     "go fmt": Known("-n -x", Operands.PACKAGES, writes="*", spares="-n"),
-    "gofmt": Known("-l -d -w -s -e", _PATHS, writes="-w"),
+    "gofmt": Known("-l -d -w -s -e", _PATHS, writes="-w", fixed="-s"),
     "staticcheck": Known("-tags= -tests?", Operands.PACKAGES),
     "golangci-lint run": Known(
         "-v -E= -D= --fix --timeout= --fast --enable= --disable= --verbose",
@@ -250,6 +251,7 @@ _MAKE = Known(
     " --directory=",
     _SAME,
     bundles=True,
+    fixed="-B",
 )
 _GRADLE = Known(
     "-q -i -s -x= --quiet --info --stacktrace --offline --continue --parallel --no-daemon --daemon --rerun-tasks"
@@ -284,10 +286,10 @@ _BUILDERS: Mapping[str, Known] = {
     "sbt": _SCRIPT,
     "ant": _SCRIPT,
     "lein test": _SCRIPT,
-    "dotnet test": Known(f"{_DOTNET} --no-build --filter= --list-tests", _SAME),
+    "dotnet test": Known(f"{_DOTNET} --no-build --filter= --list-tests", _SAME, fixed="--filter="),
     "dotnet build": Known(_DOTNET, _SAME),
     "dotnet format": Known(
-        "-v= --verify-no-changes --verbosity= --no-restore", _PATHS, writes="*", spares="--verify-no-changes"
+        "-v= --verify-no-changes --verbosity= --no-restore", _SAME, writes="*", spares="--verify-no-changes"
     ),
     "swift test": Known(f"{_SWIFT} --filter= --skip= --parallel --enable-code-coverage"),
     "swift build": Known(f"{_SWIFT} --target= --product="),
@@ -313,11 +315,11 @@ _BUILDERS: Mapping[str, Known] = {
     ),
     "mix compile": Known("--force --warnings-as-errors --all-warnings"),
     "mix format": Known("--check-formatted --dry-run", _PATHS, writes="*", spares="--check-formatted --dry-run"),
-    "mix credo": Known("--strict --all", _PATHS),
+    "mix credo": Known("--strict --all", _SAME),
     "terraform validate": Known("-no-color -json"),
     "terraform fmt": Known("-check -diff -recursive -no-color", _PATHS, writes="*", spares="-check"),
     "shellcheck": Known("-s= -S= -e= --shell= --severity= --exclude=", _PATHS),
-    "prove": Known("-v -r -l -b -q -s -j= --verbose --recurse --lib --blib", _FOLDERS, bundles=True),
+    "prove": Known("-v -r -l -b -q -s -j= --verbose --recurse --lib --blib", _FOLDERS, bundles=True, fixed="--lib"),
     "bats": Known("-r -t -j= -f= --recursive --tap --jobs= --filter=", _FOLDERS),
 }
 
@@ -330,7 +332,7 @@ _RUBY: Mapping[str, Known] = {
     ),
     "rubocop": Known(
         "-a -A -l --autocorrect --autocorrect-all --lint --only= --except= --parallel --fail-fast",
-        _PATHS,
+        _SAME,
         writes="*",  # a file `.rubocop` can hold `-a`
     ),
     "rails test": _RAILS_TEST,
@@ -361,6 +363,7 @@ _HOSTED: Mapping[str, Known] = {
         "-a -q -s -m~ --all --quiet --signoff --message~ --amend --no-edit --allow-empty",
         _PATHS,
         bundles=True,
+        fixed="-s",
         needs="-m --message --no-edit",  # else it opens an editor
         is_git=True,
     ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cache
 from pathlib import Path
 
@@ -31,9 +31,10 @@ _NEUTRAL = names(
     " --test-name-pattern= --name= --plain-name= --filter= -run= -skip= -count= -timeout= -short -failfast -json"
     " --nocapture --no-capture --show-output --exact --test-threads= --statistics --stacktrace --pretty --stats"
     " -n= -k -B -R= -race -Dtest? --numprocesses= --runInBand --max-warnings= --output-format= --select= --strict"
-    " --max-line-length= --release --all-targets --lib --info --offline --output-on-failure --tests= --no-build --trace"
+    " --max-line-length= --release --lib --info --offline --output-on-failure --tests= --no-build --trace"
     " --comments --log-failed --all-files -D= -W= -A= -Dwarnings --deny= --warn= --allow="
 )
+_CONFIGS = names("pytest.ini .pytest.ini pyproject.toml tox.ini setup.cfg setup.py .rspec .mocharc.js .mocharc.json")
 _NAME = re.compile(r"[\w.+,@-]+")
 _BEHIND = re.compile(r"(?:::[\w.-]+)*(?:\[[^/\[\]]*\])?|:[0-9]+(?::[0-9]+)?")  # `::test_one[1]`, `:12`
 _FILTER = re.compile(r"\w+(?:::\w+)*")  # the name of a test, or a part of one
@@ -170,11 +171,11 @@ def _program(word: str) -> str:
 
 def _parts(words: Sequence[str], known: Known) -> Iterator[_Part]:
     left = list(words)
-    options = _options(known.options)
+    options = _options(known.options, known.fixed)
     while left:
         word = left.pop(0)
-        if word == "--" and known.behind is not None and options is not _options(known.behind):
-            options = _options(known.behind)
+        if word == "--" and known.behind is not None and options is not _options(known.behind, ""):
+            options = _options(known.behind, "")
         elif word.startswith("-"):
             yield from _option(word, left, options, known.bundles)
         else:
@@ -221,13 +222,14 @@ def _with_value(name: str, option: _Option, value: str | None, left: list[str]) 
 
 
 @cache
-def _options(text: str) -> Mapping[str, _Option]:
-    return dict(map(_listed, text.split()))
+def _options(text: str, fixed: str) -> Mapping[str, _Option]:
+    neutral = _NEUTRAL.difference(fixed.split())
+    return dict(_listed(item, neutral) for item in text.split())
 
 
-def _listed(item: str) -> tuple[str, _Option]:
+def _listed(item: str, neutral: Set[str]) -> tuple[str, _Option]:
     takes = item[-1] if item[-1] in "=?~" else ""
-    return item.removesuffix(takes), _Option(takes, fixed=takes != "~" and item not in _NEUTRAL)
+    return item.removesuffix(takes), _Option(takes, fixed=takes != "~" and item not in neutral)
 
 
 def _is_fine(part: _Part, operands: Operands, folder: str, workspace: str) -> bool:
@@ -304,7 +306,16 @@ def _is_test(word: str, operands: Operands, folder: str, workspace: str) -> bool
         return False
     if _BEHIND.fullmatch(word[len(plain) :]) is None:
         return False
-    return _TEST_NAME.search(where) is not None or (operands is Operands.FOLDERS and path.is_dir())
+    if operands is Operands.FOLDERS and path.is_dir():
+        return not _has_config(path, Path(folder))
+    names = (path.name, "" if operands is Operands.FOLDERS or path.is_dir() else path.parent.name)
+    return any(map(_TEST_NAME.search, names)) and not _has_config(path.parent, Path(folder))
+
+
+def _has_config(path: Path, folder: Path) -> bool:
+    """Whether a folder on the way from where the command runs has a config of its own: pytest takes that instead."""
+    between = [each for each in (path, *path.parents) if folder in each.parents]
+    return any((each / name).exists() for each in between for name in _CONFIGS)
 
 
 def fits_script(pattern: str, parts: Sequence[Part]) -> bool:

@@ -77,7 +77,10 @@ def _same(pattern: str, word: str) -> bool:
     if pattern == word:
         return True
     is_option = word.startswith("-") and not pattern.startswith("-")
-    return not is_option and ".." not in word.split("/") and fnmatchcase(word, pattern)
+    is_elsewhere = (word.startswith("/") and not pattern.startswith("/")) or (
+        "://" in pattern and word.count("/") != pattern.count("/")
+    )
+    return not is_option and not is_elsewhere and ".." not in word.split("/") and fnmatchcase(word, pattern)
 
 
 def begins(pattern: Sequence[str], words: Sequence[str]) -> bool:
@@ -188,7 +191,8 @@ def _covers_one(pattern: str, path: str, workspace: str) -> bool:
     guarded = GUARDED.intersection(part.lower() for part in parts)
     if wanted[-1] == MORE:
         wanted = [*wanted[:-1], "**"]
-        if any(map(is_run_by_others, parts[len(wanted) - 1 :])) or not is_plain_file(parts[-1]):
+        first = next((at for at, part in enumerate(wanted) if GLOB.search(part)), len(wanted) - 1)
+        if any(map(is_run_by_others, parts[first:])) or not is_plain_file(parts[-1]):
             return False
     return guarded.issubset(wanted) and _path_fits(wanted, parts)
 

@@ -20,6 +20,7 @@ from clew.engine.shell import names
 
 _LONG = 1_000  # bytes of a path
 _MOST_REPEATS = 10_000  # in a regular expression
+_MOST_NESTED = 8  # groups in it that are repeated
 
 
 class Reading(Struct, frozen=True):
@@ -50,6 +51,11 @@ def _sets_no_date(words: Sequence[str], folder: Path) -> bool:
     """Nor reads it a time zone from a file: `--date='TZ="/path" now'`."""
     is_plain = all(word.startswith(("-", "+")) and "TZ" not in word for word in words)
     return is_plain and _is_bounded([word for word in words if word.startswith("+")])
+
+
+def _has_few_stars(words: Sequence[str], folder: Path) -> bool:
+    """Each further `*` of a pattern multiplies the time that it takes."""
+    return all(word.count("*") <= 6 for word in words)
 
 
 def _prints_little(words: Sequence[str], folder: Path) -> bool:
@@ -198,7 +204,9 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
         "stat": Reading("-Lfltx -c= --format= --printf= --terse", also=_prints_little),
         "tac": Reading(also=_names_a_file),
         "tail": Reading("-# -qv -n= -c= --lines= --bytes=", also=_follows_nothing, filters=0),
-        "tree": Reading("-aACdDfFghinpstux -L= -I= -P= --dirsfirst --noreport --gitignore --prune --filelimit="),
+        "tree": Reading(
+            "-aACdDfFghinpstux -L= -I= -P= --dirsfirst --noreport --gitignore --prune --filelimit=", also=_has_few_stars
+        ),
         "tr": Reading(free=True, also=_prints_little),
         "true": Reading(free=True),
         "uname": Reading("-amnoprsv"),
@@ -251,8 +259,10 @@ def _fits(reading: Reading, words: Sequence[str], folder: str, workspace: str) -
 
 def _is_bomb(word: str) -> bool:
     """Whether a regular expression repeats so often that it would take all the memory there is."""
-    counts = [int(number) for number in re.findall(r"[{,]([0-9]+)\\?\}", word)]
-    return math.prod(counts) > _MOST_REPEATS
+    counts = [int(number) for number in re.findall(r"[{,]([0-9]+),?\\?\}", word)]
+    nested = len(re.findall(r"\)[*+?{]", word)) > _MOST_NESTED
+    recalls = len(re.findall(r"\\[1-9]", word)) > 1 and word.count("*") + word.count("+") > 1
+    return math.prod(counts) > _MOST_REPEATS or nested or recalls
 
 
 def _once(seen: Seen, key: tuple[str, str], look: Callable[[], Reason | None]) -> Reason | None:
@@ -310,8 +320,15 @@ def _operands(reading: Reading, words: Sequence[str]) -> list[str]:
     for word in words:
         if not is_value and not word.startswith("-"):
             found.append(word)
-        is_value = not is_value and len(word) == 2 and f"{word}=" in reading.options.split()
+        is_value = not is_value and _takes_next(word, reading.options.split())
     return found
+
+
+def _takes_next(word: str, options: Sequence[str]) -> bool:
+    """Whether the value of an option is the next word: of the last letter of `-ie`, if none before takes the rest."""
+    letters = "" if word.startswith("--") or not word.startswith("-") else word[1:]
+    takes = [f"-{letter}=" in options for letter in letters]
+    return takes[-1:] == [True] and not any(takes[:-1])
 
 
 def _goes_down(name: str, words: Sequence[str]) -> bool:

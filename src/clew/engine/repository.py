@@ -13,6 +13,7 @@ from pathlib import Path
 
 from clew.asking import Reason
 from clew.engine import tree_walk
+from clew.engine.patterns import real
 from clew.engine.shell import names
 from clew.engine.tree_walk import read_plain
 
@@ -48,7 +49,6 @@ _EXTENSIONS = frozenset({b"TREE", b"REUC"})  # the others lead to entries elsewh
 _HASH = 20  # bytes
 _MOST_FILES = 20_000  # in git's folder
 _LONG_LINE = 4_096
-_OTHERS = names("modules lfs annex")
 _HEAD = re.compile(rb"(?:ref: refs/[^\0\r\n]+|[0-9a-f]{40})\n?")
 _CONTROL = re.compile(r"[^\t\n\r -~\x80-\U0010ffff]|\r(?!\n)")  # a NUL ends what git takes for the key
 _SECTION = re.compile(r'\[([A-Za-z0-9-]+)(?:[ \t]+"([^"\\]+)")?\]')
@@ -115,8 +115,8 @@ def _look_into(entry: Path, top: Path) -> set[bytes]:
 
 
 def _check_plain(folder: Path) -> None:
-    """Git follows links inside its folder, also when it writes its index anew, and waits for ever at a pipe. What
-    belongs to submodules is theirs: they are looked for in the index. Deeper down such a name is that of a ref."""
+    """Git follows links inside its folder, also when it writes its index anew, and waits for ever at a pipe. It takes a
+    file anywhere in there for a ref, if it is told so: `git log lfs/x`."""
     waiting = [str(folder)]
     left = _MOST_FILES
     for each in waiting:  # which grows meanwhile
@@ -129,7 +129,7 @@ def _check_plain(folder: Path) -> None:
         files = [entry for entry in found if entry.is_file(follow_symlinks=False)]
         if len(folders) + len(files) < len(found):
             raise Foreign("git.elsewhere")
-        waiting += [entry.path for entry in folders if each != str(folder) or entry.name not in _OTHERS]
+        waiting += [entry.path for entry in folders]
 
 
 def _is_whole(own: Path, shared: Path) -> bool:
@@ -164,19 +164,26 @@ def _look_below(top: Path, tracked: Iterable[bytes], goes_down: bool) -> None:
 
 def _of_worktree(entry: Path) -> Path:
     """The folder that a worktree's `.git` names: outside the workspace, and naming this workspace in return."""
-    own = Path(os.path.realpath(entry.parent / _line(entry, "gitdir: ")))
+    own = _led_to(entry.parent, _line(entry, "gitdir: "))
     if entry.is_symlink() or own.parent.name != "worktrees" or not own.is_dir() or entry.parent in (own, *own.parents):
         raise Foreign("git.elsewhere")
-    if Path(os.path.realpath(own / _line(own / "gitdir"))) != entry:
+    if _led_to(own, _line(own / "gitdir")) != entry:
         raise Foreign("git.elsewhere")
     return own
 
 
 def _shared(own: Path) -> Path:
-    shared = Path(os.path.realpath(own / _line(own / "commondir")))
+    shared = _led_to(own, _line(own / "commondir"))
     if own.parent.parent != shared:
         raise Foreign("git.elsewhere")
     return shared
+
+
+def _led_to(folder: Path, path: str) -> Path:
+    found = real(path, str(folder))
+    if found is None:
+        raise Foreign("git.elsewhere")
+    return Path(found)
 
 
 def _line(path: Path, before: str = "") -> str:
@@ -198,9 +205,11 @@ def _check_config(path: Path, top: Path) -> None:
 
 
 def _hooks_folder(value: str, top: Path) -> Path:
-    if not re.fullmatch(r"[\w./-]+", value):
+    folder = Path(os.path.normpath(top / value))
+    is_plain = re.fullmatch(r"[\w./-]{1,200}", value) and ".." not in value.split("/")
+    if not is_plain or real(value, str(top)) != str(folder):  # a link, or `/proc`, which is another for each program
         raise Foreign("git.config", "core.hookspath")
-    return top / value
+    return folder
 
 
 def _check_hooks(folder: Path) -> None:

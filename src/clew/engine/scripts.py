@@ -3,21 +3,20 @@ become there. Pure but for a look at the folders."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 from msgspec import Struct
 
 from clew.asking import Reason
 from clew.engine import globs, reads
 from clew.engine.grammar import Command, Word, commands, texts
-from clew.engine.patterns import inside
+from clew.engine.patterns import inside, real
 from clew.engine.shell import names
 
 _CHANGES_FOLDER = names("cd chdir pushd popd")
 _MOST_FOLDERS = 4
+_MOST_WILD = 30  # words with wildcards: for each of them folders are listed
 _MOST_NAMES = 4_000  # that the wildcards of a script stand for, in all
 _NAMED = re.compile(r"[^-~+]")  # not `cd -`, which is wherever one was before
 
@@ -55,6 +54,8 @@ def parts(script: str, folder: str | None, workspace: str) -> list[Part] | None:
 def _parts(script: Sequence[Command], folders: tuple[str, ...], workspace: str) -> list[Part]:
     parts: list[Part] = []
     left = _MOST_NAMES
+    if sum(_is_special(word) for command in script for word in command.words) > _MOST_WILD:
+        raise globs.Uncertain
     for command in script:
         if command.words[0].text in _CHANGES_FOLDER:
             folders = _entered(command, folders, workspace)
@@ -76,8 +77,9 @@ def _entered(command: Command, folders: Sequence[str], workspace: str) -> tuple[
     plain = len(words) == 2 and words[0] == "cd" and not _is_special(command.words[1]) and _NAMED.match(words[1])
     if not plain or ".." in words[1].split("/") or not folders:
         raise globs.Uncertain
-    after = dict.fromkeys((*folders, *(os.path.realpath(Path(folder, words[1])) for folder in folders)))
-    if len(after) > _MOST_FOLDERS or not all(inside(folder, workspace) for folder in after):
+    found = [real(words[1], folder) for folder in folders]
+    after = dict.fromkeys((*folders, *(folder for folder in found if folder is not None)))
+    if None in found or len(after) > _MOST_FOLDERS or not all(inside(folder, workspace) for folder in after):
         raise globs.Uncertain
     return tuple(after)
 
@@ -101,7 +103,7 @@ def _expanded(command: Command, folder: str, workspace: str) -> tuple[str, ...]:
 
 def _becomes(word: Word, folder: str, workspace: str) -> Sequence[str]:
     """A word without a match stays as it is. To some zsh a revision is a pattern for whatever begins like it."""
-    if word.before_sign is not None and globs.begin_with(word.before_sign, folder):
+    if word.before_sign is not None and (word.wild or globs.begin_with(word.before_sign, folder)):
         raise globs.Uncertain
     if not word.wild:
         return (word.text,)

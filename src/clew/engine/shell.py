@@ -17,6 +17,7 @@ def names(text: str) -> frozenset[str]:
 SHELLS = names("sh bash dash zsh ash ksh mksh fish csh tcsh pwsh")
 
 _FIND_ACTS = re.compile(r"-(?:exec|ok|delete|fls|fprint|files0).*|--exec.*|-[xX]")
+_FD_ACTS = re.compile(r"-[^-]*[xX].*|--e[xX]?.*")  # also in a bundle: `-Hx`
 _RESERVED = names(
     "if then else elif fi do done case esac while until for in function select time coproc repeat foreach end always"
     " nocorrect noglob ! { } [["
@@ -52,7 +53,8 @@ def unwrapped(command: str) -> str:
 def asks_always(words: Sequence[str]) -> bool:
     """Whether these words run, or destroy, what no pattern over words can see."""
     name = _name(words[0])
-    return name in WRAPPERS | SHELLS or (name in FINDERS and any(map(_FIND_ACTS.fullmatch, words)))
+    acts = _FD_ACTS if name.startswith("fd") else _FIND_ACTS
+    return name in WRAPPERS | SHELLS or (name in FINDERS and any(map(acts.fullmatch, words[1:])))
 
 
 def _lexed(text: str, word: re.Pattern[str]) -> list[str] | None:
@@ -128,7 +130,9 @@ _TOKEN = re.compile(
 )
 _ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
 _SUBSTITUTES = re.compile(r"\$\(|`")
-_SUBSTITUTION = re.compile(r"[$<>]\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$(?:[0-9]|[A-Za-z_]\w*(?:\[[^]]*\])?|[@*#?$!-])")
+_SUBSTITUTION = re.compile(
+    r"\$\(\([^()]*\)\)|[$<>]\([^()]*\)|`[^`]*`|\$\{[^{}]*\}|\$(?:[0-9]|[A-Za-z_]\w*(?:\[[^]]*\])?|[@*#?$!-])"
+)
 _DEFAULT = re.compile(r"\$\{\w*:?[-+=]([^{}]*)\}")
 _BRACE = re.compile(r"\{([^{},]*,[^{}]*)\}")
 _RANGE = re.compile(r"\{(\w)\.\.(\w)(?:\.\.-?[0-9]+)?\}")
@@ -148,7 +152,8 @@ def _other_readings(text: str) -> Iterator[str]:
     """The same text without its substitutions, as they may give nothing; with their defaults instead; with the text of
     `<<<` as a file; and, where a substitution stands in double quotes, from there on without any quotes, as they nest
     in there."""
-    others = (_SUBSTITUTION.sub("", text), _DEFAULT.sub(r"\1", text), text.replace("<<<", "<"))
+    bare = _SUBSTITUTION.sub("", text)
+    others = (bare, bare.replace('""', ""), _DEFAULT.sub(r"\1", text), text.replace("<<<", "<"))
     yield from (other for other in others if other != text)
     for token in _TOKEN.finditer(text):
         if token["double"] and _SUBSTITUTES.search(token["double"]):

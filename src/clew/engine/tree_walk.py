@@ -109,16 +109,18 @@ def _foreign_exclude(git: Path, top: Path) -> Path | None:
     elif git.parent == top:
         return None if _led_to(git) != git and _has_plain_exclude(git) else git
     else:
-        own = _led_to(git)
+        return git
     is_own = inside(str(own), str(top)) and not os.path.lexists(own / "commondir")
     return None if is_own and _is_own_file(own / "info/exclude", top) else git
 
 
 def _led_to(git: Path) -> Path:
-    """Where a `.git` file leads; to itself, if it is none."""
+    """Where a `.git` file leads; to itself, if it is none, or names a relative path, which ripgrep takes otherwise."""
     if git.is_symlink() or not git.is_file():
         return git
     text = os.fsdecode(read_plain(git))
+    if text.startswith("gitdir: ") and not text.startswith("gitdir: /"):
+        return git
     return git.parent / text.removeprefix("gitdir: ").removesuffix("\n") if text.startswith("gitdir: ") else git
 
 
@@ -126,7 +128,9 @@ def _has_plain_exclude(git: Path) -> bool:
     """A repository of the person's own may lie elsewhere: that of a worktree does."""
     own = _led_to(git)
     common = own / "commondir"
-    shared = own / os.fsdecode(read_plain(common)).strip("\n") if os.path.lexists(common) else own
+    if os.path.lexists(common) and read_plain(common) != b"../..\n":  # as git writes it
+        return False
+    shared = own.parent.parent if os.path.lexists(common) else own
     return is_plain(shared / "info/exclude")
 
 
@@ -139,7 +143,7 @@ def ignored_folders(top: Path) -> frozenset[str]:
         return frozenset()
     text = read_plain(path) if path.stat().st_size <= _LONGEST else b""
     lines = text.split(b"\n")
-    if b"\r" in text or any(line.startswith(b"!") for line in lines):
+    if b"\r" in text or not text.isascii() or any(line.startswith(b"!") for line in lines):
         return frozenset()
     return frozenset(found[1].decode() for line in lines if (found := _PLAIN_LINE.fullmatch(line)))
 

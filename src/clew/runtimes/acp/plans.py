@@ -21,6 +21,7 @@ from clew.runtimes.acp import texts, tools
 from clew.runtimes.acp.wire import Part, ToolCall
 
 SHELL = ("/bin/sh", "-c")
+GRAMMAR = ("if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "in", "time")
 COMMANDS = ("command", "cmd")
 FOLDERS = ("cwd", "workdir", "directory")
 PATHS = ("path", "filePath", "filepath", "file_path")
@@ -62,7 +63,13 @@ class Plan(Struct, frozen=True):
 def _line(argv: tuple[str, ...]) -> str:
     """A shell that is given one line, and nothing but that, is not named."""
     is_bare = argv[:2] == SHELL and len(argv) == 3 and bool(argv[2]) and argv[2][0] not in "-+"
-    return argv[2] if is_bare else shlex.join(argv)
+    return argv[2] if is_bare else " ".join((_program(argv[0]), *map(shlex.quote, argv[1:])))
+
+
+def _program(word: str) -> str:
+    """In quotes if a shell would take it for something else: `A=b` for a variable, `if` for a word of its grammar."""
+    is_special = "=" in word or word in GRAMMAR
+    return f"'{word}'" if is_special and shlex.quote(word) == word else shlex.quote(word)
 
 
 ENDED = ("completed", "failed")  # what an agent tells of such a call afterwards is not heard
