@@ -24,6 +24,8 @@ MEANT = [
     *((word, YES) for word in ("1.", "1)", "yes!", "Yes.", "同意。", "同意！", "CODE: y", "CODE，同意", "CODE：1")),
     *((word, YES) for word in ("`CODE y`", "`y`", "y CODE.", "Y")),
     *((word, NO) for word in ("No.", "no!", "不同意", "不同意。", "CODE: n", "`CODE n`", "CODE, no. not today")),
+    *((word, YES) for word in ("allow", "Approve.", "允许", "１", "「同意」", "CODE allow", "「CODE y」")),
+    *((word, NO) for word in ("deny", "Decline!", "「拒绝」", "CODE deny not today")),
     *((word, STOP) for word in ("停止", "取消", "停止。", "Stop!", "CODE 取消")),
 ]
 
@@ -39,7 +41,19 @@ async def test_a_short_answer_may_end_with_a_mark(tmp_path: Path, word: str, dec
 
 
 @pytest.mark.parametrize(
-    "word", ["y?", "同意？", "yes...", "y tho", "好的，不过先等一下", "`y` or not", "CODE?", "yes, but not now"]
+    "word",
+    [
+        "y?",
+        "同意？",
+        "yes...",
+        "y tho",
+        "好的，不过先等一下",
+        "`y` or not",
+        "CODE?",
+        "yes, but not now",
+        "allow it",
+        "ok",
+    ],
 )
 async def test_a_question_or_a_condition_is_no_answer(tmp_path: Path, word: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:

@@ -184,7 +184,7 @@ def _is_unplaced(tx: Tx, inbound: Inbound) -> bool:
 
 def _looks_like_an_answer(inbound: Inbound) -> bool:
     said = typed(inbound.text)
-    return said.code is not None or said.is_bare or said.is_all
+    return said.code is not None or said.is_bare or said.is_extent or said.is_all
 
 
 def _is_for_coming(tx: Tx, inbound: Inbound) -> bool:

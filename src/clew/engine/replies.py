@@ -12,11 +12,12 @@ from msgspec.structs import replace
 from clew.asking import Answer, Decision, Gate, GateKind, Question
 from clew.engine import words
 from clew.engine.choices import Choice, Word, choices, option_of, reply
-from clew.engine.words import CANCEL, NO, YES
+from clew.engine.words import ALLOW, CANCEL, DENY, NO, YES
 from clew.errors import BadInput
 
 ALL = frozenset({"yes all", "y all", "全部同意"})
-_WORDS = {"thread": Word.THREAD, "rule": Word.RULE, **dict.fromkeys(CANCEL, Word.CANCEL)}
+_EXTENTS = {"thread": Word.THREAD, "rule": Word.RULE}
+_WORDS = {**_EXTENTS, **dict.fromkeys(ALLOW, Word.ACCEPT), **dict.fromkeys(CANCEL, Word.CANCEL)}
 _CODE = re.compile("(?:[BCDFGHJKMPQRSTVWXZ][2-9]){2,6}")
 _FIRST = re.compile(r"([^\s:：,，]+)(?:\s*[:：,，]\s*|\s+|$)(.*)", re.DOTALL)  # `K7Q2 y`, `K7Q2: y`, `K7Q2，同意`
 
@@ -40,7 +41,12 @@ class Typed(Struct, frozen=True):
     def is_bare(self) -> bool:
         """Something that means a gate and says not which."""
         word = self.word
-        return self.code is None and (word in YES or word in NO or word in _WORDS or _is_number(word))
+        return self.code is None and (word in ALLOW | DENY | CANCEL or _is_number(word))
+
+    @property
+    def is_extent(self) -> bool:
+        """A yes with a rule, by an ordinary word: only at a card that its sender points at."""
+        return self.code is None and self.word in _EXTENTS
 
     @property
     def is_stop(self) -> bool:
@@ -88,13 +94,13 @@ def _at_approval(said: Typed, gate: Gate) -> Choice | None:
     offered = choices(gate)
     first, *more = said.rest.split(maxsplit=1) or [""]
     word, reason = words.word(first) if more else said.word, "".join(more)
-    if reason and (said.code is None or word not in NO):
+    if reason and (said.code is None or word not in DENY):
         return None
-    if word in NO:
+    if word in DENY:
         return _of(offered, Word.DECLINE, reason.strip())
     if _is_number(word) and 1 <= int(word) <= len(offered):
         return offered[int(word) - 1]
-    return _of(offered, Word.ACCEPT if word in YES else _WORDS.get(word))
+    return _of(offered, _WORDS.get(word))
 
 
 def _of(offered: Sequence[Choice], word: Word | None, reason: str = "") -> Choice | None:

@@ -90,6 +90,8 @@ def joined(between: str, *parts: str) -> Both:
 
 YES = frozenset({"y", "yes", "同意"})
 NO = frozenset({"n", "no", "拒绝", "不同意"})
+ALLOW = YES | {"allow", "approve", "允许"}  # at a gate also the words of its card
+DENY = NO | {"deny", "decline"}
 CANCEL = frozenset({"stop", "cancel", "停止", "取消"})
 CONTINUE = YES | {"", "continue", "go on", "继续", "好"}
 STOP = NO | CANCEL | {"不用了", "停", "不", "不要", "别"}
@@ -98,6 +100,7 @@ MERGE = frozenset({"merge", "合并"})
 SKIP = frozenset({"skip", "跳过"})
 
 _MARKS = (".", "。", ")", "）")  # behind a word; no question mark, as a question is no answer
+_FULL_WIDTH = str.maketrans("０１２３４５６７８９", "0123456789")
 _GOES_ON = re.compile(r"continue\b|go on\b|继续")
 _HOLDS = re.compile(
     r"\b(?:no|nope|nah|not|never|don['’]?t|wait|hold|stop|cancel|halt|abort)\b|[不停等]|别(?![的人处])|取消|拒绝"
@@ -107,15 +110,15 @@ _SHORT = 30  # characters in which such a word is most of what is said
 
 
 def word(text: str) -> str:
-    """What was typed, to be compared with the words above: `No.`, `yes!` and `` `stop` `` are such words, too."""
-    plain = unquoted(text).rstrip("!！")
+    """What was typed, to be compared with the words above: `No.`, `yes!`, `` `stop` `` and `１` are such words, too."""
+    plain = unquoted(text).rstrip("!！").translate(_FULL_WIDTH)
     return " ".join((plain[:-1] if plain.endswith(_MARKS) else plain).lower().split())
 
 
 def unquoted(text: str) -> str:
-    """Without the backquotes in which clew shows what to reply."""
+    """Without the backquotes, or in Chinese the quotes, in which clew shows what to reply."""
     plain = text.strip()
-    return plain[1:-1].strip() if re.fullmatch("`[^`]+`", plain) else plain
+    return plain[1:-1].strip() if re.fullmatch("`[^`]+`|「[^「」]+」", plain) else plain
 
 
 def may_mean_no(text: str) -> bool:
@@ -461,6 +464,14 @@ def secret(code: str) -> Both:
 
 def which_one(replies: Sequence[str]) -> Both:
     return Both(f"Which one? Reply {' or '.join(replies)}.", f"是哪一项？请回复 {' 或 '.join(replies)}。")
+
+
+def which_or_agent(replies: Sequence[str]) -> Both:
+    """For a short answer in a conversation whose thread asks nothing, while gates of other threads are shown there."""
+    return Both(
+        f"Which one? Reply {' or '.join(replies)}. If it is for the agent here, quote its message or use more words.",
+        f"是哪一项？请回复 {' 或 '.join(replies)}。如果是对这里的代理说的，请引用它的消息，或者多说几个字。",
+    )
 
 
 def which_button(replies: Sequence[str]) -> Both:
