@@ -466,7 +466,7 @@ async def test_a_front_end_that_was_told_a_line_answers_no_more_than_that(
         assert said.fate is Fate.REFUSED and (await rig.engine.waiting.one(view.id)).state == "open"
 
 
-@pytest.mark.parametrize("word", ["2", "3", "thread", "rule", "CODE rule", "CODE 2"])
+@pytest.mark.parametrize("word", ["2", "3", "CODE thread", "CODE rule", "CODE 2"])
 async def test_a_front_end_that_was_told_a_line_makes_no_rule(tmp_path: Path, word: str) -> None:
     (tmp_path / "tests").mkdir()
     async with Rig(tmp_path) as rig:

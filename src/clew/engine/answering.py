@@ -15,8 +15,8 @@ from clew.engine.core import Core
 from clew.engine.gates import answer_gate, take
 from clew.engine.whole import shown_at
 from clew.errors import BadInput, NotFound, Refused
-from clew.model import Conversation, Fate, Inbound, Thread, ThreadStatus
-from clew.store import Tx, gates, threads
+from clew.model import Conversation, Fate, Inbound, SuspendedBy, Thread, ThreadStatus
+from clew.store import Tx, deliveries, gates, threads
 from clew.store import rules as rows
 from clew.store.inbox import Arrival
 
@@ -24,6 +24,7 @@ _ALLOWING = (Decision.ACCEPT, Decision.REPLY)
 SOON = 5_000  # milliseconds after a gate was settled in which a short reply may still mean it
 QUICK = 600  # milliseconds in which nobody has read a new card and answered it
 LOOKED_AT = 10  # newest gates of a thread
+_TO_CUT, _TO_BACKLOG = words.CONTINUE | words.STOP, words.RUN_ALL | words.MERGE | words.SKIP
 
 
 def find(tx: Tx, name: str) -> Gate:
@@ -78,6 +79,16 @@ class Heard(Struct, frozen=True):
     open_now: Sequence[Gate]
     may_mean_former: bool = False  # a gate that was settled when this was said, or just before
 
+    @property
+    def is_bare(self) -> bool:
+        """Something that means a gate and says not which. `thread` and `rule` do so only at a card that is quoted."""
+        return self.said.is_bare or (self.said.is_extent and self.points)
+
+    @property
+    def points(self) -> bool:
+        """At a message, by a button or a quote."""
+        return self.inbound.pressed or (self.inbound.quoted is not None and not self.inbound.hangs)
+
     def is_own(self, gate: Gate) -> bool:
         return self.thread is not None and gate.thread == self.thread.id
 
@@ -119,14 +130,16 @@ class Heard(Struct, frozen=True):
 
 
 def at_gates(tx: Tx, core: Core, thread: Thread | None, inbound: Inbound) -> Arrival | Inbound | None:
-    """What a message means where gates are open: those of the conversation's thread, and those that are shown there.
-    None: nothing; an Inbound: it is said to the agent that asked in passing, in these words."""
+    """What a message means where gates are open: without a code, a quote or a button those of the conversation's
+    thread, and no other's that is shown there. None: nothing; an Inbound: it is said to the agent that asked in
+    passing, in these words."""
     meanable = _meanable(tx, thread, inbound)
     heard = Heard(inbound, thread, replies.typed(inbound.text), meanable, _may_mean_former(tx, inbound, meanable))
     if inbound.attachments or inbound.queue:
         return None
     try:
         _guard_secrets(tx, heard)
+        _refuse_unclear(tx, heard)
         return _read(tx, core, heard) if heard.open_now or heard.said.code is not None else None
     except (BadInput, NotFound, Refused) as error:
         return Arrival(Fate.REFUSED, thread.id if thread else None, None, error.words)
@@ -152,12 +165,65 @@ def _may_mean_former(tx: Tx, inbound: Inbound, meanable: Sequence[Gate]) -> bool
 
 
 def _open_here(tx: Tx, thread: Thread | None, where: Conversation) -> list[Gate]:
-    """A thread that is suspended has a question of its own: bare words answer that one."""
-    shown = gates.open_at(tx, where)
+    """Of the thread that hears what is said here; if there is none, what is shown here. A thread that is suspended has
+    a question of its own: bare words answer that one."""
     if thread is None:
-        return shown
-    own = gates.open_in(tx, thread.id) if thread.status is not ThreadStatus.SUSPENDED else []
-    return [*own, *(gate for gate in shown if gate.thread != thread.id)]
+        return gates.open_at(tx, where)
+    return gates.open_in(tx, thread.id) if thread.status is not ThreadStatus.SUSPENDED else []
+
+
+def _refuse_unclear(tx: Tx, heard: Heard) -> None:
+    """A short answer that may mean something else than what it would decide here, or nothing at all."""
+    if not (heard.is_bare or heard.said.is_all):
+        return
+    if others := _others(tx, heard):
+        raise Refused(words.which_or_agent(_replies(heard, others)))
+    still = [gate for gate in heard.open_now if gate.state is GateState.OPEN]
+    is_all_of_many = heard.said.is_all and heard.thread is None and len(still) > 1
+    was_one_of_many = heard.is_bare and any(not heard.is_early(gate) for gate in still) and _settled_since(tx, heard)
+    if is_all_of_many or was_one_of_many:
+        raise _which_of(heard, still)
+
+
+def _others(tx: Tx, heard: Heard) -> list[Gate]:
+    """Gates of other threads that are shown here and that this may mean, if the thread here asks for no such word."""
+    if heard.thread is None or heard.open_now or heard.inbound.sees is not None:
+        return []
+    shown = gates.open_at(tx, heard.inbound.conversation)
+    others = [gate for gate in shown if not heard.is_own(gate) and not heard.was_before(gate.asked_at)]
+    return [] if _is_for_suspended(tx, heard.thread, heard.said.word, others) else others
+
+
+def _is_for_suspended(tx: Tx, thread: Thread, word: str, others: Sequence[Gate]) -> bool:
+    """It answers the question of a suspended thread, and nothing was asked here after that one."""
+    if thread.status is not ThreadStatus.SUSPENDED:
+        return False
+    is_backlog, asked = thread.suspended_by is SuspendedBy.BACKLOG, deliveries.newest_ask(tx, thread.id)
+    is_newest = asked is not None and all(gate.asked_at <= asked.created_at for gate in others)
+    return is_newest and word in (_TO_BACKLOG if is_backlog else _TO_CUT)
+
+
+def _settled_since(tx: Tx, heard: Heard) -> list[Gate]:
+    """Gates that were open when this was said, so that it may have meant one of them; of a quote those on its card."""
+    inbound, thread = heard.inbound, heard.thread
+    if inbound.sent_at is None or (inbound.sees is not None and not heard.points):
+        return []
+    known = gates.settled_in(tx, thread.id, inbound.sent_at) if thread else []
+    known = known if thread else gates.settled_at(tx, inbound.conversation, inbound.sent_at)
+    on_cards = {gate.card for gate in heard.open_now}
+    meant = [gate for gate in known if gate.card in on_cards] if heard.points else known
+    return [gate for gate in meant if not heard.was_before(gate.asked_at)]
+
+
+def _which_of(heard: Heard, open_now: Sequence[Gate]) -> Refused:
+    told = _replies(heard, open_now)
+    return Refused(words.which_button(told) if heard.inbound.pressed else words.which_one(told))
+
+
+def _replies(heard: Heard, open_now: Sequence[Gate]) -> list[str]:
+    """What to reply instead, for each gate."""
+    said = "y" if heard.said.is_all else heard.said.rest
+    return [f"`{gate.code} {said}`" for gate in open_now]
 
 
 def _read(tx: Tx, core: Core, heard: Heard) -> Arrival | Inbound | None:
@@ -218,13 +284,12 @@ def _which(tx: Tx, heard: Heard) -> Gate | None:
     if said.code is None and len(open_now) <= 1:
         return open_now[0] if open_now else None
     if said.code is None:
-        if not said.is_bare:
+        if not heard.is_bare:
             return None
-        codes = [f"`{gate.code} {said.rest}`" for gate in open_now]
-        raise Refused(words.which_button(codes) if heard.inbound.pressed else words.which_one(codes))
+        raise _which_of(heard, open_now)
     gate = _named(tx, heard, said.code)
     if gate is None:
-        if open_now or said.word in words.YES | words.NO:
+        if open_now or said.word in words.ALLOW | words.DENY:
             raise NotFound(words.no_gate(said.code))
         return None
     if not heard.is_own(gate) and gate.where != heard.inbound.conversation:
@@ -243,6 +308,8 @@ def _meant(tx: Tx, core: Core, heard: Heard, gate: Gate) -> Choice | None:
     behind the code of something long settled are about it, not an answer to it."""
     if _is_secret(gate) and heard.said.code is not None and not heard.said.is_stop:
         raise Refused(words.secret(gate.code))
+    if heard.said.is_extent and not heard.points and gate.asked.kind is not GateKind.QUESTION:
+        return None
     if replies.is_free(heard.said, gate) and not _can_mean(tx, core, heard, gate):
         return None
     try:

@@ -83,8 +83,9 @@ def _unknown(word: str, rest: str, tell: Tell) -> Arrival | None:
 
 
 def _new(order: Order) -> str | Inbound:
+    """What comes with it is for the new thread: `/new 1` answers no gate that is shown here."""
     bindings.unbind(order.tx, order.where)
-    return replace(order.inbound, text=order.rest, quoted=None) if order.rest else order.tell("new")
+    return replace(order.inbound, text=order.rest, quoted=None, sees=()) if order.rest else order.tell("new")
 
 
 def _threads(order: Order) -> str:

@@ -103,6 +103,24 @@ def open_at(tx: Tx, where: Conversation) -> list[Gate]:
     return _many(tx.all(sql, where.surface, where.address))
 
 
+def settled_in(tx: Tx, thread: str, since: int) -> list[Gate]:
+    """What people were asked in a thread and what was answered or closed at this moment or later."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM gates WHERE thread = ? AND state != 'open' AND card IS NOT NULL"
+        " AND coalesce(answered_at, closed_at) >= ? ORDER BY id"
+    )
+    return _many(tx.all(sql, thread, since))
+
+
+def settled_at(tx: Tx, where: Conversation, since: int) -> list[Gate]:
+    """The same for what was shown in a conversation, and is closed by now."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM gates WHERE closed_at >= ? AND surface = ? AND address = ? AND card IS NOT NULL"
+        " AND coalesce(answered_at, closed_at) >= ? ORDER BY id"
+    )
+    return _many(tx.all(sql, since, where.surface, where.address, since))
+
+
 def open_in(tx: Tx, thread: str) -> list[Gate]:
     sql = f"SELECT {_COLUMNS} FROM gates WHERE thread = ? AND state = 'open' ORDER BY asked_at, id"
     return _many(tx.all(sql, thread))
