@@ -35,8 +35,8 @@ def asked_and_answered(world: World, tx: Tx) -> Iterator[str]:
     posts = {post.id: post for post in world.platform.posts}
     told = {key for post in world.platform.posts for key in post.told}
     seen = Seen(world, tx, audit.all_gates(tx), audit.asked_aloud(tx), posts, told)
-    checks = (_one_run_per_yes, _carried_once, _waiting, _words, _codes, _shown, _redrawn, _answered_by_letters, _read)
-    for check in checks:
+    checks = (_one_run_per_yes, _carried_once, _waiting, _words, _codes, _shown, _redrawn)
+    for check in (*checks, _answered_by_letters, _clear, _read):
         yield from check(seen)
 
 
@@ -180,6 +180,27 @@ def _answered_by_letters(seen: Seen) -> Iterator[str]:
         fate = seen.world.platform.fates.get(letter.id)
         if fate is Fate.REFUSED:
             yield f"{letter.id} answered {gate.code}, and its sender was told no"
+
+
+def _clear(seen: Seen) -> Iterator[str]:
+    """A short answer without a code, a quote or a button decided nothing if its thread asked several things when it was
+    said."""
+    letters = {letter.id: letter for letter in seen.world.platform.letters}
+    for gate in seen.gates:
+        letter = letters.get(gate.answered_by or "")
+        if letter is None or letter.quoted is not None or not replies.typed(letter.text).is_bare:
+            continue
+        second = seen.world.platform.clock(letter.at) // 1000
+        others = [each for each in seen.gates if each.thread == gate.thread and each.card and each.id != gate.id]
+        both = [each.code for each in others if _was_open(each, second)]
+        if _was_open(gate, second) and both:
+            yield f"{letter.text!r} ({letter.id}) answered {gate.code}, and may have meant {both[0]}"
+
+
+def _was_open(gate: Gate, second: int) -> bool:
+    """In all of a second, since many platforms tell no more than that."""
+    settled = gate.answered_at or gate.closed_at
+    return gate.asked_at // 1000 < second and (settled is None or settled // 1000 > second)
 
 
 def _read(seen: Seen) -> Iterator[str]:
