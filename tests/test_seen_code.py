@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import sys
 import unicodedata
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.seen_code import as_code, as_command, detail_shown, many_lines, title_shown
+from clew.seen_code import as_code, as_command, as_prose, detail_shown, many_in, many_lines, title_shown
 
 ANY = st.text(st.characters(exclude_categories=["Cs"]))
 READABLE = [
@@ -70,6 +72,12 @@ def test_many_blank_lines_are_folded_and_counted() -> None:
     assert as_code("a\n\n\n\nb\n+\n-\n+\n-\n") == "a\n\n\n\nb\n+\n-\n+\n-\n"
 
 
+@pytest.mark.parametrize("shown", [as_prose, partial(title_shown, "question"), partial(detail_shown, "question")])
+def test_an_agents_words_have_no_gap_that_hides_what_stands_above_it(shown: Callable[[str], str]) -> None:
+    assert shown("tests" + "\n" * 301 + "ls -la") == "tests\n⏎×300\nls -la"
+    assert shown("“So”, שלום?\n\n- a\n- b") == "“So”, שלום?\n\n- a\n- b"
+
+
 def test_a_text_cannot_pretend_to_be_folded() -> None:
     assert as_code("a\n⏎×9\nb") == "a\n\\u23ce×9\nb"
     assert as_code("a\n\nb", lines=False) == "a\\n\\nb"
@@ -86,3 +94,4 @@ def test_only_a_command_of_many_lines_says_how_many() -> None:
     long = "\n".join("x" * 21)
     assert (many_lines("command", long), many_lines("command", long[2:] + "\n")) == (21, None)
     assert many_lines("change", long) is None
+    assert (many_in(long), many_in(long[2:] + "\n")) == (21, None)

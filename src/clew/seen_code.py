@@ -1,7 +1,7 @@
-"""How commands, paths and diffs are shown to whoever allows them. Beside what `seen.exactly` does for every text:
-letters that are written from right to left, which would turn the words around them about, become escapes; many blank
-lines are folded and counted; and in a command so do signs that pass for a quote or for another sign of the shell. What
-runs stays as it is."""
+"""How commands, paths, diffs and an agent's words are shown to whoever allows them. Beside what `seen.exactly` does for
+every text, many blank lines are folded and counted. In code, letters that are written from right to left, which would
+turn the words around them about, become escapes; and in a command so do signs that pass for a quote or for another sign
+of the shell. What runs stays as it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 
 from clew.seen import exactly
 
-MANY = 20  # lines of a command from which on their number is told
+MANY = 20  # lines of a command, a reason or a question from which on their number is told
 
 # The blocks of scripts that are written from right to left: of the classes R, AL and AN, and the marks on them.
 _FROM_RIGHT = re.compile("[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]+")
@@ -55,22 +55,32 @@ def as_code(text: str, *, lines: bool = True) -> str:
     return exactly(_FROM_RIGHT.sub(lambda found: _escaped(found[0]), folded), lines=lines)
 
 
+def as_prose(text: str) -> str:
+    """An agent's words: a reason, a question, what explains it."""
+    return exactly(_folded(text))
+
+
 def title_shown(kind: str, title: str, *, lines: bool = True) -> str:
     """The title of a gate: words, paths, or a command."""
     if kind == "question":
-        return exactly(title, lines=lines)
+        return as_prose(title) if lines else exactly(title, lines=False)
     return as_code(title, lines=lines) if kind == "change" else as_command(title, lines=lines)
 
 
 def detail_shown(kind: str, detail: str) -> str:
     """The detail of a gate: a diff, or what explains a question."""
-    return exactly(detail) if kind == "question" else as_code(detail)
+    return as_prose(detail) if kind == "question" else as_code(detail)
 
 
 def many_lines(kind: str, title: str) -> int | None:
     """How many lines a command has, if they are too many to be seen at a glance."""
-    count = title.rstrip("\n").count("\n") + 1
-    return count if kind == "command" and count > MANY else None
+    return many_in(title) if kind == "command" else None
+
+
+def many_in(text: str) -> int | None:
+    """How many lines a text has, if they are too many."""
+    count = text.rstrip("\n").count("\n") + 1
+    return count if count > MANY else None
 
 
 def _folded(text: str) -> str:

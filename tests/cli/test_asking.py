@@ -61,6 +61,16 @@ def test_a_command_is_shown_as_it_runs_however_long_and_in_whatever_letters() ->
     ]
 
 
+def test_blank_lines_in_an_agents_words_are_folded_and_counted() -> None:
+    gap = "tests" + "\n" * 300 + "x"
+    view = gate(kind="question", detail=gap, reason=gap, questions=[question(gap, "a")])
+    assert asked(view)[1:] == [
+        *("    tests", "    ⏎×299", "    x"),
+        *("  why: 301 lines:", "  tests", "  ⏎×299", "  x"),
+        *("  301 lines:", "  tests", "  ⏎×299", "  x", "    1 a"),
+    ]
+
+
 def test_a_long_diff_is_shown_whole() -> None:
     view = gate(kind="change", detail="+" * 100_000)
     assert asked(view)[-1].strip() == "+" * 100_000

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from clew.asking import Asked, Decision, Gate, GateKind
+from clew.asking import Asked, Decision, Gate, GateKind, Question
 from clew.clock import SystemClock
 from clew.engine import DESK
 from clew.engine.cards import remind
@@ -163,6 +164,27 @@ async def test_blanks_and_line_feeds_do_not_push_anything_out_of_sight(tmp_path:
         (view,) = await chat.asks(f"ls{' ' * 3_000}{chr(10) * 3_000}; {HARM}")
         card = chat.card(view).text
         assert f"\n⏎×2999\n; {HARM}\n" in card and "\n3,001 lines:\n```\nls" in card and card.count("\n") < 20
+
+
+FAKE = "tests" + "\n" * 300 + "The agent asks to run a command\nls -la"
+GAPS = {
+    "reason": Asked(GateKind.COMMAND, HARM, reason=FAKE),
+    "question": Asked(GateKind.QUESTION, "Which?", questions=(Question("q", FAKE, ("a", "b")),)),
+    "option": Asked(GateKind.QUESTION, "Which?", questions=(Question("q", "Which?", (FAKE, "b")),)),
+    "detail": Asked(GateKind.QUESTION, "Which?", FAKE, questions=(Question("q", "Which?", ("a", "b")),)),
+}
+
+
+@pytest.mark.parametrize("name", GAPS)
+@pytest.mark.parametrize("limit", [4096, 500])
+async def test_an_agents_words_cannot_put_a_card_of_their_own_above_the_buttons(
+    tmp_path: Path, name: str, limit: int
+) -> None:
+    async with Rig(tmp_path, room=Room(replace(PHONE, max_length=limit))) as rig:
+        await _opens(rig, GAPS[name])
+        shown = "\n".join(sent.text for sent in rig.room.sent)
+        assert "tests\n⏎×299\nThe agent" in shown and shown.count("\n") < 40
+        assert ("302 lines:" in shown) is (name != "detail")
 
 
 @pytest.mark.parametrize("language", ["please do it", "请运行这个"])

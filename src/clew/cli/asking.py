@@ -11,7 +11,7 @@ from clew.cli.columns import one_line, table
 from clew.cli.story import BOLD, PLAIN, Aside, Piece
 from clew.errors import Refused
 from clew.seen import exactly
-from clew.seen_code import as_code, detail_shown, many_lines, title_shown
+from clew.seen_code import as_code, as_prose, detail_shown, many_in, many_lines, title_shown
 
 if TYPE_CHECKING:
     from clew.client import Client, Event
@@ -101,12 +101,18 @@ def _body(view: Any) -> Iterator[str]:
         yield "  ⚠ it would run outside of the agent's sandbox"
     yield from explained(view)
     if view["reason"]:
-        yield from _indented(exactly(f"why: {view['reason']}"), 2)
+        yield from _indented(as_prose(f"why: {_counted(view['reason'])}"), 2)
     if view["warning"]:
         yield f"  ⚠ {view['warning']}"
     for question in view["questions"]:
-        yield from _indented(exactly(question["text"]), 2)
+        yield from _indented(as_prose(_counted(question["text"])), 2)
         yield from numbered(question["options"], 4, "#" if _has_numbers(question) else "")
+
+
+def _counted(words: str) -> str:
+    """With the number of their lines first, if they are many."""
+    count = many_in(words)
+    return f"{count:,} lines:\n{words}" if count else words
 
 
 def explained(view: Any) -> list[str]:

@@ -14,11 +14,11 @@ from clew.engine.choices import choices, has_numbers
 from clew.engine.core import Core
 from clew.engine.language import CHINESE, language
 from clew.engine.owing import fitting, nearest, owe, owed_to, pressable, unused, used
-from clew.engine.whole import Room, Say, counted, explains, fence, part_name, parts, parts_of, room_at
+from clew.engine.whole import Room, Say, counted, counted_words, explains, fence, part_name, parts, parts_of, room_at
 from clew.engine.words import Both
 from clew.model import Button, Conversation, Delivery, DeliveryKind, DeliveryState, Thread, Turn
 from clew.seen import exactly
-from clew.seen_code import as_code, detail_shown, title_shown
+from clew.seen_code import as_code, as_prose, detail_shown, title_shown
 from clew.store import Tx, deliveries, gates, turns
 
 GATHER = 150  # milliseconds in which gates that are opened together come onto one card
@@ -280,7 +280,8 @@ def _open(gate: Gate, say: Say) -> str:
     """What is asked, if it is whole here; else where it is whole."""
     asked = gate.asked
     head = [f"{say(*_HEADS[asked.kind])} ({gate.code})", *(_body(gate, say) if gate.whole_in == 1 else ())]
-    why = [say(f"Why: {_prose(asked.reason)}", f"原因：{_prose(asked.reason)}")] if asked.reason else []
+    reason = _counted_prose(asked.reason, say)
+    why = [say(f"Why: {reason}", f"原因：{reason}")] if asked.reason else []
     head += why if gate.whole_in == 1 else [_where_whole(gate, say)]
     head += [f"⚠ {_prose(say(warning, words.zh(warning)))}" for warning in words.warnings(gate)]
     how = _how(gate, say) if gate.whole_in else [say(*_only_no(gate))]
@@ -308,7 +309,7 @@ def _body(gate: Gate, say: Say) -> list[str]:
     asked = gate.asked
     detail = [fence(detail_shown(asked.kind, asked.detail))] if explains(asked) else []
     if asked.kind is GateKind.QUESTION:
-        return [*(_asked(question) for question in asked.questions), *detail]
+        return [*(_asked(question, say) for question in asked.questions), *detail]
     title = [*counted(asked, say), fence(title_shown(asked.kind, asked.title))]
     folder = [say(f"in {_coded(asked.folder)}", f"目录：{_coded(asked.folder)}")] if asked.folder else []
     return [*title, *folder, *detail]
@@ -340,16 +341,21 @@ def _how_to_one(question: Question, code: str, say: Say) -> str:
     return say(f"Reply with a number{other}.", f"回复编号{other}。")
 
 
-def _asked(question: Question) -> str:
+def _asked(question: Question, say: Say) -> str:
     options = () if question.secret else question.options
     mark = "#" if has_numbers(question) else ""
-    numbered = (f"{mark}{number}. {_prose(option)}" for number, option in enumerate(options, 1))
-    return "\n".join([_prose(question.text).lstrip("\n"), *numbered])
+    numbered = (f"{mark}{number}. {_counted_prose(option, say)}" for number, option in enumerate(options, 1))
+    return "\n".join([_counted_prose(question.text, say).lstrip("\n"), *numbered])
+
+
+def _counted_prose(text: str, say: Say) -> str:
+    """With the number of its lines first, if they are many."""
+    return "".join([*counted_words(text, say), _prose(text)])
 
 
 def _prose(text: str) -> str:
     """An agent's words: plain if no chat could take anything in them for markup, which would hide it; else fenced."""
-    shown = exactly(text)
+    shown = as_prose(text)
     return shown if _PLAIN.fullmatch(shown) else f"\n{fence(shown)}"
 
 

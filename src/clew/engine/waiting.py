@@ -18,7 +18,7 @@ from clew.engine.rule_kinds import kind_of
 from clew.errors import BadInput, NotFound, Refused
 from clew.model import Conversation, Inbound, Thread
 from clew.seen import exactly, shortened
-from clew.seen_code import as_code, as_command, detail_shown, title_shown
+from clew.seen_code import as_code, as_command, as_prose, detail_shown, title_shown
 from clew.store import Tx, gates
 from clew.store import rules as rows
 from clew.text import clean
@@ -164,8 +164,8 @@ def _seen(view: GateView) -> GateView:
             title=title_shown(view.kind, view.title),
             detail=detail_shown(view.kind, view.detail),
             folder=as_code(view.folder, lines=False) if view.folder is not None else None,
-            reason=exactly(view.reason),
-            questions=tuple(QuestionShown(exactly(each.text), _lines(each.options)) for each in view.questions),
+            reason=as_prose(view.reason),
+            questions=tuple(QuestionShown(as_prose(each.text), _lines(each.options)) for each in view.questions),
             rule=as_command(view.rule, lines=False) if view.rule is not None else None,
             replies=tuple(map(_lines, view.replies)),
         ),

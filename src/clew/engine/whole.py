@@ -14,8 +14,7 @@ from clew.engine.core import Core
 from clew.engine.owing import spare
 from clew.engine.split import size, split
 from clew.model import Conversation, Delivery, DeliveryState
-from clew.seen import exactly
-from clew.seen_code import as_code, detail_shown, many_lines, title_shown
+from clew.seen_code import as_code, as_prose, detail_shown, many_in, many_lines, title_shown
 from clew.store import Tx, deliveries, gates
 from clew.surfaces.base import Units
 
@@ -120,20 +119,32 @@ def _blocks(asked: Asked, say: Say) -> Iterator[tuple[str, str]]:
     """What has to be shown, as it is shown, each under a name of its own, so that none can pass for another."""
     if asked.kind is GateKind.QUESTION:
         for question in asked.questions:
-            yield say("Question:", "问题："), exactly(question.text)
+            yield _label(question.text, say("Question:", "问题："), say), as_prose(question.text)
             for number, option in enumerate(question.options, 1):
-                yield say(f"Option {number}:", f"选项 {number}："), exactly(option)
+                yield _label(option, say(f"Option {number}:", f"选项 {number}："), say), as_prose(option)
     else:
         label = " ".join([*counted(asked, say), say(*_TITLES[asked.kind])])
         yield label, title_shown(asked.kind, asked.title)
         yield say("Folder:", "目录："), as_code(asked.folder or "")
     yield say("In full:", "详细内容："), detail_shown(asked.kind, asked.detail) if explains(asked) else ""
-    yield say("Why:", "原因："), exactly(asked.reason)
+    yield _label(asked.reason, say("Why:", "原因："), say), as_prose(asked.reason)
+
+
+def _label(text: str, name: str, say: Say) -> str:
+    return " ".join([*counted_words(text, say), name])
 
 
 def counted(asked: Asked, say: Say) -> list[str]:
     """How many lines a long command has, for whoever sees only its end."""
-    count = many_lines(asked.kind, asked.title)
+    return _told(many_lines(asked.kind, asked.title), say)
+
+
+def counted_words(text: str, say: Say) -> list[str]:
+    """The same of an agent's words."""
+    return _told(many_in(text), say)
+
+
+def _told(count: int | None, say: Say) -> list[str]:
     return [say(f"{count:,} lines:", f"共 {count:,} 行：")] if count else []
 
 
