@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace as Namespace
 from typing import Any
 
 import pytest
 
 from clew.chat.prompt import toolbar
 from clew.cli.asking import Gates, asked, by_commands, by_keys, keep_secrets, press
-from clew.cli.gates import _asked, _in_a_line
+from clew.cli.gates import _ask, _asked, _in_a_line
 from clew.cli.story import BOLD, Aside
 from clew.client import Event
 from clew.errors import Refused
@@ -157,6 +158,13 @@ def test_of_another_turn_a_gate_is_known_and_not_shown() -> None:
 
 def test_the_line_at_the_bottom_names_what_waits() -> None:
     assert toolbar(5, "T", 0, None, 0, ["K7Q2"]).startswith("? K7Q2 waits for you")
+
+
+def test_options_that_are_numbers_are_marked_where_an_answer_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr("click.prompt", lambda *_, **__: "#1")
+    assert _ask(Namespace(say=told.append), question("How many?", "2", "1")) == "#1"  # type: ignore[arg-type]
+    assert told == ["  #1 2", "  #2 1"]
 
 
 def test_whoever_is_asked_for_an_answer_is_told_first_what_the_options_mean(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,7 +106,7 @@ def _body(view: Any) -> Iterator[str]:
         yield f"  ⚠ {view['warning']}"
     for question in view["questions"]:
         yield from _indented(as_prose(_counted(question["text"])), 2)
-        yield from numbered(question["options"], 4, "#" if _has_numbers(question) else "")
+        yield from options_of(question, 4)
 
 
 def _counted(words: str) -> str:
@@ -118,6 +118,10 @@ def _counted(words: str) -> str:
 def explained(view: Any) -> list[str]:
     """The diff, or what the options of a question mean."""
     return _indented(detail_shown(view["kind"], view["detail"]), 4) if view["detail"] else []
+
+
+def options_of(question: Any, margin: int) -> list[str]:
+    return numbered(question["options"], margin, "#" if _has_numbers(question) else "")
 
 
 def numbered(labels: Sequence[str], margin: int, mark: str = "") -> list[str]:

@@ -235,10 +235,10 @@ def _asked(out: Out, view: Any) -> list[list[str]]:
 
 
 def _ask(out: Out, question: Any) -> str:
-    from clew.cli.asking import numbered
+    from clew.cli.asking import options_of
     from clew.seen import exactly
 
-    for line in numbered(question["options"], 2):
+    for line in options_of(question, 2):
         out.say(line)
     text = exactly(question["text"], lines=False)
     return str(click.prompt(text, prompt_suffix=" ", hide_input=question["secret"], err=True))
