@@ -27,6 +27,7 @@ SIGNS = (
     "\u02bc\u2019\u02b9\uff07\u05f3\u02ee\u201d\u1fef\u02cb\ufe5f\uff03\u2033\u02ba\u055a\ua78c\u2018\u201c\u2032\u2035"
     "\uff02\uff40\uff1b\ufe54\uff06\ufe60\uff5c\u2223\u01c0\uff04\ufe69\uff1c\uff1e\u2039\u203a\uff08\uff09\u2768\u2769"
     "\uff5b\uff5d\ufe5b\ufe5c\uff3c\ufe68\u2216\uff0d\ufe63\u037e\u061b\u3008\u3009\u275d\u301d"
+    "\u2317\u2d4c\U0001f676\U0001f677\u02bf\u0559\U00016f51\U0001f67d\u1420"
 )
 
 
@@ -39,7 +40,13 @@ def test_ordinary_commands_stay_as_they_are(text: str) -> None:
 def test_nothing_passes_for_a_sign_of_the_shell(sign: str) -> None:
     among_chinese = (f"echo {sign}中; touch pwned 中{sign}", f"x {sign}中 /etc{sign}") if sign != "；" else ()
     for command in (f"echo {sign}; touch pwned {sign}", *among_chinese):
-        assert sign not in as_command(command) and f"\\u{ord(sign):04x}" in as_command(command)
+        escape = sign.encode("ascii", "backslashreplace").decode()
+        assert sign not in as_command(command) and escape in as_command(command)
+
+
+def test_a_stroke_is_a_letter_only_beside_others() -> None:
+    assert as_command("echo a丶; ls 丶丶 “丶”") == r"echo a\u4e36; ls \u4e36\u4e36 \u201c\u4e36\u201d"
+    assert as_command("cat 丶丶部.txt 汉字丶丶.md") == "cat 丶丶部.txt 汉字丶丶.md"
 
 
 def test_a_quote_that_has_no_other_half_in_its_piece_is_none() -> None:

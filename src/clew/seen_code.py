@@ -16,13 +16,16 @@ _FROM_RIGHT = re.compile("[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefe\U000108
 _FOLD = "⏎"
 _BLANK_LINES = re.compile(r"^([+-]?)[ \t]*\n(?:\1[ \t]*\n){3,}", re.MULTILINE)  # in a diff each has its sign
 
+_EASTERN = re.compile(  # letters; `丶` alone is none
+    "[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u4e35\u4e37-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff]"
+)
 _LIKE_A_SIGN = re.compile(
     "["
-    "\u00b4\u02b9\u02bb-\u02be\u02c8\u02ca\u02cb\u02f4\u0374\u0384\u055a\u055d\u144a\u16cc\u1fbd\u1fbf\u1fef\u1ffd\u1ffe"
-    "\u2018-\u201b\u2032\u2035\u275b\u275c\ua78b\ua78c\uff07\uff40"  # ' `
+    "\u00b4\u02b9\u02bb-\u02bf\u02c8\u02ca\u02cb\u02f4\u0374\u0384\u0559\u055a\u055d\u144a\u16cc\u1fbd\u1fbf\u1fef\u1ffd\u1ffe"
+    "\u2018-\u201b\u2032\u2035\u275b\u275c\ua78b\ua78c\uff07\uff40\U00016f51"  # ' `
     "\u02ba\u02dd\u02ee\u02f5\u02f6\u1cd3\u201c-\u201f\u2033\u2034\u2036\u2037\u2057\u275d\u275e\u3003\u301d-\u301f"
-    "\uff02"  # "
-    "\u22d5\u266f\ufe5f\uff03"  # #
+    "\uff02\U0001f676\U0001f677"  # "
+    "\u22d5\u2317\u266f\u2d4c\ufe5f\uff03"  # #
     "\u204f\ufe14\ufe54\uff1b"  # ;
     "\ua778\ufe60\uff06"  # &
     "\u00a6\u01c1\u16c1\u2016\u2225\u2502\u2503\u2551\u2758-\u275a\ufe31\ufe33\uff5c\uffe8"  # |
@@ -32,17 +35,17 @@ _LIKE_A_SIGN = re.compile(
     "\u207d\u208d\u2768\u276a\u2772\u27ee\u2985\u3014\ufe59\uff08\uff5f"  # (
     "\u207e\u208e\u2769\u276b\u2773\u27ef\u2986\u3015\ufe5a\uff09\uff60"  # )
     "\u2774\u2983\ufe5b\uff5b\u2775\u2984\ufe5c\uff5d\uff3b\uff3d"  # { } [ ]
-    "\u27cd\u29f9\uff3c\u2571\u27cb\u29f6\uff0f"  # \ /
+    "\u1420\u27cd\u29f9\uff3c\U0001f67d\u2571\u27cb\u29f6\uff0f"  # \ /
     "\u207b\u208b\u2796\u2cba\ufe58\ufe63\uff0d"  # -
     "\u204e\u2217\ufe61\uff0a\u02dc\u2053\u223c\u1400\ua78a\ufe66\uff1d\ufe52\uff0e"  # * ~ = .
     "]"
+    f"|(?<!{_EASTERN.pattern}|\u4e36)\u4e36++(?!{_EASTERN.pattern})"  # a stroke that is no part of a word
 )
 # Common punctuation of Chinese and Japanese. A piece without blanks and signs of the shell means the same with quotes
 # around it and without, so they stay if they are in pairs there, beside letters of such a language.
 _PAIRS = {"“": "”", "‘": "’", "（": "）", "〈": "〉"}
 _COMMON = frozenset({*_PAIRS, *_PAIRS.values(), "；"})
 _PIECE = re.compile(r"""[^\s"'`#;&|$<>(){}\\]+""")
-_EASTERN = re.compile("[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff]")
 
 
 def as_command(text: str, *, lines: bool = True) -> str:
