@@ -315,6 +315,7 @@ class Inbound(Struct, frozen=True):
     quoted_in: Conversation | None = None  # where that message stands, where it is another place than this
     hangs: bool = False  # the quoted message is what this thread of the platform hangs on: all said here quotes it
     pressed: bool = False  # by a button: whoever pressed it is told at once, and not by a message
+    relayed: bool = False  # forwarded, struck out or all a quote: for the agent, and no answer to a gate
 
 
 class Accepted(Struct, frozen=True):

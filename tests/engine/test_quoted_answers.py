@@ -162,3 +162,13 @@ async def test_an_old_card_does_not_answer_a_new_gate_of_the_same_code(
         said = pressed or await chat.says("y", quoted=_quote(rig, card.id))
         assert said.fate is Fate.REFUSED and "K7Q2 was answered by ann" in said.words
         assert (await rig.engine.waiting.one(new.id)).state == "open" and executions(rig) == []
+
+
+@pytest.mark.parametrize("word", ["y", "CODE y", "yes all", "n", "1"])
+async def test_relayed_words_are_for_the_agent_and_answer_nothing(tmp_path: Path, word: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        (view,) = await chat.asks("make")
+        said = await chat.says(word.replace("CODE", view.code), relayed=True)
+        assert said.fate in (Fate.STEER, Fate.TURN) and said.thread == view.thread
+        assert (await rig.engine.waiting.one(view.id)).state == "open" and executions(rig) == []

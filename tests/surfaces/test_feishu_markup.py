@@ -115,10 +115,15 @@ def test_a_post_is_words_and_files() -> None:
     assert content.read("post", json.dumps({"en_us": POST})) == wanted
 
 
+STRUCK = {"tag": "text", "style": ["lineThrough"]}
+
+
 @pytest.mark.parametrize(
     ("kind", "given_", "wanted"),
     [
         ("text", {"text": "hello"}, Content("hello")),
+        ("post", {"content": [[{**STRUCK, "text": "y"}]]}, Content("y", struck=True)),
+        ("post", {"content": [[{**STRUCK, "text": "n"}, {"tag": "text", "text": " y"}]]}, Content("n y")),
         ("image", {"image_key": "img_1"}, Content(files=(File("img_1", "image"),))),
         ("file", {"file_key": "f_1", "file_name": "a.txt"}, Content(files=(File("f_1", "file", "a.txt"),))),
         ("audio", {"file_key": "f_1", "duration": 1}, Content(files=(File("f_1", "file"),))),

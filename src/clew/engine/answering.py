@@ -139,6 +139,8 @@ def at_gates(tx: Tx, core: Core, thread: Thread | None, inbound: Inbound) -> Arr
         return None
     try:
         _guard_secrets(tx, heard)
+        if inbound.relayed:
+            return None
         _refuse_unclear(tx, heard)
         return _read(tx, core, heard) if heard.open_now or heard.said.code is not None else None
     except (BadInput, NotFound, Refused) as error:

@@ -20,6 +20,7 @@ class File(Struct, frozen=True):
 class Content(Struct, frozen=True):
     text: str = ""
     files: tuple[File, ...] = ()
+    struck: bool = False  # all of its words are struck out
 
 
 def read(kind: str, content: str) -> Content:
@@ -52,7 +53,9 @@ def _post(given: Mapping[str, object]) -> Content:
     lines = ["".join(map(_words, row)) for row in pieces]
     title = [_text(body, "title")] if _text(body, "title") else []
     files = (file for row in pieces for piece in row for file in _file(_kind(piece), piece))
-    return Content("\n".join([*title, *lines]).strip("\n"), tuple(files))
+    said = [piece for row in pieces for piece in row if _words(piece).strip() and _text(piece, "tag") != "at"]
+    struck = bool(said) and not title and all("lineThrough" in _list(piece.get("style")) for piece in said)
+    return Content("\n".join([*title, *lines]).strip("\n"), tuple(files), struck)
 
 
 def _kind(piece: Mapping[str, object]) -> str:

@@ -172,6 +172,7 @@ def heard(said: Said, me: str) -> tuple[Inbound, Content] | Skipped:
         quoted=message.parent_id or None,
         quoted_in=Place(message.chat_id).conversation if message.hangs else None,
         hangs=message.hangs,
+        relayed=content.struck,
     )
     return inbound, content
 

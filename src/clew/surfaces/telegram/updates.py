@@ -10,7 +10,9 @@ from msgspec import Struct
 from clew.model import Inbound
 from clew.surfaces.telegram.places import Place
 
+UNKNOWN = 0  # the number of no message
 SHARED = frozenset({"supergroup", "channel"})  # chats whose messages have one number for everybody
+NOT_SAID = frozenset({"strikethrough", "blockquote", "expandable_blockquote"})  # taken back, or somebody else's words
 KINDS = ("message", "callback_query")  # what is asked for; edits of messages are none of it
 
 
@@ -83,6 +85,8 @@ class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
     is_automatic_forward: bool = False  # a channel's post that Telegram copies into its group
     reply_to_message: Message | None = None
     external_reply: Elsewhere | None = None
+    reply_to_story: Any = None
+    forward_origin: Any = None
     text: str = ""
     caption: str = ""
     entities: tuple[Entity, ...] = ()
@@ -118,10 +122,13 @@ class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
     @property
     def quoted(self) -> Quote | None:
         """In a topic everything is a reply to the topic's own beginning; that is no quote. Of a message in another
-        topic Telegram tells the chat and not the topic, so it is looked for where there is none."""
+        topic Telegram tells the chat and not the topic, so it is looked for where there is none. What stands in
+        another chat, or is a story, is none of clew's messages."""
         reply, far = self.reply_to_message, self.external_reply
         if far is not None and far.message_id is not None and far.chat is not None and far.chat.id == self.chat.id:
             return Quote(far.message_id, Place(self.chat.id), far.origin.sender_user)
+        if far is not None or self.reply_to_story is not None:
+            return Quote(UNKNOWN, self.place, None)
         if reply is None or reply.forum_topic_created is not None:
             return None
         return Quote(reply.message_id, reply.place, reply.sender)
@@ -190,6 +197,7 @@ def heard(message: Message, me: User) -> Inbound | Skipped:
         in_thread=message.place.topic is not None,
         quoted=message.chat.named(me.id, quoted.id) if quoted is not None else None,
         quoted_in=quoted.place.conversation if quoted is not None and quoted.place != message.place else None,
+        relayed=message.forward_origin is not None or _is_not_said(text, entities),
     )
 
 
@@ -210,6 +218,17 @@ def pressed(query: Query, me: User) -> Inbound | Skipped:
         quoted=message.chat.named(me.id, message.message_id),
         pressed=True,
     )
+
+
+def _is_not_said(text: str, entities: tuple[Entity, ...]) -> bool:
+    """All of it, but for whom it names, is struck out or a quote."""
+    units, blank = bytearray(text.encode("utf-16-le", "surrogatepass")), " ".encode("utf-16-le")
+    for entity in entities:
+        if entity.type in NOT_SAID or entity.type in ("mention", "text_mention"):
+            covered = slice(2 * max(entity.offset, 0), 2 * max(entity.offset + entity.length, 0))
+            units[covered] = blank * (len(units[covered]) // 2)
+    rest = units.decode("utf-16-le", "replace").strip()
+    return not rest and any(entity.type in NOT_SAID for entity in entities)
 
 
 def _is_for_another(text: str, entities: tuple[Entity, ...], me: User) -> bool:
