@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
 
-from clew.asking import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Question, Rule, Scope
+from clew.asking import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Policy, Question, Rule, Scope
 from clew.engine import rules, words
 from clew.engine.answering import as_message, choose, choose_all, find, make_rule
 from clew.engine.choices import RULE_LASTS, Choice, NewRule, Word, accept, choices, reply
@@ -57,6 +57,8 @@ class Waiting:
                 raise Refused(words.answered_before(gate))  # whatever the answer is
             thread = known(tx, gate.thread)
             chosen = _chosen(gate, given)
+            if given.pattern is not None and chosen.rule is not None:
+                self._check_covers(gate, thread, chosen.rule)
             answered = choose(tx, self._core, gate, chosen, given.sender)
             if not gate.asked.blocking and chosen.answer.decision is Decision.REPLY:
                 self._say(tx, gate, thread, chosen.answer, given.sender)
@@ -118,6 +120,17 @@ class Waiting:
         note = rules.note_other_kind(here, place, scoped, now, name)
         return RuleTest(verdict.effect, verdict.why or "no rule covers it", note)
 
+    def _check_covers(self, gate: Gate, thread: Thread, new: NewRule) -> None:
+        """A rule that is made with a yes is about what is asked. Raises BadInput."""
+        now = self._core.clock.now()
+        rule = Rule("", Effect.ALLOW, new.kind, new.pattern, Scope.EVERYWHERE, "", now, None, "")
+        verdict = rules.decide(gate.asked, Policy.CAREFUL, thread.workspace, [rule], now, thread.id)
+        if verdict.effect is not Effect.ALLOW:
+            raise BadInput(
+                f"`{new.pattern}` does not cover what {gate.code} asks. Allow it once, or make the rule with"
+                " `clew rules add allow`."
+            )
+
     def _say(self, tx: Tx, gate: Gate, thread: Thread, answer: Answer, by: str) -> None:
         """A question in passing is answered by a message."""
         where = Conversation(self._core.desk)
@@ -130,11 +143,20 @@ def _chosen(gate: Gate, given: AnswerGate) -> Choice:
         if gate.asked.kind is not GateKind.QUESTION:
             raise BadInput(f"{gate.code} wants a yes or a no: `clew approve {gate.code}` or `clew deny {gate.code}`.")
         return Choice(Word.OPTION, "", reply(gate.asked, given.replies))
+    if given.decision is Decision.ACCEPT:
+        _check_yes(gate, given)
     if given.decision is not Decision.ACCEPT or given.extent == "once":
         return Choice(Word.ACCEPT, "", Answer(given.decision, clean(given.reason)))
     if given.extent == "thread":
         return accept(gate.asked, gate.offer, Word.THREAD)
     return _with_rule(gate, given)
+
+
+def _check_yes(gate: Gate, given: AnswerGate) -> None:
+    if gate.asked.kind is GateKind.QUESTION:
+        raise BadInput(f"{gate.code} is a question: `clew answer {gate.code} …` answers it.")
+    if given.reason.strip():
+        raise BadInput(f"A reason belongs to a no, and this is a yes to {gate.code}: say it without, or decline.")
 
 
 def _with_rule(gate: Gate, given: AnswerGate) -> Choice:
