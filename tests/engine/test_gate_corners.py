@@ -15,7 +15,7 @@ from clew.config import GatesConfig, TurnsConfig
 from clew.engine import giving, words
 from clew.engine.choices import reply
 from clew.engine.core import Core
-from clew.engine.gates import answer_gate, ask_once_more, expire, open_gate
+from clew.engine.gates import _cleaned, answer_gate, ask_once_more, expire, open_gate
 from clew.engine.owing import owe
 from clew.engine.progress import GATE, gate_item
 from clew.errors import BadInput, Refused
@@ -410,3 +410,10 @@ async def test_a_rule_in_answer_to_a_question_is_refused_in_words(tmp_path: Path
             given = AnswerGate(Decision.ACCEPT, extent="rule", pattern=pattern)
             with pytest.raises(BadInput, match="is a question"):
                 await rig.engine.waiting.answer(gate.code, given)
+
+
+def test_diffs_that_are_stored_alike_are_two_requests() -> None:
+    diffs = ("+a\0b\ufffd", "+a\ufffdb\0", "+a\ud800b\ufffd", "+a\ufffdb\ufffd")
+    wanted = [_cleaned(Asked(GateKind.CHANGE, "a.txt", diff, paths=("a.txt",))) for diff in diffs]
+    assert len({each.detail for each in wanted}) == 1 and len({each.subject for each in wanted}) == len(diffs)
+    assert [bool(each.unjudged) for each in wanted] == [True, True, True, False]

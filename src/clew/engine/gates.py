@@ -5,6 +5,7 @@ does, or a person."""
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Iterable
 
 from msgspec import Struct
@@ -380,7 +381,14 @@ def _odd(asked: Asked) -> Reason | None:
     """What of a request cannot be stored as it is. Stored, it would name something else, which nobody may judge."""
     parts = (asked.title, asked.folder or "", *asked.paths)
     odd = [ascii(part) for part in dict.fromkeys(parts) if clean(part) != part]
-    return Reason("name.odd", ", ".join(odd)) if odd else None
+    if odd:
+        return Reason("name.odd", ", ".join(odd))
+    return Reason("detail.odd", _digest(asked.detail)) if clean(asked.detail) != asked.detail else None
+
+
+def _digest(text: str) -> str:
+    """By which two texts differ that are the same once they are stored."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _cleaned(asked: Asked) -> Asked:

@@ -48,6 +48,10 @@ _REASONS = {
         "the exact name, {}, cannot be stored, so no rule allows it",
         "确切名称 {} 无法保存，因此没有规则允许它",
     ),
+    "detail.odd": (
+        "its text ({}) has characters that cannot be stored, so no rule allows it",
+        "其内容（{}）含有无法保存的字符，因此没有规则允许它",
+    ),
     "ignore.linked": ("{} leads out of the workspace, and would be read", "{} 指向工作区之外，并且会被读取"),
     "tree.large": ("the workspace is too large to look through", "工作区太大，无法逐一检查"),
     "git.config": ("git's config here sets {}, which may run a program", "这里的 git 配置设置了 {}，可能会运行程序"),
