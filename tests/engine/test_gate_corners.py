@@ -20,7 +20,7 @@ from clew.engine.owing import owe
 from clew.engine.progress import GATE, gate_item
 from clew.errors import BadInput, Refused
 from clew.events import GateOpened, Phase
-from clew.model import DeliveryKind, Fate, ThreadKind
+from clew.model import DeliveryKind, Fate, Inbound, ThreadKind
 from clew.runtimes.base import Session
 from clew.store import Tx, deliveries, gates, items, threads, turns
 from clew.store.items import Item
@@ -417,3 +417,14 @@ def test_diffs_that_are_stored_alike_are_two_requests() -> None:
     wanted = [_cleaned(Asked(GateKind.CHANGE, "a.txt", diff, paths=("a.txt",))) for diff in diffs]
     assert len({each.detail for each in wanted}) == 1 and len({each.subject for each in wanted}) == len(diffs)
     assert [bool(each.unjudged) for each in wanted] == [True, True, True, False]
+
+
+@pytest.mark.parametrize("word", ["y", "n", "stop", "/stop"])
+async def test_no_person_passes_for_a_rule(tmp_path: Path, word: str) -> None:
+    async with Rig(tmp_path, room=Room(SurfaceCan(chat=True))) as rig:
+        await rig.allow("7")
+        await rig.say(f"!approve {COMMAND}", sender_id="7")
+        (gate,) = await shown(rig)
+        await rig.engine.say(Inbound(rig.where(), "m2", "clew (the rule `rm *`)", word, sender_id="7"))
+        by = (await rig.engine.waiting.one(gate.id)).answered_by
+        assert by == '"clew (the rule `rm *`)"' and not words.is_by_rule(by)

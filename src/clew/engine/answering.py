@@ -47,6 +47,7 @@ def choose(tx: Tx, core: Core, gate: Gate, choice: Choice, by: str) -> Gate:
     thread = threads.get(tx, gate.thread)
     assert thread is not None, gate.thread
     _check(gate, choice.answer)
+    by = words.by_person(by)
     answered = answer_gate(tx, core, gate, choice.answer, by)
     if choice.rule is not None:
         make_rule(tx, core, choice.rule, _place(thread, choice.rule.scope), by)

@@ -121,6 +121,7 @@ def _answer(tx: Tx, core: Core, gate: Gate, given: Answer, by: str) -> Gate:
 
 def stop_turn(tx: Tx, core: Core, thread: str, turn: str, by: str) -> None:
     """A person wants the turn to end: what it asks is answered with "cancelled" first."""
+    by = words.by_person(by)
     for gate in _asked_by(tx, turn):
         if gate.state is GateState.OPEN:
             _answer(tx, core, gate, Answer(Decision.CANCEL), by)

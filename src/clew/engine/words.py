@@ -370,6 +370,11 @@ def by_rule(why: str) -> str:
     return f"{_CLEW_ITSELF}{why})"
 
 
+def by_person(name: str) -> str:
+    """Who answered, in quotes if the name passes for clew's own."""
+    return f'"{name}"' if re.match(r"\s*clew\b", name, re.IGNORECASE) else name
+
+
 def is_by_rule(answered_by: str | None) -> bool:
     return (answered_by or "").startswith(_CLEW_ITSELF)
 
