@@ -182,6 +182,19 @@ async def test_the_terminal_that_started_it_gets_a_line_and_nothing_that_command
     assert b"\x1b" not in shown_there and "\u202e".encode() not in shown_there
 
 
+@pytest.mark.parametrize(("kind", "told"), [("ask", "T1 waits for you: K7Q2"), ("notice", "T1: K7Q2")])
+async def test_only_an_answer_says_that_a_thread_is_done(kind: str, told: str) -> None:
+    ours, theirs = os.openpty()
+    try:
+        where = Conversation("local", os.ttyname(theirs))
+        asks = replace(FINAL, kind=DeliveryKind(kind), conversation=where, text="K7Q2")
+        await LocalSurface(nobody, NOTHING).send(asks)
+        assert f"clew: {told}".encode() in os.read(ours, 1000)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
 async def test_a_terminal_that_is_gone_is_passed_over() -> None:
     ours, theirs = os.openpty()
     where = Conversation("local", os.ttyname(theirs))

@@ -18,13 +18,14 @@ from contextlib import suppress
 from msgspec import Struct, field
 
 from clew.errors import BadInput
-from clew.model import Conversation
+from clew.model import Conversation, DeliveryKind
 from clew.surfaces.base import Inbox, Never, Outgoing, Receipt, SurfaceCan
 
 log = logging.getLogger(__name__)
 
 LINE = 200  # characters of a notification
 
+_STATE = {DeliveryKind.FINAL: " is done", DeliveryKind.ASK: " waits for you"}
 _TERMINAL = re.compile(r"/dev/(pts/\d+|tty[A-Za-z0-9]+)")
 
 # The text reaches AppleScript as an argument, never as a part of the script, so that it cannot become one.
@@ -133,7 +134,8 @@ class LocalSurface:
 
     async def _show(self, outgoing: Outgoing) -> str:
         text = f"{outgoing.text} ({outgoing.note})" if outgoing.note else outgoing.text
-        if write_line(outgoing.conversation.address, f"clew: {outgoing.thread} is done: {one_line(text)}"):
+        head = f"clew: {outgoing.thread}{_STATE.get(outgoing.kind, '')}"
+        if write_line(outgoing.conversation.address, f"{head}: {one_line(text)}"):
             return "terminal"
         if self._announce(outgoing):
             return "terminal"
