@@ -32,7 +32,11 @@ async def _cut(folder: Path) -> tuple[str, str]:
 
 @pytest.mark.parametrize(
     ("said", "outcome"),
-    [("continue", "continued by ann"), ("stop", "stopped by ann"), ("but mind the tests", "continued by ann")],
+    [
+        ("continue", "continued by ann"),
+        ("stop", "stopped by ann"),
+        ("but mind the tests", "put aside: ann said something else"),
+    ],
 )
 async def test_what_was_asked_about_a_cut_turn_says_what_became_of_it(tmp_path: Path, said: str, outcome: str) -> None:
     _, turn = await _cut(tmp_path)
@@ -50,7 +54,8 @@ async def test_what_was_asked_about_a_cut_turn_says_what_became_of_it(tmp_path: 
 
 STOPS = ["n", "no.", "No!", "cancel", "拒绝", "不同意", "取消", "停", "停止。", "不", "不要", "别", "`stop`", "STOP"]
 UNCLEAR = ["不要继续", "好的，不过先等一下", "no thanks", "don't", "wait", "stop please", "please stop", "ok, not yet"]
-GOES_ON = ["y", "Yes.", "同意", "继续。", "continue, but not the last step", "继续，先别动数据库", "and mind the tests"]
+UNCLEAR += ["算了", "forget it", "!", "。", "what happened?", "continue? no", "continue, but not the last step"]
+GOES_ON = ["y", "Yes.", "同意", "继续。", "go on"]
 
 
 @pytest.mark.parametrize("said", STOPS)
@@ -63,27 +68,37 @@ async def test_every_word_that_means_no_stops_a_cut_turn(tmp_path: Path, said: s
 
 
 @pytest.mark.parametrize("said", UNCLEAR)
-async def test_what_may_mean_no_does_not_go_on_with_a_cut_turn(tmp_path: Path, said: str) -> None:
+async def test_anything_but_a_clear_yes_is_for_the_agent_and_goes_on_with_nothing(tmp_path: Path, said: str) -> None:
+    """What was cut off may have done things: the agent hears what is said, and the request is not sent again."""
     thread, turn = await _cut(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
-        heard = await rig.say(said)
-        again = words.CONTINUE_OR_STOP_AGAIN
-        assert heard.fate is Fate.REFUSED and heard.words in (again, again.zh)
-        assert (await rig.engine.thread(thread)).status == "suspended"
-        assert (await rig.say("stop")).fate is Fate.ANSWER
+        await _is_put_aside(rig, thread, await rig.say(said))
+
+
+async def _is_put_aside(rig: Rig, thread: str, heard: Accepted) -> None:
+    row = await rig.store.read(lambda tx: turns.get(tx, heard.turn or ""))
+    assert heard.fate is Fate.TURN and row is not None
+    assert [each.author for each in row.request] == ["clew", "ann"] and "cut off" in row.request[0].text
+    assert (await rig.engine.thread(thread)).status != "suspended"
+
+
+async def test_a_yes_from_before_the_question_does_not_go_on(tmp_path: Path) -> None:
+    thread, turn = await _cut(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        await _is_put_aside(rig, thread, await rig.say("y", sent_at=rig.clock.now() - 60_000))
 
 
 @pytest.mark.parametrize("said", GOES_ON)
-async def test_a_yes_or_words_of_ones_own_go_on_with_a_cut_turn(tmp_path: Path, said: str) -> None:
+async def test_a_clear_yes_goes_on_with_a_cut_turn(tmp_path: Path, said: str) -> None:
     _, turn = await _cut(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{turn}:ask")
         assert (await rig.say(said)).fate is Fate.TURN
 
 
-@pytest.mark.parametrize("said", ["continue", "but mind the tests"])
-async def test_work_that_a_person_continues_goes_on_with_what_was_said_into_it(tmp_path: Path, said: str) -> None:
+async def test_work_that_a_person_continues_goes_on_with_what_was_said_into_it(tmp_path: Path) -> None:
     async with Rig(tmp_path) as rig:
         first = await rig.say("!shell make\n!hold door")
         await rig.held("door")
@@ -92,11 +107,11 @@ async def test_work_that_a_person_continues_goes_on_with_what_was_said_into_it(t
         assert steered.fate is Fate.STEER
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{first.turn}:ask")
-        on = await rig.say(said)
+        on = await rig.say("continue")
         row = await rig.store.read(lambda tx: turns.get(tx, on.turn or ""))
     assert row is not None
     own = [each.text for each in row.request if each.author != "clew"]
-    assert own == ["!shell make\n!hold door", "the other branch", *([said] if said != "continue" else [])]
+    assert own == ["!shell make\n!hold door", "the other branch"]
 
 
 async def test_a_backlog_that_was_taken_back_is_not_asked_about_any_more(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ async def test_whoever_says_something_else_is_asked_again(tmp_path: Path) -> Non
     accepted = await cut_after_a_yes(tmp_path)
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{accepted.turn}:ask")
-        goes_on = await rig.say("continue, but do not deploy today")
+        goes_on = await rig.engine.resume(accepted.thread or "", "but do not deploy today", "m-resume", "ann")
         (again,) = await asked(rig)
         assert (again.turn, again.state, executions(rig)) == (goes_on.turn, "open", [])
 

@@ -206,7 +206,7 @@ class Engine:
 
     def _resumed(self, tx: Tx, thread: Thread, inbound: Inbound) -> Arrival:
         if thread.status is ThreadStatus.SUSPENDED:
-            return answer_suspended(tx, self._core, thread, said(inbound), inbound.conversation)
+            return answer_suspended(tx, self._core, thread, said(inbound), inbound.conversation, resumes=True)
         if thread.status is ThreadStatus.COMPLETED:
             if not inbound.text.strip():
                 raise BadInput(f"Thread {thread.id} is completed; say with --supplement what to do with it now.")

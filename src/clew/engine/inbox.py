@@ -124,16 +124,15 @@ class Admission(Struct, frozen=True):
         if isinstance(meant, Arrival):
             return meant
         if meant is not None:
-            return self.pass_on(tx, meant, threads.get(tx, meant.thread or ""), answers=True)
+            return self.pass_on(tx, meant, threads.get(tx, meant.thread or ""))
         if inbound.pressed and not _is_asked(tx, thread, inbound):
             return Arrival(Fate.REFUSED, name, None, words.SETTLED)  # a second click starts nothing
         return self.pass_on(tx, inbound, thread or open_thread(tx, self.core, _opening(tx, inbound)))
 
-    def pass_on(self, tx: Tx, inbound: Inbound, thread: Thread | None, *, answers: bool = False) -> Arrival:
-        """For the agent, whatever it looks like; its sender hears what still waits. `answers`: it is the answer to what
-        the agent asked in passing."""
+    def pass_on(self, tx: Tx, inbound: Inbound, thread: Thread | None) -> Arrival:
+        """For the agent, whatever it looks like; its sender hears what still waits."""
         assert thread is not None, inbound.thread
-        arrival = self._for_thread(tx, inbound, thread, answers)
+        arrival = self._for_thread(tx, inbound, thread)
         if arrival.fate is not Fate.REFUSED:
             wheel.spoke(tx, self.core, thread, inbound)
         waiting = [gate.code for gate in gates.open_in(tx, thread.id) if gate.asked.blocking]
@@ -141,12 +140,13 @@ class Admission(Struct, frozen=True):
             return arrival
         return replace(arrival, words=words.joined(" ", arrival.words, words.still_open(waiting)))
 
-    def _for_thread(self, tx: Tx, inbound: Inbound, thread: Thread, answers: bool) -> Arrival:
+    def _for_thread(self, tx: Tx, inbound: Inbound, thread: Thread) -> Arrival:
         message = said(inbound)
         if thread.status is ThreadStatus.CANCELLED:
             return Arrival(Fate.REFUSED, thread.id, None, words.cancelled(thread.id))
         if thread.status is ThreadStatus.SUSPENDED:
-            return answer_suspended(tx, self.core, thread, message, inbound.conversation, answers=answers)
+            means_it = _means_its_question(tx, thread, inbound)
+            return answer_suspended(tx, self.core, thread, message, inbound.conversation, means_it=means_it)
         if thread.status is ThreadStatus.COMPLETED:
             return resume_completed(tx, self.core, thread, message, inbound)
         return self._for_idle(tx, inbound, thread, message)
@@ -193,6 +193,19 @@ def _is_for_coming(tx: Tx, inbound: Inbound) -> bool:
     meant = [gate for gate in gates.open_at(tx, inbound.conversation) if code in (None, gate.code)]
     cards = (deliveries.get(tx, gate.card or "") for gate in meant)
     return any(card is not None and card.state is DeliveryState.SENDING for card in cards)
+
+
+def _means_its_question(tx: Tx, thread: Thread, inbound: Inbound) -> bool:
+    """Whether this was said after a suspended thread asked, and quotes nothing else."""
+    asked = deliveries.newest_ask(tx, thread.id)
+    if asked is None or inbound.pressed:
+        return True
+    if inbound.sent_at is not None and inbound.sent_at // 1000 < asked.created_at // 1000:
+        return False
+    if inbound.quoted is None or inbound.hangs:
+        return True
+    card = deliveries.by_receipt(tx, inbound.quoted_in or inbound.conversation, inbound.quoted)
+    return card is not None and card.thread == thread.id and asked.id in (card.id, card.edits)
 
 
 def _on_its_card(tx: Tx, inbound: Inbound) -> Inbound:

@@ -50,15 +50,27 @@ def none_waits(tx: Tx, core: Core, name: str, outcome: str) -> None:
 
 
 def answer_suspended(
-    tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation, *, answers: bool = False
+    tx: Tx,
+    core: Core,
+    thread: Thread,
+    message: Said,
+    where: Conversation,
+    *,
+    means_it: bool = True,
+    resumes: bool = False,
 ) -> Arrival:
-    """Of two answers at once, one counts; the other comes after it, as a message. `answers`: it answers the agent, so
-    that a no in it is not for clew."""
+    """Of two answers at once, one counts; the other comes after it, as a message. `means_it`: it was said after the
+    question, and not to something else. `resumes`: it came with the command to go on."""
     if thread.suspended_by is SuspendedBy.BACKLOG:
         return _answer_backlog(tx, core, thread, message, where)
-    if not answers and _is_unclear(thread, message):
-        return Arrival(Fate.REFUSED, thread.id, None, words.CONTINUE_OR_STOP_AGAIN)
-    return _answer_cut(tx, core, thread, message, where)
+    word = _word(message)
+    if word in words.STOP:
+        _reopen(tx, core, thread, words.stopped_by(message.author))
+        return _stopped(tx, core, thread, turns.last_own(tx, thread.id), where)
+    is_yes = resumes or (word in words.CONTINUE and means_it)
+    if thread.suspended_by is SuspendedBy.CUT and not is_yes:
+        return _put_aside(tx, core, thread, message, where)
+    return _go_on(tx, core, thread, message, where)
 
 
 def own_words(turn: Turn) -> tuple[Said, ...]:
@@ -71,26 +83,29 @@ def _word(message: Said) -> str | None:
     return None if message.attachments else words.word(message.text)
 
 
-def _answer_cut(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
-    word = _word(message)
-    _reopen(tx, core, thread, (words.stopped_by if word in words.STOP else words.continued_by)(message.author))
+def _go_on(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
+    """With the work that was cut off, or failed; with what the person adds, if they say more than to go on."""
+    _reopen(tx, core, thread, words.continued_by(message.author))
     cut = turns.last_own(tx, thread.id)
-    if word in words.STOP:
-        return _stopped(tx, core, thread, cut, where)
     if cut is None:
         turn = queue_turn(tx, core.clock, thread.id, Origin.RESUME, (message,), where)
         return Arrival(Fate.TURN, thread.id, turn.id, "")
-    if word not in words.CONTINUE:
+    is_bare = _word(message) in ("", *words.CONTINUE)
+    if not is_bare:
         gates.forget_carried(tx, thread.id)
-    request = _go_on(tx, core, cut, () if word in words.CONTINUE else (message,))
+    request = _again(tx, core, cut, () if is_bare else (message,))
     there = where if core.reaches(where) else bindings.driver(tx, thread.id)  # whoever decides gets the answer
     return Arrival(Fate.TURN, thread.id, queue_continuation(tx, core.clock, cut, request, Origin.RESUME, there), "")
 
 
-def _is_unclear(thread: Thread, message: Said) -> bool:
-    """Asked whether to do again what may be done already, somebody said neither yes nor no, but something like a no."""
-    is_word = _word(message) in (None, *words.STOP, *words.CONTINUE)
-    return thread.suspended_by is SuspendedBy.CUT and not is_word and words.may_mean_no(message.text)
+def _put_aside(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
+    """Asked whether to do again what may be done already, somebody said neither yes nor no: the agent hears that, and
+    nothing of what was cut off is begun again."""
+    _reopen(tx, core, thread, words.put_aside_by(message.author))
+    gates.forget_carried(tx, thread.id)
+    note = Said(core.clock.ulid(), CLEW, words.PUT_ASIDE)
+    turn = queue_turn(tx, core.clock, thread.id, Origin.MESSAGE, (note, message), where)
+    return Arrival(Fate.TURN, thread.id, turn.id, "")
 
 
 def _stopped(tx: Tx, core: Core, thread: Thread, cut: Turn | None, where: Conversation) -> Arrival:
@@ -101,7 +116,7 @@ def _stopped(tx: Tx, core: Core, thread: Thread, cut: Turn | None, where: Conver
     return Arrival(Fate.ANSWER, thread.id, None, words.STOPPED)
 
 
-def _go_on(tx: Tx, core: Core, cut: Turn, supplement: tuple[Said, ...]) -> tuple[Said, ...]:
+def _again(tx: Tx, core: Core, cut: Turn, supplement: tuple[Said, ...]) -> tuple[Said, ...]:
     """The request again, with what was said into it, why it comes again, and what the person adds."""
     note = Said(core.clock.ulid(), CLEW, words.continuation(()))
     return (*own_words(cut), *inbox.taken_steers(tx, cut.id), note, *supplement)

@@ -135,7 +135,7 @@ class Waiting:
         """A question in passing is answered by a message."""
         where = Conversation(self._core.desk)
         inbound = Inbound(where, f"answer-{gate.id}", by, as_message(gate, answer), thread=thread.id)
-        write_fate(tx, self._core, inbound, self._admission.pass_on(tx, inbound, thread, answers=True))
+        write_fate(tx, self._core, inbound, self._admission.pass_on(tx, inbound, thread))
 
 
 def _chosen(gate: Gate, given: AnswerGate) -> Choice:

@@ -97,7 +97,7 @@ NO = frozenset({"n", "no", "拒绝", "不同意"})
 ALLOW = YES | {"allow", "approve", "允许"}  # at a gate also the words of its card
 DENY = NO | {"deny", "decline"}
 CANCEL = frozenset({"stop", "cancel", "停止", "取消"})
-CONTINUE = YES | {"", "continue", "go on", "继续", "好"}
+CONTINUE = YES | {"continue", "go on", "继续", "好"}
 STOP = NO | CANCEL | {"不用了", "停", "不", "不要", "别"}
 RUN_ALL = frozenset({"run all", "run", "all", "全部运行", "全部"})
 MERGE = frozenset({"merge", "合并"})
@@ -105,12 +105,6 @@ SKIP = frozenset({"skip", "跳过"})
 
 _MARKS = (".", "。", ")", "）")  # behind a word; no question mark, as a question is no answer
 _FULL_WIDTH = str.maketrans("０１２３４５６７８９", "0123456789")
-_GOES_ON = re.compile(r"continue\b|go on\b|继续")
-_HOLDS = re.compile(
-    r"\b(?:no|nope|nah|not|never|don['’]?t|wait|hold|stop|cancel|halt|abort)\b|[不停等]|别(?![的人处])|取消|拒绝"
-)
-_LATER = re.compile(r"先等|先别|先不|等一下|\b(?:not yet|hold on|but wait)\b")
-_SHORT = 30  # characters in which such a word is most of what is said
 
 
 def word(text: str) -> str:
@@ -123,16 +117,6 @@ def unquoted(text: str) -> str:
     """Without the backquotes, or in Chinese the quotes, in which clew shows what to reply."""
     plain = text.strip()
     return plain[1:-1].strip() if re.fullmatch("`[^`]+`|「[^「」]+」", plain) else plain
-
-
-def may_mean_no(text: str) -> bool:
-    """Words of one's own that begin with a no, are short and have one in them, or want something to wait. Those that
-    begin with `continue` do not."""
-    said = unquoted(text).lower()
-    if _GOES_ON.match(said):
-        return False
-    holds = _HOLDS.search(said) if len(said) <= _SHORT else _HOLDS.match(said)
-    return holds is not None or _LATER.search(said) is not None
 
 
 CONTINUED = Both(
@@ -214,11 +198,6 @@ CONTINUE_OR_STOP = Both("Reply `continue` or `stop`.", "回复「继续」或「
 ALL_MERGE_OR_SKIP = Both(
     "Reply `run all`, `merge` (into one) or `skip`.", "回复「全部运行」、「合并」（成一条）或「跳过」。"
 )
-CONTINUE_OR_STOP_AGAIN = Both(
-    f"That may mean that it shall not go on, so nothing was done. {CONTINUE_OR_STOP} To go on with words of your own,"
-    " begin them with `continue`.",
-    f"这句话可能是不要继续的意思，所以什么都没有做。{CONTINUE_OR_STOP.zh}如果要带着自己的话继续，请以「继续」开头。",
-)
 STOPPED = Both("Stopped. Say something new whenever you like.", "已停止。随时可以说新的事。")
 RUNNING_ALL = Both("Running them in order.", "按顺序运行。")
 NOTHING_TO_MERGE = Both("There is nothing to merge; what waits runs as it is.", "没有可合并的；等待的内容照原样运行。")
@@ -230,6 +209,10 @@ NOBODY_WAITS = Both(
 
 def continued_by(who: str) -> Both:
     return Both(f"continued by {who}", f"{who} 选择了继续")
+
+
+def put_aside_by(who: str) -> Both:
+    return Both(f"put aside: {who} said something else", f"已搁置：{who} 说了别的事")
 
 
 def stopped_by(who: str) -> Both:
@@ -619,6 +602,12 @@ def unknown_outcome(reason: str) -> Both:
         f"This turn was cut off, and what became of it could not be found out ({reason}). {CONTINUE_OR_STOP}",
         f"这一轮中断了，无法得知结果（{reason}）。{CONTINUE_OR_STOP.zh}",
     )
+
+
+PUT_ASIDE = (
+    "(From clew: your work on the request before was cut off before its end. The person was asked whether to go on with"
+    " it, and says this instead. Do what they say now, and do not go on with that work unless they want it.)"
+)
 
 
 def continuation(begun: Sequence[str]) -> str:
