@@ -92,6 +92,7 @@ FITS = [
     ("make [ab]", "make b"),
     ("'my prog' *", "'my prog' x"),
     ("*", "anything at all"),
+    ("fd *", "fd --extension py -H main"),
 ]
 FITS_NOT = [
     ("pytest", "pytest -q"),

@@ -308,8 +308,8 @@ def _is_test(word: str, operands: Operands, folder: str, workspace: str) -> bool
         return False
     if operands is Operands.FOLDERS and path.is_dir():
         return not _has_config(path, Path(folder))
-    names = (path.name, "" if operands is Operands.FOLDERS or path.is_dir() else path.parent.name)
-    return any(map(_TEST_NAME.search, names)) and not _has_config(path.parent, Path(folder))
+    called = (path.name, "" if operands is Operands.FOLDERS or path.is_dir() else path.parent.name)
+    return any(map(_TEST_NAME.search, called)) and not _has_config(path.parent, Path(folder))
 
 
 def _has_config(path: Path, folder: Path) -> bool:

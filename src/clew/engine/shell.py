@@ -17,7 +17,7 @@ def names(text: str) -> frozenset[str]:
 SHELLS = names("sh bash dash zsh ash ksh mksh fish csh tcsh pwsh")
 
 _FIND_ACTS = re.compile(r"-(?:exec|ok|delete|fls|fprint|files0).*|--exec.*|-[xX]")
-_FD_ACTS = re.compile(r"-[^-]*[xX].*|--e[xX]?.*")  # also in a bundle: `-Hx`
+_FD_ACTS = re.compile(r"-[^-]*[xX].*|--exec.*")  # also in a bundle: `-Hx`
 _RESERVED = names(
     "if then else elif fi do done case esac while until for in function select time coproc repeat foreach end always"
     " nocorrect noglob ! { } [["
