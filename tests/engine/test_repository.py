@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 from pathlib import Path
 
 import pytest
 
 from clew.asking import Asked, Effect, GateKind, Policy, Reason
 from clew.engine import repository, tree_walk
+from clew.engine.repository import Looks
 from clew.engine.rules import decide
 from tests.execution.index_file import (
     FILE,
@@ -470,7 +471,7 @@ def test_an_index_with_a_name_that_leads_out_is_asked_about(work: Path, name: by
 
 @pytest.mark.parametrize("version", [2, 3, 4])
 def test_an_index_as_git_writes_it_is_not_asked_about(work: Path, version: int) -> None:
-    entries = [Entry(b"a.txt"), Entry(b".gitignore"), Entry(b"src/..a"), Entry(b"x/.github/y"), Entry(b"b" * 4_095)]
+    entries = [Entry(b"a.txt"), Entry(b".gitignore"), Entry(b"src/..a"), Entry(b"x/.github/y"), Entry(b"b" * 255)]
     if version == 4:
         before = [0, *(len(entry.name) for entry in entries)]
         entries = [Entry(entry.name, FILE, dropped=drop) for entry, drop in zip(entries, before, strict=False)]
@@ -501,9 +502,9 @@ def test_a_folder_of_hooks_that_is_not_plain_is_asked_about(work: Path, value: s
     """What clew finds there may be something else than what git finds."""
     (work / "linked").symlink_to("/proc/self/cwd/hk")
     git(work, "config", "core.hooksPath", "hk")
-    assert verdict(work) is Effect.ALLOW
+    assert verdict(work, command="git branch") is Effect.ALLOW
     git(work, "config", "core.hooksPath", value)
-    assert verdict(work) is Effect.ASK
+    assert verdict(work, command="git branch") is Effect.ASK
 
 
 @pytest.mark.parametrize("command", ["git log", "git show", "git blame src/a.txt", "git diff", "git status"])
@@ -520,7 +521,7 @@ def test_a_file_that_git_reads_and_is_no_plain_one_is_asked_about(
     assert verdict(work, command=command) is Effect.ALLOW
     make(work / name)
     assert verdict(work, command=command) is Effect.ASK
-    assert repository.reason_to_ask(str(work), str(work), goes_down=False) == Reason("git.file", name)
+    assert repository.reason_to_ask(str(work), str(work), Looks(new_files=False)) == Reason("git.file", name)
 
 
 def test_tracked_folders_of_a_tree_that_is_too_large_are_looked_at(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -597,3 +598,86 @@ def test_signatures_are_not_verified_unasked(work: Path) -> None:
     assert verdict(work, ".", "git log '--format=%G?'") is Effect.ASK
     assert verdict(work, ".", "git show --pretty=format:%h%GK") is Effect.ASK
     assert verdict(work, ".", "git log --format=%+G?") is Effect.ASK
+
+
+@pytest.mark.parametrize("command", ["git status", "git diff", "git log -p", "git show", "git blame src/a.txt"])
+@pytest.mark.parametrize("name", ["old", "src/old", "vendor/deep/old", "vendor"])
+def test_a_link_to_a_folder_outside_is_asked_about(work: Path, command: str, name: str) -> None:
+    """The history may know a file below it: git reads the attributes there, through the link."""
+    (work / ".gitignore").write_text("vendor\n")
+    (work.parent / "elsewhere").mkdir()
+    (work / name).parent.mkdir(parents=True, exist_ok=True)
+    (work / "inner").symlink_to("src")
+    (work / "file").symlink_to("/etc/hosts")
+    assert verdict(work, command=command) is Effect.ALLOW
+    (work / name).symlink_to(work.parent / "elsewhere")
+    assert verdict(work, command=command) is Effect.ASK
+    assert repository.reason_to_ask(str(work), str(work)) == Reason("git.file", name)
+    assert verdict(work, command="git branch") is Effect.ALLOW
+
+
+@pytest.mark.parametrize("command", ["git diff", "git status"])
+def test_a_tracked_file_that_became_something_else_is_asked_about(work: Path, command: str) -> None:
+    """`git diff` prints the HEAD of a repository that lies in its place, and waits at a pipe in there."""
+    (work / ".gitignore").write_text("vendor\n")
+    (work / "vendor").mkdir()
+    (work / "vendor/lib").write_text("x\n")
+    git(work, "add", "-f", "vendor/lib")
+    (work / "vendor/lib").unlink()
+    assert verdict(work, command=command) is Effect.ALLOW
+    (work / "vendor/lib").mkdir()
+    assert verdict(work, command=command) is Effect.ALLOW
+    git(work, "init", "-q", "vendor/lib")
+    assert verdict(work, command=command) is Effect.ASK
+    (work / "vendor/lib").rename(work.parent / "lib")
+    os.mkfifo(work / "vendor/lib")
+    assert verdict(work, command=command) is Effect.ASK
+
+
+@pytest.mark.parametrize("name", [b"a" * 1_001, b"/".join([b"a" * 200] * 6), b"/".join([b"a"] * 102)])
+def test_an_index_with_a_long_name_is_asked_about(work: Path, name: bytes) -> None:
+    """The system takes a path of more than 4,095 bytes for one that is not there. Git's is shorter than ours."""
+    write_index(work, index_file([Entry(name)]))
+    assert verdict(work) is Effect.ASK
+
+
+@pytest.mark.parametrize("command", ["git status --ignored", "git ls-files -o", "git ls-files --others -m"])
+def test_what_git_would_find_in_ignored_folders_is_looked_at_if_it_goes_there(
+    work: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work / ".gitignore").write_text("vendor\n")
+    (work / "vendor").mkdir()
+    assert verdict(work, command=command) is Effect.ALLOW
+    git(work, "init", "-q", "vendor/lib")
+    assert verdict(work, command=command) is Effect.ASK
+    for other in ("git status", "git ls-files -o --exclude-standard", "git ls-files"):
+        assert verdict(work, command=other) is Effect.ALLOW
+    (work / "vendor/lib").rename(work.parent / "lib")
+    assert verdict(work, command=command) is Effect.ALLOW
+    monkeypatch.setattr(tree_walk, "_MOST", 1)
+    assert verdict(work, command=command) is Effect.ASK
+    assert repository.reason_to_ask(str(work), str(work), Looks(ignored=True)) == Reason("tree.large")
+
+
+@pytest.mark.parametrize("command", ["git status", "git log", "rg x"])
+@pytest.mark.parametrize("folder", ["new", "vendor", ".git/refs"])
+def test_a_tree_that_is_very_deep_is_asked_about(work: Path, command: str, folder: str) -> None:
+    """The system takes as long to find a folder as it lies deep."""
+    (work / ".gitignore").write_text("vendor\n")
+    (work / folder / "/".join(["d"] * 40)).mkdir(parents=True)
+    assert verdict(work, command=command) is Effect.ALLOW
+    (work / folder / "/".join(["d"] * 61)).mkdir(parents=True)
+    expected = Effect.ALLOW if (command, folder) == ("rg x", "vendor") else Effect.ASK
+    assert verdict(work, command=command) is expected
+
+
+def test_a_script_of_many_folders_looks_through_the_tree_once(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Path] = []
+
+    def counted(top: Path, tracked: Mapping[str, Set[str]], **options: bool) -> Path | None:
+        looked.append(top)
+        return None
+
+    monkeypatch.setattr(tree_walk, "foreign_among", counted)
+    assert verdict(work, command="git status; cd src && git status; git status -s") is Effect.ALLOW
+    assert len(looked) == 1

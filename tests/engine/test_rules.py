@@ -470,6 +470,7 @@ READS_NOT = lines(
 
 @pytest.mark.parametrize("line", READS, ids=repr)
 def test_what_plainly_reads_inside_the_workspace_is_not_asked_about(work: Path, line: str) -> None:
+    (work / "out").unlink()  # the history might know it as a folder
     assert effect(command(line, str(work)), workspace=work) == "allow"
     assert effect(command(line, str(work)), policy=Policy.READ_ONLY, workspace=work) == "allow"
 
@@ -493,6 +494,7 @@ def test_whoever_works_in_the_root_folder_has_no_workspace() -> None:
 @pytest.mark.parametrize("folder", ["other", "bare", "bare/objects"])
 def test_git_in_a_repository_that_is_not_the_workspaces_own_is_asked_about(work: Path, folder: str) -> None:
     """Its config may name programs that git runs even for a status."""
+    (work / "out").unlink()
     assert effect(command("git status", str(work / "src/deep")), workspace=work) == "allow"
     (work / "other/.git").mkdir()
     assert effect(command("git log", str(work / folder)), workspace=work) == "ask"

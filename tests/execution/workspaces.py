@@ -1313,3 +1313,102 @@ def pipes_that_git_reads(place: Place) -> None:
     for path in (".mailmap", "vendor/.gitattributes"):
         os.mkfifo(place.work / path)
     place.attacks += READERS_OF_GIT
+
+
+@workspace
+def folder_of_the_history_became_a_link(place: Place) -> None:
+    """Only the history knows a folder; a link outside stands in its place, also in an ignored folder. Git reads the
+    attributes there, and prints names in them that it does not understand."""
+    place.write(".gitignore", "vendor\n")
+    for path in ("old/x.txt", "vendor/old/x.txt", "src/old/x.txt"):
+        place.write(path)
+    place.commit()
+    place.git("rm", "-r", "--quiet", "old", "vendor/old", "src/old")
+    place.git("commit", "--quiet", "--message=gone")
+    (place.outside / "folder/.gitattributes").write_text(f"x {CONTENT}!\n")
+    (place.work / "vendor").mkdir(exist_ok=True)
+    for path in ("old", "vendor/old", "src/old"):
+        place.link(path, str(place.outside / "folder"))
+    place.operands += ["old", "vendor/old"]
+    place.attacks += [
+        *READERS_OF_GIT,
+        "git log --stat",
+        "git show HEAD~1",
+        "git diff HEAD~2 HEAD",
+        "git log --follow -p",
+    ]
+
+
+@workspace
+def folder_of_the_last_commit_became_a_link(place: Place) -> None:
+    """The last commit has a folder that the index has no more, and a link outside stands in its place."""
+    place.write("old/x.txt")
+    place.commit()
+    place.git("mv", "old/x.txt", "moved.txt")
+    (place.work / "old").rmdir()
+    (place.outside / "folder/.gitattributes").write_text(f"x {CONTENT}!\n")
+    place.link("old", str(place.outside / "folder"))
+    place.write("moved.txt", "one\ntwo\nthree\nfour\n")
+    place.git("add", "moved.txt")
+    place.attacks += [
+        *READERS_OF_GIT,
+        "git status -v",
+        "git diff --cached",
+        "git diff -M HEAD",
+        "git stash list --stat",
+    ]
+
+
+@workspace
+def pipe_where_only_the_history_has_files(place: Place) -> None:
+    """Attributes that are a pipe lie in an ignored folder of which only the history knows."""
+    place.waits = True
+    place.write(".gitignore", "vendor\n")
+    place.write("vendor/x.txt")
+    place.commit()
+    place.git("rm", "-r", "--quiet", "vendor")
+    place.git("commit", "--quiet", "--message=gone")
+    (place.work / "vendor").mkdir()
+    os.mkfifo(place.work / "vendor/.gitattributes")
+    place.attacks += [*READERS_OF_GIT, "git log --stat", "git show HEAD"]
+
+
+def _link_branch(place: Place, branch: str) -> None:
+    (place.outside / "commit").write_text("1" * 40 + "\n")
+    (place.work / branch).unlink()
+    place.link(branch, str(place.outside / "commit"))
+
+
+@workspace
+def tracked_file_became_a_repository(place: Place) -> None:
+    """A repository lies in place of a tracked file with an ignored name; its branch is a link outside."""
+    place.write(".gitignore", "vendor\n")
+    place.write("vendor/lib")
+    place.commit()
+    (place.work / "vendor/lib").unlink()
+    _nested(place, "vendor/lib")
+    _link_branch(place, "vendor/lib/.git/refs/heads/main")
+    place.attacks += [*READERS_OF_GIT, "git diff -- vendor", "git diff --stat", "git status --ignored"]
+
+
+@workspace
+def pipe_in_place_of_a_repository(place: Place) -> None:
+    """The same with a HEAD that is a pipe."""
+    tracked_file_became_a_repository(place)
+    place.waits = True
+    (place.work / "vendor/lib/.git/HEAD").unlink()
+    os.mkfifo(place.work / "vendor/lib/.git/HEAD")
+
+
+@workspace
+def ignored_folder_with_a_pipe(place: Place) -> None:
+    """In an ignored folder lie a repository whose HEAD is a pipe, and an ignore file that is one."""
+    place.waits = True
+    place.write(".gitignore", "vendor\n")
+    _nested(place, "vendor/lib")
+    (place.work / "vendor/lib/.git/HEAD").unlink()
+    os.mkfifo(place.work / "vendor/lib/.git/HEAD")
+    place.write("vendor/deep/x")
+    os.mkfifo(place.work / "vendor/deep/.gitignore")
+    others = ("git ls-files -o", "git ls-files --others", "git ls-files -co", "git ls-files -o vendor")
+    place.attacks += [*READERS_OF_GIT, *others, "git status --ignored", "git status --ignored=matching -uall"]

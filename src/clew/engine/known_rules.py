@@ -338,7 +338,7 @@ def _is_own_repository(words: Sequence[str], folder: str, workspace: str) -> boo
     found = _find(words)
     if found is None or not (found[1].is_git or found[1].calls_git):
         return True
-    reason = repository.reason_to_ask(folder, workspace, goes_down=found[1].is_git)
+    reason = repository.reason_to_ask(folder, workspace, repository.Looks(new_files=found[1].is_git))
     return reason is None or (found[1].calls_git and reason.code == "git.not_top")
 
 

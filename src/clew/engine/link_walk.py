@@ -12,6 +12,7 @@ from pathlib import Path
 from clew.engine.patterns import GUARDED, real, relative
 
 _MOST = 50_000  # entries
+_DEEPEST = 80  # folders in each other: the system takes as long to find one as it lies deep
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
 
 
@@ -65,6 +66,8 @@ def _links(folders: Iterable[str], workspace: str) -> Iterator[os.DirEntry[str]]
     seen = {*waiting, f"{os.path.realpath(workspace)}/.git"}
     left = _MOST
     for folder in waiting:  # which grows meanwhile
+        if folder.count("/") > _DEEPEST:
+            raise TooLarge
         for entry in _entries(folder):
             left -= 1
             if left < 0:

@@ -221,7 +221,8 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
 NO_RULE = Reason("no_rule")
 Seen = dict[tuple[str, str], Reason | None]  # what was looked through already, by what it is and where
 
-_GOES_DOWN = names("status ls-files diff")  # words of git by which it looks at the files of the workspace
+_SHOWS_NEW = names("status ls-files diff")  # words of git by which it looks at the files of the workspace
+_SHOWS_OLD = names("status diff log show blame stash")  # and at those of the history
 
 
 def reason_to_ask(words: Sequence[str], folder: str, workspace: str, seen: Seen | None = None) -> Reason | None:
@@ -245,10 +246,17 @@ def _reason_to_ask(words: Sequence[str], folder: str, workspace: str, seen: Seen
         look = partial(_linked_ignore_file, Path(workspace).resolve(), skips)
         return _once(seen, (f"ignore {skips}", workspace), look)
     if name.startswith("git "):
-        goes_down = name.removeprefix("git ") in _GOES_DOWN
-        look = partial(repository.reason_to_ask, folder, workspace, goes_down=goes_down)
-        return _once(seen, (f"git {goes_down}", folder), look)
+        looks = _looks(name.removeprefix("git "), rest)
+        above = _once(seen, ("git", folder), partial(repository.reason_above, folder, workspace))
+        return above or _once(seen, (f"git {looks}", workspace), partial(repository.reason_within, workspace, looks))
     return None
+
+
+def _looks(word: str, rest: Sequence[str]) -> repository.Looks:
+    """`git ls-files -o` heeds no ignore files, unless it is told to."""
+    others = word == "ls-files" and any(re.match(r"-[a-z]*o|--others", each) for each in rest)
+    ignored = (others and "--exclude-standard" not in rest) or any(each.startswith("--ignored") for each in rest)
+    return repository.Looks(word in _SHOWS_NEW, ignored, word in _SHOWS_OLD)
 
 
 def _fits(reading: Reading, words: Sequence[str], folder: str, workspace: str) -> bool:
@@ -285,7 +293,7 @@ def _linked_ignore_file(top: Path, skips: bool) -> Reason | None:
     """Ripgrep and tree read ignore files through links, and ripgrep prints the lines that it does not understand."""
     try:
         found = tree_walk.linked_ignore_file(top, tree_walk.ignored_folders(top) if skips else frozenset())
-    except tree_walk.TooLarge:
+    except (tree_walk.TooLarge, tree_walk.TooDeep):
         return Reason("tree.large")
     return Reason("ignore.linked", shown_path(found, top)) if found else None
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from clew.asking import Reason
 from clew.engine import tree_walk
@@ -49,6 +51,8 @@ _EXTENSIONS = frozenset({b"TREE", b"REUC"})  # the others lead to entries elsewh
 _HASH = 20  # bytes
 _MOST_FILES = 20_000  # in git's folder
 _LONG_LINE = 4_096
+_LONG_NAME = 1_000  # bytes; together with the path of the workspace it has to be one at which the system still looks
+_OF_REPOSITORY = ("commondir", "objects", "refs", "config")
 _HEAD = re.compile(rb"(?:ref: refs/[^\0\r\n]+|[0-9a-f]{40})\n?")
 _CONTROL = re.compile(r"[^\t\n\r -~\x80-\U0010ffff]|\r(?!\n)")  # a NUL ends what git takes for the key
 _SECTION = re.compile(r'\[([A-Za-z0-9-]+)(?:[ \t]+"([^"\\]+)")?\]')
@@ -65,15 +69,37 @@ class Foreign(Exception):
         self.reason = Reason(code, about)
 
 
-def reason_to_ask(folder: str, workspace: str, *, goes_down: bool = True) -> Reason | None:
-    """Why a person has to be asked before git runs in this folder; None if it only reads the workspace's repository.
-    `goes_down`: it looks for files that it does not know yet."""
-    top, here = Path(workspace).resolve(), Path(folder).resolve()
+class Looks(Struct, frozen=True):
+    """At what git looks, beside its own folder and the files that it tracks."""
+
+    new_files: bool = True  # files that it does not know yet
+    ignored: bool = False  # also those that it is told to ignore
+    old_files: bool = True  # files of the history: it reads the attributes of the folders in which they would lie
+
+
+def reason_to_ask(folder: str, workspace: str, looks: Looks = Looks()) -> Reason | None:  # noqa: B008 - it is frozen
+    """Why a person has to be asked before git runs in this folder; None if it only reads the workspace's repository."""
+    return reason_above(folder, workspace) or reason_within(workspace, looks)
+
+
+def reason_above(folder: str, workspace: str) -> Reason | None:
+    """The part of it that depends on the folder: whether git finds the workspace's repository from there."""
+    return _reason(partial(_look_upwards, Path(folder).resolve(), Path(workspace).resolve()))
+
+
+def reason_within(workspace: str, looks: Looks) -> Reason | None:
+    """The rest, which is the same for all folders."""
+    top = Path(workspace).resolve()
+    return _reason(lambda: _look_below(top, _look_into(top / ".git", top), looks))
+
+
+def _reason(look: Callable[[], None]) -> Reason | None:
     try:
-        _look_upwards(here, top)
-        _look_below(top, _look_into(top / ".git", top), goes_down)
+        look()
     except Foreign as foreign:
         return foreign.reason
+    except (tree_walk.TooLarge, tree_walk.TooDeep):
+        return Reason("tree.large")
     except (OSError, ValueError, IndexError, struct.error):
         return Reason("git.unclear")
     return None
@@ -83,20 +109,28 @@ def _look_upwards(here: Path, top: Path) -> None:
     """Git takes the first folder upwards that holds a `.git`, or that looks like one: then it has a `HEAD`, in every
     version of git, and if need be as a symlink that leads nowhere."""
     for path in (here, *here.parents):
-        found = {each.name.lower() for each in path.iterdir()} if path.is_dir() else set()
-        if "head" in found and not found.isdisjoint({"commondir", "objects", "refs", "config"}):
+        if _is_there(path / "HEAD") and any(_is_there(path / name) for name in _OF_REPOSITORY):
             raise Foreign("git.fake", shown_path(path, top))
         if path == top:
             break
-        if ".git" in found:
+        if _is_there(path / ".git"):
             raise Foreign("git.nested", shown_path(path, top))
     if top not in (here, *here.parents) or not os.path.lexists(top / ".git"):
         raise Foreign("git.not_top")
 
 
-def _look_into(entry: Path, top: Path) -> set[bytes]:
+def _is_there(path: Path) -> bool:
+    """Raises OSError if that cannot be said."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _look_into(entry: Path, top: Path) -> dict[str, set[str]]:
     """`entry` is the workspace's `.git`: a folder, or the file of a worktree that `git worktree add` made. The result
-    are the folders of the files that git tracks."""
+    has the names that git tracks, by the folder in which they lie."""
     own = entry if entry.is_dir() and not entry.is_symlink() else _of_worktree(entry)
     shared = own if own == entry else _shared(own)
     for folder in {own, shared}:
@@ -119,7 +153,10 @@ def _check_plain(folder: Path) -> None:
     file anywhere in there for a ref, if it is told so: `git log lfs/x`."""
     waiting = [str(folder)]
     left = _MOST_FILES
+    deepest = str(folder).count("/") + tree_walk.DEEPEST
     for each in waiting:  # which grows meanwhile
+        if each.count("/") > deepest:
+            raise tree_walk.TooDeep
         with os.scandir(each) as entries:
             found = list(entries)
         left -= len(found)
@@ -147,16 +184,21 @@ def _is_open(path: Path, bits: int) -> bool:
     return os.access(path, bits) and path.stat().st_mode >> 6 & bits == bits
 
 
-def _look_below(top: Path, tracked: Iterable[bytes], goes_down: bool) -> None:
-    """Git reads files of its own in the folders below, for every command that shows a file. If it goes down, it also
-    looks into the folder of a repository that it finds. An ignored folder, and a tree that is too large, are not looked
-    through. There the index is the truth: git runs something in a repository below only if the index has a gitlink to
-    it. Of any other it reads nothing but the HEAD, which it does not show."""
-    folders = (os.fsdecode(os.path.join(os.fsencode(top), each)) for each in tracked)  # noqa: PTH118
-    found = tree_walk.foreign_in([str(top)], repositories=False)
-    found = found or tree_walk.foreign_in(folders, repositories=goes_down)
-    with suppress(tree_walk.TooLarge):
-        found = found or tree_walk.foreign_to_git(top, repositories=goes_down)
+def _look_below(top: Path, tracked: Mapping[str, Set[str]], looks: Looks) -> None:
+    """Git reads files of its own in the folders below, for every command that shows a file. If it looks for new files,
+    it also looks into the folder of a repository that it finds. Unless git looks at ignored files too, nobody looks for
+    repositories in ignored folders, and a tree that is too large is not looked through to its end. There the index is
+    the truth: git runs something in a repository below only if the index has a gitlink to it. Of any other it reads
+    nothing but the HEAD, which it does not show."""
+    found = tree_walk.foreign_among(top, tracked, repositories=looks.new_files, links=looks.old_files)
+    look = partial(tree_walk.foreign_to_git, top, links=looks.old_files)
+    skipped = frozenset[str]() if looks.ignored else tree_walk.ignored_folders(top)
+    try:
+        found = found or look(skipped, repositories=looks.new_files)
+        found = found or (look(skipped, only_skipped=True, repositories=False) if looks.old_files else None)
+    except tree_walk.TooLarge:
+        if looks.ignored:
+            raise
     if found is not None:
         is_folder = found.is_dir() and not found.is_symlink()
         raise Foreign("git.nested" if is_folder else "git.file", shown_path(found, top))
@@ -236,10 +278,10 @@ def _settings(path: Path) -> Iterator[tuple[str, str]]:
             raise Foreign("git.unclear")
 
 
-def _check_index(path: Path, top: Path) -> set[bytes]:
+def _check_index(path: Path, top: Path) -> dict[str, set[str]]:
     """A submodule is an entry of a kind of its own. Git goes down into its folder, if there is anything in it."""
     if not os.path.lexists(path):
-        return set()
+        return {}
     entries = list(_entries(read_plain(path, _MOST)))
     names = [name for name, _ in entries]
     if names and _ODD_NAME.search(b"/%b/" % b"/\0/".join(names)):
@@ -247,20 +289,21 @@ def _check_index(path: Path, top: Path) -> set[bytes]:
     for folder in (top / os.fsdecode(name) for name, mode in entries if mode == _GITLINK):
         if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
             raise Foreign("git.submodule", shown_path(folder, top))
-    return _folders(names)
+    return _by_folder(os.fsdecode(name) for name, mode in entries if mode != _GITLINK)
 
 
-def _folders(tracked: Iterable[bytes]) -> set[bytes]:
-    """All folders on the way to tracked files, below the top."""
-    found = {b""}
-    for name in tracked:
-        folder = name.rpartition(b"/")[0]
+def _by_folder(tracked: Iterable[str]) -> dict[str, set[str]]:
+    """The names in each folder on the way to tracked files, by its path from the top, which is empty itself."""
+    found: dict[str, set[str]] = {"": set()}
+    for path in tracked:
+        folder, _, name = path.rpartition("/")
         while folder not in found:
-            found.add(folder)
+            found[folder] = {name}
             if len(found) > _MOST_FOLDERS:
                 raise Foreign("git.unclear")
-            folder = folder.rpartition(b"/")[0]
-    return found - {b""}
+            folder, _, name = folder.rpartition("/")
+        found[folder].add(name)
+    return found
 
 
 def _entries(index: bytes) -> Iterator[tuple[bytes, int]]:
@@ -275,8 +318,10 @@ def _entries(index: bytes) -> Iterator[tuple[bytes, int]]:
         start = at + _ENTRY.size + (_more_flags(index, at + _ENTRY.size, version) if flags & 0x4000 else 0)
         name, at = _short_name(index, start, name) if version == 4 else _name(index, at, start)
         left -= len(name)  # a short index can hold long names
-        if mode not in _MODES or flags & 0xFFF != min(len(name), 0xFFF) or left < 0 or len(name) > _LONG_LINE:
+        if mode not in _MODES or flags & 0xFFF != min(len(name), 0xFFF) or left < 0 or len(name) > _LONG_NAME:
             raise Foreign("git.unclear")
+        if name.count(b"/") > tree_walk.DEEPEST:
+            raise tree_walk.TooDeep
         yield name, mode
     _check_extensions(index, at)
 

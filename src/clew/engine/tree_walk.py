@@ -7,16 +7,19 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 
-from clew.engine.patterns import inside
+from clew.engine.patterns import inside, real
 from clew.engine.shell import names
 
 IGNORE_FILES = names(".gitignore .ignore .rgignore")
 GIT_FILES = names(".gitignore .gitattributes .gitmodules .mailmap")  # that git reads, wherever they lie
 
 _MOST = 50_000  # entries; as many again in folders called `.git`
+_MOST_TRACKED = 500_000  # entries of folders in which git tracks files
+_SLOW = 20  # entries that could be looked at in the time that a link or a `.git` takes
+DEEPEST = 60  # folders in each other: the system takes as long to find one as it lies deep
 _LONGEST = 64 * 1024  # bytes of an ignore file
 _PLAIN_LINE = re.compile(rb"/?([A-Za-z0-9_.@+-]+)/?")
 _NO_WAITING = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -43,41 +46,87 @@ def is_plain(path: str | Path) -> bool:
         return True
 
 
-def foreign_to_git(top: Path, *, repositories: bool = True) -> Path | None:
+class TooDeep(Exception):
+    """It is nested so deeply that looking through it would take long."""
+
+
+def foreign_to_git(
+    top: Path, skipped: frozenset[str], *, only_skipped: bool = False, repositories: bool = True, links: bool = False
+) -> Path | None:
     """The first file below the top that git reads and that is no plain file. If `repositories` count, also a folder
-    that has a `.git` of its own. Raises TooLarge and OSError."""
-    for entry in _entries(top, ignored_folders(top)):
-        name = entry.name.lower()
-        if name == ".git" and repositories:
-            return Path(entry.path).parent
-        if name in GIT_FILES and not entry.is_file(follow_symlinks=False):
-            return Path(entry.path)
+    that has a `.git` of its own; if `links` do, also one that leads to a folder outside. The skipped folders of the top
+    are left out, or all others. Raises TooLarge, TooDeep and OSError."""
+    for entry in _entries(top, skipped, only_skipped=only_skipped):
+        if (found := _odd(entry, str(top), repositories, links)) is not None:
+            return found
     return None
 
 
-def foreign_in(folders: Iterable[str], *, repositories: bool) -> Path | None:
-    """The same for these folders only, not for those below, so a large tree is no excuse. A link in place of a folder
-    counts too: git reads its files through it."""
-    for folder in folders:
-        if os.path.islink(folder):  # noqa: PTH114 - this runs for each folder of a repository
-            return Path(folder)
-        if not os.path.isdir(folder):  # noqa: PTH112
-            continue
-        if repositories and os.path.lexists(f"{folder}/.git"):
-            return Path(folder)
-        if odd := [name for name in GIT_FILES if not is_plain(f"{folder}/{name}")]:
-            return Path(folder, odd[0])
+def foreign_among(
+    top: Path, tracked: Mapping[str, Set[str]], *, repositories: bool = True, links: bool = False
+) -> Path | None:
+    """The same for the folders in which git tracks something, not for those below. `tracked` has the names in each of
+    them, by its path from the top. What is there has to be of the kind that git knows: a link in place of a folder is
+    odd, as git reads its files through it, and so is a repository or a pipe in place of a file."""
+    left = _MOST_TRACKED
+    waiting = [""]
+    for folder in waiting:  # which grows meanwhile
+        unseen = set(tracked.get(folder, ()))
+        with os.scandir(f"{top}/{folder}") as found:
+            for entry in found:
+                left -= _SLOW if entry.is_symlink() else 1
+                if left < 0:
+                    raise TooLarge
+                is_own_git = not folder and entry.name == ".git"
+                if not is_own_git and (odd := _odd(entry, str(top), repositories, links)) is not None:
+                    return odd
+                if entry.is_file(follow_symlinks=False):
+                    unseen.discard(entry.name)
+        for name in unseen:  # those that are gone, too: a file system may know them by other letters
+            path = f"{folder}/{name}" if folder else name
+            mode = _mode(f"{top}/{path}")
+            if _is_of_another_kind(f"{top}/{path}", mode, is_folder=path in tracked):
+                return top / path
+            waiting += [path] if path in tracked and stat.S_ISDIR(mode) else []
     return None
+
+
+def _odd(entry: os.DirEntry[str], top: str, repositories: bool, links: bool) -> Path | None:
+    name = entry.name.lower()
+    if name == ".git" and repositories:
+        return Path(entry.path).parent
+    is_odd = name in GIT_FILES and not entry.is_file(follow_symlinks=False)
+    return Path(entry.path) if is_odd or (links and entry.is_symlink() and _leads_out(entry, top)) else None
+
+
+def _leads_out(link: os.DirEntry[str], top: str) -> bool:
+    """To a folder, which has files of its own that git would read; what `/proc` leads to is not certain."""
+    return (link.is_dir() and not inside(link.path, top)) or real(link.path, top) is None
+
+
+def _mode(path: str) -> int:
+    """0 if it is not there."""
+    try:
+        return os.lstat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+
+
+def _is_of_another_kind(path: str, mode: int, *, is_folder: bool) -> bool:
+    if stat.S_ISDIR(mode):
+        return not is_folder and os.path.lexists(f"{path}/.git")
+    return bool(mode) and not stat.S_ISREG(mode) and (is_folder or not stat.S_ISLNK(mode))
 
 
 def linked_ignore_file(top: Path, skipped: frozenset[str] = frozenset()) -> Path | None:
     """The first ignore file that is a link to outside, or no plain file. Who reads it may print its lines, as errors.
-    Raises TooLarge and OSError."""
+    Raises TooLarge, TooDeep and OSError."""
     if (above := _linked_above(top)) is not None:
         return above
     for entry in _entries(top, skipped, git_too=True):
         name = entry.name.lower()
-        if name in IGNORE_FILES and not _is_own_file(entry.path, top):
+        is_plain_file = entry.is_file(follow_symlinks=False)
+        if name in IGNORE_FILES and not is_plain_file and not _is_own_file(entry.path, top):
             return Path(entry.path)
         if name == ".git" and (found := _foreign_exclude(Path(entry.path), top)) is not None:
             return found
@@ -154,19 +203,26 @@ def _is_overruled_above(top: Path) -> bool:
     return any(not is_plain(path) or b"!" in read_plain(path) for path in paths if os.path.lexists(path))
 
 
-def _entries(top: Path, skipped: frozenset[str], git_too: bool = False) -> Iterator[os.DirEntry[str]]:
-    """Everything below, but for what lies in the skipped folders of the top. What lies in a folder called `.git`, and
-    the top's own `.git`, only if `git_too`."""
+def _entries(
+    top: Path, skipped: frozenset[str], *, git_too: bool = False, only_skipped: bool = False
+) -> Iterator[os.DirEntry[str]]:
+    """Everything below, but for what lies in the skipped folders of the top, or in all others. What lies in a folder
+    called `.git`, and the top's own `.git`, only if `git_too`."""
     waiting = [(str(top), False)]
     left = {False: _MOST, True: _MOST}
+    deepest = str(top).count("/") + DEEPEST
     for folder, in_git in waiting:  # which grows meanwhile
+        if folder.count("/") > deepest:
+            raise TooDeep
         with os.scandir(folder) as found:
             for entry in found:
-                left[in_git] -= 1
+                is_git, is_folder = entry.name == ".git", entry.is_dir(follow_symlinks=False)
+                left[in_git] -= _SLOW if is_git or entry.is_symlink() else 1
                 if left[in_git] < 0:
                     raise TooLarge
-                is_git, is_folder = entry.name == ".git", entry.is_dir(follow_symlinks=False)
-                if folder == str(top) and (not git_too if is_git else is_folder and entry.name in skipped):
+                if folder == str(top) and (
+                    not git_too if is_git else is_folder and (entry.name in skipped) is not only_skipped
+                ):
                     continue
                 yield entry
                 waiting += [(entry.path, in_git or is_git)] if is_folder and (git_too or not is_git) else []

@@ -53,7 +53,7 @@ _REASONS = {
         "其内容（{}）含有无法保存的字符，因此没有规则允许它",
     ),
     "ignore.linked": ("{} leads out of the workspace, and would be read", "{} 指向工作区之外，并且会被读取"),
-    "tree.large": ("the workspace is too large to look through", "工作区太大，无法逐一检查"),
+    "tree.large": ("the workspace is too large or too deep to look through", "工作区太大或嵌套太深，无法逐一检查"),
     "git.config": ("git's config here sets {}, which may run a program", "这里的 git 配置设置了 {}，可能会运行程序"),
     "git.value": ("git's config here gives {} an unusual value", "这里的 git 配置给 {} 设了不寻常的值"),
     "git.hook": ("the repository has the hook {}, which git would run", "仓库里有钩子 {}，git 会运行它"),
