@@ -95,6 +95,16 @@ def _verifies_nothing(words: Sequence[str], folder: Path) -> bool:
     return not any(re.search(r"%[-+ ]*G|%.*[0-9]{5,}", word) for word in words)
 
 
+def _prints_words(words: Sequence[str], folder: Path) -> bool:
+    """Only `%s`: `%n` sets a variable, zsh computes what `%d` is given, and a width prints without end."""
+    return bool(words) and not words[0].startswith("-") and "%" not in re.sub("%[%s]", "", words[0])
+
+
+def _tests_a_file(words: Sequence[str], folder: Path) -> bool:
+    """`test -f FILE`, and no more: zsh computes what `-eq` is given, which can run a command."""
+    return len(words) == 2 and words[0].startswith("-") and not words[1].startswith("-")
+
+
 _SUM = Reading("-bt --tag")
 _LOG = Reading(
     "-# -pswbzMC -n= -U= -S= -G= --oneline --graph --all --decorate= --stat= --shortstat --numstat --name-only"
@@ -132,6 +142,7 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
             " -not -and -or -a -o -print -print0 -prune",
             double_dash=False,
         ),
+        "git --version": Reading(operands=0),
         "git blame": Reading("-ewslt -L= --date= --porcelain", also=_verifies_nothing),
         "git branch": Reading(
             "-avr --list --all --remotes --show-current --verbose --contains= --merged= --no-merged=",
@@ -180,6 +191,7 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
         ),
         "md5sum": _SUM,
         "nl": Reading("-b= -n= -s= -v= -w=", words="-ba -bt -bn", also=_prints_little, filters=0),
+        "printf": Reading(free=True, also=_prints_words),
         "pwd": Reading("-LP"),
         "readlink": Reading("-efn"),
         "realpath": Reading("-es"),
@@ -204,6 +216,7 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
         "stat": Reading("-Lfltx -c= --format= --printf= --terse", also=_prints_little),
         "tac": Reading(also=_names_a_file),
         "tail": Reading("-# -qv -n= -c= --lines= --bytes=", also=_follows_nothing, filters=0),
+        "test": Reading(words="-d -e -f -r -s -w -x", also=_tests_a_file, double_dash=False),
         "tree": Reading(
             "-aACdDfFghinpstux -L= -I= -P= --dirsfirst --noreport --gitignore --prune --filelimit=", also=_has_few_stars
         ),
@@ -345,10 +358,12 @@ def _goes_down(name: str, words: Sequence[str]) -> bool:
 
 
 def _called(words: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """The program, with its subcommand where it is git. A path such as `./ls` is not what it is named for."""
+    """The program, with its subcommand where it is git, as in `git -C . status`. A path such as `./ls` is not
+    what it is named for."""
     if words[0] != "git":
         return words[0], words[1:]
-    rest = words[2:] if "--no-pager" in words[1:2] else words[1:]
+    rest = words[3:] if list(words[1:3]) == ["-C", "."] else words[1:]
+    rest = rest[1:] if "--no-pager" in rest[:1] else rest
     return f"git {rest[0]}" if rest else "git", rest[1:]
 
 
