@@ -10,6 +10,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from clew.asking import Asked, Effect, GateKind, Policy, Rule
 from clew.engine import link_walk
@@ -603,6 +604,10 @@ TRICKS = pairs(  # in a workspace without a link that leads out
     -> cat a.txt | python manage.py test
     """
 )
+LINKS = re.compile(  # the names of links that lead out, and programs that write through all that they find
+    r"link|out|near|hooked|^(?:ruff|black|isort|gofmt|go fmt|biome|oxlint|deno (?:fmt|lint)|dart format|terraform fmt"
+    r"|golangci-lint)\b"
+)
 HARMS = {"runs": RUNS, "deletes": DELETES, "publishes": PUBLISHES, "writes": WRITES, "reads": READS, "leaves": LEAVES}
 
 PASSES = pairs(
@@ -694,6 +699,12 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same without any links."""
+    return made(tmp_path_factory.mktemp("bare"))
+
+
+@pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same, with links that lead out of it, or into git's folder."""
     work = made(tmp_path_factory.mktemp("pairs"))
@@ -762,10 +773,13 @@ def verdict(later: str, rules: list[Rule], work: Path, folder: Path | None = Non
     ("asked", "later"),
     [pytest.param(*each, id=f"{harm}: {each[1]}") for harm, table in HARMS.items() for each in table],
 )
-def test_the_rule_that_is_offered_does_not_allow_a_later_harm(work: Path, asked: str, later: str) -> None:
-    rules = offered(asked, work)
-    assert verdict(later, rules, work) == "ask", rules
-    assert verdict(f"/bin/bash -lc {shlex.quote(later)}", rules, work) == "ask", rules
+def test_the_rule_that_is_offered_does_not_allow_a_later_harm(bare: Path, work: Path, asked: str, later: str) -> None:
+    """Some of the harms lie in the links, and without these nothing is there; the others are harms anyway."""
+    rules = offered(asked, bare)
+    assert LINKS.search(later) or verdict(later, rules, bare) == "ask", rules
+    moved = [replace(rule, place=str(work)) for rule in rules]
+    assert verdict(later, moved, work) == "ask", rules
+    assert verdict(f"/bin/bash -lc {shlex.quote(later)}", moved, work) == "ask", rules
 
 
 @pytest.mark.parametrize(("asked", "later"), TRICKS)
@@ -796,19 +810,19 @@ def test_the_table_is_as_long_as_it_should_be() -> None:
     assert len(PASSES) >= 60
 
 
-def test_most_of_the_harms_are_tried_against_a_rule_that_was_really_offered(work: Path) -> None:
+def test_most_of_the_harms_are_tried_against_a_rule_that_was_really_offered(bare: Path) -> None:
     asked = [asked for table in HARMS.values() for asked, _ in table]
-    assert sum(1 for each in asked if offered(each, work)) >= 300
+    assert sum(1 for each in asked if offered(each, bare)) >= 300
 
 
 @pytest.mark.parametrize(
     "line", ["make test", "npm test", "pytest -q", "cargo test", "./gradlew test", "git add a.txt"]
 )
-def test_the_rule_that_is_offered_holds_only_in_the_folder_that_was_shown(work: Path, line: str) -> None:
-    rules = offered(line, work)
-    assert verdict(line, rules, work) == "allow"
-    for folder in (work / "packages/a", work / "src", work / "out", work.parent, Path("/")):
-        assert verdict(line, rules, work, folder) == "ask", folder
+def test_the_rule_that_is_offered_holds_only_in_the_folder_that_was_shown(bare: Path, line: str) -> None:
+    rules = offered(line, bare)
+    assert verdict(line, rules, bare) == "allow"
+    for folder in (bare / "packages/a", bare / "src", bare.parent / "other", bare.parent, Path("/")):
+        assert verdict(line, rules, bare, folder) == "ask", folder
 
 
 def test_a_rule_from_a_folder_below_names_it_and_holds_only_there(work: Path) -> None:
@@ -819,3 +833,95 @@ def test_a_rule_from_a_folder_below_names_it_and_holds_only_there(work: Path) ->
     assert verdict("npm test", rules, work) == "ask"
     assert verdict("npm test", rules, work, work / "packages/b") == "ask"
     assert verdict("cd packages/a && npm test", rules, work) == "ask"
+
+
+@pytest.mark.parametrize(
+    "line", ["ruff format src", "ruff format src/m.py", "ruff format", "ruff check --fix", "gofmt -w ."]
+)
+def test_no_rule_lets_a_command_write_through_a_hard_link(tmp_path: Path, line: str) -> None:
+    work = made(tmp_path)
+    rules = offered(line, work)
+    assert verdict(line, rules, work) == "allow"
+    (work / "src/m.py").unlink()
+    (work / "src/m.py").hardlink_to(work.parent / "secret")
+    assert verdict(line, rules, work) == "ask"
+    assert offered(line, work) == []
+
+
+def test_hard_links_of_installed_packages_and_of_build_output_keep_no_formatter_from_running(tmp_path: Path) -> None:
+    """uv and pnpm link packages from their cache; cargo links what it builds within one folder."""
+    work = made(tmp_path)
+    for file in (".venv/lib/x.py", "node_modules/x/x.js"):
+        (work / file).parent.mkdir(parents=True)
+        (work / file).hardlink_to(work.parent / "secret")
+    (work / "build/a").write_text("x")
+    (work / "build/b").hardlink_to(work / "build/a")
+    for line in ("ruff format .", "isort .", "ruff check --fix"):
+        assert verdict(line, offered(line, work), work) == "allow"
+    for line in ("gofmt -w .", "prettier --write .", "black ."):  # these go into one of the two
+        assert offered(line, work) == []
+    assert offered("ruff format", work, work / ".venv/lib") == []
+
+
+RUNNERS = [
+    "pytest -q",
+    "pytest tests",
+    "python -m pytest",
+    "uv run pytest tests",
+    "python -m unittest",
+    "python manage.py test",
+    "jest",
+    "npx vitest run",
+    "playwright test",
+    "mocha tests",
+    "bun test",
+    "deno test",
+    "node --test",
+    "mix test",
+    "rspec tests",
+    "rails test",
+    "phpunit tests",
+    "pest",
+    "php artisan test",
+    "prove tests",
+    "bats tests",
+    "flutter test",
+    "dart test",
+]
+
+
+@pytest.mark.parametrize("line", RUNNERS)
+@pytest.mark.parametrize("target", ["away", "secret"])
+def test_no_rule_lets_a_test_runner_follow_a_link_out_of_the_workspace(tmp_path: Path, line: str, target: str) -> None:
+    work = made(tmp_path)
+    rules = offered(line, work)
+    assert verdict(line, rules, work) == "allow"
+    (work / "tests/test_far").symlink_to(work.parent / target)
+    assert verdict(line, rules, work) == "ask"
+    assert offered(line, work) == []
+
+
+def test_links_that_no_test_runner_follows_out_are_fine(tmp_path: Path) -> None:
+    work = made(tmp_path)
+    (work / ".venv").mkdir()
+    for link in (".venv/lib64", "node_modules", ".cache"):
+        (work / link).symlink_to(work.parent / "away")
+    (work / "here").symlink_to(work / "src")
+    assert verdict("pytest -q", offered("pytest -q", work), work) == "allow"
+    (work / "scripts/far").symlink_to(work.parent / "away")
+    assert offered("pytest -q", work) == [] and verdict("pytest tests", offered("pytest tests", work), work) == "allow"
+    assert verdict("pytest tests/test_m.py", offered("pytest tests", work), work) == "allow"
+
+
+def test_a_rule_for_a_folder_ends_when_that_becomes_a_link_to_another_one(tmp_path: Path) -> None:
+    work = made(tmp_path)
+    below, lines = work / "packages/a", ("make -C packages/a test", "eslint packages/a")
+    rules = offered("npm test", work, below)
+    by_line = {line: offered(line, work) for line in lines}
+    assert verdict("npm test", rules, work, below) == "allow"
+    below.rmdir()
+    below.symlink_to(work / "packages/b")
+    for folder in (below, work / "packages/b"):
+        assert verdict("npm test", rules, work, folder) == "ask"
+    for line in lines:
+        assert by_line[line] and verdict(line, by_line[line], work) == "ask"

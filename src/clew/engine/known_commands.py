@@ -42,8 +42,11 @@ class Known(Struct, frozen=True):
     fixed: str = ""  # options that count as neutral elsewhere, and not here
     needs: str = ""  # one of these options has to be there
     spares: str = ""  # options with which it changes none of them
+    passes_over: str = ""  # folders of other people's code, in which it changes none
+    runs_tests: bool = False  # that it finds in a folder; one with TESTS or FOLDERS does so anyway
 
 
+_PACKAGES = ".venv venv node_modules"  # package managers link files from their caches into these
 _PATHS, _TESTS, _FOLDERS, _SAME = Operands.PATHS, Operands.TESTS, Operands.FOLDERS, Operands.SAME
 
 _PYTEST = Known(
@@ -59,8 +62,10 @@ _PYTEST = Known(
 _PYTHON: Mapping[str, Known] = {
     "pytest": _PYTEST,
     "py.test": _PYTEST,
-    "python -m unittest": Known("-v -q -f -b -k= --verbose --quiet --failfast --buffer --locals", _SAME),
-    "python manage.py test": Known("-k= -v= --verbosity= --failfast --keepdb --parallel?", _SAME),
+    "python -m unittest": Known(
+        "-v -q -f -b -k= --verbose --quiet --failfast --buffer --locals", _SAME, runs_tests=True
+    ),
+    "python manage.py test": Known("-k= -v= --verbosity= --failfast --keepdb --parallel?", _SAME, runs_tests=True),
     "mypy": Known(
         "-v --strict --pretty --no-pretty --show-error-codes --show-error-context --show-column-numbers"
         " --no-error-summary --no-color-output --hide-error-context --ignore-missing-imports --check-untyped-defs"
@@ -76,6 +81,7 @@ _PYTHON: Mapping[str, Known] = {
         _PATHS,
         writes="*",  # a config can say `fix = true`
         spares="--diff",
+        passes_over=_PACKAGES,
     ),
     "ruff format": Known(
         "-q -v --check --diff --quiet --verbose --no-cache --preview --target-version= --line-length= --exclude="
@@ -83,6 +89,7 @@ _PYTHON: Mapping[str, Known] = {
         _PATHS,
         writes="*",
         spares="--check --diff",
+        passes_over=_PACKAGES,
     ),
     "black": Known(
         "-q -v -l= -t= -S --check --diff --quiet --verbose --line-length= --target-version= --fast --safe --preview"
@@ -90,12 +97,14 @@ _PYTHON: Mapping[str, Known] = {
         _PATHS,
         writes="*",
         spares="--check --diff",
+        passes_over=".venv venv",
     ),
     "isort": Known(
         "-q -v -c --check --check-only --diff --quiet --verbose -l= --line-length=",
         _PATHS,
         writes="*",
         spares="-c --check --check-only --diff",
+        passes_over=_PACKAGES,
     ),
     "flake8": Known(
         "-q -v -j= --count --select= --ignore= --extend-ignore= --extend-select= --max-line-length= --max-complexity="
@@ -116,17 +125,20 @@ _JEST = Known(
     " --no-coverage --ci --bail --passWithNoTests --maxWorkers= -w= --no-cache --colors --forceExit"
     " --detectOpenHandles --listTests --findRelatedTests --expand --json --watchAll=false",
     _PATHS,
+    runs_tests=True,
 )
 _TSC = Known(
     "--noEmit -p= --project= --pretty --skipLibCheck --strict --listFiles --noErrorTruncation",
     _SAME,
     writes="*",  # a config can say `incremental`
     needs="--noEmit",
+    passes_over=_PACKAGES,
 )
 _BIOME = Known(
     "--write --fix --unsafe --no-errors-on-unmatched --max-diagnostics= --diagnostic-level=",
     _PATHS,
     writes="--write --fix --unsafe",
+    passes_over="node_modules",
 )
 _NX = Known(operands=_SAME, calls_git=True)
 _NODE: Mapping[str, Known] = {
@@ -136,6 +148,7 @@ _NODE: Mapping[str, Known] = {
         " --typecheck --allowOnly --hideSkippedTests --no-file-parallelism --no-color --reporter=default"
         " --reporter=verbose --reporter=dot --reporter=json",
         _PATHS,
+        runs_tests=True,
     ),
     "mocha": Known(
         "-g= -f= -b -t= --grep= --fgrep= --bail --timeout= --exit --recursive --forbid-only --no-color --reporter=spec"
@@ -146,34 +159,40 @@ _NODE: Mapping[str, Known] = {
         "-g= -x -j= --grep= --project= --workers= --retries= --max-failures= --list --reporter=list --reporter=line"
         " --reporter=dot",
         _PATHS,
+        runs_tests=True,
     ),
     "eslint": Known(
         "--fix --ext= --max-warnings= --quiet --no-warn-ignored --color --no-color --format=stylish --format=json"
         " --report-unused-disable-directives --no-error-on-unmatched-pattern",
         _SAME,
         writes="--fix",
+        passes_over="node_modules",
     ),
     "prettier": Known(
         "-c -l -w -u --check --list-different --write --ignore-unknown --log-level= --no-color"
         " --no-error-on-unmatched-pattern",
         _SAME,
         writes="-w --write",
+        passes_over="node_modules",
     ),
     "stylelint": Known(
         "--fix -q --quiet --allow-empty-input --max-warnings= --color --no-color",
         _SAME,
         writes="*",  # a config can say `fix: true`
+        passes_over="node_modules",
     ),
     "biome check": _BIOME,
     "biome lint": _BIOME,
     "biome format": _BIOME,
     "biome ci": _BIOME,
-    "oxlint": Known("--fix --quiet --deny-warnings --max-warnings=", _PATHS, writes="--fix"),
+    "oxlint": Known(
+        "--fix --quiet --deny-warnings --max-warnings=", _PATHS, writes="--fix", passes_over="node_modules"
+    ),
     "tsc": _TSC,
     "vue-tsc": _TSC,
     "svelte-check": Known("--fail-on-warnings --threshold="),
     "next build": Known("--no-lint"),
-    "next lint": Known("--fix --quiet", writes="--fix"),
+    "next lint": Known("--fix --quiet", writes="--fix", passes_over="node_modules"),
     "vite build": Known(),
     "astro check": Known(),
     "turbo run": Known("-F=", _SAME, calls_git=True),
@@ -194,8 +213,8 @@ _SCRIPTS: Mapping[str, Known] = {
     "bun test": Known("-t= --bail? --timeout= --coverage --only --todo --test-name-pattern=", _TESTS),
     "deno task": _SCRIPT,
     "deno test": Known("-q -A --allow-all --filter= --parallel --no-check --fail-fast --quiet", _TESTS),
-    "deno lint": Known("-q --fix --quiet", _PATHS, writes="--fix"),
-    "deno fmt": Known("-q --check --quiet", _PATHS, writes="*", spares="--check"),
+    "deno lint": Known("-q --fix --quiet", _PATHS, writes="--fix", passes_over="node_modules"),
+    "deno fmt": Known("-q --check --quiet", _PATHS, writes="*", spares="--check", passes_over="node_modules"),
     "deno check": Known("-q --quiet", _PATHS),
     "node --test": Known(
         "--test-only --test-name-pattern? --test-concurrency? --test-reporter=spec --test-reporter=tap"
@@ -233,9 +252,15 @@ _GO: Mapping[str, Known] = {
         " -bench= -benchmem -benchtime= -shuffle= -vet=off",
         Operands.PACKAGES,
     ),
-    "go build": Known(f"{_GO_BUILD} -o=", _SAME, writes="*", calls_git=True),  # to note the revision
+    "go build": Known(
+        f"{_GO_BUILD} -o=",
+        _SAME,
+        writes="*",
+        calls_git=True,  # to note the revision
+        passes_over=_PACKAGES,
+    ),
     "go vet": Known("-v -x -n -json -tags=", Operands.PACKAGES),
-    "go fmt": Known("-n -x", Operands.PACKAGES, writes="*", spares="-n"),
+    "go fmt": Known("-n -x", Operands.PACKAGES, writes="*", spares="-n", passes_over=".venv"),
     "gofmt": Known("-l -d -w -s -e", _PATHS, writes="-w", fixed="-s"),
     "staticcheck": Known("-tags= -tests?", Operands.PACKAGES),
     "golangci-lint run": Known(
@@ -243,6 +268,7 @@ _GO: Mapping[str, Known] = {
         _PATHS,
         writes="*",  # a config can say `fix: true`
         calls_git=True,  # and `new: true`
+        passes_over=".venv",
     ),
 }
 
@@ -307,7 +333,7 @@ _BUILDERS: Mapping[str, Known] = {
     "flutter analyze": Known("--no-pub --fatal-infos --fatal-warnings", _PATHS),
     "dart test": Known("-n= -N= -j= --name= --plain-name= --concurrency=", _TESTS),
     "dart analyze": Known("--fatal-infos --fatal-warnings", _PATHS),
-    "dart format": Known("-o= --output= --set-exit-if-changed", _PATHS, writes="*"),
+    "dart format": Known("-o= --output= --set-exit-if-changed", _PATHS, writes="*", passes_over=".venv"),
     "mix test": Known(
         "--trace --failed --stale --cover --color --no-color --warnings-as-errors --only= --exclude= --include= --seed="
         " --max-failures= --slowest=",
@@ -317,7 +343,9 @@ _BUILDERS: Mapping[str, Known] = {
     "mix format": Known("--check-formatted --dry-run", _PATHS, writes="*", spares="--check-formatted --dry-run"),
     "mix credo": Known("--strict --all", _SAME),
     "terraform validate": Known("-no-color -json"),
-    "terraform fmt": Known("-check -diff -recursive -no-color", _PATHS, writes="*", spares="-check"),
+    "terraform fmt": Known(
+        "-check -diff -recursive -no-color", _PATHS, writes="*", spares="-check", passes_over=".venv"
+    ),
     "shellcheck": Known("-s= -S= -e= --shell= --severity= --exclude=", _PATHS),
     "prove": Known("-v -r -l -b -q -s -j= --verbose --recurse --lib --blib", _FOLDERS, bundles=True, fixed="--lib"),
     "bats": Known("-r -t -j= -f= --recursive --tap --jobs= --filter=", _FOLDERS),
@@ -334,6 +362,7 @@ _RUBY: Mapping[str, Known] = {
         "-a -A -l --autocorrect --autocorrect-all --lint --only= --except= --parallel --fail-fast",
         _SAME,
         writes="*",  # a file `.rubocop` can hold `-a`
+        passes_over="node_modules vendor",
     ),
     "rails test": _RAILS_TEST,
     "rake": _SCRIPT,

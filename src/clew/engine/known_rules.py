@@ -36,6 +36,7 @@ _NEUTRAL = names(
 )
 _CONFIGS = names("pytest.ini .pytest.ini pyproject.toml tox.ini setup.cfg setup.py .rspec .mocharc.js .mocharc.json")
 _NAME = re.compile(r"[\w.+,@-]+")
+_PLACE = re.compile(r"[:\[]")  # what follows is a place in a file
 _BEHIND = re.compile(r"(?:::[\w.-]+)*(?:\[[^/\[\]]*\])?|:[0-9]+(?::[0-9]+)?")  # `::test_one[1]`, `:12`
 _FILTER = re.compile(r"\w+(?:::\w+)*")  # the name of a test, or a part of one
 _TARGET = re.compile(r"[A-Za-z_.:][A-Za-z0-9_.:/@+-]*")
@@ -91,12 +92,12 @@ def allows(pattern: str, words: Sequence[str], folder: str | None, workspace: st
     workspace."""
     where, fixed = _read(pattern)
     here = real(folder or workspace, workspace)
-    if here is None or here != real(where, workspace) or not inside(here, workspace):
+    if here is None or here != real(where, workspace) or not inside(here, workspace) or _has_link(where, workspace):
         return False
     wanted, found = shape(fixed, here, workspace), shape(words, here, workspace)
     if wanted is None or wanted != found or not _has_what_it_needs(words):
         return False
-    return _is_own_repository(words, here, workspace) and _writes_inside(words, here, workspace)
+    return _is_own_repository(words, here, workspace) and _finds_no_way_out(words, here, workspace)
 
 
 def allows_part(pattern: str, part: Part, workspace: str) -> bool:
@@ -239,6 +240,8 @@ def _is_fine(part: _Part, operands: Operands, folder: str, workspace: str) -> bo
         return True
     if part.looked_at.startswith("-") or not _stays(part.looked_at, folder, workspace):
         return False
+    if part.fixed and _has_link(part.looked_at, folder):  # which may be another folder than when the rule was made
+        return False
     return not part.is_operand or _is_operand(part.looked_at, operands, folder, workspace)
 
 
@@ -289,8 +292,13 @@ def _is_plain_path(word: str, folder: str) -> bool:
     parts = word.removeprefix("./").removesuffix("/").split("/")
     if word not in (".", "./") and not all(map(_is_plain_name, parts)):
         return False
+    return not _has_link(word, folder)
+
+
+def _has_link(path: str, folder: str) -> bool:
+    """Whether a path leads elsewhere than it says, seen from this folder."""
     top = real("", folder)
-    return top is not None and real(word, folder) == os.path.normpath(Path(top, word))
+    return top is None or real(path, folder) != os.path.normpath(Path(top, path))
 
 
 def _is_plain_name(name: str) -> bool:
@@ -299,7 +307,7 @@ def _is_plain_name(name: str) -> bool:
 
 def _is_test(word: str, operands: Operands, folder: str, workspace: str) -> bool:
     """Whether what stands before `::name`, `:12` or `[1]` is there and is called like a test."""
-    plain = re.split(r"[:\[]", word, maxsplit=1)[0]
+    plain = _PLACE.split(word, maxsplit=1)[0]
     path = Path(folder, plain)
     where = relative(str(path), workspace)
     if where is None or not _is_plain_path(plain, folder) or not path.exists():
@@ -350,16 +358,22 @@ def _has_what_it_needs(words: Sequence[str]) -> bool:
     return not options.isdisjoint(found[1].needs.split())
 
 
-def _writes_inside(words: Sequence[str], folder: str, workspace: str) -> bool:
-    """Whether a command that changes files finds no link through which it would change one outside."""
+def _finds_no_way_out(words: Sequence[str], folder: str, workspace: str) -> bool:
+    """Whether a command that changes files, or runs tests, finds no link through which it would do so outside."""
     found = _find(words)
     if found is None:
         return True
-    parts = list(_parts(words[found[0] :], found[1]))
-    if not _changes_files(found[1], parts):
-        return True
-    operands = [part.words[0] for part in parts if part.is_operand]
-    return link_walk.stays_inside(_searched(operands, folder), workspace)
+    known, parts = found[1], list(_parts(words[found[0] :], found[1]))
+    searched = _searched([part.words[0] for part in parts if part.is_operand], folder)
+    passes_over = names(known.passes_over) if _is_own(Path(folder), workspace) else frozenset[str]()
+    if _changes_files(known, parts) and not link_walk.writes_inside(searched, workspace, passes_over):
+        return False
+    folders = {path if Path(path).is_dir() else str(Path(path).parent) for path in searched}
+    return not _runs_tests(known) or link_walk.runs_inside(folders, workspace)
+
+
+def _runs_tests(known: Known) -> bool:
+    return known.runs_tests or known.operands in (Operands.TESTS, Operands.FOLDERS)
 
 
 def _changes_files(known: Known, parts: Sequence[_Part]) -> bool:
@@ -369,6 +383,7 @@ def _changes_files(known: Known, parts: Sequence[_Part]) -> bool:
 
 
 def _searched(operands: Sequence[str], folder: str) -> set[str]:
-    """The folders in which a command looks for files. An operand that is no path is a pattern, which may mean any."""
-    paths = [Path(folder, operand) for operand in operands]
-    return {str(path) if path.exists() else folder for path in paths if not path.is_file()} if paths else {folder}
+    """The files that a command is given, and the folders in which it looks for more. An operand that is no path is a
+    pattern, which may mean any."""
+    paths = [Path(folder, _PLACE.split(operand, maxsplit=1)[0]) for operand in operands]
+    return {str(path) if path.exists() else folder for path in paths} or {folder}
