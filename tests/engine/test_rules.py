@@ -191,6 +191,36 @@ DENIED = [
     ("git push", 'git "$@" push'),
     ("git push", 'git "${X[@]}" push'),
     ("git push", "git -C $((1)) push"),
+    *(
+        ("git push", f"{launcher} git push origin")
+        for launcher in (
+            *("uv run", "uv run --with x --", "uvx", "uv tool run", "pipx run", "poetry run", "pdm run", "pipenv run"),
+            *(
+                "rye run",
+                "hatch -e x run",
+                "conda run -n x",
+                "npx",
+                "npx -y --",
+                "npm exec --",
+                "npm x --",
+                "pnpm exec",
+            ),
+            *("pnpm", "pnpm -r exec", "pnpm dlx", "pnpx", "bunx", "bun x", "bun run", "yarn exec", "yarn dlx", "yarn"),
+            *("mise exec --", "mise x node@20 --", "asdf exec", "bundle exec", "rustup run nightly", "opam exec --"),
+            *("docker run --rm -v .:/w image", "docker compose exec web", "podman exec -it x", "kubectl exec x --"),
+            *("git submodule foreach", "git bisect run", "/usr/local/bin/uv -q run", "sudo uv run", "uv run npx"),
+            *("tox exec -e py --", "lerna exec --", "nx exec --", "stack exec --", "volta run", "direnv exec ."),
+        )
+    ),
+    ("git push", "uv run bash -c 'git push'"),
+    ("git push", "npx -c 'git push'"),
+    ("git push", "npm exec -c 'git push'"),
+    ("git push", "git rebase -x 'git push' main"),
+    ("git push", "git rebase --exec='git push' main"),
+    ("git push", "git submodule foreach 'git push || :'"),
+    ("pip install", "python3.11 -m pip install x"),
+    ("pip install", "uv run python -mpip install x"),
+    ("twine upload", "python -W ignore -m twine upload dist/*"),
 ]
 NOT_DENIED = [
     ("rm *", "ls rm"),
@@ -201,6 +231,13 @@ NOT_DENIED = [
     ("make deploy", "make deploy-docs"),
     ("cargo publish", "cargo run publish"),
     ("rm", "grep -rl rm . | head"),
+    ("rm", "npm rm lodash"),
+    ("rm", "docker rm web"),
+    ("rm", "docker run --rm alpine ls"),
+    ("rm", "git rm x"),
+    ("push", "uv pip install push"),
+    ("git push", "uv run pytest -k push"),
+    ("git push", "git commit -m 'run git push'"),
 ]
 
 

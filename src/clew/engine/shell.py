@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
-from clew.engine.wrappers import FINDERS, WRAPPERS
+from clew.engine.wrappers import FINDERS, LAUNCHERS, WRAPPERS
 
 
 def names(text: str) -> frozenset[str]:
@@ -91,7 +91,7 @@ def _name(word: str) -> str:
 
 def segments(command: str) -> list[tuple[str, ...]]:
     """Every simple command that may run when this one does, wherever it stands in it: between operators, in
-    substitutions, in what a shell, `sudo`, `xargs` or `find -exec` is given, or is piped into a shell."""
+    substitutions, in what a shell, `sudo`, `xargs`, `uv run` or `find -exec` is given, or is piped into a shell."""
     found: dict[tuple[str, ...], None] = {}
     texts = [unwrapped(command)]
     seen = set(texts)
@@ -144,6 +144,7 @@ _OPENERS = names("{ ]] then do else")  # a command may follow, wherever they sta
 _TAKES_CALLBACK = names("mapfile readarray compgen complete bind set hash")
 _NO_QUOTES = str.maketrans("", "", "\"'\\")
 _SCRIPT = re.compile(r"[\s;&|()<>`$]")
+_VERSION = re.compile(r"[0-9.]+$")
 _DESCRIPTOR = re.compile(r"[0-9]+|\{\w+\}")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=")
 
@@ -247,7 +248,17 @@ def _given(words: list[str]) -> list[str]:
     if name in FINDERS:
         acts = [at for at, word in enumerate(words) if _FIND_ACTS.fullmatch(word)]
         return words[acts[0] + 1 :] if acts else []
+    behind = LAUNCHERS.get(name, LAUNCHERS.get(_VERSION.sub("", name)))
+    if behind is not None:
+        return _launched(words[1:], behind)
     return words if len(words) == 1 and _SCRIPT.search(words[0]) else []
+
+
+def _launched(words: list[str], behind: Set[str]) -> list[str]:
+    """What follows the first of the words behind which a command stands. That may be attached: `-mpytest`."""
+    options = tuple(word for word in behind if word.startswith("-"))
+    starts = [at for at, word in enumerate(words) if word in behind or (options and word.startswith(options))]
+    return words[starts[0] :] if starts else [] if behind else words
 
 
 def _braces(words: list[str]) -> list[list[str]]:

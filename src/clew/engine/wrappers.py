@@ -3,6 +3,9 @@ them, and a deny looks at the command that they are given. Plain data, in the gr
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 _AS_SOMEBODY_ELSE = """
     sudo sudoedit doas su pkexec runuser run0 sg newgrp gosu su-exec setpriv setuidgid capsh runcon newrole sandbox
     aa-exec kdesu gksu gksudo dzdo please
@@ -53,5 +56,35 @@ _GROUPS = (
     *(_AS_SOMEBODY_ELSE, _ELSEWHERE, _AROUND_A_COMMAND, _TERMINALS, _SUPERVISORS, _MEASURING, _ENVIRONMENTS),
     *(_PROXIES, _WATCHERS, _OTHER_SHELLS, _WORDS_OF_THE_SHELL),
 )
-WRAPPERS = frozenset(" ".join(_GROUPS).split())
+_ALWAYS: frozenset[str] = frozenset()
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+WRAPPERS = _words(" ".join(_GROUPS))
 FINDERS = frozenset({"find", "gfind", "bfs", "fd", "fdfind"})  # these run a command only with certain options
+
+# These run a command too, if one of these words stands before it (none: always). They do much else besides, so a rule
+# may allow them; but a deny looks at that command.
+LAUNCHERS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        **dict.fromkeys(_words("npx pnpx bunx uvx rushx pnpm yarn yarnpkg bun corepack lima chruby-exec"), _ALWAYS),
+        **dict.fromkeys(
+            _words("uv rye pdm poetry pipenv hatch pipx conda mamba micromamba rustup heroku"), _words("run")
+        ),
+        **dict.fromkeys(
+            _words("bundle bundler opam stack cabal dune lerna nx lxc incus multipass tox"), _words("exec")
+        ),
+        **dict.fromkeys(_words("docker podman nerdctl docker-compose podman-compose pixi"), _words("run exec")),
+        **dict.fromkeys(_words("kubectl oc"), _words("run exec rsh debug")),
+        **dict.fromkeys(_words("npm deno"), _words("exec x")),
+        **dict.fromkeys(_words("python pypy"), _words("-m")),
+        **dict.fromkeys(_words("vagrant fly flyctl gcloud"), _words("-c -C --command")),
+        "git": _words("foreach run -x --exec"),
+        "rvm": _words("do exec"),
+        "just": _words("-c --command"),
+        "make": _words("--eval"),
+    }
+)
