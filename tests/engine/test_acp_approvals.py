@@ -831,7 +831,7 @@ def along(step: tuple[str, object], **raw: object) -> tuple[str, object]:
 
 
 OLD_TEXT, NEW_TEXT = "one\ntwo\n    three\n", "one\ndos\n    three\n"
-PATCH = "Index: a\n====\n--- a\n+++ a\n@@ -1,3 +1,3 @@\n one\n-two\n+dos\n three\n"
+PATCH = "Index: a\n====\n--- a\n+++ a\n@@ -1,3 +1,3 @@\n one\n-two\n+dos\n     three\n"
 
 
 @pytest.mark.parametrize(
@@ -851,6 +851,10 @@ PATCH = "Index: a\n====\n--- a\n+++ a\n@@ -1,3 +1,3 @@\n one\n-two\n+dos\n three
         {"diff": f"{PATCH}--- b\n+++ b\n@@ -1 +1 @@\n-x\n+evil\n"},
         {"diff": PATCH[PATCH.index("@@") :].replace("@@ -1,3", "@@ -9 +9 @@\n-x\n+evil\n@@ -1,3")},
         {"diff": "evil"},
+        {"diff": PATCH.replace("-two\n+dos\n     three\n", "+dos\n     three\n-two\n")},
+        {"diff": PATCH.replace(" one\n-two\n+dos\n", "-two\n+dos\n one\n")},
+        {"diff": PATCH.replace("+dos", "+  dos")},
+        {"diff": PATCH.replace("-1,3 +1,3", "-2,3 +2,3")},
     ],
     ids=str,
 )
@@ -895,6 +899,67 @@ async def test_a_text_that_says_what_the_diff_shows_keeps_changes_unasked(
         plain = change(file, "two", "dos") if piece else change(file, OLD_TEXT, NEW_TEXT)
         started = await rig.start(script(along(plain, filePath=str(file), **raw)), policy=Policy.TRUSTED)
         assert (await rig.ended(started.turn)).text == "[yes]"
+
+
+@pytest.mark.parametrize("told", ["content", "locations", "nothing"])
+async def test_a_change_that_was_announced_otherwise_is_shown_and_asked(world: World, told: str) -> None:
+    """Both what was announced and what is asked may be what the agent does; a deny sees either."""
+    file, other = world.folder / "a.txt", world.folder / "hooks.txt"
+    plain = {"toolCallId": "call", "kind": "edit", "title": "edit"}
+    first = {"type": "diff", "path": str(other), "oldText": None, "newText": "evil"}
+    second = {"type": "diff", "path": str(file), "oldText": None, "newText": "good"}
+    announced: dict[str, Any] = {**plain, "content": [first]}
+    asking: dict[str, Any] = {**plain, "content": [second] if told != "nothing" else []}
+    if told == "locations":
+        announced = {**plain, "content": [second], "locations": [{"path": str(other)}]}
+        asking["locations"] = [{"path": str(file)}]
+    if told == "nothing":
+        asking["locations"] = [{"path": str(file)}]
+    async with world.daemon() as rig:
+        await allow(rig, "**", RuleKind.CHANGE)
+        steps = (("announce", announced), ("permit", asking))
+        started = await rig.start(script(*steps), policy=Policy.TRUSTED)
+        gate = await opened(rig)
+        assert (gate.state, gate.rule) == ("open", None)
+        assert str(other) in gate.title and str(file) in gate.title and str(other) in gate.detail
+        assert told == "locations" or "evil" in gate.detail
+        assert "announced" in gate.warning
+        await answer(rig, gate, NO)
+        await rig.ended(started.turn)
+        await allow(rig, "hooks.txt", RuleKind.CHANGE, Effect.DENY)
+        again = await rig.start(script(*steps), policy=Policy.TRUSTED)
+        await rig.ended(again.turn)
+        assert [each.decision for each in await gates(rig, again.thread)] == ["decline"]
+
+
+async def test_a_change_that_was_announced_as_it_is_asked_stays_unasked(world: World) -> None:
+    file = world.folder / "a.txt"
+    step = change(file, None, "good")
+    assert isinstance(step[1], dict)
+    call = {**step[1], "locations": [{"path": str(file)}]}
+    bare = {key: value for key, value in call.items() if key not in ("content", "locations")}
+    async with world.daemon() as rig:
+        for announced, asked in ((call, call), (bare, call), (call, bare)):
+            started = await rig.start(script(("announce", announced), ("permit", asked)), policy=Policy.TRUSTED)
+            assert (await rig.ended(started.turn)).text == "[told][yes]"
+
+
+async def test_several_changes_of_one_file_are_shown_and_asked(world: World) -> None:
+    """Each of them is shown against the file as it is, and not what becomes of it after the one before."""
+    file = world.folder / "a.txt"
+    file.write_text("one\n")
+    (world.folder / "same.txt").symlink_to(file)
+    parts = [
+        {"type": "diff", "path": str(file), "oldText": "one", "newText": "two"},
+        {"type": "diff", "path": str(world.folder / "same.txt"), "oldText": "two", "newText": "evil"},
+    ]
+    async with world.daemon() as rig:
+        call = {"toolCallId": "call", "kind": "edit", "title": "edit", "content": parts}
+        started = await rig.start(script(("permit", call)), policy=Policy.TRUSTED)
+        gate = await opened(rig)
+        assert gate.state == "open" and "more than once" in gate.warning
+        await answer(rig, gate, NO)
+        await rig.ended(started.turn)
 
 
 @pytest.mark.parametrize("kind", ["delete", "move"])

@@ -16,6 +16,7 @@ from clew.runtimes.acp.files import Found
 from clew.runtimes.acp.grants import Write
 from clew.runtimes.acp.plans import Plan
 
+TWICE = "it changes a file more than once"
 UNSEEN = "it replaces a file that cannot be shown"
 
 
@@ -28,6 +29,7 @@ class Change(Struct, frozen=True):
     path: Path | None = None  # None: it is outside of the workspace, and so not looked at
     found: Found = Found()
     grant: Write | None = None
+    named: str = ""  # the path as the agent writes it, if it was not looked at
 
     def is_current(self) -> bool:
         """False: the file has changed since it was shown, or cannot be looked at any more."""
@@ -44,7 +46,8 @@ def proposed(workspace: str, part: wire.Part) -> Change:
         path = files.inside(workspace, part.path)
         found = files.look(path)
     except (BadInput, OSError):
-        return Change(tools.diff(part.path, part.old_text, part.new_text), part.old_text or "", part.new_text)
+        shown = tools.diff(part.path, part.old_text, part.new_text)
+        return Change(shown, part.old_text or "", part.new_text, named=part.path)
     if found.is_unseen and part.old_text:  # a piece of it
         piece = tools.diff(part.path, part.old_text, part.new_text)
         return Change(f"{_replaced(part.path, found)}\n{piece}", part.old_text, part.new_text, path, found)
@@ -55,7 +58,10 @@ def proposed(workspace: str, part: wire.Part) -> Change:
 
 def checked(plan: Plan, changes: Sequence[Change]) -> Plan:
     """The plan with a doubt if it carries texts that its diff does not show. Of several files nobody knows which one
-    they are about."""
+    they are about; and of several changes of one file, each is shown without the others."""
+    files = [str(each.path or each.named) for each in changes]
+    if len(set(files)) < len(files):
+        plan = plans.with_doubt(plan, TWICE)
     if len(changes) != 1:
         return plans.with_odd_texts(plan, plan.texts)
     return plans.with_odd_texts(plan, texts.differing(plan.texts, changes[0].before, changes[0].after))

@@ -83,6 +83,7 @@ class _Told(Struct, frozen=True):
     given: Mapping[str, Any]
     differing: Mapping[str, Any]  # what was announced otherwise than it is asked
     doubts: tuple[str, ...]
+    announced_paths: tuple[str, ...]
 
 
 def read(announced: ToolCall | None, asking: ToolCall, workspace: str, *, tells_folder: bool = True) -> Plan:
@@ -91,7 +92,7 @@ def read(announced: ToolCall | None, asking: ToolCall, workspace: str, *, tells_
     kind, given = tools.kind(told.call), told.given
     if kind is ActivityKind.COMMAND and (argv := _argv(given)):
         return _command(told, argv, workspace, tells_folder)
-    if kind is ActivityKind.CHANGE and (paths := _paths(told.call, given)):
+    if kind is ActivityKind.CHANGE and (paths := _paths(told)):
         return _change(told, paths)
     folder = _folder(given, workspace) if any(key in given for key in FOLDERS) else None
     doubts = (*told.doubts, "the agent names neither a command nor files nor a tool that a rule could mean")
@@ -101,13 +102,35 @@ def read(announced: ToolCall | None, asking: ToolCall, workspace: str, *, tells_
 def _told(announced: ToolCall | None, asking: ToolCall) -> _Told:
     before, now = _given(announced), _given(asking)
     differing = {key: before[key] for key in now if key in before and before[key] != now[key] and key not in HARMLESS}
+    differing |= _shown_otherwise(announced, asking) if announced is not None else {}
     doubts = [f"it was announced with another {', '.join(differing)}"] if differing else []
     if not is_announced(announced, asking):
         doubts.append("the agent has not announced all of it")
     if announced is not None and announced.status in ENDED:
         doubts.append("the call that it asks about has ended before")
     removes = any(each is not None and each.kind in REMOVING for each in (announced, asking))
-    return _Told(tools.merge(announced, asking), removes, {**before, **now}, differing, tuple(doubts))
+    return _Told(
+        tools.merge(announced, asking),
+        removes,
+        {**before, **now},
+        differing,
+        tuple(doubts),
+        tools.paths(announced) if announced is not None else (),
+    )
+
+
+def _shown_otherwise(announced: ToolCall, asking: ToolCall) -> dict[str, Any]:
+    """The diffs and the files that were announced, if the request says others."""
+    found: dict[str, Any] = {}
+    before = diffs(announced)
+    if before and asking.content is not None and before != diffs(asking):
+        found["toolCall.content"] = [
+            {"path": part.path, "oldText": part.old_text, "newText": part.new_text} for part in before
+        ]
+    places = [{place.path for place in call.locations or ()} for call in (announced, asking)]
+    if all(places) and places[0] != places[1]:
+        found["toolCall.locations"] = sorted(places[0])
+    return found
 
 
 def is_announced(announced: ToolCall | None, asking: ToolCall) -> bool:
@@ -170,6 +193,10 @@ def with_odd_texts(plan: Plan, odd: Given) -> Plan:
         return plan
     rest = "\n".join(filter(None, (plan.rest, _json(odd, {}))))
     return replace(plan, rest=rest, doubts=(*plan.doubts, f"its diff does not show what it carries: {', '.join(odd)}"))
+
+
+def with_doubt(plan: Plan, doubt: str) -> Plan:
+    return replace(plan, doubts=(*plan.doubts, doubt))
 
 
 def _unknown(given: Given, known: Set[str]) -> Given:
@@ -235,9 +262,9 @@ def _env(value: Any) -> Env | None:
     return pairs if pairs and whole else None
 
 
-def _paths(call: ToolCall, given: Given) -> tuple[str, ...]:
-    named = [given[key] for key in PATHS if isinstance(given.get(key), str) and given[key]]
-    return tuple(dict.fromkeys((*tools.paths(call), *named)))
+def _paths(told: _Told) -> tuple[str, ...]:
+    named = [told.given[key] for key in PATHS if isinstance(told.given.get(key), str) and told.given[key]]
+    return tuple(dict.fromkeys((*tools.paths(told.call), *named, *told.announced_paths)))
 
 
 def _json(given: Given, announced: Given) -> str:

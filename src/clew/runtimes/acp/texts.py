@@ -3,14 +3,29 @@ text that says anything else has to be shown too."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from msgspec import Struct
 
 WHOLE = "content"
 UNIFIED = "diff"
 PIECES = (("oldString", "newString", "replaceAll"), ("old_string", "new_string", "replace_all"))
 KEYS = (WHOLE, UNIFIED, *(key for names in PIECES for key in names))
+_HUNK = re.compile(r"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,([0-9]{1,9}))? @@.*")
+
+
+class _Hunk(Struct, frozen=True):
+    """A piece of a unified diff."""
+
+    at: int  # the number of lines before it, in the old text
+    old: Sequence[str]
+    new: Sequence[str]
+
+
+class _Unread(Exception):
+    """It is no unified diff of one file."""
 
 
 def differing(given: Mapping[str, Any], before: str, after: str) -> dict[str, Any]:
@@ -23,7 +38,7 @@ def differing(given: Mapping[str, Any], before: str, after: str) -> dict[str, An
 
 
 def _is_same(key: str, value: str, before: str, after: str) -> bool:
-    return value == after if key == WHOLE else _told(value) == _changed(before, after)
+    return value == after if key == WHOLE else _tells(value, _lines(before), _lines(after))
 
 
 def _is_same_piece(names: tuple[str, str, str], given: Mapping[str, Any], before: str, after: str) -> bool:
@@ -34,22 +49,54 @@ def _is_same_piece(names: tuple[str, str, str], given: Mapping[str, Any], before
     return is_found and before.replace(old, new) == after
 
 
-def _changed(before: str, after: str) -> Counter[str]:
-    """How many there are more of each line, or fewer. Blanks do not count: agents shorten them in what they show."""
-    return _net(after.split("\n"), before.split("\n"))
+def _tells(diff: str, before: Sequence[str], after: Sequence[str]) -> bool:
+    """Whether a unified diff makes `after` of `before`, line by line."""
+    pairs: list[tuple[str, str]] = []  # lines as the diff has them, and as they are
+    old = new = 0  # how much of the two texts is explained
+    try:
+        for hunk in _hunks(diff):
+            same = hunk.at - old
+            old_end, new_end = hunk.at + len(hunk.old), new + same + len(hunk.new)
+            is_fitting = same >= 0 and old_end <= len(before) and new_end <= len(after)
+            if not is_fitting or before[old : hunk.at] != after[new : new + same]:
+                return False
+            pairs += zip(hunk.old, before[hunk.at : old_end], strict=True)
+            pairs += zip(hunk.new, after[new + same : new_end], strict=True)
+            old, new = old_end, new_end
+    except _Unread:
+        return False
+    return before[old:] == after[new:] and _are_cut_alike(pairs)
 
 
-def _told(diff: str) -> Counter[str]:
-    """The same, as a unified diff of one file tells it."""
-    hunks = f"\n{diff}".partition("\n@@")[2]
-    lines = hunks.split("\n")[1:]
-    added, removed = ([line[1:] for line in lines if line.startswith(sign)] for sign in "+-")
-    return _net(added, removed)
+def _hunks(diff: str) -> Iterator[_Hunk]:
+    if not diff:
+        return
+    lines = f"\n{diff}".partition("\n@@")[2].split("\n")
+    left = [line for line in ("@@" + lines[0], *lines[1:]) if not line.startswith("\\ No newline")][::-1]
+    while left and left != [""]:
+        if (head := _HUNK.fullmatch(left.pop())) is None:
+            raise _Unread
+        start, old_count, new_count = int(head[1]), int(head[2] or 1), int(head[3] or 1)
+        old: list[str] = []
+        new: list[str] = []
+        while left and (len(old) < old_count or len(new) < new_count):
+            sign, text = left[-1][:1], left.pop()[1:]
+            if sign not in ("", " ", "+", "-"):
+                raise _Unread
+            old += [text] if sign != "+" else []
+            new += [text] if sign != "-" else []
+        if (len(old), len(new)) != (old_count, new_count):
+            raise _Unread
+        yield _Hunk(start - 1 if old_count else start, old, new)
 
 
-def _net(added: Iterable[str], removed: Iterable[str]) -> Counter[str]:
-    """A line that is removed here and added there counts for nothing."""
-    count = Counter(map(str.strip, added))
-    count.subtract(map(str.strip, removed))
-    del count[""]
-    return count
+def _are_cut_alike(pairs: Sequence[tuple[str, str]]) -> bool:
+    """Whether the first of each pair is the second, without the blanks by which all of them are indented: agents cut
+    these off. Blanks at the end of a line do not count."""
+    cut = max((len(real.rstrip()) - len(told.rstrip()) for told, real in pairs if told.strip()), default=0)
+    return cut >= 0 and all(not real[:cut].strip() and real[cut:].rstrip() == told.rstrip() for told, real in pairs)
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
