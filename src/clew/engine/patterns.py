@@ -95,7 +95,8 @@ def begins(pattern: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def _may_be(pattern: str, program: str) -> bool:
-    """Wherever the program lies; and `/bin/r?` is as good as `rm`."""
+    """Wherever the program lies; and `/bin/r?` is as good as `rm`, as is `RM` where a disk takes it for the same."""
+    pattern, program = pattern.lower(), program.lower().removesuffix(".exe")
     called = {program, Path(program).name}
     return any(fnmatchcase(name, pattern) or (name.strip("*?[]") and fnmatchcase(pattern, name)) for name in called)
 

@@ -102,6 +102,7 @@ def segments(command: str) -> list[tuple[str, ...]]:
         for words in _programs(text):
             given = _given(words)
             found.update(dict.fromkeys((tuple(words), *_suffixes(given))))
+            inner += _settings(words)
             inner += _scripts(given) if given or not feeds_shell else _printed(words[1:])
         texts += [each for each in dict.fromkeys(inner) if each not in seen]
         seen.update(inner)
@@ -144,6 +145,8 @@ _OPENERS = names("{ ]] then do else")  # a command may follow, wherever they sta
 _TAKES_CALLBACK = names("mapfile readarray compgen complete bind set hash")
 _NO_QUOTES = str.maketrans("", "", "\"'\\")
 _SCRIPT = re.compile(r"[\s;&|()<>`$]")
+_SHORT = re.compile(r"-[^-]")  # options of one letter
+_SETTING = re.compile(r"(?:-c)?[A-Za-z][\w-]*\.[^=\s]*=!?(.+)", re.DOTALL)  # as `git -c` takes it
 _VERSION = re.compile(r"[0-9.]+$")
 _DESCRIPTOR = re.compile(r"[0-9]+|\{\w+\}")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^]]*\])?\+?=")
@@ -255,10 +258,22 @@ def _given(words: list[str]) -> list[str]:
 
 
 def _launched(words: list[str], behind: Set[str]) -> list[str]:
-    """What follows the first of the words behind which a command stands. That may be attached: `-mpytest`."""
-    options = tuple(word for word in behind if word.startswith("-"))
-    starts = [at for at, word in enumerate(words) if word in behind or (options and word.startswith(options))]
+    """What follows the first of the words behind which a command stands. It may be attached, as in `-mpytest`, or one
+    letter of several, as in `-Im`."""
+    letters = {word[1] for word in behind if len(word) == 2}
+    options = tuple(f"{word}=" for word in behind if word.startswith("--"))
+    starts = [
+        at
+        for at, word in enumerate(words)
+        if word in behind or word.startswith(options) or (_SHORT.match(word) and letters & set(word))
+    ]
     return words[starts[0] :] if starts else [] if behind else words
+
+
+def _settings(words: list[str]) -> list[str]:
+    """What git may run because of a setting among its words: a command, or by an alias a command of its own."""
+    values = [found[1] for word in words[1:] if (found := _SETTING.fullmatch(word))] if _name(words[0]) == "git" else []
+    return [text for value in values for text in (value, f"git {value}")]
 
 
 def _braces(words: list[str]) -> list[list[str]]:
