@@ -901,6 +901,16 @@ def test_no_rule_lets_a_test_runner_follow_a_link_out_of_the_workspace(tmp_path:
     assert offered(line, work) == []
 
 
+@pytest.mark.parametrize("link", ["conftest.py", "tests/conftest.py", "tests/__init__.py", "pytest.ini"])
+def test_what_a_test_runner_loads_on_its_way_lies_in_the_workspace(tmp_path: Path, link: str) -> None:
+    work = made(tmp_path)
+    (work / "tests/unit").mkdir()
+    rules = offered("pytest tests/unit", work)
+    assert verdict("pytest tests/unit", rules, work) == "allow"
+    (work / link).symlink_to(work.parent / "secret")
+    assert verdict("pytest tests/unit", rules, work) == "ask"
+
+
 def test_links_that_no_test_runner_follows_out_are_fine(tmp_path: Path) -> None:
     work = made(tmp_path)
     (work / ".venv").mkdir()

@@ -35,6 +35,7 @@ _NEUTRAL = names(
     " --comments --log-failed --all-files -D= -W= -A= -Dwarnings --deny= --warn= --allow="
 )
 _CONFIGS = names("pytest.ini .pytest.ini pyproject.toml tox.ini setup.cfg setup.py .rspec .mocharc.js .mocharc.json")
+_LOADED = names("conftest.py __init__.py")
 _NAME = re.compile(r"[\w.+,@-]+")
 _PLACE = re.compile(r"[:\[]")  # what follows is a place in a file
 _BEHIND = re.compile(r"(?:::[\w.-]+)*(?:\[[^/\[\]]*\])?|:[0-9]+(?::[0-9]+)?")  # `::test_one[1]`, `:12`
@@ -369,7 +370,16 @@ def _finds_no_way_out(words: Sequence[str], folder: str, workspace: str) -> bool
     if _changes_files(known, parts) and not link_walk.writes_inside(searched, workspace, passes_over):
         return False
     folders = {path if Path(path).is_dir() else str(Path(path).parent) for path in searched}
-    return not _runs_tests(known) or link_walk.runs_inside(folders, workspace)
+    if not _runs_tests(known):
+        return True
+    loads_inside = all(_loads_inside(Path(each), Path(folder), workspace) for each in folders)
+    return loads_inside and link_walk.runs_inside(folders, workspace)
+
+
+def _loads_inside(path: Path, folder: Path, workspace: str) -> bool:
+    """Whether what a runner loads on its way to a folder lies in the workspace."""
+    on_the_way = [each for each in (path, *path.parents) if folder in (each, *each.parents)]
+    return all(relative(str(each / name), workspace) is not None for each in on_the_way for name in _CONFIGS | _LOADED)
 
 
 def _runs_tests(known: Known) -> bool:
