@@ -153,6 +153,29 @@ async def test_a_word_of_the_moment_in_which_a_gate_was_replaced_is_no_answer(tm
         assert (await chat.says(word, sent_at=(left // 1000 + 1) * 1000)).fate is Fate.ANSWER
 
 
+@pytest.mark.parametrize("word", ["y", "1", "yes all", "n", "stop"])
+async def test_where_no_time_is_told_a_word_does_not_mean_what_replaced_a_gate(tmp_path: Path, word: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        view, _ = await _replaced(rig)
+        chat = Chat(rig)
+        said = await chat.says(word)
+        assert said.fate is Fate.REFUSED and f"`{view.code} {'y' if word == 'yes all' else word}`" in said.words
+        assert (await rig.engine.waiting.one(view.id)).state == "open"
+        assert (await chat.says(word)).fate is Fate.ANSWER  # whoever was told which one means it
+
+
+async def test_where_no_time_is_told_the_next_gate_after_an_own_answer_is_meant(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        said = await rig.say("!approve make test\n!approve make deploy\n!text done")
+        for number in (1, 2):
+            await rig.until(lambda entry: rig.kinds().count("gate.opened") == number)  # noqa: B023
+            (view,) = await rig.engine.waiting.all()
+            await rig.delivered(f"{view.id}:ask")
+            assert (await rig.say("y")).fate is Fate.ANSWER
+        await rig.ended(said.turn)
+        assert executions(rig) == ["make test", "make deploy"]
+
+
 async def test_milliseconds_of_a_platform_count(tmp_path: Path) -> None:
     """Feishu tells them."""
     async with Rig(tmp_path, room=Room(PHONE)) as rig:

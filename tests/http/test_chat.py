@@ -211,6 +211,32 @@ async def test_a_short_yes_in_the_conversation_answers_its_gate(api: Api) -> Non
         assert transcript.last.data["content"] == "It is out."
 
 
+async def test_a_short_yes_in_the_conversation_answers_no_gate_that_replaced_another(api: Api) -> None:
+    """Somebody else answers the first; a `y` that may be meant for it does not allow the second."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(chat(api, "!approve make test\n!approve make deploy\n!text It is out."))
+        first = await until(api, "gate.opened")
+        await api.client.post(f"/api/gates/{first['gate']}/answer", json={"decision": "decline"})
+        second = await until(api, "gate.opened")
+        sees_former = await chat(api, "y", id="m2", sees=[first["gate"]])
+        gate = (await api.client.get(f"/api/gates/{second['gate']}")).json()
+        assert sees_former.last.kind == "error" and gate["state"] == "open"
+        sees_it = group.create_task(chat(api, "y", id="m3", sees=[second["code"]]))
+    assert sees_it.result().last.data["content"] == "It is out."
+
+
+async def test_a_short_yes_that_does_not_say_what_it_sees_answers_no_gate_that_replaced_another(api: Api) -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(chat(api, "!approve make test\n!approve make deploy\n!text It is out."))
+        first = await until(api, "gate.opened")
+        await api.client.post(f"/api/gates/{first['gate']}/answer", json={"decision": "decline"})
+        second = await until(api, "gate.opened")
+        refused = await chat(api, "y", id="m2")
+        assert refused.last.kind == "error" and f"`{second['code']} y`" in refused.last.data["message"]
+        by_code = group.create_task(chat(api, f"{second['code']} y", id="m3"))
+    assert by_code.result().last.data["content"] == "It is out."
+
+
 async def test_when_the_daemon_stops_the_stream_ends_with_a_hint_and_the_turn_goes_on(api: Api) -> None:
     async with asyncio.TaskGroup() as group:
         talk = group.create_task(chat(api, "!text one\n!hold here"))

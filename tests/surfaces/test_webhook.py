@@ -431,7 +431,8 @@ async def post(
 async def test_a_signed_message_is_accepted_and_then_answered(surface: WebhookSurface) -> None:
     inbox, body = FakeInbox(), message()
     response = await post(surface, body, signed(body), inbox)
-    assert inbox.got == [Inbound(Conversation("webhook", "ci/build 7"), "m1", "jenkins", "why is it red?")]
+    where = Conversation("webhook", "ci/build 7")
+    assert inbox.got == [Inbound(where, "m1", "jenkins", "why is it red?", sent_at=NOW * 1000)]
     assert response.status_code == 200
     assert response.headers["content-type"] == "application/json"
     assert response.json() == {
@@ -442,6 +443,12 @@ async def test_a_signed_message_is_accepted_and_then_answered(surface: WebhookSu
         "words": "",
         "repeated": False,
     }
+
+
+async def test_a_message_was_said_when_it_was_signed(surface: WebhookSurface) -> None:
+    inbox, body = FakeInbox(), message(text="y")
+    await post(surface, body, signed(body, at=NOW - 7), inbox)
+    assert [inbound.sent_at for inbound in inbox.got] == [(NOW - 7) * 1000]
 
 
 async def test_a_repeated_message_gets_the_first_ones_fate(surface: WebhookSurface) -> None:

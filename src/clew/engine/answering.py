@@ -16,7 +16,7 @@ from clew.engine.gates import answer_gate, take
 from clew.engine.whole import shown_at
 from clew.errors import BadInput, NotFound, Refused
 from clew.model import Conversation, Fate, Inbound, SuspendedBy, Thread, ThreadStatus
-from clew.store import Tx, deliveries, gates, threads
+from clew.store import Tx, deliveries, gates, inbox, threads
 from clew.store import rules as rows
 from clew.store.inbox import Arrival
 
@@ -97,12 +97,19 @@ class Heard(Struct, frozen=True):
         """Said before it was asked, so that it can mean it only by its code."""
         return self.was_before(gate.asked_at, former=self.may_mean_former)
 
+    def why_early(self, gate: Gate) -> words.Both:
+        said = "y" if self.said.is_all else self.said.rest
+        told = words.said_before if self.inbound.sent_at is not None else words.may_mean_former
+        return told(gate.code, said)
+
     def was_before(self, moment: int, *, former: bool = False) -> bool:
         """Said without a code before this; `former`: or so soon after it that it means what was there before. Many
-        platforms tell whole seconds."""
+        platforms tell whole seconds, and some tell nothing."""
         sent = self.inbound.sent_at
-        if sent is None or self.said.code is not None:
+        if self.said.code is not None:
             return False
+        if sent is None:
+            return former
         if sent % 1000 == 0:
             return sent // 1000 < moment // 1000 + former
         return sent < moment + QUICK * former
@@ -159,12 +166,22 @@ def _meanable(tx: Tx, thread: Thread | None, inbound: Inbound) -> list[Gate]:
 
 def _may_mean_former(tx: Tx, inbound: Inbound, meanable: Sequence[Gate]) -> bool:
     """Whether its sender may have had a gate before their eyes that is settled by now, and not these. A quote says what
-    they had."""
-    if inbound.sent_at is None or inbound.quoted is not None:
+    they had. If nobody tells when it was said, that may have been right after the last that was heard there."""
+    if inbound.pressed or inbound.quoted is not None or not meanable:
         return False
-    before = [gate for name in {each.thread for each in meanable} for gate in gates.of_thread(tx, name, LOOKED_AT)]
-    settled = [gate.answered_at or gate.closed_at or 0 for gate in before if gate.card and gate not in meanable]
+    names = {each.thread for each in meanable}
+    before = [gate for name in names for gate in gates.of_thread(tx, name, LOOKED_AT) if gate not in meanable]
+    if inbound.sent_at is None:
+        return inbound.sees is None and _was_settled_unheard(tx, inbound.conversation, before)
+    settled = [gate.answered_at or gate.closed_at or 0 for gate in before if gate.card]
     return any(moment >= inbound.sent_at - SOON for moment in settled)
+
+
+def _was_settled_unheard(tx: Tx, where: Conversation, before: Sequence[Gate]) -> bool:
+    """Whether somebody else answered one of these gates, or its agent took it back, since somebody last spoke there."""
+    shown = [gate for gate in before if not words.is_by_rule(gate.answered_by)]
+    heard = inbox.heard_at(tx, where) if shown else None
+    return heard is not None and any((gate.answered_at or gate.closed_at or 0) > heard for gate in shown)
 
 
 def _open_here(tx: Tx, thread: Thread | None, where: Conversation) -> list[Gate]:
@@ -239,7 +256,7 @@ def _read(tx: Tx, core: Core, heard: Heard) -> Arrival | Inbound | None:
     if gate is None or choice is None:
         return None
     if heard.is_early(gate):
-        raise Refused(words.said_before(gate.code, heard.said.rest))
+        raise Refused(heard.why_early(gate))
     _may(core, heard.inbound)
     if choice.answer.decision in _ALLOWING and not heard.sees_whole(tx, core, gate):
         raise Refused(heard.why_unseen(gate))
@@ -254,10 +271,10 @@ def _read(tx: Tx, core: Core, heard: Heard) -> Arrival | Inbound | None:
 def _all(tx: Tx, core: Core, heard: Heard) -> Arrival:
     """Yes to what was there to be seen when it was said."""
     _may(core, heard.inbound)
-    early = [gate.code for gate in heard.open_now if heard.is_early(gate)]
-    meant = [gate for gate in heard.open_now if gate.code not in early]
+    early = [gate for gate in heard.open_now if heard.is_early(gate)]
+    meant = [gate for gate in heard.open_now if gate not in early]
     if early and not meant:
-        raise Refused(words.said_before(early[0], heard.said.rest))
+        raise Refused(heard.why_early(early[0]))
     unseen = [gate for gate in meant if _is_open(gate) and not heard.sees_whole(tx, core, gate)]
     whole = [gate for gate in meant if gate not in unseen]
     if unseen and not any(map(_is_open, whole)):

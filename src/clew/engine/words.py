@@ -394,6 +394,16 @@ def said_before(code: str, said: str) -> Both:
     )
 
 
+def may_mean_former(code: str, said: str) -> Both:
+    """For a short reply of which nobody knows when it was said, where another gate was open a moment ago."""
+    return Both(
+        f"Another question was settled here meanwhile, so this may be meant for that one, and is no answer to {code}."
+        f" Reply `{code} {said}` if you mean it.",
+        f"这里刚有另一项被处理，这句话可能是对它说的，所以不算对 {code} 的答复。"
+        f"如果确实是这个意思，请回复 `{code} {said}`。",
+    )
+
+
 def not_on_card(code: str) -> Both:
     """On a card that does not show a gate whole, and so has nothing that allows it."""
     return Both(

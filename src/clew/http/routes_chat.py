@@ -36,6 +36,7 @@ async def chat(door: Door, body: shapes.Chat, idempotency_key: Key = None) -> Re
         text=body.message,
         runtime=body.runtime,
         begins=door.new_id(),
+        sees=body.sees,
     )
 
     def files(thread: str) -> AbstractAsyncContextManager[tuple[Attachment, ...]]:

@@ -62,6 +62,10 @@ class Chat(Body):
         MessageId | None, Meta(description="of your choice, and random: the same again joins the same turn")
     ] = None
     runtime: Annotated[Name | None, Meta(description="for a conversation that begins here")] = None
+    sees: Annotated[
+        Annotated[tuple[Name, ...], Meta(max_length=100)] | None,
+        Meta(description="ids or codes of the gates you show as open: a short reply means these, and no other"),
+    ] = None
     files: Uploads = ()
     sender: Name = "you"
 

@@ -33,6 +33,13 @@ def has_heard(tx: Tx, where: Conversation) -> bool:
     return tx.one(sql, where.surface, where.address) is not None
 
 
+def heard_at(tx: Tx, where: Conversation) -> int | None:
+    """When something was last stored from a conversation, whatever became of it."""
+    sql = "SELECT max(received_at) AS newest FROM inbox WHERE surface = ? AND address = ?"
+    row = tx.one(sql, where.surface, where.address)
+    return row["newest"] if row else None
+
+
 def last_heard(tx: Tx, surface: str) -> dict[str, str | None]:
     """By address: the newest message that was stored from each conversation that is bound or was heard. Of several
     within a millisecond any will do: what is read again is known."""

@@ -28,8 +28,9 @@ def sign(secret: str, timestamp: int, body: bytes) -> str:
     return f"sha256={digest.hexdigest()}"
 
 
-def verify(secret: str, timestamp: str | None, signature: str | None, body: bytes, now: int) -> None:
-    """Check the two headers of a request; `now` in Unix seconds. Raises BadSignature with the reason.
+def verify(secret: str, timestamp: str | None, signature: str | None, body: bytes, now: int) -> int:
+    """Check the two headers of a request and give its timestamp; `now` in Unix seconds. Raises BadSignature with the
+    reason.
 
     The signature is judged before the time, so that only who holds the secret learns anything about our clock.
     """
@@ -44,3 +45,4 @@ def verify(secret: str, timestamp: str | None, signature: str | None, body: byte
         raise BadSignature(
             "expired", f"X-Clew-Timestamp is more than {WINDOW} seconds off; sign again, check the clock"
         )
+    return int(timestamp)

@@ -80,17 +80,19 @@ class WebhookSurface:
         try:
             if len(body) > MAX_BODY:
                 raise TooLarge(f"a message may have {MAX_BODY} bytes at most")
-            self._verify(name, headers, body)
-            return reply_to(await _accept(inbox, _inbound(name, self._config[name], parse(body))))
+            signed_at = self._verify(name, headers, body)
+            inbound = _inbound(name, self._config[name], parse(body), signed_at)
+            return reply_to(await _accept(inbox, inbound))
         except ClewError as error:
             return refusal(error)
 
-    def _verify(self, name: str, headers: Mapping[str, str], body: bytes) -> None:
-        """An unknown NAME has a secret that nobody knows: it looks like a bad signature, and takes as long."""
+    def _verify(self, name: str, headers: Mapping[str, str], body: bytes) -> int:
+        """When it was signed, in Unix seconds. An unknown NAME has a secret that nobody knows: it looks like a bad
+        signature, and takes as long."""
         settings = self._config.get(name)
         secret = settings.secret if settings else self._decoy
         given = {key.lower(): value for key, value in headers.items()}
-        verify(secret, given.get("x-clew-timestamp"), given.get("x-clew-signature"), body, self._seconds())
+        return verify(secret, given.get("x-clew-timestamp"), given.get("x-clew-signature"), body, self._seconds())
 
     def _target(self, address: str) -> Target:
         name = address.partition("/")[0]
@@ -114,7 +116,7 @@ def _check(name: str, settings: WebhookConfig) -> None:
         raise ConfigError(f"[surfaces.webhook.{name}]: `secret` is empty; make one with `openssl rand -hex 32`")
 
 
-def _inbound(name: str, settings: WebhookConfig, message: Message) -> Inbound:
+def _inbound(name: str, settings: WebhookConfig, message: Message, signed_at: int) -> Inbound:
     conversation = Conversation(WebhookSurface.name, f"{name}/{message.conversation}")
     return Inbound(
         conversation,
@@ -123,6 +125,7 @@ def _inbound(name: str, settings: WebhookConfig, message: Message) -> Inbound:
         message.text,
         runtime=settings.runtime,
         workspace=settings.workspace,
+        sent_at=signed_at * 1000,
     )
 
 
