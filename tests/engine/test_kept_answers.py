@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from clew.asking import Decision
 from clew.clock import SystemClock
 from clew.engine import giving
 from clew.model import Accepted, Fate
-from tests.engine.test_gates import COMMAND, YES, answered_and_cut, asked, executions
+from clew.scripted_model import script
+from clew.store import gates
+from clew.views import AnswerGate
+from tests.engine.test_gates import COMMAND, NO, YES, answered_and_cut, asked, executions
 from tests.rig import Rig
 
 ACTED = f"!shell make\n!approve {COMMAND}\n!text done"  # a chat that has done something asks before it goes on
@@ -60,6 +64,68 @@ async def test_what_is_said_into_the_work_counts_more_than_an_old_yes(tmp_path: 
         rig.scripted.holds.release("door")
         (again,) = await asked(rig)
         assert again.state == "open" and executions(rig) == []
+
+
+async def test_a_no_to_something_else_of_the_work_counts_more_than_an_old_yes(tmp_path: Path) -> None:
+    accepted = await cut_after_a_yes(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{accepted.turn}:ask")
+        rig.scripted.play = lambda request: (
+            script.Approve(("make test",)),
+            script.Approve((COMMAND,)),
+            script.Say("done"),
+        )
+        await rig.say("continue")
+        (other,) = await asked(rig)
+        await rig.engine.waiting.answer(other.code, AnswerGate(Decision.DECLINE))
+        await rig.until(lambda entry: rig.kinds().count("gate.opened") == 2)
+        (again,) = await rig.engine.waiting.all()
+        assert again.title == COMMAND and executions(rig) == []
+
+
+@pytest.mark.parametrize("first", [YES, NO])
+async def test_a_yes_is_kept_only_if_the_same_was_not_declined_since(tmp_path: Path, first: AnswerGate) -> None:
+    """The agent asks the same twice at once, and is answered yes and no."""
+    async with Rig(tmp_path) as rig:
+        rig.scripted.play = lambda request: (
+            script.Shell("make"),
+            script.Approve((COMMAND, COMMAND)),
+            script.Say("done"),
+        )
+        accepted = await rig.say("go")
+        one, other = await asked(rig, 2)
+        rig.engine._runner.nudge = lambda turn, kind: None  # type: ignore[method-assign]
+        await rig.engine.waiting.answer(one.code, first)
+        await rig.engine.waiting.answer(other.code, NO if first is YES else YES)
+        sql = "UPDATE gates SET answered_at = answered_at + 1 WHERE id = ?"  # however quick this machine is
+        await rig.store.write(lambda tx: tx.run(sql, other.id))
+        await rig.kill()
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{accepted.turn}:ask")
+        kept = {row.id for row in await rig.store.read(gates.every) if row.carried}
+        assert kept == ({other.id} if first is YES else {one.id, other.id})
+
+
+@pytest.mark.parametrize("word", ["stop", "no", "不要"])
+async def test_no_yes_is_kept_for_work_that_is_stopped(tmp_path: Path, word: str) -> None:
+    accepted = await cut_after_a_yes(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{accepted.turn}:ask")
+        await rig.say(word)
+        assert not any(row.carried for row in await rig.store.read(gates.every))
+
+
+async def test_no_yes_is_kept_for_a_turn_that_a_person_stops(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.start(f"!hold door\n!approve {COMMAND}\n!text done")
+        await rig.held("door")
+        rig.scripted.holds.release("door")
+        (gate,) = await asked(rig)
+        await answered_and_cut(rig, gate)
+    async with Rig(tmp_path) as rig:
+        await rig.held("door")
+        await rig.engine.stop(accepted.thread or "")
+        assert not any(row.carried for row in await rig.store.read(gates.every))
 
 
 async def test_an_old_yes_is_asked_for_again(tmp_path: Path) -> None:

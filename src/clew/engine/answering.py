@@ -49,6 +49,8 @@ def choose(tx: Tx, core: Core, gate: Gate, choice: Choice, by: str) -> Gate:
     _check(gate, choice.answer)
     by = words.by_person(by)
     answered = answer_gate(tx, core, gate, choice.answer, by)
+    if choice.answer.decision is Decision.DECLINE:
+        gates.forget_carried(tx, gate.thread)
     if choice.rule is not None:
         make_rule(tx, core, choice.rule, _place(thread, choice.rule.scope), by)
         _apply(tx, core, thread)

@@ -120,8 +120,9 @@ def _answer(tx: Tx, core: Core, gate: Gate, given: Answer, by: str) -> Gate:
 
 
 def stop_turn(tx: Tx, core: Core, thread: str, turn: str, by: str) -> None:
-    """A person wants the turn to end: what it asks is answered with "cancelled" first."""
+    """A person wants the turn to end: what it asks is answered with "cancelled" first, and no earlier yes counts."""
     by = words.by_person(by)
+    gates.forget_carried(tx, thread)
     for gate in _asked_by(tx, turn):
         if gate.state is GateState.OPEN:
             _answer(tx, core, gate, Answer(Decision.CANCEL), by)
@@ -212,17 +213,27 @@ def settle_cancelled(tx: Tx, core: Core, thread: str) -> None:
 
 
 def settle_cut(tx: Tx, core: Core, turn: Turn) -> None:
-    """The runtime's requests are gone. An answer that never left is kept for when it asks the same again."""
+    """The runtime's requests are gone. An answer that never left is kept for when it asks the same again, unless it is
+    a yes and the same was declined since."""
     for gate in _asked_by(tx, turn.id):
         if gate.state not in (GateState.OPEN, GateState.ANSWERED):
             continue
         answered = gate.state is GateState.ANSWERED
         sent = answered and gate.sent_at is not None
         hidden = any(question.secret for question in gate.asked.questions)
-        kept = answered and not sent and not hidden
+        kept = answered and not sent and not hidden and not _is_declined_since(tx, gate)
         void(tx, core, gate, words.CUT_SENT if sent else words.CUT_KEPT if kept else words.CUT, carried=kept)
         if gate.asked.item is not None and not sent:
             items.finish(tx, turn.id, gate.asked.item, None, words.NOT_RUN)
+
+
+def _is_declined_since(tx: Tx, gate: Gate) -> bool:
+    """Whether it got a yes, and after that the turn a no to the very same thing."""
+    if gate.answer is None or not gate.answer.is_yes:
+        return False
+    alike = [each for each in gates.of_turn(tx, gate.turn) if each.asked.subject == gate.asked.subject]
+    since = [each.answer for each in alike if (each.answered_at or 0) >= (gate.answered_at or 0)]
+    return any(said is not None and said.decision is Decision.DECLINE for said in since)
 
 
 def held_back(asked: Iterable[Gate]) -> frozenset[str]:

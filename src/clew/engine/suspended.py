@@ -66,6 +66,7 @@ def answer_suspended(
     word = _word(message)
     if word in words.STOP:
         _reopen(tx, core, thread, words.stopped_by(message.author))
+        gates.forget_carried(tx, thread.id)
         return _stopped(tx, core, thread, turns.last_own(tx, thread.id), where)
     is_yes = resumes or (word in words.CONTINUE and means_it)
     if thread.suspended_by is SuspendedBy.CUT and not is_yes:
