@@ -304,6 +304,7 @@ class Inbound(Struct, frozen=True):
     thread: str | None = None  # named by the client; else the conversation's binding decides
     queue: bool = False  # never steer
     sees: tuple[str, ...] | None = None  # ids or codes of the gates that its sender sees as open; None: nobody knows
+    answers: str | None = None  # the question of a suspended thread that its sender sees: such a word answers no other
     runtime: str | None = None  # for a thread that this message begins, where the surface's config says so
     workspace: str | None = None
     begins: str | None = None  # the id of that thread, where it was drawn before

@@ -61,6 +61,7 @@ class ThreadView(Struct, frozen=True):
     gates: tuple[str, ...] = ()  # codes of what waits for a person
     adopted: str | None = None  # the runtime's id of the session that it was taken over from, and that others use too
     bound: tuple[BoundView, ...] = ()  # the conversations that talk to it, beside the desk
+    asks: str | None = None  # the question of a suspended one; a `continue` that `answers` it answers no other
 
 
 class Page(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -251,3 +252,21 @@ async def test_it_is_ready_or_says_why_not(api: Api, monkeypatch: pytest.MonkeyP
     assert status == 503 and reasons == ["the database does not take what is written; `clew doctor` tells more"]
     await api.start()
     assert await health() == (200, [])
+
+
+@pytest.mark.parametrize(("first", "second"), [("stop", "continue"), ("continue", "stop"), ("continue", "continue")])
+async def test_of_two_answers_to_a_suspended_thread_the_first_counts(api: Api, first: str, second: str) -> None:
+    """Two pages show the same question, and one is slow."""
+    thread = (await api.start("!shell make\n!cut", kind="chat"))["thread"]
+    async with asyncio.timeout(60):
+        while (await api.heard["thread.status"].get())["status"] != "suspended":
+            pass
+    asks = (await api.client.get(f"/api/threads/{thread}")).json()["asks"]
+    path, answers = f"/api/threads/{thread}/messages", []
+    for number, text in enumerate((first, second)):
+        body = {"message_id": f"a{number}", "text": text, "answers": asks}
+        answers.append((await api.client.post(path, json=body)).json())
+    assert answers[0]["fate"] == ("answer" if first == "stop" else "turn")
+    assert answers[1]["fate"] == "refused" and "settled already" in answers[1]["words"]
+    other = {"message_id": "b", "text": "look at the tests", "answers": asks}
+    assert (await api.client.post(path, json=other)).json()["fate"] != "refused"

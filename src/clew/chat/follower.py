@@ -60,6 +60,7 @@ class Follower(threading.Thread):
 
     `is_own` tells what was said here; what was said elsewhere is told too.
     `running` is when the turn began that is worked on now, and `away` when the daemon went away: None where not so.
+    `asks` is the question of the thread that was told last, if it is suspended.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Follower(threading.Thread):
         self.thread_id = thread
         self.running: float | None = None
         self.away: float | None = None
+        self.asks: str | None = None
 
     @property
     def after(self) -> int | None:
@@ -116,7 +118,7 @@ class Follower(threading.Thread):
         if event.kind == "thread.wheel" and event.data["data"]["where"] != DESK:
             pieces.append(Aside(f"· this goes on in {event.data['data']['where']}"))
         pieces += self._teller.tell(event)
-        if event.kind == "thread.status" and event.data["data"]["status"] == "suspended":
+        if event.kind == "thread.status":
             pieces += self._question()
         self._note_running()
         return pieces
@@ -145,6 +147,7 @@ class Follower(threading.Thread):
     def _past(self) -> list[Piece]:
         """Where one is, and what was said last."""
         thread = self._asking.get("threads", self.thread_id)
+        self.asks = thread["asks"]
         passages = self._asking.get("threads", self.thread_id, "transcript", limit=2)
         for told in passages:
             if told["role"] == "agent" and told["state"] not in OPEN:
@@ -153,6 +156,7 @@ class Follower(threading.Thread):
 
     def _question(self) -> list[Piece]:
         thread = self._asking.get("threads", self.thread_id)
+        self.asks = thread["asks"]
         return question(thread)
 
 

@@ -41,10 +41,11 @@ QUICK = 0.6  # seconds in which nobody has read a gate and answered it
 
 
 class Entered(Struct, frozen=True):
-    """A line, and the gates that its author saw as open."""
+    """A line, and what its author saw as open: gates, and the question of a suspended thread."""
 
     line: str
     sees: Sequence[Any]
+    asks: str | None
 
 
 class Seen:
@@ -130,7 +131,7 @@ class Shell:
         return False  # the prompt goes on, with an empty line
 
     def _put(self, line: str) -> None:
-        self._lines.put(Entered(line, self._seen.gates))
+        self._lines.put(Entered(line, self._seen.gates, self._follower.asks if self._follower else None))
 
     def _is_secret(self) -> bool:
         """A person may type here by mistake what nobody is to know."""
@@ -156,7 +157,7 @@ class Shell:
             app.loop.call_soon_threadsafe(end)
 
     def _done(self, entered: Entered) -> Reply:
-        reply = self._talk.do(entered.line, entered.sees)
+        reply = self._talk.do(entered.line, entered.sees, entered.asks)
         if reply.moved:
             self._move(0 if reply.turn else None)
         elif self._follower and not self._follower.is_alive():

@@ -64,11 +64,11 @@ class Talk:
     _said: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
     _told_steer: bool = False
 
-    def do(self, line: str, sees: Sequence[Any] | None = None) -> Reply:
+    def do(self, line: str, sees: Sequence[Any] | None = None, asks: str | None = None) -> Reply:
         """Whatever goes wrong is words, never an end of the talk. `sees` are the gates that were shown as open when the
-        line was entered: a short reply means these, and no other."""
+        line was entered, and `asks` the question of a suspended thread: a short reply means these, and no other."""
         try:
-            return self._do(line, sees)
+            return self._do(line, sees, asks)
         except ClewError as error:
             return Reply((f"clew: {error.message}",), failed=True)
 
@@ -76,13 +76,13 @@ class Talk:
         """Whether it was said here; from any thread."""
         return text in tuple(self._said)
 
-    def _do(self, line: str, sees: Sequence[Any] | None) -> Reply:
+    def _do(self, line: str, sees: Sequence[Any] | None, asks: str | None) -> Reply:
         match meaning(line):
             case None:
                 return Reply()
             case Message(text):
                 keep_secrets(text, sees or ())
-                return self._say(text, sees=sees)
+                return self._say(text, sees=sees, asks=asks)
             case Files(paths):
                 return self._attach(paths)
             case Image(suffix, data):
@@ -92,11 +92,13 @@ class Talk:
             case Command(name, argument):
                 return _DO[name](self, argument)
 
-    def _say(self, text: str, *, queue: bool = False, sees: Sequence[Any] | None = None) -> Reply:
+    def _say(
+        self, text: str, *, queue: bool = False, sees: Sequence[Any] | None = None, asks: str | None = None
+    ) -> Reply:
         files, self.files = self.files, []
         self._said.append(clean(text))  # before it is sent: the news of it may be faster than the answer
         try:
-            accepted = self._send(clean(text), files, queue, sees)
+            accepted = self._send(clean(text), files, queue, sees, asks)
         except ClewError as error:
             forget(files)
             if files:
@@ -109,11 +111,12 @@ class Talk:
         steered = accepted["fate"] == "steer"
         return Reply(self._words(accepted), None if steered else accepted["turn"], moved)
 
-    def _send(self, text: str, files: list[str], queue: bool, sees: Sequence[Any] | None) -> Any:
+    def _send(self, text: str, files: list[str], queue: bool, sees: Sequence[Any] | None, asks: str | None) -> Any:
         if self.thread is None:
             return self.door.post("threads", body={**self.opening(text), "attachments": files})
         body = {"message_id": new_message_id(), "text": text, "queue": queue, "attachments": files}
         body |= {} if sees is None else {"sees": [view["id"] for view in sees]}
+        body |= {} if asks is None else {"answers": asks}
         return self.door.post("threads", self.thread, "messages", body=body)
 
     def _words(self, accepted: Any) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from clew.engine import words
 from clew.engine.buttons import ASKS
 from clew.engine.core import Core
 from clew.engine.owing import nearest, owe, owed_to, unused, used
-from clew.model import Conversation, Delivery, DeliveryKind, DeliveryState, SuspendedBy, Thread, Turn
+from clew.model import Conversation, Delivery, DeliveryKind, DeliveryState, SuspendedBy, Thread, ThreadStatus, Turn
 from clew.store import Tx, bindings, deliveries, turns
 
 
@@ -40,6 +40,14 @@ def place(tx: Tx, thread: str) -> Conversation | None:
     """Where it was asked last; None: at the desk alone."""
     asked, _ = _newest(tx, thread)
     return asked.conversation if asked is not None else None
+
+
+def question(tx: Tx, thread: Thread) -> str | None:
+    """Which question a suspended thread asks: another one each time, whatever its words."""
+    if thread.status is not ThreadStatus.SUSPENDED:
+        return None
+    asked = deliveries.newest_ask(tx, thread.id) if thread.suspended_by in _NAMES else None
+    return (asked.turn if asked is not None else thread.last_turn) or thread.id
 
 
 def is_for_another(tx: Tx, thread: str) -> bool:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from clew import crash
 from clew.asking import Gate, GateState
-from clew.engine import wheel, words
+from clew.engine import asks, wheel, words
 from clew.engine.answering import at_gates
 from clew.engine.buttons import ASKS
 from clew.engine.commands import obey
@@ -47,6 +47,7 @@ from clew.text import clean
 _log = logging.getLogger(__name__)
 LOOKS, LOOK = 10, 0.15  # how often, and after how many seconds each: platforms wait no longer for an answer
 _ASKED = frozenset(button.says for asked in ASKS.values() for button in asked)
+_ANSWERS = words.CONTINUE | words.STOP | words.RUN_ALL | words.MERGE | words.SKIP
 
 
 class Admission(Struct, frozen=True):
@@ -119,7 +120,10 @@ class Admission(Struct, frozen=True):
         thread = threads.get(tx, name) if name else None
         if name and thread is None:
             return Arrival(Fate.REFUSED, None, None, words.no_thread(name))
-        is_its_own = inbound.pressed and inbound.text in _ASKED  # the thread's own question, and no gate's
+        answers = inbound.answers if words.word(inbound.text) in _ANSWERS else None
+        if answers is not None and (thread is None or asks.question(tx, thread) != answers):
+            return Arrival(Fate.REFUSED, name, None, words.SETTLED)  # somebody was faster
+        is_its_own = answers is not None or (inbound.pressed and inbound.text in _ASKED)  # and no gate's
         meant = None if is_its_own else at_gates(tx, self.core, thread, inbound)  # an answer never waits in a queue
         if isinstance(meant, Arrival):
             return meant

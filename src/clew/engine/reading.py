@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from clew import chain
 from clew.chain import Node
+from clew.engine import asks
 from clew.engine.core import Core
 from clew.errors import BadInput, NotFound, Refused, SearchTooLong
 from clew.model import DeliveryState, Thread, Turn
@@ -223,10 +224,10 @@ def _views(tx: Tx, core: Core, rows: Sequence[Seen]) -> tuple[ThreadView, ...]:
     for where, name, drives in bindings.of_threads(tx, [row.thread.id for row in rows]):
         if where.surface != core.desk:
             bound[name].append(BoundView(where.surface, str(where), drives))
-    return tuple(_view(row, codes, tuple(bound[row.thread.id])) for row in rows)
+    return tuple(_view(tx, row, codes, tuple(bound[row.thread.id])) for row in rows)
 
 
-def _view(seen: Seen, codes: Mapping[str, tuple[str, ...]], bound: tuple[BoundView, ...]) -> ThreadView:
+def _view(tx: Tx, seen: Seen, codes: Mapping[str, tuple[str, ...]], bound: tuple[BoundView, ...]) -> ThreadView:
     row = seen.thread
     if isinstance(row, Damaged):
         return _damaged(row)
@@ -256,6 +257,7 @@ def _view(seen: Seen, codes: Mapping[str, tuple[str, ...]], bound: tuple[BoundVi
         gates=codes.get(row.id, ()),
         adopted=seen.adopted,
         bound=bound,
+        asks=asks.question(tx, row),
     )
 
 

@@ -102,6 +102,7 @@ async def say(door: Door, thread: str, body: shapes.Say) -> Response:
             thread=found,
             queue=body.queue,
             sees=body.sees,
+            answers=body.answers,
         )
         return answer(await door.engine.say(inbound))
 

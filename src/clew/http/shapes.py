@@ -48,6 +48,10 @@ class Say(Body):
         Annotated[tuple[Name, ...], Meta(max_length=100)] | None,
         Meta(description="ids or codes of the gates you show whole: a short reply means these, and allows no other"),
     ] = None
+    answers: Annotated[
+        Name | None,
+        Meta(description="`asks` of the thread as you show it: `continue`, `stop` and the like answer only that"),
+    ] = None
     sender: Name = "you"
     attachments: Annotated[tuple[Path, ...], Meta(max_length=20, description="files on this machine")] = ()
     files: Uploads = ()

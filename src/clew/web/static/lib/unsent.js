@@ -1,7 +1,7 @@
 /** Messages on their way. Each has its id before the first try and stays in the browser until the daemon has it, so that
  * a lost connection, a reload or a restart neither loses a message nor says it twice. They leave one by one, in the
  * order in which they were said; two tabs that send the same one say it once, by its id. What is refused becomes the
- * draft of its thread again. */
+ * draft of its thread again, unless it was a button. */
 
 import { Away, newId, post } from "/page/lib/api.js";
 import { giveBack } from "/page/lib/drafts.js";
@@ -24,7 +24,7 @@ function all() {
 
 export const unsentIn = (thread) => all().filter((message) => message.thread === thread);
 
-/** `{thread, text, queue, files, sees}`. */
+/** `{thread, text, queue, files, sees, answers, pressed}`. */
 export function send(message) {
   const written = { id: newId(), at: Date.now(), ...message };
   keep(PREFIX + written.id, written);
@@ -37,7 +37,7 @@ export function takeBack(id) {
   const message = kept(PREFIX + id);
   drop(PREFIX + id);
   mail.tell("changed");
-  if (message) giveBack(message.thread, message); // else another tab was quicker
+  if (message && !message.pressed) giveBack(message.thread, message); // else a button, or another tab was quicker
 }
 
 async function leave() {
@@ -54,8 +54,9 @@ async function leave() {
 
 /** Raises where it stays for another try. */
 async function deliver(message) {
-  const { id, thread, text, queue, files, sees } = message;
-  const body = { message_id: id, text, queue: Boolean(queue), files: (files ?? []).map((file) => file.id), sees };
+  const { id, thread, text, queue, files, sees, answers } = message;
+  const sent = (files ?? []).map((file) => file.id);
+  const body = { message_id: id, text, queue: Boolean(queue), files: sent, sees, answers };
   let accepted;
   try {
     accepted = await post(`/api/threads/${thread}/messages`, body);

@@ -12,6 +12,7 @@ const isTouch = () => matchMedia("(pointer: coarse)").matches;
 class Composer extends HTMLElement {
   #thread;
   #gates = () => [];
+  #asks; // the question of a suspended thread
   #attached = new Attachments(() => this.#keep());
   #end = () => {};
   #field = h("textarea", { rows: "1", "aria-label": t("composer.label"), enterkeyhint: "send" });
@@ -60,6 +61,7 @@ class Composer extends HTMLElement {
   /** Another state of the thread: other words, other buttons. */
   update(view) {
     const isRunning = view.status === "running";
+    this.#asks = view.asks ?? undefined;
     this.#field.disabled = isOver(view);
     this.#field.placeholder = invitation(view);
     show(
@@ -107,7 +109,7 @@ class Composer extends HTMLElement {
   #send(queue) {
     if (this.#go.disabled) return;
     const text = this.#field.value;
-    send({ thread: this.#thread, text, queue, files: this.#attached.ready, sees: this.#gates() });
+    send({ thread: this.#thread, text, queue, files: this.#attached.ready, sees: this.#gates(), answers: this.#asks });
     this.#field.value = "";
     this.#attached.set([]);
     this.#keep();

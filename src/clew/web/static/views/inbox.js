@@ -49,7 +49,7 @@ class Inbox extends HTMLElement {
     const shown = new Map([...this.#list.children].map((element) => [nameOf(element), element]));
     const gates = waiting.gates.map((view) => shown.get(view.id) ?? this.#gate(view));
     const others = waiting.suspended.map(
-      (view) => shown.get(`${view.id} ${view.suspend_message}`) ?? suspended(view, { named: true }),
+      (view) => shown.get(`${view.id} ${view.asks}`) ?? suspended(view, { named: true }),
     );
     const elements = [...gates, ...others];
     place(this.#list, elements, this.querySelector("h1"));

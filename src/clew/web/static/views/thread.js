@@ -107,7 +107,7 @@ class ThreadView extends HTMLElement {
     );
     const elements = open.map((each) => shown.get(each.id) ?? gate(each, { inThread: true }));
     if (this.#view?.status === "suspended")
-      elements.push(shown.get(this.#view.suspend_message) ?? suspended(this.#view));
+      elements.push(shown.get(this.#view.asks) ?? suspended(this.#view));
     place(this.#asks, elements, this.#timeline);
   }
 
