@@ -9,7 +9,7 @@ import pytest
 
 from clew.asking import Decision
 from clew.engine.cards import remind
-from clew.model import Fate
+from clew.model import Attachment, Fate
 from clew.scripted_model import script
 from clew.views import AnswerGate, GateView
 from tests.engine.test_gates import asked, executions
@@ -139,6 +139,61 @@ async def test_a_secret_that_quotes_something_else_is_kept_nowhere(tmp_path: Pat
         await asked(rig)
         assert (await chat.says("hunter2", quoted="m-first")).fate is Fate.REFUSED
         assert (await chat.says("hunter2", quoted="message-99")).fate is Fate.REFUSED
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["/queue hunter2", "/new hunter2", "/fork hunter2", "/queue CODE hunter2", "/answer CODE hunter2", "/排队 hunter2"],
+)
+async def test_a_secret_that_comes_with_a_command_is_kept_nowhere(tmp_path: Path, said: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat, view = Chat(rig), await _asks_secret(rig)
+        refused = await chat.says(said.replace("CODE", view.code))
+        assert refused.fate is Fate.REFUSED and f"clew answer {view.code}" in refused.words
+        assert (await chat.says(f"{view.code} stop")).thread == view.thread  # and nothing has moved
+        await rig.ended(view.turn)
+    _nowhere(tmp_path, b"hunter2")
+
+
+@pytest.mark.parametrize("said", ["hunter2", "CODE hunter2"])
+@pytest.mark.parametrize("how", ["attachments", "relayed", "queue"])
+async def test_a_secret_below_a_file_or_forwarded_is_kept_nowhere(tmp_path: Path, said: str, how: str) -> None:
+    more: dict[str, object] = {how: True}
+    if how == "attachments":
+        more = {how: (Attachment("a.png", str(tmp_path / "a.png"), "image/png"),)}
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat, view = Chat(rig), await _asks_secret(rig)
+        refused = await chat.says(said.replace("CODE", view.code), **more)
+        assert refused.fate is Fate.REFUSED and f"clew answer {view.code}" in refused.words
+        assert how != "attachments" or (await chat.says("", **more)).fate is Fate.STEER
+    _nowhere(tmp_path, b"hunter2")
+
+
+async def test_a_secret_in_a_chat_without_a_thread_is_kept_nowhere(tmp_path: Path) -> None:
+    """It is asked there while the person is away."""
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        await rig.allow("7")
+        await chat.says("/away")
+        await rig.start("!secret The password?")
+        (view,) = await asked(rig)
+        await rig.delivered(f"{view.id}:ask")
+        refused = await chat.says("hunter2")
+        assert refused.fate is Fate.REFUSED and f"clew answer {view.code}" in refused.words and "/new" in refused.words
+        assert (await chat.says("/new write the docs")).fate is Fate.TURN
+    _nowhere(tmp_path, b"hunter2")
+
+
+async def _asks_secret(rig: Rig) -> GateView:
+    await rig.allow("7")
+    await Chat(rig).says("!secret The password?")
+    (view,) = await asked(rig)
+    await rig.delivered(f"{view.id}:ask")
+    return view
+
+
+def _nowhere(folder: Path, secret: bytes) -> None:
+    assert not [path for path in folder.rglob("*") if path.is_file() and secret in path.read_bytes()]
 
 
 @pytest.mark.parametrize("how", ["pressed", "quoted"])

@@ -145,11 +145,9 @@ def at_gates(tx: Tx, core: Core, thread: Thread | None, inbound: Inbound) -> Arr
     passing, in these words."""
     meanable = _meanable(tx, thread, inbound)
     heard = Heard(inbound, thread, replies.typed(inbound.text), meanable, _may_mean_former(tx, inbound, meanable))
-    if inbound.attachments or inbound.queue:
-        return None
     try:
         _guard_secrets(tx, heard)
-        if inbound.relayed:
+        if inbound.attachments or inbound.queue or inbound.relayed:
             return None
         _refuse_unclear(tx, heard)
         return _read(tx, core, heard) if heard.open_now or heard.said.code is not None else None
@@ -328,8 +326,6 @@ def _named(tx: Tx, heard: Heard, code: str) -> Gate | None:
 def _meant(tx: Tx, core: Core, heard: Heard, gate: Gate) -> Choice | None:
     """What it chooses there. Free words mean a gate only in its own conversation, and after it was shown there; words
     behind the code of something long settled are about it, not an answer to it."""
-    if _is_secret(gate) and heard.said.code is not None and not heard.said.is_stop:
-        raise Refused(words.secret(gate.code))
     if heard.said.is_extent and not heard.points and gate.asked.kind is not GateKind.QUESTION:
         return None
     if replies.is_free(heard.said, gate) and not _can_mean(tx, core, heard, gate):
@@ -351,16 +347,31 @@ def _can_mean(tx: Tx, core: Core, heard: Heard, gate: Gate) -> bool:
 
 
 def _guard_secrets(tx: Tx, heard: Heard) -> None:
-    """Where a secret is asked for, plain words may be it, whatever they quote. They must not become a message: history
-    would keep them."""
-    if heard.said.code is not None or heard.said.is_bare or heard.said.is_all:
+    """Where a secret is asked for, plain words may be it, whatever they quote or come with. They must not become a
+    message: history would keep them."""
+    said = heard.said
+    named = _named(tx, heard, said.code) if said.code is not None else None
+    if named is not None and _is_secret(named) and said.rest and not said.is_stop:
+        raise Refused(words.secret(named.code))
+    if said.code is not None or said.is_bare or said.is_all or not said.rest:
         return
     quotes = heard.inbound.quoted is not None
     for gate in _open_here(tx, heard.thread, heard.inbound.conversation) if quotes else heard.open_now:
-        hidden = [question for question in gate.asked.questions if question.secret]
-        is_early = heard.was_before(gate.asked_at)
-        if heard.is_own(gate) and not is_early and any(each.free or not each.options for each in hidden):
+        if _asks_secret(gate) and not heard.was_before(gate.asked_at) and (heard.thread is None or heard.is_own(gate)):
+            raise Refused(words.secret(gate.code) if heard.thread else words.secret_or_new(gate.code))
+
+
+def refuse_secrets(tx: Tx, thread: Thread | None) -> None:
+    """The same for words that come with a command. Raises Refused."""
+    for gate in gates.open_in(tx, thread.id) if thread is not None else ():
+        if _asks_secret(gate):
             raise Refused(words.secret(gate.code))
+
+
+def _asks_secret(gate: Gate) -> bool:
+    """In words of one's own."""
+    hidden = [question for question in gate.asked.questions if question.secret]
+    return any(each.free or not each.options for each in hidden)
 
 
 def _may(core: Core, inbound: Inbound) -> None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.engine import away, life, wheel, words
+from clew.engine.answering import refuse_secrets
 from clew.engine.cards import one_line, unmarked
 from clew.engine.core import Core
 from clew.engine.language import CHINESE, language
@@ -84,6 +85,8 @@ def _unknown(word: str, rest: str, tell: Tell) -> Arrival | None:
 
 def _new(order: Order) -> str | Inbound:
     """What comes with it is for the new thread: `/new 1` answers no gate that is shown here."""
+    if order.rest:
+        refuse_secrets(order.tx, order.thread)
     bindings.unbind(order.tx, order.where)
     return replace(order.inbound, text=order.rest, quoted=None, sees=()) if order.rest else order.tell("new")
 
@@ -141,6 +144,8 @@ def _by_id(tx: Tx, id: str) -> Thread | None:
 
 
 def _fork(order: Order) -> str:
+    if order.rest:
+        refuse_secrets(order.tx, order.thread)
     new = life.fork(order.tx, order.core, order.bound(), None, order.rest or None)
     bindings.bind(order.tx, order.where, new, order.core.clock.now())
     return order.tell("forked")

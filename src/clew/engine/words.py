@@ -464,6 +464,12 @@ def secret(code: str) -> Both:
     )
 
 
+def secret_or_new(code: str) -> Both:
+    """The same in a chat without a thread, where plain words begin one."""
+    new = Both("`/new` and what there is to do begins something else.", "要做别的事，请用 /新建 加上内容。")
+    return joined(" ", secret(code), new)
+
+
 def which_one(replies: Sequence[str]) -> Both:
     return Both(f"Which one? Reply {' or '.join(replies)}.", f"是哪一项？请回复 {' 或 '.join(replies)}。")
 
