@@ -131,6 +131,25 @@ async def test_what_comes_with_new_begins_a_thread(tmp_path: Path, word: str) ->
         assert await _state(rig, view) == "open" and executions(rig) == []
 
 
+@pytest.mark.parametrize("language", ["please do it", "请运行这个"])
+async def test_what_a_card_says_to_reply_works_in_a_chat_of_another_thread(tmp_path: Path, language: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        (view,) = await chat.asks("make deploy", language=language)
+        await chat.says("/new")
+        rig.scripted.play = lambda request: (script.Say("Fine."),)
+        said = await chat.says(language)
+        await rig.delivered(f"{said.turn}:final")
+        _, _, how = chat.card(view).text.partition("1. ")
+        first, _, second = how.partition("\n\n")
+        told = [part for part in first.split("`") if part.startswith(view.code)]
+        assert told[:2] == [f"{view.code} y", f"{view.code} n"] and "`y`" not in first and "「同意」" not in first
+        assert ("talks to this thread" in second) or ("与本会话对话" in second)
+        assert (await chat.says(told[0])).fate is Fate.ANSWER
+        await rig.ended(view.turn)
+        assert executions(rig) == ["make deploy"]
+
+
 async def _asks_while_away(rig: Rig, *commands: str) -> list[GateView]:
     """Threads of the desk ask in the chat of somebody who is away."""
     await rig.allow("7")

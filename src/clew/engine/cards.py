@@ -236,9 +236,26 @@ def drawn(shown: Sequence[Gate], say: Say = in_english) -> str:
     """A card: what is still open in full, what is settled in a line."""
     parts = [_open(gate, say) if gate.state is GateState.OPEN else chat_line(gate, say) for gate in shown]
     waiting = [gate for gate in shown if gate.state is GateState.OPEN]
-    if len(waiting) > 1 and all(gate.whole_in and gate.asked.kind is not GateKind.QUESTION for gate in waiting):
-        parts.append(say("`yes all` allows all of them.", "回复「全部同意」即可全部允许。"))
+    if short := _without_code(waiting):
+        parts.append(say(*short))
     return "\n\n".join(parts)
+
+
+def _without_code(waiting: Sequence[Gate]) -> tuple[str, str] | None:
+    """What works only where a chat talks to the thread that asks. Which thread that is may change while the card
+    stands, so it says so."""
+    approvals = [gate for gate in waiting if gate.whole_in and gate.asked.kind is not GateKind.QUESTION]
+    if len(waiting) != len(approvals) or not waiting:
+        return None
+    if len(waiting) == 1:
+        return (
+            "While this chat talks to this thread and nothing else is open, `y`, `n` or the number alone will do.",
+            "这里正在与本会话对话且没有别的待答事项时，只回复「同意」、「拒绝」或编号即可。",
+        )
+    return (
+        "While this chat talks to this thread, `yes all` allows all of them.",
+        "这里正在与本会话对话时，回复「全部同意」即可全部允许。",
+    )
 
 
 def line(gate: Gate, say: Say = in_english) -> str:
@@ -321,8 +338,8 @@ def _how(gate: Gate, say: Say) -> list[str]:
     if asked.kind is not GateKind.QUESTION:
         labels = [say(each.label, words.zh(each.label)) for each in choices(gate)]
         numbered = "\n".join(f"{number}. {label}" for number, label in enumerate(labels, 1))
-        reply = f"Reply `y` or `n`, or a number; with its code where several are open: `{code} y`."
-        return [numbered, say(reply, f"回复「同意」、「拒绝」或编号；有多项待答时带上代码：`{code} y`。")]
+        reply = f"Reply `{code} y` or `{code} n`, or `{code}` and a number."
+        return [numbered, say(reply, f"回复 `{code} y` 或 `{code} n`，或 `{code}` 加编号。")]
     if len(asked.questions) != 1:
         return [say(f"Reply `{code} 1 2 …`: a number for each question.", f"回复 `{code} 1 2 …`：每个问题一个编号。")]
     return [_how_to_one(asked.questions[0], code, say)]
@@ -333,12 +350,12 @@ def _how_to_one(question: Question, code: str, say: Say) -> str:
         hidden = words.secret(code)
         return say(f"The answer is secret: give it with `clew answer {code}`, not here.", hidden.zh)
     if not question.options:
-        free = f"Reply with your answer, or with `{code} your answer`."
-        return say(free, f"直接回复答案，或回复 `{code} 你的答案`。")
+        return say(f"Reply with `{code} your answer`.", f"回复 `{code} 你的答案`。")
     other = say(f" or `{code} your own words`", f"，或 `{code} 你自己的话`") if question.free else ""
     if has_numbers(question):
-        return say(f"Reply with an option's own words, with `#1`{other}.", f"回复选项原文，或 `#1`{other}。")
-    return say(f"Reply with a number{other}.", f"回复编号{other}。")
+        own = f"Reply with `{code}` and an option's own words, with `{code} #1`{other}."
+        return say(own, f"回复 `{code}` 加选项原文，或 `{code} #1`{other}。")
+    return say(f"Reply with `{code} 1` or another number{other}.", f"回复 `{code} 1` 或其他编号{other}。")
 
 
 def _asked(question: Question, say: Say) -> str:
