@@ -333,3 +333,15 @@ async def test_a_no_to_a_question_in_passing_is_no_answer_about_a_cut_turn(tmp_p
         else:
             assert (await rig.say(f"{gate.code} no")).fate is Fate.TURN
         assert (await rig.engine.thread(gate.thread)).status in ("idle", "running")
+
+
+@pytest.mark.parametrize("from_desk", [True, False])
+async def test_whoever_does_not_see_the_question_change_is_told_that_the_old_work_is_put_aside(
+    tmp_path: Path, from_desk: bool
+) -> None:
+    """`clew send` prints it; where the question is rewritten in the chat, that says it."""
+    thread, turn = await _cut(tmp_path)
+    async with Rig(tmp_path, room=Room(SurfaceCan(edit=True))) as rig:
+        await rig.delivered(f"{turn}:ask")
+        said = await (rig.send(thread, "look at the docs") if from_desk else rig.say("look at the docs"))
+        assert said.words == (words.OLD_WORK_ASIDE if from_desk else "")

@@ -42,6 +42,12 @@ def place(tx: Tx, thread: str) -> Conversation | None:
     return asked.conversation if asked is not None else None
 
 
+def is_rewritten(tx: Tx, core: Core, thread: str, where: Conversation) -> bool:
+    """Whether whoever speaks there sees what became of it on the question itself."""
+    asked, _ = _newest(tx, thread)
+    return asked is not None and asked.conversation == where and _can_edit(core, asked)
+
+
 def question(tx: Tx, thread: Thread) -> str | None:
     """Which question a suspended thread asks: another one each time, whatever its words."""
     if thread.status is not ThreadStatus.SUSPENDED:

@@ -106,7 +106,8 @@ def _put_aside(tx: Tx, core: Core, thread: Thread, message: Said, where: Convers
     gates.forget_carried(tx, thread.id)
     note = Said(core.clock.ulid(), CLEW, words.PUT_ASIDE)
     turn = queue_turn(tx, core.clock, thread.id, Origin.MESSAGE, (note, message), where)
-    return Arrival(Fate.TURN, thread.id, turn.id, "")
+    told = "" if asks.is_rewritten(tx, core, thread.id, where) else words.OLD_WORK_ASIDE
+    return Arrival(Fate.TURN, thread.id, turn.id, told)
 
 
 def _stopped(tx: Tx, core: Core, thread: Thread, cut: Turn | None, where: Conversation) -> Arrival:

@@ -620,6 +620,9 @@ def unknown_outcome(reason: str) -> Both:
     )
 
 
+OLD_WORK_ASIDE = Both(
+    "The work that was cut off is put aside; this is worked on instead.", "中断的工作已搁置；现在改做这件事。"
+)
 PUT_ASIDE = (
     "(From clew: your work on the request before was cut off before its end. The person was asked whether to go on with"
     " it, and says this instead. Do what they say now, and do not go on with that work unless they want it.)"
