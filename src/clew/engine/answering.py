@@ -172,7 +172,9 @@ def _may_mean_former(tx: Tx, inbound: Inbound, meanable: Sequence[Gate]) -> bool
     names = {each.thread for each in meanable}
     before = [gate for name in names for gate in gates.of_thread(tx, name, LOOKED_AT) if gate not in meanable]
     if inbound.sent_at is None:
-        return inbound.sees is None and _was_settled_unheard(tx, inbound.conversation, before)
+        same = {gate.asked.subject for gate in meanable if not gate.warning}  # a yes to it is a yes to this
+        others = [gate for gate in before if gate.asked.subject not in same]
+        return inbound.sees is None and _was_settled_unheard(tx, inbound.conversation, others)
     settled = [gate.answered_at or gate.closed_at or 0 for gate in before if gate.card]
     return any(moment >= inbound.sent_at - SOON for moment in settled)
 
