@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks import commits, daemon, growth, handoffs, page, texts, turns, watchers
 from benchmarks.report import Line
 from benchmarks.soak import soak
-from clew.simulation.many import try_many
+from tests.simulation.many import try_many
 
 Measure = Callable[[], list[Line]]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from clew import keepers
-from clew.config import CodexConfig
-from clew.runtimes.codex import binary
+from clew.config.settings import CodexConfig
+from clew.process import kept_programs
+from clew.runtimes.codex.server import binary
 from clew.runtimes.websocket import open_unix
 
 LINE = 64 * 1024 * 1024
@@ -100,7 +100,7 @@ class BareSocket(Bare):
         path = self._workspace / "bare.sock"
         self._process = await self._start(f"unix://{path}")
         self._exit = asyncio.create_task(self._process.wait())
-        while not await keepers.listens(path):  # nothing tells that it listens
+        while not await kept_programs.listens(path):  # nothing tells that it listens
             await asyncio.wait([self._exit], timeout=0.01)
         self._socket = await open_unix(path, self._take, 10.0)
 

@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 from benchmarks.report import Line
-from clew.clock import SystemClock
 from clew.store import Store, Tx
 from clew.store.migrate import open_store
+from clew.support.clock import SystemClock
 
 EACH = 300  # commits of one writer in a round
 ROUNDS = 5  # taken in turns, so that a noisy machine disturbs all alike

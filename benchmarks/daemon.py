@@ -16,12 +16,12 @@ from pathlib import Path
 
 from benchmarks.growth import Bench
 from benchmarks.report import Line
-from clew import processes
-from clew.client import Client
-from clew.home import Home
-from clew.launch import ensure_daemon
-from clew.model import ThreadKind
-from clew.stopping import stop_daemon
+from clew.client.sync import Client
+from clew.model.nouns import ThreadKind
+from clew.process import scan
+from clew.process.start import ensure_daemon
+from clew.process.stop import stop_daemon
+from clew.support.home import Home
 
 IDLE = 30.0
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -134,7 +134,7 @@ def _daemon(home: Home) -> int:
 
 
 def _rss(home: Home) -> float:
-    found = processes.look(_daemon(home))
+    found = scan.look(_daemon(home))
     assert found is not None
     return found.rss / 1e6
 

@@ -19,11 +19,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from benchmarks.report import Line
-from clew import chain
-from clew.clock import SystemClock
-from clew.config import Config, ThreadsConfig
-from clew.engine import Engine
-from clew.model import (
+from clew.config.settings import Config, ThreadsConfig
+from clew.engine.engine import Engine
+from clew.model import history as model_history
+from clew.model.nouns import (
     Conversation,
     Delivery,
     DeliveryKind,
@@ -38,12 +37,14 @@ from clew.model import (
     Turn,
     TurnState,
 )
-from clew.runtimes.scripted import MemoryLedger, ScriptedRuntime
-from clew.store import Store, Tx, deliveries, inbox, nodes, threads, turns
-from clew.store.inbox import Arrival
+from clew.model.views import NewThread
+from clew.store import Store, Tx
 from clew.store.migrate import open_store
-from clew.store.threads import Filter
-from clew.views import NewThread
+from clew.store.tables import deliveries, inbox, nodes, threads, turns
+from clew.store.tables.inbox import Arrival
+from clew.store.tables.threads import Filter
+from clew.support.clock import SystemClock
+from clew.testing.scripted_runtime import MemoryLedger, ScriptedRuntime
 
 LIMIT = 1.5
 ROUNDS = 60
@@ -128,9 +129,9 @@ class Bench:
             tx, Turn(turn_id, name, threads.next_seq(tx, name), TurnState.QUEUED, Origin.MESSAGE, (said,), where, now)
         )
         turns.drop_queued(tx, turn_id, now)
-        head = nodes.append(tx, name, None, chain.Started(name, now, "task", "scripted", "/"))
-        head = nodes.append(tx, name, head, chain.Spoken(turn_id, now, said.id, "ann", said.text))
-        nodes.append(tx, name, head, chain.Outcome(turn_id, now, "completed", "scripted", "it is done " * 20))
+        head = nodes.append(tx, name, None, model_history.Started(name, now, "task", "scripted", "/"))
+        head = nodes.append(tx, name, head, model_history.Spoken(turn_id, now, said.id, "ann", said.text))
+        nodes.append(tx, name, head, model_history.Outcome(turn_id, now, "completed", "scripted", "it is done " * 20))
         deliveries.owe(
             tx,
             Delivery(f"{turn_id}:final", DeliveryKind.FINAL, name, turn_id, None, "done", DeliveryState.NO_TARGET, now),

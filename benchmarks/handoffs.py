@@ -9,19 +9,19 @@ import time
 from pathlib import Path
 
 from benchmarks.report import Line
-from clew.client import Client, new_message_id
-from clew.demo.phone import OWNER
-from clew.demo.stage import Helper
-from clew.home import Home
-from clew.launch import ensure_daemon
-from clew.stopping import stop_daemon
+from clew.cli.demo.phone import OWNER
+from clew.cli.demo.stage import Helper
+from clew.client.sync import Client, new_message_id
+from clew.process.start import ensure_daemon
+from clew.process.stop import stop_daemon
+from clew.support.home import Home
 
 HANDED, POLLED, EVERY = 50, 10, 2.0
 BAR = 150.0  # milliseconds, in the median
 
 
 def measure() -> list[Line]:
-    phone = Helper("clew.demo.phone")
+    phone = Helper("clew.cli.demo.phone")
     with tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder).resolve() / "clew")
         home.prepare()

@@ -17,15 +17,16 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page
 
 from benchmarks.report import Line
-from clew import chain
-from clew.client import Client, new_message_id
-from clew.clock import SystemClock
-from clew.home import Home
-from clew.model import Conversation, Origin, Said, Thread, ThreadKind, ThreadStatus, Turn, TurnState
-from clew.store import Tx, nodes, threads, turns
+from clew.client.sync import Client, new_message_id
+from clew.model import history
+from clew.model.nouns import Conversation, Origin, Said, Thread, ThreadKind, ThreadStatus, Turn, TurnState
+from clew.store import Tx
 from clew.store.migrate import open_store
-from tests.daemons import SCRIPTED, Clew
-from tests.web.browsers import a_chromium, find_chromium
+from clew.store.tables import nodes, threads, turns
+from clew.support.clock import SystemClock
+from clew.support.home import Home
+from tests.helpers.daemons import SCRIPTED, Clew
+from tests.server.page.browsers import a_chromium, find_chromium
 
 PIECES, TURNS, THREADS = 5_000, 2_000, 1_000
 OPENINGS = 5
@@ -66,15 +67,15 @@ def _talked(tx: Tx, clock: SystemClock, title: str, times: int) -> str:
     """A thread in which so much was asked and answered, as the engine leaves it."""
     now, name = clock.now(), clock.ulid()
     threads.insert(tx, Thread(name, ThreadKind.CHAT, ThreadStatus.IDLE, title, "scripted", "/", now))
-    head = nodes.append(tx, name, None, chain.Started(name, now, "chat", "scripted", "/"))
+    head = nodes.append(tx, name, None, history.Started(name, now, "chat", "scripted", "/"))
     for number in range(times):
         said, turn = Said(f"{name}-{number}", "ann", f"Please do number {number}."), clock.ulid()
         seq = threads.next_seq(tx, name)
         turns.insert(tx, Turn(turn, name, seq, TurnState.QUEUED, Origin.MESSAGE, (said,), Conversation("cli"), now))
         turns.drop_queued(tx, turn, now)
-        head = nodes.append(tx, name, head, chain.Spoken(turn, now, said.id, "ann", said.text))
-        deeds = (chain.Deed("command", "make test", "passed\n" * 20, "completed", 0),)
-        head = nodes.append(tx, name, head, chain.Outcome(turn, now, "completed", "scripted", ANSWER, deeds))
+        head = nodes.append(tx, name, head, history.Spoken(turn, now, said.id, "ann", said.text))
+        deeds = (history.Deed("command", "make test", "passed\n" * 20, "completed", 0),)
+        head = nodes.append(tx, name, head, history.Outcome(turn, now, "completed", "scripted", ANSWER, deeds))
     return name
 
 

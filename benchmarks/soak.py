@@ -27,14 +27,14 @@ from pathlib import Path
 from benchmarks.soak_count import Count, Counted, Weight, left_running, read_home, read_runs
 from benchmarks.soak_figures import ENOUGH, WARM, figures
 from benchmarks.soak_verdict import judge
-from clew import launch, lock, processes
-from clew.client import Client
-from clew.errors import ClewError
-from clew.home import Home
-from clew.model import DeliveryKind
-from clew.scripted_model import ScriptedModel, write_codex_home
-from clew.stopping import stop_daemon
+from clew.client.sync import Client
+from clew.model.nouns import DeliveryKind
+from clew.process import lock, scan, start
+from clew.process.stop import stop_daemon
+from clew.support.errors import ClewError
+from clew.support.home import Home
 from clew.surfaces.signing import sign
+from clew.testing.scripted_model import ScriptedModel, write_codex_home
 
 SECRET = "soak"
 ROOMS = 8
@@ -66,7 +66,7 @@ class Soak:
         async with ScriptedModel() as model:
             server = await asyncio.start_server(self._received, "127.0.0.1", 0)
             self._configure(model.url, server.sockets[0].getsockname()[1])
-            await asyncio.to_thread(launch.ensure_daemon, self.home, _quietly)
+            await asyncio.to_thread(start.ensure_daemon, self.home, _quietly)
             try:
                 await self._live(minutes * 60)
                 return await self._settle()
@@ -96,7 +96,7 @@ class Soak:
         broken = [each for each in results if isinstance(each, Exception)]
         if broken:
             raise broken[0]
-        await asyncio.to_thread(launch.ensure_daemon, self.home, _quietly, again=True)
+        await asyncio.to_thread(start.ensure_daemon, self.home, _quietly, again=True)
         _, late = await asyncio.wait(self._sending, timeout=DRAIN) if self._sending else (set(), set())
         self.count.untaken.update(task.get_name() for task in late)
 
@@ -206,26 +206,26 @@ class Soak:
                     os.kill(pid, signal.SIGKILL)
                     self.count.seen[f"killed: {victim.__name__.strip('_')}"] += 1
             with suppress(ClewError):  # as the next command of a person would
-                await asyncio.to_thread(launch.ensure_daemon, self.home, _quietly, again=True)
+                await asyncio.to_thread(start.ensure_daemon, self.home, _quietly, again=True)
 
     def _daemon(self) -> int | None:
         holder = lock.read(self.home.lock)
         return holder.pid if holder and not lock.is_free(self.home.lock) else None
 
     def _supervisor(self) -> int | None:
-        note = launch.read_note(self.home)
-        return note.supervisor.pid if note and launch.is_supervised(self.home) else None
+        note = start.read_note(self.home)
+        return note.supervisor.pid if note and start.is_supervised(self.home) else None
 
     def _codex(self) -> int | None:
         holder = lock.read(self.home.lock)
-        found = processes.children(holder.store) if holder and holder.store else []
+        found = scan.children(holder.store) if holder and holder.store else []
         return next((each.pid for each in found if "codex" in each.command), None)
 
     async def _weigh(self) -> None:
         began = time.monotonic()
         while True:
             await asyncio.sleep(WEIGH)
-            process = processes.look(pid) if (pid := self._daemon()) else None
+            process = scan.look(pid) if (pid := self._daemon()) else None
             if process is not None:
                 weight = Weight(time.monotonic() - began, process.rss / 1e6, _open_files(process.pid))
                 self.count.weights.setdefault(process.pid, []).append(weight)

@@ -10,20 +10,21 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from clew import lock, processes
-from clew.asking import Gate
-from clew.engine import words
-from clew.home import Home
-from clew.model import Delivery, DeliveryState, SuspendedBy, Turn
-from clew.store import Tx, audit, deliveries
+from clew.model.gates import Gate
+from clew.model.nouns import Delivery, DeliveryState, SuspendedBy, Turn
+from clew.process import lock, scan
+from clew.store import Tx, audit
 from clew.store.audit import Arrived
-from clew.store.sqlite import connect
-from tests.daemons import carrying
+from clew.store.sqlite.driver import connect
+from clew.store.tables import deliveries
+from clew.support.home import Home
+from clew.texts import messages
+from tests.helpers.daemons import carrying
 
 MARKS = {
-    "continued, and says so": str(words.CONTINUED),
-    "repeats that say so": str(words.POSSIBLE_REPEAT),
-    "recovered, and says so": str(words.RECOVERED),
+    "continued, and says so": str(messages.CONTINUED),
+    "repeats that say so": str(messages.POSSIBLE_REPEAT),
+    "recovered, and says so": str(messages.RECOVERED),
 }
 
 
@@ -132,9 +133,9 @@ def read_runs(path: Path) -> Counter[int]:
 def left_running(home: Home) -> list[str]:
     """A daemon, a supervisor, what carries a daemon's mark, and whatever else was started for this home."""
     holder = lock.read(home.lock)
-    marked = processes.children(holder.store) if holder and holder.store else []
+    marked = scan.children(holder.store) if holder and holder.store else []
     pids = {*carrying(f"CLEW_HOME={home.root}"), *(each.pid for each in marked)}
-    found = (processes.look(pid) for pid in sorted(pids))
+    found = (scan.look(pid) for pid in sorted(pids))
     return [f"{each.pid} {each.command}" for each in found if each is not None]
 
 

@@ -8,7 +8,7 @@ from statistics import linear_regression
 
 from benchmarks.soak_count import Count, Counted, Weight
 from benchmarks.soak_verdict import answers
-from clew.model import DeliveryKind, TurnState
+from clew.model.nouns import DeliveryKind, TurnState
 
 WARM = 30.0  # seconds until what a daemon needs anyway has been loaded
 ENOUGH = 60.0  # seconds after that over which a slope says something

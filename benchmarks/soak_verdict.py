@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from benchmarks.soak_count import Counted, Rows, Told
-from clew.asking import Gate, GateState
-from clew.engine import DESK, words
-from clew.model import DeliveryKind, DeliveryState, Fate, Turn, TurnState
+from clew.engine.engine import DESK
+from clew.model.gates import Gate, GateState
+from clew.model.nouns import DeliveryKind, DeliveryState, Fate, Turn, TurnState
 from clew.store.audit import Arrived
+from clew.texts import messages
 
 ANSWER = re.compile(r"\banswer (\d+)\b")
 MESSAGE = re.compile(r"m(\d+)")
@@ -59,7 +60,7 @@ def _answered(rows: Rows, states: frozenset[DeliveryState]) -> set[str]:
 
 def _stopped(rows: Rows) -> set[str]:
     """The turns that somebody stopped: at work, in the queue, or where the question was whether to go on."""
-    stops = [each for each in rows.heard if each.arrival.fate is Fate.ANSWER and each.arrival.words == words.STOPPED]
+    stops = [each for each in rows.heard if each.arrival.fate is Fate.ANSWER and each.arrival.words == messages.STOPPED]
     cut = (_newest_before(stop, rows.turns) for stop in stops)
     return {turn.id for turn in rows.turns if turn.stop_asked} | {turn.id for turn in cut if turn is not None}
 
@@ -181,8 +182,8 @@ def _went_as_yes(gates: list[Gate]) -> list[Gate]:
 def _is_warned(counted: Counted, gate: Gate) -> bool:
     """In its row, or in a question that was read before its row was told anything newer."""
     asks = (told.text for bodies in counted.count.told.values() for told in bodies if told.kind == DeliveryKind.ASK)
-    shown = any(f"({gate.code})" in text and words.MAY_HAVE_RUN in text for text in asks)
-    return shown or gate.warning == words.MAY_HAVE_RUN
+    shown = any(f"({gate.code})" in text and messages.MAY_HAVE_RUN in text for text in asks)
+    return shown or gate.warning == messages.MAY_HAVE_RUN
 
 
 def _stuck(counted: Counted) -> Iterator[str]:

@@ -21,12 +21,12 @@ from pathlib import Path
 
 from benchmarks.bare import Bare, BareSocket
 from benchmarks.report import Line
-from clew.client import Client, address, parse
-from clew.home import Home
-from clew.launch import ensure_daemon
-from clew.scripted_model import ScriptedModel, write_codex_home
-from clew.stopping import stop_daemon
+from clew.client.sync import Client, address, parse
+from clew.process.start import ensure_daemon
+from clew.process.stop import stop_daemon
+from clew.support.home import Home
 from clew.surfaces.signing import sign
+from clew.testing.scripted_model import ScriptedModel, write_codex_home
 
 SECRET = "bench"
 BARE = {"stdio": Bare, "socket": BareSocket}

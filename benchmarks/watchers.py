@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import Line
-from clew.clock import SystemClock
 from clew.engine.live import Live
-from clew.http import sse
+from clew.model.views import Snapshot
+from clew.server import sse
 from clew.store import Store
 from clew.store.migrate import open_store
-from clew.views import Snapshot
+from clew.support.clock import SystemClock
 
 WATCHERS, RATE, SECONDS = 500, 100, 5
 END = b"event: turn.ended"

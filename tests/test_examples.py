@@ -13,15 +13,16 @@ import pytest
 
 from clew import Clew as Door
 from clew import notify_with
-from clew.clock import SystemClock
-from clew.errors import StoreHeld
-from clew.store import deliveries
+from clew.model.surface import Never, Outgoing, TryAgain
 from clew.store.migrate import open_store
-from clew.surfaces.base import Never, Outgoing, TryAgain
-from tests.daemons import PATIENCE, SCRIPTED, Clew
-from tests.receivers import Receiver
+from clew.store.tables import deliveries
+from clew.support.clock import SystemClock
+from clew.support.errors import StoreHeld
+from tests.helpers.daemons import PATIENCE, SCRIPTED, Clew
+from tests.helpers.paths import ROOT
+from tests.helpers.receivers import Receiver
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+EXAMPLES = ROOT / "examples"
 
 
 def run(clew: Clew, name: str, *words: str) -> str:

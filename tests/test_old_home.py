@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from tests.daemons import SCRIPTED, Clew
-from tests.receivers import Receiver
+from tests.helpers.daemons import SCRIPTED, Clew
+from tests.helpers.receivers import Receiver
 
 OLD = Path(__file__).parent / "homes" / "d30281d"
 MADE_AT = 1794955482843  # ms

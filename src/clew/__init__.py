@@ -2,13 +2,13 @@
 
 TYPE_CHECKING = False  # not from typing: everything imports this file, also what has to stay small
 if TYPE_CHECKING:
-    from clew.door import Clew
-    from clew.notifier import notify_with
+    from clew.client.api import Clew
+    from clew.client.notifier import notify_with
 
 __version__ = "0.1.0"
 __all__ = ["Clew", "__version__", "notify_with"]
 
-_LATER = {"Clew": "clew.door", "notify_with": "clew.notifier"}
+_LATER = {"Clew": "clew.client.api", "notify_with": "clew.client.notifier"}
 
 
 def __getattr__(name: str) -> object:

@@ -16,14 +16,15 @@ import pytest
 from benchmarks.soak_count import Count, Counted, Rows, Suspended, Told, Weight, left_running, read, read_runs
 from benchmarks.soak_figures import figures, memory
 from benchmarks.soak_verdict import judge
-from clew.asking import Answer, Asked, Decision, Gate, GateKind, GateState
-from clew.engine import DESK, words
-from clew.home import Home
-from clew.model import Conversation, Delivery, DeliveryKind, DeliveryState, Fate, Origin, Said, Turn, TurnState
-from clew.store import inbox
+from clew.engine.engine import DESK
+from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, GateState
+from clew.model.nouns import Conversation, Delivery, DeliveryKind, DeliveryState, Fate, Origin, Said, Turn, TurnState
 from clew.store.audit import Arrived
-from clew.store.inbox import Arrival
-from tests.rig import Rig
+from clew.store.tables import inbox
+from clew.store.tables.inbox import Arrival
+from clew.support.home import Home
+from clew.texts import messages
+from tests.helpers.rig import Rig
 
 ROOM = Conversation("webhook", "x/room-1")
 NO_FATE = "lost (acknowledged, and without its one fate)"
@@ -66,7 +67,7 @@ def clean() -> Counted:
     """Two messages and a steer: the first ran a command after a yes, the second was cut off and continued."""
     count = Count(
         taken={"m1", "m2", "m3"},
-        told={"a:final": told("answer 1"), "c:final": told("answer 2", note=words.CONTINUED)},
+        told={"a:final": told("answer 1"), "c:final": told("answer 2", note=messages.CONTINUED)},
         yes={"K7Q2"},
     )
     rows = Rows(
@@ -153,7 +154,7 @@ def test_what_somebody_stopped_is_not_lost() -> None:
 
 def test_a_stop_to_the_question_whether_to_go_on_is_for_the_newest_turn_alone() -> None:
     cut = [turn("a", TurnState.INTERRUPTED), turn("b", TurnState.INTERRUPTED, seq=2)]
-    stop = heard("m4", Fate.ANSWER, None, words=words.STOPPED)
+    stop = heard("m4", Fate.ANSWER, None, words=messages.STOPPED)
     counted = with_rows(turns=cut, deliveries=[], heard=[*clean().rows.heard, stop])
     assert troubles(replace(counted, fates={"turn": 2, "steer": 1, "answer": 1})) == {UNANSWERED: ["m1 (turn of a)"]}
 
@@ -161,7 +162,7 @@ def test_a_stop_to_the_question_whether_to_go_on_is_for_the_newest_turn_alone() 
 def test_one_answer_under_two_keys_is_doubled_unless_it_says_so() -> None:
     once_more = {**clean().count.told, "d:final": told("answer 12\nanswer 1")}
     assert troubles(with_count(told=once_more)) == {DOUBLED: ["answer 1 came 2 times without a mark"]}
-    marked = {**clean().count.told, "d:final": told("answer 1", note=words.POSSIBLE_REPEAT)}
+    marked = {**clean().count.told, "d:final": told("answer 1", note=messages.POSSIBLE_REPEAT)}
     assert troubles(with_count(told=marked)) == {}
 
 
@@ -188,8 +189,8 @@ def test_a_run_needs_a_yes_that_somebody_said_and_that_left(asked: Gate) -> None
 
 @pytest.mark.parametrize("where", ["row", "question", "nowhere"])
 def test_a_second_run_was_announced(where: str) -> None:
-    again = gate("B3C4", 1, warning=words.MAY_HAVE_RUN if where == "row" else "")
-    question = {"B3C4:ask": told(f"(B3C4) echo 1\n{words.MAY_HAVE_RUN if where == 'question' else ''}", "ask")}
+    again = gate("B3C4", 1, warning=messages.MAY_HAVE_RUN if where == "row" else "")
+    question = {"B3C4:ask": told(f"(B3C4) echo 1\n{messages.MAY_HAVE_RUN if where == 'question' else ''}", "ask")}
     before = with_rows(gates=[gate("K7Q2", 1), again])
     count = replace(before.count, yes={"K7Q2", "B3C4"}, told={**before.count.told, **question})
     found = troubles(replace(before, count=count, runs=Counter({1: 2})))
@@ -258,7 +259,11 @@ def test_memory_is_told_of_one_daemon_that_lived_long_enough() -> None:
 
 
 def test_answers_are_told_apart_from_notices_and_asks() -> None:
-    more = {"n:notice": told("", "notice"), "k:ask": told("", "ask"), "d:final": told("answer 1", note=words.RECOVERED)}
+    more = {
+        "n:notice": told("", "notice"),
+        "k:ask": told("", "ask"),
+        "d:final": told("answer 1", note=messages.RECOVERED),
+    }
     lines = list(figures(with_count(told={**clean().count.told, **more})))
     assert "at the receiver: 3 answers, 1 notices, 1 asks" in lines
     assert "answered once more: 1 with a mark, 0 without" in lines

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.daemons import Clew
+from tests.helpers.daemons import Clew
 
 
 @pytest.fixture(scope="module")

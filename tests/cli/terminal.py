@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from types import TracebackType
 
-from tests.daemons import PATIENCE, Clew, _argv
+from tests.helpers.daemons import PATIENCE, Clew, _argv
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[=>78])")
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemons import PATIENCE, SCRIPTED, Clew, _argv
+from tests.helpers.daemons import PATIENCE, SCRIPTED, Clew, _argv
 
 # A person would not wait so long for a daemon's answer.
-PATIENT = f"import sys; from clew.cli import complete, main; complete.PATIENCE = {PATIENCE}; sys.exit(main.main())"
+PATIENT = f"import sys; from clew.cli import completion, main; completion.PATIENCE = {PATIENCE}; sys.exit(main.main())"
 
 
 def completed(clew: Clew, words: str, last: int) -> list[str]:

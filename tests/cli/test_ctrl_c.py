@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from clew.cli.ctrl_c import CtrlC
-from clew.cli.screen import Screen
-from tests.daemons import PATIENCE
+from clew.cli.view.screen import Screen
+from tests.helpers.daemons import PATIENCE
 
 
 class Noting:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from clew.cli.main import COMMANDS, cli, main
-from tests.daemons import Clew
+from tests.helpers.daemons import Clew
 
 HEAVY = ("asyncio", "starlette", "uvicorn", "httpx", "msgspec", "sqlite3", "subprocess", "http.client")
 SHOWY = ("rich", "prompt_toolkit")
@@ -28,13 +28,15 @@ def test_help_imports_nothing_that_is_slow() -> None:
 
 
 def test_a_plain_command_imports_nothing_that_only_the_daemon_needs() -> None:
-    wanted = imported_by("import clew.cli.main, clew.cli.look, clew.client, clew.launch")
+    wanted = imported_by("import clew.cli.main, clew.cli.commands.threads, clew.client.sync, clew.process.start")
     assert wanted.isdisjoint({*HEAVY, *SHOWY} - {"http.client", "msgspec"})
 
 
-@pytest.mark.parametrize("command", ["work", "change", "chat", "complete", "follow", "screen"])
+@pytest.mark.parametrize(
+    "command", ["commands.run", "commands.lifecycle", "commands.chat", "completion", "follow", "view.screen"]
+)
 def test_what_is_only_for_looks_is_imported_when_it_is_needed(command: str) -> None:
-    assert imported_by(f"import clew.cli.{command}, clew.client").isdisjoint(SHOWY)
+    assert imported_by(f"import clew.cli.{command}, clew.client.sync").isdisjoint(SHOWY)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

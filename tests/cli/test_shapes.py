@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.daemons import Clew
+from tests.helpers.daemons import Clew
+from tests.helpers.paths import ROOT
 
-DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
+DOCS = ROOT / "docs" / "cli.md"
 
 
 def documented() -> dict[str, set[str]]:

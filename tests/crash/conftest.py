@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from clew.scripted_model import write_codex_home
-from tests.daemons import Clew
-from tests.models import Model
-from tests.receivers import Receiver
+from clew.testing.scripted_model import write_codex_home
+from tests.helpers.daemons import Clew
+from tests.helpers.models import Model
+from tests.helpers.receivers import Receiver
 
 SECRET = "a secret of this test"
 

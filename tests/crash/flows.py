@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clew.client import Client, Event
-from clew.errors import OutOfReach
+from clew.client.sync import Client, Event
+from clew.support.errors import OutOfReach
 from tests.crash.conftest import SECRET, Desk
-from tests.receivers import post_signed
+from tests.helpers.receivers import post_signed
 
 Step = Callable[[Desk, Path], None]
 OPEN = ("pending", "sending")

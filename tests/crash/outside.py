@@ -11,11 +11,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from clew.store import Tx, audit, gates, handoffs
-from clew.store.sqlite import SqliteConnection
+from clew.store import Tx, audit
+from clew.store.sqlite.driver import SqliteConnection
+from clew.store.tables import gates, handoffs
 from tests.crash.conftest import Desk
 from tests.crash.flows import Flow, ask, threads
-from tests.daemons import PATIENCE
+from tests.helpers.daemons import PATIENCE
 
 UNASKED = "has ended without being asked to"
 

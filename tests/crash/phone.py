@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from clew.engine.words import POSSIBLE_REPEAT, RECOVERED
+from clew.texts.messages import POSSIBLE_REPEAT, RECOVERED
 from tests.crash.outside import unfinished
-from tests.daemons import PATIENCE, SCRIPTED, Clew
-from tests.surfaces.bots import ANN, Bot
+from tests.helpers.daemons import PATIENCE, SCRIPTED, Clew
 from tests.surfaces.fakes.process import Fake
+from tests.surfaces.telegram.bots import ANN, Bot
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 from tests.crash.conftest import SECRET, Desk
 from tests.crash.flows import post
 from tests.crash.outside import unfinished
-from tests.receivers import post_signed
+from tests.helpers.receivers import post_signed
 
 
 def letter(id: str, text: str, conversation: str = "c") -> bytes:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash.conftest import SECRET, Desk
-from tests.receivers import post_signed
+from tests.helpers.receivers import post_signed
 
 
 def test_a_message_that_was_committed_and_not_acknowledged_is_one_turn(desk: Desk, tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from clew import crash
-from clew.asking import Decision
-from clew.model import DeliveryKind
-from clew.surfaces.base import InDoubt, SurfaceCan
-from clew.views import AnswerGate
-from tests.rig import PATIENCE, Rig, Room
+from clew.model.gates import Decision
+from clew.model.nouns import DeliveryKind
+from clew.model.surface import InDoubt, SurfaceCan
+from clew.model.views import AnswerGate
+from clew.support import crash
+from tests.helpers.rig import PATIENCE, Rig, Room
 
 POINT = "outbox.edited-not-recorded"
 

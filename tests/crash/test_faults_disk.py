@@ -19,7 +19,7 @@ from tests.crash.conftest import SECRET, Desk, open_desk
 from tests.crash.flows import post
 from tests.crash.outside import answers, unfinished
 from tests.crash.refusals import check, held_turn, letter, refused
-from tests.receivers import post_signed
+from tests.helpers.receivers import post_signed
 
 SIZE = 64 << 20
 NEEDED = ("mkfs.ext4", "e2fsck", "losetup", "mount")

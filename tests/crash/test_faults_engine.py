@@ -12,19 +12,21 @@ from pathlib import Path
 
 import pytest
 
-from clew.clock import SystemClock
-from clew.config import Config, ThreadsConfig
-from clew.engine import Engine, core
-from clew.errors import StoreError
-from clew.model import Conversation, Inbound
-from clew.runtimes.scripted import MemoryLedger, ScriptedRuntime
-from clew.simulation.clock import VirtualClock
-from clew.simulation.loop import VirtualLoop
-from clew.store import Store, Tx, audit, deliveries
+from clew.config.settings import Config, ThreadsConfig
+from clew.engine import core
+from clew.engine.engine import Engine
+from clew.model.nouns import Conversation, Inbound
+from clew.model.surface import Down, Outgoing, Receipt, TryAgain
+from clew.store import Store, Tx, audit
 from clew.store.migrate import migrate
-from clew.store.sqlite import Inline, SqliteConnection
-from clew.surfaces.base import Down, Outgoing, Receipt, TryAgain
-from tests.rig import PATIENCE, Rig, Room
+from clew.store.sqlite.driver import Inline, SqliteConnection
+from clew.store.tables import deliveries
+from clew.support.clock import SystemClock
+from clew.support.errors import StoreError
+from clew.testing.scripted_runtime import MemoryLedger, ScriptedRuntime
+from tests.helpers.rig import PATIENCE, Rig, Room
+from tests.simulation.clock import VirtualClock
+from tests.simulation.loop import VirtualLoop
 
 HOUR = 3600
 CROWD = 10_000

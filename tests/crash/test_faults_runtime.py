@@ -12,7 +12,7 @@ import pytest
 from tests.crash.conftest import Desk, open_desk
 from tests.crash.flows import post
 from tests.crash.mischief import between, instead, repair
-from tests.daemons import Clew
+from tests.helpers.daemons import Clew
 
 VERSION = '#!/bin/sh\n[ "$1" = --version ] && echo codex-cli 99.0.0 && exit 0\n'
 # Short, and yet longer than a Codex that lives ever takes on a machine that is busy.

@@ -18,8 +18,8 @@ from tests.crash import outside
 from tests.crash.conftest import SECRET, Desk
 from tests.crash.flows import Flow, only, post
 from tests.crash.refusals import check, held_turn, letter, refused
-from tests.daemons import Clew
-from tests.receivers import post_signed
+from tests.helpers.daemons import Clew
+from tests.helpers.receivers import post_signed
 
 NO_WRITER_KNOWS = 3  # as "file format write version" in a header: SQLite then only reads the file
 BOTH = Flow(lambda desk, folder: None, (("kept", "more"),))

@@ -12,8 +12,8 @@ import pytest
 from tests.crash.conftest import open_desk
 from tests.crash.flows import Flow
 from tests.crash.outside import died, unfinished
-from tests.surfaces.apps import ANN, App, words
 from tests.surfaces.fakes.process import Fake
+from tests.surfaces.feishu.apps import ANN, App, words
 
 CHAT = Flow(lambda desk, folder: None, (("hello",),))
 ALWAYS = ("inbox.accepted-not-acknowledged", "outbox.sent-not-recorded:3")  # the placeholder, the answer, a file

@@ -14,7 +14,7 @@ import pytest
 
 from tests.crash.conftest import TRANSPORTS, Desk, open_desk
 from tests.crash.outside import wait_sent
-from tests.daemons import Clew
+from tests.helpers.daemons import Clew
 
 BEFORE = ("gate.asked-not-stored", "gate.stored-not-shown")
 AFTER = ("gate.answered-not-sent", "gate.sending-not-sent", "gate.sent-not-taken", "gate.taken-not-recorded")

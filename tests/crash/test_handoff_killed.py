@@ -13,14 +13,15 @@ from typing import Any
 
 import pytest
 
-from clew.cli.moving import end_of
-from clew.client import Client, new_message_id
-from clew.errors import OutOfReach, Refused
-from clew.store import audit, bindings
+from clew.cli.commands.handoff import end_of
+from clew.client.sync import Client, new_message_id
+from clew.store import audit
+from clew.store.tables import bindings
+from clew.support.errors import OutOfReach, Refused
 from tests.crash.outside import UNASKED, reading
 from tests.crash.phone import count_copies, daemon, open_bot, rest, shown, until_shown
-from tests.daemons import Clew
-from tests.surfaces.bots import Bot
+from tests.helpers.daemons import Clew
+from tests.surfaces.telegram.bots import Bot
 
 HANDING = ("handoff.claimed-not-opened", "handoff.opened-not-bound", "handoff.bound-not-told")
 TURN = ("turn.claimed-not-sent", "turn.sent-not-recorded", "turn.text-not-stored", "turn.ended-not-owed")

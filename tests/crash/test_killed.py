@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash.conftest import SECRET, Desk
-from tests.receivers import post_signed
+from tests.helpers.receivers import post_signed
 
 POINTS = {
     "in mid-text": "turn.text-not-stored:20",

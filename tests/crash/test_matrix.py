@@ -15,8 +15,8 @@ import pytest
 from tests.crash.conftest import Desk, open_desk
 from tests.crash.flows import FLOWS
 from tests.crash.outside import check
+from tests.helpers.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 TRIED = Path(__file__).parent
 
 TURN = ("turn.claimed-not-sent", "turn.sent-not-recorded", "turn.text-not-stored", "turn.ended-not-owed")

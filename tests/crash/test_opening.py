@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from clew.clock import SystemClock
 from clew.store import migrate
-from tests.daemons import Clew
+from clew.support.clock import SystemClock
+from tests.helpers.daemons import Clew
 
 
 @pytest.fixture

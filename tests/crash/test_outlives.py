@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from clew import keepers
-from clew.keepers import Kept
+from clew.process import kept_programs
+from clew.process.kept_programs import Kept
 from tests.crash.conftest import Desk, open_desk
 from tests.crash.outside import answers, unfinished
 from tests.crash.test_gates_killed import open_gate, runs
-from tests.daemons import Clew
+from tests.helpers.daemons import Clew
 
 HELD = "!say 30 words\n!hold here\n!text the end"
 
@@ -34,7 +34,7 @@ def start(desk: Desk, folder: Path, prompt: str, *more: str) -> Any:
 
 
 def kept(desk: Desk) -> Kept:
-    [one] = keepers.living(desk.clew.home)
+    [one] = kept_programs.living(desk.clew.home)
     return one
 
 
@@ -230,7 +230,7 @@ def test_restart_cuts_no_turn_and_watchers_go_on(desk: Desk, tmp_path: Path) -> 
     assert json.loads(result.out)["text"] == whole(desk)
     assert desk.model.count() == 1
     desk.clew("restart")  # nothing works now: the next one begins anew
-    assert keepers.living(desk.clew.home) == []
+    assert kept_programs.living(desk.clew.home) == []
 
 
 def test_nobody_comes_back_and_it_ends_by_itself(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from clew import processes
+from clew.process import scan
 from tests.crash.conftest import TRANSPORTS, Desk, open_desk
 from tests.crash.flows import only
 
 
-def _busy(desk: Desk, folder: Path) -> list[processes.Process]:
+def _busy(desk: Desk, folder: Path) -> list[scan.Process]:
     """A turn whose command has left a grandchild in a session of its own; the processes that are there then."""
     desk.clew.up()
     for name in ("begun", "never"):
@@ -68,7 +68,7 @@ def _bare(desk: Desk, folder: Path) -> int:
     command = f"env -i /bin/sh -c 'echo $$ > {folder}/begun; read line < {folder}/never'"
     desk.clew.json("start", f"!shell {command}", "--workspace", str(folder), "--policy", "yolo")
     pid = int((folder / "begun").read_text())
-    process = processes.look(pid)
+    process = scan.look(pid)
     assert process is not None and process.mark is None
     return pid
 
@@ -82,7 +82,7 @@ def test_ps_and_clean_know_also_what_codex_has_started_with_an_empty_environment
     desk.clew.kill_for_good()
     assert {row["role"] for row in desk.clew.json("ps") if row["pid"] in (codex, pid)} == {"left"}
     assert f"ended pid {pid}" in desk.clew.run("doctor", "--clean").err
-    assert processes.look(pid) is None
+    assert scan.look(pid) is None
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -90,4 +90,4 @@ def test_down_ends_also_what_codex_has_started_with_an_empty_environment(tmp_pat
     with open_desk(tmp_path, transport=transport) as desk:
         pid = _bare(desk, tmp_path)
         desk.clew("down", "--grace", "0")
-        assert processes.look(pid) is None and desk.clew.alive() == []
+        assert scan.look(pid) is None and desk.clew.alive() == []

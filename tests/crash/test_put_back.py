@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from clew import crash
-from clew.clock import SystemClock
-from clew.errors import StoreError
-from clew.store import sqlite_file
 from clew.store.migrate import open_store
+from clew.store.sqlite import file
+from clew.support import crash
+from clew.support.clock import SystemClock
+from clew.support.errors import StoreError
 from tests.crash.conftest import Desk
 from tests.crash.flows import only, post
 from tests.crash.outside import answers, died, unfinished
@@ -43,9 +43,9 @@ def test_where_all_of_it_is_removed_once_more_it_is_put_back_by_the_next_try(
     path.unlink()
     monkeypatch.setattr(crash, "hook", lambda point: (tmp_path / "clew.db.saved").unlink(missing_ok=True))
     with pytest.raises(StoreError, match=r"cannot be put back: .*clew.db.saved was removed, too"):
-        sqlite_file.put_back(raw, path)
+        file.put_back(raw, path)
     monkeypatch.setattr(crash, "hook", None)
-    sqlite_file.put_back(raw, path)
+    file.put_back(raw, path)
     raw.close()
     open_store(path, SystemClock()).close()
 
@@ -66,7 +66,7 @@ def test_a_copy_that_is_only_half_there_is_not_taken_for_the_store(tmp_path: Pat
     for left in ("clew.db.half", "clew.db.half-journal"):  # as a process that was killed in mid-copy left them
         (tmp_path / left).write_bytes(b"half")
     path.unlink()
-    sqlite_file.put_back(raw, path)
+    file.put_back(raw, path)
     raw.close()
     store.close()
     with sqlite3.connect(path) as again:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from clew.scripted_model import write_hermes_home
+from clew.testing.scripted_model import write_hermes_home
 from tests.crash.conftest import Desk, open_desk
-from tests.daemons import Clew
+from tests.helpers.daemons import Clew
 from tests.runtimes import installed
 
 pytestmark = [pytest.mark.heavy, pytest.mark.timeout(1200)]

@@ -12,8 +12,8 @@ import pytest
 
 from tests.crash.outside import UNASKED
 from tests.crash.phone import count_copies, daemon, open_bot, rest, until_shown
-from tests.daemons import Clew
-from tests.surfaces.bots import Bot
+from tests.helpers.daemons import Clew
+from tests.surfaces.telegram.bots import Bot
 
 STORY = (("!text hello", "hello"), ("!approve make it\n!text all done", "all done"))
 PASSED = {

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from clew.clock import SystemClock
-from clew.errors import BadInput, NotFound, Refused
-from clew.model import Fate, ThreadKind
+from clew.model.nouns import Fate, ThreadKind
+from clew.model.surface import Down, Never, SurfaceCan, TryAgain
+from clew.model.views import NewThread
 from clew.store import audit
-from clew.store.threads import Filter
-from clew.surfaces.base import Down, Never, SurfaceCan, TryAgain
-from clew.views import NewThread
-from tests.rig import Rig, Room, patient
+from clew.store.tables.threads import Filter
+from clew.support.clock import SystemClock
+from clew.support.errors import BadInput, NotFound, Refused
+from tests.helpers.rig import Rig, Room, patient
 
 
 async def test_a_message_becomes_a_turn_and_its_answer_comes_back_to_where_it_was_asked(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 
-from clew.asking import Asked, Effect, GateKind, Policy
-from clew.engine.rules import decide
+from clew.engine.rules.decide import decide
+from clew.model.gates import Asked, Effect, GateKind, Policy
 from tests.execution.corpus import USED_ALL_DAY, attacks, commands, like
 from tests.execution.watching import Run, Watched
 from tests.execution.workspaces import Place

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.daemons import SCRIPTED, Clew
-from tests.receivers import post_signed
+from tests.helpers.daemons import SCRIPTED, Clew
+from tests.helpers.receivers import post_signed
 
 SECRET = "only-for-this-test-0123456789"
 CONFIG = f"""{SCRIPTED}

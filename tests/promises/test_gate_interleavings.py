@@ -12,24 +12,25 @@ from dataclasses import dataclass, field
 import pytest
 from msgspec.structs import replace
 
-from clew.asking import Answer, Asked, Decision, Gate, GateKind, GateState, Question
-from clew.config import Config, ThreadsConfig
-from clew.engine import gates as room
-from clew.engine.answering import choose
-from clew.engine.choices import Choice, Word
+from clew.config.settings import Config, ThreadsConfig
 from clew.engine.core import Core
-from clew.engine.ending import End, end_and_continue, end_turn, queue_turn
-from clew.engine.life import Opening, open_thread
+from clew.engine.gates import gates as room
+from clew.engine.gates.answers import choose
+from clew.engine.gates.choices import Choice, Word
 from clew.engine.live import Live
 from clew.engine.progress import GATE, gate_item
-from clew.errors import Refused
-from clew.events import GateOpened, Phase
-from clew.model import Origin, Said, Turn, TurnState
-from clew.simulation.clock import VirtualClock
-from clew.store import Store, Tx, gates, turns
-from clew.store.items import Item
+from clew.engine.threads.lifecycle import Opening, open_thread
+from clew.engine.turns.completion import End, end_and_continue, end_turn, queue_turn
+from clew.model.events import GateOpened, Phase
+from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, GateState, Question
+from clew.model.nouns import Origin, Said, Turn, TurnState
+from clew.store import Store, Tx
 from clew.store.migrate import migrate
-from clew.store.sqlite import Inline, SqliteConnection
+from clew.store.sqlite.driver import Inline, SqliteConnection
+from clew.store.tables import gates, turns
+from clew.store.tables.items import Item
+from clew.support.errors import Refused
+from tests.simulation.clock import VirtualClock
 
 INTERLEAVINGS = 10_000
 CHUNKS = 20

@@ -12,16 +12,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from clew.clock import SystemClock
-from clew.errors import Refused
-from clew.model import Conversation, Fate, Problem, TurnState
-from clew.runtimes.base import Continuity
-from clew.runtimes.scripted import FileLedger
-from clew.store import audit, bindings, inbox, turns
-from clew.store.threads import Filter
-from clew.surfaces.base import InDoubt, Never, Outgoing, Receipt, SurfaceCan, TryAgain
-from clew.views import GateView
-from tests.rig import PATIENCE, Rig, Room, patient
+from clew.model.nouns import Conversation, Fate, Problem, TurnState
+from clew.model.runtime import Continuity
+from clew.model.surface import InDoubt, Never, Outgoing, Receipt, SurfaceCan, TryAgain
+from clew.model.views import GateView
+from clew.store import audit
+from clew.store.tables import bindings, inbox, turns
+from clew.store.tables.threads import Filter
+from clew.support.clock import SystemClock
+from clew.support.errors import Refused
+from clew.testing.scripted_runtime import FileLedger
+from tests.helpers.rig import PATIENCE, Rig, Room, patient
 
 
 async def test_01_never_silent(tmp_path: Path) -> None:

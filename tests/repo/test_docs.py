@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from clew.asking import Policy
 from clew.cli.main import COMMANDS
-from clew.door import Clew as Door
-from tests.daemons import SCRIPTED, Clew
+from clew.client.api import Clew as Door
+from clew.model.gates import Policy
+from tests.helpers.daemons import SCRIPTED, Clew
+from tests.helpers.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = ("quickstart", "runbook", "troubleshooting", "python", "cli")
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.helpers.paths import ROOT
+
 TOOLS = ("sh", "bash", "env", "cat", "chmod", "cmp", "dirname", "find", "head", "ln", "mkdir", "readlink", "rm")
 WATCHED_WITH = ("strace", "rg", "tree", "zsh", "file")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "src/clew/web/static"
+from tests.helpers.paths import ROOT
+
+PAGE = ROOT / "src/clew/server/page/static"
 EN: dict[str, str] = json.loads((PAGE / "words/en.json").read_text(encoding="utf-8"))
 ZH: dict[str, str] = json.loads((PAGE / "words/zh.json").read_text(encoding="utf-8"))
 MODULES = {path: path.read_text(encoding="utf-8") for path in PAGE.rglob("*.js")}

@@ -10,14 +10,14 @@ from typing import Protocol
 import pytest
 from msgspec.structs import replace
 
-from clew.asking import Policy
-from clew.clock import Clock, SystemClock
-from clew.config import CodexConfig
-from clew.processes import Marks
-from clew.runtimes.base import Seat
+from clew.config.settings import CodexConfig
+from clew.model.gates import Policy
+from clew.model.runtime import Seat
+from clew.process.scan import Marks
 from clew.runtimes.codex import CodexRuntime, threads
-from clew.scripted_model import ScriptedModel, write_codex_home
-from tests.runtimes.raw import RawCodex
+from clew.support.clock import Clock, SystemClock
+from clew.testing.scripted_model import ScriptedModel, write_codex_home
+from tests.runtimes.codex.raw import RawCodex
 
 
 @pytest.fixture(scope="module")

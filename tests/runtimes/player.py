@@ -1,5 +1,5 @@
-"""Plays the scripts of `clew.scripted_model.script`, as far as an agent of the tests has to, with the standard library
-only: these agents are started often, and have to be there at once."""
+"""Plays the scripts of `clew.testing.scripted_model.script`, as far as an agent of the tests has to, with the standard
+library only: these agents are started often, and have to be there at once."""
 
 from __future__ import annotations
 

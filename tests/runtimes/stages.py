@@ -13,17 +13,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from clew.clock import Clock
-from clew.config import AcpConfig, CodexConfig
-from clew.home import Home
-from clew.processes import Marks, Process
+from clew.config.settings import AcpConfig, CodexConfig
+from clew.model.runtime import Runtime
+from clew.process.scan import Marks, Process
 from clew.runtimes import acp
-from clew.runtimes.base import Runtime
 from clew.runtimes.codex import CodexRuntime
-from clew.runtimes.scripted import FileLedger, ScriptedRuntime
-from clew.runtimes.stage import Oddity, Trick, kill_all
-from clew.scripted_model import ScriptedModel, write_hermes_home
+from clew.support.clock import Clock
+from clew.support.home import Home
+from clew.testing.runtime_stage import Oddity, Trick, kill_all
+from clew.testing.scripted_model import ScriptedModel, write_hermes_home
+from clew.testing.scripted_runtime import FileLedger, ScriptedRuntime
 from tests.crash.mischief import between
+from tests.helpers.paths import ROOT
 
 
 class ScriptedStage:
@@ -161,13 +162,12 @@ class CodexStage(ModelStage):
         return None if odd else CodexRuntime(replace(config, transport="socket"), clock, marks, self._keeps)
 
 
-ROOT = Path(__file__).parents[2]
 ODDLY = {Oddity.JUNK: "junk", Oddity.UNKNOWN: "unknown", Oddity.FLOOD: "flood"}
 
 
 def acp_config(folder: Path, *what: str, **settings: Any) -> AcpConfig:
     """An entry that starts our own agent."""
-    program = str(Path(__file__).with_name("acp_agent.py"))
+    program = str(ROOT / "tests/runtimes/acp/agent.py")
     command = (sys.executable, "-S", program, str(folder / "holds"), *what)
     return AcpConfig(command=command, env={"PYTHONPATH": str(ROOT)}, **settings)
 

@@ -7,7 +7,7 @@ import difflib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.runtimes.acp import texts
+from clew.runtimes.acp.approvals import diff_check
 
 LINES = st.lists(st.sampled_from(["a", "b", "  c", "", "-- d", "++ e"]), max_size=8).map(
     lambda lines: "".join(f"{line}\n" for line in lines)
@@ -19,7 +19,7 @@ def patch(before: str, after: str) -> str:
 
 
 def is_told(diff: str, before: str, after: str) -> bool:
-    return texts.differing({"diff": diff}, before, after) == {}
+    return diff_check.differing({"diff": diff}, before, after) == {}
 
 
 @settings(max_examples=300, deadline=None)

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.clock import SystemClock
-from clew.errors import RuntimeLost
 from clew.runtimes.jsonrpc import OVERLOADED, Peer, RequestId, RpcError, RpcTimeout
 from clew.runtimes.process import Lines
+from clew.support.clock import SystemClock
+from clew.support.errors import RuntimeLost
 
 DEEP = b'{"method": "x", "params": ' + b"[" * 6_000 + b"]" * 6_000 + b"}"
 JUNK = [b"not json", b"[]", b"3", b'{"id":{}}', b"\xff\xfe", b'{"method":5}', DEEP]

@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from clew import holding, keepers, processes
-from clew.clock import SystemClock
-from clew.errors import RuntimeLost
-from clew.home import Home
-from clew.processes import Mark, Marks
+from clew.daemon import holding
+from clew.process import kept_programs, scan
+from clew.process.scan import Mark, Marks
 from clew.runtimes.process import Child, spawn
+from clew.support.clock import SystemClock
+from clew.support.errors import RuntimeLost
+from clew.support.home import Home
 
 GUARD = 60.0  # seconds: only so that a broken test ends
 
@@ -70,7 +71,7 @@ async def making(clock: SystemClock, marks: Marks) -> AsyncIterator[Making]:
 
 
 def alive(pid: int) -> bool:
-    return processes.look(pid) is not None
+    return scan.look(pid) is not None
 
 
 async def exits(child: Child) -> None:
@@ -98,7 +99,7 @@ async def test_a_last_line_without_an_end_still_counts(making: Making) -> None:
 async def test_a_child_has_a_session_of_its_own_and_a_recorded_start(making: Making) -> None:
     child = await making.shell("echo up; read line")
     await making.output.until(1)
-    now = processes.look(child.pid)
+    now = scan.look(child.pid)
     assert now is not None and child.process is not None
     assert (now.session, now.group) == (child.pid, child.pid)
     assert now.mark == child.mark
@@ -218,7 +219,7 @@ async def test_the_end_takes_orphans_of_a_child_that_died_by_itself(making: Maki
     assert alive(int(pid))
     await child.end()
     assert not alive(int(pid))
-    assert child.mark not in [process.mark for process in processes.scan()]
+    assert child.mark not in [process.mark for process in scan.scan()]
 
 
 async def test_one_childs_end_leaves_another_child_alone(making: Making) -> None:
@@ -247,11 +248,11 @@ async def test_a_sweep_ends_what_earlier_daemons_left_and_nothing_else(making: M
         us = f"host.{held.holder.pid}.{held.holder.started}.us"
         mine = await making.shell("echo up; read line", Marks(store, us))
         await making.output.until(3)
-        swept = await processes.sweep(lambda: keepers.left_now(home, store), making.clock)
+        swept = await scan.sweep(lambda: kept_programs.left_now(home, store), making.clock)
     assert {process.mark for process in swept} == {old.mark}
     assert len(swept) == 2
     assert not alive(old.pid) and alive(mine.pid) and alive(foreign.pid)
-    swept = await processes.sweep(lambda: keepers.children(home, store), making.clock)
+    swept = await scan.sweep(lambda: kept_programs.children(home, store), making.clock)
     assert [process.pid for process in swept] == [mine.pid]
 
 
@@ -259,7 +260,7 @@ async def test_a_sweep_spares_itself_and_its_ancestors_though_they_carry_the_mar
     store = making.clock.token()[:8]
     code = (
         "import asyncio, os\n"
-        "from clew import processes\nfrom clew.clock import SystemClock\n"
+        "from clew.process import scan as processes\nfrom clew.support.clock import SystemClock\n"
         f"swept = asyncio.run(processes.sweep(lambda: processes.children('{store}'), SystemClock()))\n"
         "print('swept', sorted(p.command for p in swept), flush=True)"
     )
@@ -272,9 +273,9 @@ async def test_what_began_with_an_empty_environment_has_the_mark_of_whom_it_desc
     store = making.clock.token()[:8]
     child = await making.shell("env -i /bin/sh -c 'echo $$; read line'; true", Marks(store, "now"))
     pid = int((await making.output.until(1))[0])
-    bare = processes.look(pid)
+    bare = scan.look(pid)
     assert bare is not None and bare.mark is None
-    assert {each.pid: each.mark for each in processes.children(store)} == {child.pid: child.mark, pid: child.mark}
+    assert {each.pid: each.mark for each in scan.children(store)} == {child.pid: child.mark, pid: child.mark}
 
 
 async def test_a_sweep_ends_it_too_also_if_its_parent_ends_before_it(making: Making) -> None:
@@ -282,7 +283,7 @@ async def test_a_sweep_ends_it_too_also_if_its_parent_ends_before_it(making: Mak
     deaf = 'trap "" TERM; echo $$; exec sleep 1000'
     child = await making.shell(f"env -i /bin/sh -c '{deaf}'; true", Marks(store, "old"))
     pid = int((await making.output.until(1))[0])
-    swept = await processes.sweep(lambda: processes.children(store), making.clock, grace=0.2)
+    swept = await scan.sweep(lambda: scan.children(store), making.clock, grace=0.2)
     assert {process.pid for process in swept} == {child.pid, pid} and not alive(pid)
 
 
@@ -292,7 +293,7 @@ async def test_what_has_laid_the_mark_down_is_no_part_of_the_work_that_started_i
         "CLEW_CHILD= sh -c 'echo $$; env -i /bin/sh -c \"echo \\$\\$; read line\"; true'; true", Marks(store, "old")
     )
     pids = [int(line) for line in await making.output.until(2)]
-    swept = await processes.sweep(lambda: processes.children(store), making.clock)
+    swept = await scan.sweep(lambda: scan.children(store), making.clock)
     assert [process.pid for process in swept] == [child.pid]
     assert all(map(alive, pids))
 
@@ -301,9 +302,9 @@ async def test_a_recycled_pid_is_never_hit(making: Making) -> None:
     child = await making.shell("read line")
     assert child.process is not None
     other = replace(child.process, started="1")
-    processes.tell(other, signal.SIGKILL)
+    scan.tell(other, signal.SIGKILL)
     assert alive(child.pid)
-    processes.tell(child.process, signal.SIGKILL)
+    scan.tell(child.process, signal.SIGKILL)
     await exits(child)
     assert child.fate() == "killed by SIGKILL"
 
@@ -319,13 +320,13 @@ async def test_children_are_listed_with_what_a_person_wants_to_know(making: Maki
     store = making.clock.token()[:8]
     child = await making.shell("echo up; read line", Marks(store, "now"))
     await making.output.until(1)
-    (listed,) = processes.children(store)
+    (listed,) = scan.children(store)
     assert (listed.pid, listed.mark, listed.command) == (child.pid, Mark(store, "now", 1), "sh")
     assert listed.rss > 0 and 0 <= listed.age < GUARD
 
 
 def test_we_are_not_in_our_own_list() -> None:
-    pids = {process.pid for process in processes.scan()}
+    pids = {process.pid for process in scan.scan()}
     assert os.getpid() not in pids and os.getppid() not in pids
 
 
@@ -347,13 +348,13 @@ _PS_LINE = (
 
 
 def test_the_process_list_of_macos_is_understood() -> None:
-    process = processes._read_ps(_PS_LINE)
+    process = scan._read_ps(_PS_LINE)
     assert process is not None
     assert (process.pid, process.parent, process.group, process.rss) == (501, 1, 501, 2048 * 1024)
     assert process.age == 86_400 + 2 * 3600 + 3 * 60 + 4
     assert process.started == "Mon Nov 2 10:11:12 2026"
     assert process.mark == Mark("s", "i", 7)
-    assert processes._read_ps("no such line") is None
+    assert scan._read_ps("no such line") is None
 
 
 async def test_a_child_ends_also_in_the_clean_up_of_a_task_that_was_cancelled(marks: Marks, clock: SystemClock) -> None:

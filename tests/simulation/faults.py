@@ -8,19 +8,19 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from clew.model import Conversation
-from clew.runtimes.scripted.session import ScriptedSession
-from clew.store import bindings, deliveries, gates, handoffs, inbox, turns
+from clew.model.nouns import Conversation
+from clew.store.tables import bindings, deliveries, gates, handoffs, inbox, turns
+from clew.testing.scripted_runtime.session import ScriptedSession
 
-admission = importlib.import_module("clew.engine.inbox")
-answering = importlib.import_module("clew.engine.answering")
-cards = importlib.import_module("clew.engine.cards")
-ending = importlib.import_module("clew.engine.ending")
-owing = importlib.import_module("clew.engine.owing")
-outbox = importlib.import_module("clew.engine.outbox")
-recovery = importlib.import_module("clew.engine.recovery")
-suspended = importlib.import_module("clew.engine.suspended")
-whole = importlib.import_module("clew.engine.whole")
+admission = importlib.import_module("clew.engine.inbox.admission")
+answering = importlib.import_module("clew.engine.gates.answers")
+cards = importlib.import_module("clew.engine.gates.cards")
+ending = importlib.import_module("clew.engine.turns.completion")
+owing = importlib.import_module("clew.engine.delivery.enqueue")
+outbox = importlib.import_module("clew.engine.delivery.outbox")
+recovery = importlib.import_module("clew.engine.turns.recovery")
+suspended = importlib.import_module("clew.engine.turns.suspension")
+whole = importlib.import_module("clew.engine.gates.visibility")
 
 decide, owe_final = admission.Admission.decide, ending.owe_final
 first_answer, open_now, bind, insert = gates.answer, handoffs.all_open, bindings.bind, turns.insert

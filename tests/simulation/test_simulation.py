@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from clew.simulation import judge, play
-from clew.simulation.many import be_quick, try_many, verdict
-from clew.simulation.world import EVENTS
+from tests.simulation import judge, play
 from tests.simulation.faults import FAULTS, Fault
+from tests.simulation.many import be_quick, try_many, verdict
+from tests.simulation.world import EVENTS
 
 FIRST = int(os.environ.get("CLEW_FIRST_SEED", "0"))  # another one, and a check tries stories that none has tried
 SEEDS = 2_000

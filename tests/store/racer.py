@@ -9,10 +9,11 @@ import json
 import sys
 from pathlib import Path
 
-from clew.clock import SystemClock
-from clew.model import Conversation, Handoff
-from clew.store import Store, handoffs
+from clew.model.nouns import Conversation, Handoff
+from clew.store import Store
 from clew.store.migrate import open_store
+from clew.store.tables import handoffs
+from clew.support.clock import SystemClock
 
 
 async def race(store: Store, name: str) -> list[str]:

@@ -8,10 +8,12 @@ import sys
 from collections.abc import Collection
 from pathlib import Path
 
-from clew.clock import SystemClock
-from clew.model import Handoff, HandoffState
-from clew.store import Tx, handoffs
+from clew.model.nouns import Handoff, HandoffState
+from clew.store import Tx
 from clew.store.migrate import open_store
+from clew.store.tables import handoffs
+from clew.support.clock import SystemClock
+from tests.helpers.paths import ROOT
 
 ROWS = 40
 PATIENCE = 60.0
@@ -25,7 +27,7 @@ def ask_for(tx: Tx, clock: SystemClock) -> None:
 
 def racer(database: Path, name: str) -> subprocess.Popen[str]:
     command, pipe = [sys.executable, "-m", "tests.store.racer", str(database), name], subprocess.PIPE
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=Path(__file__).parents[2])
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, cwd=ROOT)
 
 
 def step(racers: Collection[subprocess.Popen[str]]) -> None:

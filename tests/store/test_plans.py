@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from clew.clock import SystemClock
-from clew.model import Conversation, ThreadStatus
-from clew.store import Row, Tx, bindings, deliveries, inbox, log, measures, nodes, threads, turns
+from clew.model.nouns import Conversation, ThreadStatus
+from clew.store import Row, Tx, metrics
 from clew.store.migrate import open_store
-from clew.store.threads import Filter
+from clew.store.tables import bindings, deliveries, inbox, log, nodes, threads, turns
+from clew.store.tables.threads import Filter
+from clew.support.clock import SystemClock
 
 HOT: dict[str, Callable[[Tx], object]] = {
     "list": lambda tx: threads.page(tx, Filter()),
@@ -46,7 +47,7 @@ HOT: dict[str, Callable[[Tx], object]] = {
     "whether the log was pruned": lambda tx: log.is_lost(tx, -1, "x"),
     "where threads are bound": lambda tx: bindings.of_threads(tx, ["x", "y"]),
     "when turns began": lambda tx: turns.began(tx, ["x", "y"]),
-    "the day": lambda tx: (measures.turns_since(tx, 1), measures.gates_since(tx, 1)),
+    "the day": lambda tx: (metrics.turns_since(tx, 1), metrics.gates_since(tx, 1)),
     "what has not arrived anywhere": lambda tx: deliveries.outstanding(tx, 10),
     "open steers": lambda tx: inbox.open_steers(tx, "x"),
 }

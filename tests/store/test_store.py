@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from clew.clock import SystemClock
-from clew.errors import StoreError
 from clew.store import Entry, Store, Tx, migrate
 from clew.store.migrate import migrations, open_store
-from clew.store.sqlite import WriterThread
+from clew.store.sqlite.driver import WriterThread
+from clew.support.clock import SystemClock
+from clew.support.errors import StoreError
 
 
 @pytest.fixture

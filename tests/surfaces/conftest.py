@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from tests.surfaces.apps import App
-from tests.surfaces.bots import Bot
 from tests.surfaces.fakes.process import Fake
+from tests.surfaces.feishu.apps import App
+from tests.surfaces.telegram.bots import Bot
 
 
 @pytest.fixture(scope="session")

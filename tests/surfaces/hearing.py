@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from clew.clock import SystemClock
-from clew.model import Accepted, Fate, Inbound
-from clew.surfaces.base import Known, Surface
+from clew.model.nouns import Accepted, Fate, Inbound
+from clew.model.surface import Known, Surface
+from clew.support.clock import SystemClock
 from tests.surfaces.fakes.process import PATIENCE
 
 LONG = 60.0  # seconds: whoever waits for so long, as between two pings, waits

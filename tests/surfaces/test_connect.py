@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.cli.terminal import Terminal
-from tests.daemons import Clew
-from tests.surfaces.apps import App
-from tests.surfaces.bots import Bot
+from tests.helpers.daemons import Clew
+from tests.surfaces.feishu.apps import App
+from tests.surfaces.telegram.bots import Bot
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from clew.errors import BadInput
-from clew.model import Conversation, DeliveryKind
-from clew.surfaces.base import Never, Outgoing, Receipt, Surface
+from clew.model.nouns import Conversation, DeliveryKind
+from clew.model.surface import Never, Outgoing, Receipt, Surface
+from clew.support.errors import BadInput
 from clew.surfaces.local import Desktop, LocalSurface, one_line
 
 HOME = Conversation("local")

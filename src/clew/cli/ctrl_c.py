@@ -8,9 +8,9 @@ import sys
 from threading import Event, Thread
 from types import FrameType
 
-from clew.cli.screen import Screen
-from clew.client import Client
-from clew.errors import ClewError
+from clew.cli.view.screen import Screen
+from clew.client.sync import Client
+from clew.support.errors import ClewError
 
 
 class CtrlC:

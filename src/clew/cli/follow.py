@@ -10,13 +10,13 @@ import json
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from clew.cli.asking import Gates, How, by_commands
-from clew.cli.columns import fit, one_line
-from clew.cli.screen import Screen
-from clew.cli.story import Aside, Piece, Story, activity_line, summary
+from clew.cli.view.columns import fit, one_line
+from clew.cli.view.events import Aside, Piece, Story, activity_line, summary
+from clew.cli.view.gates import Gates, How, by_commands
+from clew.cli.view.screen import Screen
 
 if TYPE_CHECKING:
-    from clew.client import Client, Event
+    from clew.client.sync import Client, Event
 
 WORKING = "working"
 BEGINNINGS = ("hello", "reset")  # how things stand has to be asked for

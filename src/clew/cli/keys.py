@@ -11,16 +11,16 @@ from select import select
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
-from clew.cli.asking import keep_secrets, press
 from clew.cli.follow import WORKING
-from clew.cli.out import Out
-from clew.cli.story import PLAIN
-from clew.client import new_message_id
-from clew.errors import ClewError
+from clew.cli.output import Out
+from clew.cli.view.events import PLAIN
+from clew.cli.view.gates import keep_secrets, press
+from clew.client.sync import new_message_id
+from clew.support.errors import ClewError
 
 if TYPE_CHECKING:
-    from clew.cli.screen import Screen
-    from clew.client import Client
+    from clew.cli.view.screen import Screen
+    from clew.client.sync import Client
 
 LONGEST = 4096  # bytes of a line, which is all that a terminal keeps of one
 

@@ -9,17 +9,18 @@ from typing import TypeVar
 
 from msgspec import Struct, field
 
-from clew.asking import Answer, Policy
-from clew.clock import Clock
-from clew.config import Config, section
+from clew.config.settings import Config, section
 from clew.engine.live import Live
-from clew.errors import BadInput, StoreError
-from clew.long_text import shortened
-from clew.model import Conversation
-from clew.runtimes.base import Runtime
-from clew.store import Store, Tx, deliveries
-from clew.surfaces.base import Surface
-from clew.text import clean
+from clew.model.gates import Answer, Policy
+from clew.model.long_text import shortened
+from clew.model.nouns import Conversation
+from clew.model.runtime import Runtime
+from clew.model.surface import Surface
+from clew.store import Store, Tx
+from clew.store.tables import deliveries
+from clew.support.clock import Clock
+from clew.support.errors import BadInput, StoreError
+from clew.support.text import clean
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)

@@ -17,10 +17,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clew.long_text import GrowingText, grown
+from clew.model.long_text import GrowingText, grown
+from clew.model.surface import Outgoing
 from clew.store.base import Entry
-from clew.surfaces.base import Outgoing
-from clew.text import LONGEST
+from clew.support.text import LONGEST
 
 MAILBOX = 20_000  # frames
 _encode = msgspec.json.Encoder().encode

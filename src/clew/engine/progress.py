@@ -12,7 +12,7 @@ from types import MappingProxyType
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from clew.events import (
+from clew.model.events import (
     Activity,
     ActivityKind,
     Event,
@@ -28,9 +28,9 @@ from clew.events import (
     TurnStarted,
     Usage,
 )
-from clew.model import Usage as Tokens
-from clew.store.items import TEXT, Item
-from clew.text import clean
+from clew.model.nouns import Usage as Tokens
+from clew.store.tables.items import TEXT, Item
+from clew.support.text import clean
 
 KEPT_OUTPUT = 64_000  # characters of an activity's output that history keeps
 

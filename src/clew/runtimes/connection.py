@@ -13,8 +13,8 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from clew.clock import Clock
 from clew.runtimes.jsonrpc import Peer, RequestId
+from clew.support.clock import Clock
 
 FROZEN_GRACE = 0.2  # seconds for one that does not answer anyway
 

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from clew.clock import Clock
-from clew.errors import RuntimeLost
+from clew.support.clock import Clock
+from clew.support.errors import RuntimeLost
 
 log = logging.getLogger(__name__)
 

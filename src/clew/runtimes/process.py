@@ -16,14 +16,15 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-from clew import crash, descriptors, processes
-from clew.clock import Clock
-from clew.errors import RuntimeLost
-from clew.processes import Mark, Process
+from clew.process import descriptors, scan
+from clew.process.scan import Mark, Process
+from clew.support import crash
+from clew.support.clock import Clock
+from clew.support.errors import RuntimeLost
 
 log = logging.getLogger(__name__)
 
-PRIVATE = ("CLEW_CRASH", processes.VARIABLE)  # ours alone: never inherited as they are
+PRIVATE = ("CLEW_CRASH", scan.VARIABLE)  # ours alone: never inherited as they are
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 STDERR_LINE = 2000  # what is longer is cut in the log
 STDERR_RATE = 200  # lines a second; what comes beyond that is not logged
@@ -114,7 +115,7 @@ class Child:
         if self.exit_code is None:
             return "its output has ended"
         if self.exit_code < 0:
-            return f"killed by {processes.signal_name(-self.exit_code)}"
+            return f"killed by {scan.signal_name(-self.exit_code)}"
         return f"exit code {self.exit_code}"
 
     async def settled(self, patience: float = 2.0) -> None:
@@ -129,7 +130,7 @@ class Child:
                 return
             relatives = {p.key for p in await asyncio.to_thread(self._family)}
             await self._end_self(grace)
-            await processes.end_all(lambda: self._leftovers(relatives), self._clock, grace)
+            await scan.end_all(lambda: self._leftovers(relatives), self._clock, grace)
             self._gone()
             assert self._transport is not None
             self._transport.close()
@@ -147,15 +148,15 @@ class Child:
             if await within(grace, self._exited):
                 return
             if self.process is not None:
-                processes.tell(self.process, number)
+                scan.tell(self.process, number)
         await within(grace, self._exited)
 
     def _family(self) -> list[Process]:
-        return processes.family(self.pid, processes.scan())
+        return scan.family(self.pid, scan.scan())
 
     def _leftovers(self, relatives: set[tuple[int, str]]) -> list[Process]:
         # An unreaped child of ours is still in the list while its exit is on the way; it is told once, and that is all.
-        seen = processes.scan()
+        seen = scan.scan()
         return [p for p in seen if p.mark == self.mark or p.session == self.pid or p.key in relatives]
 
     def _stdin(self) -> asyncio.WriteTransport | None:
@@ -261,7 +262,7 @@ async def spawn(
     )
     descriptors.give_back(child.pid)
     crash.point("child.started-not-known")
-    child.process = processes.look(child.pid)
+    child.process = scan.look(child.pid)
     log.debug("started %s: pid %d, mark %s", name, child.pid, mark)
     return child
 
@@ -273,7 +274,7 @@ def _text(line: bytes) -> str:
 def surround(mark: Mark, extra: Mapping[str, str]) -> dict[str, str]:
     """The environment of a child."""
     inherited = {name: value for name, value in os.environ.items() if name not in PRIVATE}
-    return {**inherited, **extra, processes.VARIABLE: str(mark)}
+    return {**inherited, **extra, scan.VARIABLE: str(mark)}
 
 
 async def within(seconds: float, event: asyncio.Event) -> bool:

@@ -11,10 +11,10 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
 
-from clew.clock import Clock
-from clew.errors import RuntimeTrouble
-from clew.runtimes.base import Health, HealthState
+from clew.model.runtime import Health, HealthState
 from clew.runtimes.connection import AnyConnection
+from clew.support.clock import Clock
+from clew.support.errors import RuntimeTrouble
 
 log = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from websockets.frames import Frame, Opcode
 from websockets.protocol import State
 from websockets.uri import parse_uri
 
-from clew.errors import RuntimeLost
 from clew.runtimes.process import within
+from clew.support.errors import RuntimeLost
 
 _NOWHERE = parse_uri("ws://localhost/")  # the handshake wants a name; the socket is the address
 

@@ -7,11 +7,11 @@ from collections import Counter
 import msgspec
 from msgspec import Struct
 
-from clew.asking import Gate
-from clew.model import Conversation, Delivery, Fate, HandoffState, Said, ThreadStatus, Turn
-from clew.store import deliveries, gates, handoffs, turns
+from clew.model.gates import Gate
+from clew.model.nouns import Conversation, Delivery, Fate, HandoffState, Said, ThreadStatus, Turn
 from clew.store.base import Tx
-from clew.store.inbox import Arrival
+from clew.store.tables import deliveries, gates, handoffs, turns
+from clew.store.tables.inbox import Arrival
 
 
 class Trouble(Struct, frozen=True):

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from clew.errors import StoreError
+from clew.support.errors import StoreError
 
 T = TypeVar("T")
 Row = Mapping[str, Any]

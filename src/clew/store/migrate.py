@@ -6,12 +6,12 @@ import sqlite3
 from importlib import resources
 from pathlib import Path
 
-from clew import crash
-from clew.clock import Clock
-from clew.errors import StoreError
-from clew.store import sqlite_file
 from clew.store.base import Store
-from clew.store.sqlite import SqliteConnection, WriterThread, connect, explain
+from clew.store.sqlite import file
+from clew.store.sqlite.driver import SqliteConnection, WriterThread, connect, explain
+from clew.support import crash
+from clew.support.clock import Clock
+from clew.support.errors import StoreError
 
 
 def open_store(path: Path, clock: Clock) -> Store:
@@ -65,9 +65,9 @@ def version(connection: SqliteConnection) -> int:
 
 
 def _prepare(path: Path, clock: Clock) -> str:
-    if not path.exists() and not sqlite_file.take_back(path):
+    if not path.exists() and not file.take_back(path):
         return _make(path, clock)
-    sqlite_file.put_aside_saved(path)
+    file.put_aside_saved(path)
     if path.stat().st_size == 0:
         raise StoreError(
             f"{path} is empty, as no database of clew ever is: put a copy back, or remove it to begin anew"
@@ -85,12 +85,12 @@ def _prepare(path: Path, clock: Clock) -> str:
 def _make(path: Path, clock: Clock) -> str:
     """Whole or not at all: what a start that was killed left half made would look like a damaged file."""
     fresh = path.with_name(f"{path.name}.new")
-    sqlite_file.clear(fresh)
+    file.clear(fresh)
     store_id = _bring_up(fresh, clock, copy=None)
     crash.point("store.made-not-named")
-    sqlite_file.put_aside_logs(path)
+    file.put_aside_logs(path)
     fresh.rename(path)
-    sqlite_file.sync(path.parent)
+    file.sync(path.parent)
     return store_id
 
 
@@ -98,7 +98,7 @@ def _bring_up(path: Path, clock: Clock, copy: Path | None) -> str:
     connection = connect(path, create=True)
     try:
         if copy is not None:
-            sqlite_file.copy(connection.raw, copy)
+            file.copy(connection.raw, copy)
             crash.point("store.copied-not-migrated")
         path.chmod(0o600)
         return migrate(connection, clock)

@@ -17,9 +17,9 @@ from contextlib import suppress
 
 from msgspec import Struct, field
 
-from clew.errors import BadInput
-from clew.model import Conversation, DeliveryKind
-from clew.surfaces.base import Inbox, Never, Outgoing, Receipt, SurfaceCan
+from clew.model.nouns import Conversation, DeliveryKind
+from clew.model.surface import Inbox, Never, Outgoing, Receipt, SurfaceCan
+from clew.support.errors import BadInput
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import re
 
-from clew.errors import ClewError
+from clew.support.errors import ClewError
 
 WINDOW = 300  # seconds that a signed request stays good, in both directions: clocks differ either way
 

@@ -23,7 +23,7 @@ from websockets.http11 import Request as Handshake
 from websockets.http11 import Response
 
 from clew.surfaces.feishu.frames import CONTROL, DATA, Frame, decode, encode
-from tests.surfaces.fakes.http import Answer, Cut, Request, Upload
+from tests.surfaces.fakes.http_server import Answer, Cut, Request, Upload
 from tests.surfaces.fakes.world import AnyWorld, Fields, run
 
 BOT = "ou_clew"

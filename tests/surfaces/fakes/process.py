@@ -8,13 +8,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import httpx
 
-ROOT = Path(__file__).parents[3]
+from tests.helpers.paths import ROOT
+
 PATIENCE = 60.0
 
 

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.surfaces.fakes.http import Answer, Cut, Request, Upload
+from tests.surfaces.fakes.http_server import Answer, Cut, Request, Upload
 from tests.surfaces.fakes.world import AnyWorld, Fields, run
 
 LONGEST = 4096

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
-from tests.surfaces.fakes.http import Answer, Request, Server
+from tests.surfaces.fakes.http_server import Answer, Request, Server
 
 SHOWN = 1000  # bytes of a file that a test can look at
 

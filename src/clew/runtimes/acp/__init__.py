@@ -9,19 +9,19 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from clew import plugins
-from clew.clock import Clock
-from clew.config import AcpConfig
-from clew.errors import ConfigError
-from clew.processes import Marks
-from clew.runtimes.acp import trouble
+from clew.config import plugins
+from clew.config.settings import AcpConfig
+from clew.model.runtime import Health, HealthState, Look, RuntimeCan, Seat
+from clew.process.scan import Marks
+from clew.runtimes.acp import problems
 from clew.runtimes.acp.connection import Connection, connect
-from clew.runtimes.acp.entering import begin
-from clew.runtimes.acp.entries import READY, Entry
+from clew.runtimes.acp.known_agents import READY, Entry
+from clew.runtimes.acp.open_session import begin
 from clew.runtimes.acp.session import AcpSession
-from clew.runtimes.base import Health, HealthState, Look, RuntimeCan, Seat
 from clew.runtimes.jsonrpc import RpcTimeout
 from clew.runtimes.server import Server
+from clew.support.clock import Clock
+from clew.support.errors import ConfigError
 
 __all__ = ["AcpRuntime", "make"]
 
@@ -45,7 +45,7 @@ class AcpRuntime:
     async def health(self) -> Health:
         try:
             locate(self._entry)
-        except trouble.AgentMissing as missing:
+        except problems.AgentMissing as missing:
             return Health(HealthState.STOPPED, missing.message, is_there=False)
         return self._server.health()
 
@@ -56,7 +56,7 @@ class AcpRuntime:
             with tempfile.TemporaryDirectory(prefix="clew-look-") as folder:
                 await begin(connection, Seat("look", folder))
         except RpcTimeout:
-            raise trouble.silent(self._entry, self._config.request_timeout) from None
+            raise problems.silent(self._entry, self._config.request_timeout) from None
         finally:
             await connection.close()
         about = connection.agent.agent_info
@@ -77,8 +77,8 @@ def locate(entry: Entry) -> str:
     if found := shutil.which(wanted):
         return found
     if Path(wanted).exists():
-        raise trouble.missing(entry, f"{wanted} cannot be run")
-    raise trouble.missing(entry, f"there is no {wanted}" if "/" in wanted else f"no {wanted} on the PATH")
+        raise problems.missing(entry, f"{wanted} cannot be run")
+    raise problems.missing(entry, f"there is no {wanted}" if "/" in wanted else f"no {wanted} on the PATH")
 
 
 def entries(config: Mapping[str, AcpConfig]) -> dict[str, tuple[Entry, AcpConfig]]:

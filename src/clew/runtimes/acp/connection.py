@@ -9,15 +9,15 @@ from typing import Protocol, TypeVar
 import msgspec
 
 from clew import __version__
-from clew.clock import Clock
-from clew.config import AcpConfig
-from clew.errors import RuntimeLost, RuntimeTrouble
-from clew.processes import Mark, Marks
-from clew.runtimes.acp import trouble, wire
-from clew.runtimes.acp.entries import Entry
+from clew.config.settings import AcpConfig
+from clew.process.scan import Mark, Marks
+from clew.runtimes.acp import problems, wire
+from clew.runtimes.acp.known_agents import Entry
 from clew.runtimes.connection import AnyConnection, AnyRoute
 from clew.runtimes.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, RequestId, RpcError, RpcTimeout
 from clew.runtimes.process import spawn
+from clew.support.clock import Clock
+from clew.support.errors import RuntimeLost, RuntimeTrouble
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ class Connection(AnyConnection[Route]):
         raw = await self._peer.request("initialize", params, within=self._config.start_timeout)
         self.agent = wire.read(raw, wire.Initialized) or wire.Initialized()
         if self.agent.protocol_version != wire.VERSION:
-            raise trouble.wrong_version(self.entry, self.agent.protocol_version)
+            raise problems.wrong_version(self.entry, self.agent.protocol_version)
         if self._config.auth is not None:
             given = {"methodId": self._config.auth}
             await self._peer.request("authenticate", given, within=self._config.start_timeout)
@@ -82,7 +82,7 @@ class Connection(AnyConnection[Route]):
         """What to say when it did not come up."""
         assert self._transport is not None
         await self._transport.settled()
-        return trouble.exits(self.entry, self._transport.fate(), self._transport.last_words)
+        return problems.exits(self.entry, self._transport.fate(), self._transport.last_words)
 
     async def ask(self, method: str, params: object, kind: type[T]) -> T:
         """Raises RpcError where it says no, RuntimeLost where it says nothing. An agent that leaves such a request
@@ -154,17 +154,17 @@ async def connect(entry: Entry, config: AcpConfig, clock: Clock, marks: Marks) -
         await connection.initialize()
     except RpcTimeout:
         await connection.close()
-        raise trouble.silent(entry, config.start_timeout) from None
+        raise problems.silent(entry, config.start_timeout) from None
     except RuntimeLost:
         why = await connection.why_not()
         await connection.close()
         raise why from None
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        raise trouble.missing(entry, f"{where}{error.strerror}") from error
+        raise problems.missing(entry, f"{where}{error.strerror}") from error
     except RpcError as error:
         await connection.close()
-        raise trouble.refuses(entry, "initialise", error.code, error.message) from error
+        raise problems.refuses(entry, "initialise", error.code, error.message) from error
     except BaseException:
         await connection.close()
         raise

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from clew.errors import RuntimeTrouble
-from clew.events import Notice, NoticeKind, TurnEnded, Usage
-from clew.model import Problem, TurnState
-from clew.model import Usage as Tokens
-from clew.runtimes.acp import trouble, wire
-from clew.runtimes.acp.entries import Entry
-from clew.runtimes.acp.live import Live
+from clew.model.events import Notice, NoticeKind, TurnEnded, Usage
+from clew.model.nouns import Problem, TurnState
+from clew.model.nouns import Usage as Tokens
+from clew.runtimes.acp import problems, wire
+from clew.runtimes.acp.known_agents import Entry
+from clew.runtimes.acp.live_turn import Live
 from clew.runtimes.jsonrpc import RpcError
+from clew.support.errors import RuntimeTrouble
 
 _SHORT = {
     "max_tokens": "the model may not say more in one go",
@@ -22,14 +22,14 @@ def ended_by(entry: Entry, live: Live, answer: wire.Prompted | RpcError) -> Turn
     if live.is_ending:
         return TurnEnded(TurnState.INTERRUPTED)
     if isinstance(answer, RpcError):
-        return TurnEnded(TurnState.FAILED, problem=trouble.problem(entry, answer.code, answer.message))
+        return TurnEnded(TurnState.FAILED, problem=problems.problem(entry, answer.code, answer.message))
     if answer.usage is not None:
         live.tell([Usage(_tokens(answer.usage))])
     text = live.translation.text
     if answer.stop_reason == "cancelled":
         return TurnEnded(TurnState.INTERRUPTED)
     if answer.stop_reason == "refusal":
-        return TurnEnded(TurnState.FAILED, problem=trouble.refusal(entry))
+        return TurnEnded(TurnState.FAILED, problem=problems.refusal(entry))
     if (failure := entry.quirks.failure(text)) is not None:
         return TurnEnded(TurnState.FAILED, problem=failure)
     if (why := _SHORT.get(answer.stop_reason)) is not None:

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from clew.model import Attachment, Said
-from clew.runtimes.acp.trouble import unreadable
-from clew.runtimes.base import Past
+from clew.model.nouns import Attachment, Said
+from clew.model.runtime import Past
+from clew.runtimes.acp.problems import unreadable
 
 LONGEST = 200_000  # characters of history that are told; what is older is left out, and that is said
 _HEAD = (

@@ -14,25 +14,25 @@ from contextlib import suppress
 import msgspec
 from msgspec.structs import replace
 
-from clew.asking import Answer, Decision
-from clew.clock import Clock
-from clew.config import AcpConfig
-from clew.errors import RuntimeLost, RuntimeTrouble
-from clew.events import Event, TurnEnded, TurnStarted
-from clew.model import Said, TurnState
-from clew.runtimes.acp import entering, replay, trouble, wire
+from clew.config.settings import AcpConfig
+from clew.model.events import Event, TurnEnded, TurnStarted
+from clew.model.gates import Answer, Decision
+from clew.model.nouns import Said, TurnState
+from clew.model.runtime import Continuity, RecordState, Seat, TurnRecord, TurnRequest
+from clew.runtimes.acp import open_session, problems, replay, wire
+from clew.runtimes.acp.client.files import is_folder
+from clew.runtimes.acp.client.requests import Desk
+from clew.runtimes.acp.client.terminals import Terminals
 from clew.runtimes.acp.connection import Connection
 from clew.runtimes.acp.ending import ended_by, ended_with
-from clew.runtimes.acp.entering import Position
-from clew.runtimes.acp.files import is_folder
-from clew.runtimes.acp.live import Live
-from clew.runtimes.acp.serving import Desk
-from clew.runtimes.acp.terminals import Terminals
-from clew.runtimes.base import Continuity, RecordState, Seat, TurnRecord, TurnRequest
-from clew.runtimes.following import follow
+from clew.runtimes.acp.live_turn import Live
+from clew.runtimes.acp.open_session import Position
 from clew.runtimes.jsonrpc import RequestId, RpcError
 from clew.runtimes.process import within
 from clew.runtimes.server import Server
+from clew.runtimes.turn_events import follow
+from clew.support.clock import Clock
+from clew.support.errors import RuntimeLost, RuntimeTrouble
 
 log = logging.getLogger(__name__)
 
@@ -163,7 +163,7 @@ class AcpSession:
     async def _ready(self) -> Connection:
         """The connection, with our session on it."""
         if not is_folder(self._seat.workspace):
-            raise trouble.workspace_gone(self._seat.workspace)
+            raise problems.workspace_gone(self._seat.workspace)
         connection = await self._server.connect()
         if connection is not self._connection or self._session in connection.spoilt:
             await self._get_onto(connection)
@@ -174,16 +174,16 @@ class AcpSession:
         self._connection, self._replayed, entered = connection, 0, None
         if self._position is not None and self._position.session not in connection.spoilt:
             connection.listen(self._position.session, self)
-            entered = await entering.come_back(connection, self._position, self._seat, lambda: self._replayed)
+            entered = await open_session.come_back(connection, self._position, self._seat, lambda: self._replayed)
         self._is_new = entered is None
         if entered is None:
             entered = await self._begin_anew(connection)
-        await entering.settle(connection, self._session, entered, self._seat, self._config)
+        await open_session.settle(connection, self._session, entered, self._seat, self._config)
 
     async def _begin_anew(self, connection: Connection) -> wire.Entered:
         if self._position is not None:
             connection.forget(self._position.session, self)
-        entered = await entering.begin(connection, self._seat)
+        entered = await open_session.begin(connection, self._seat)
         self._position = Position(entered.session_id)
         connection.listen(entered.session_id, self)
         return entered
@@ -203,7 +203,7 @@ class AcpSession:
             self._finish(live, request, ended_with(bad))
         except Exception:  # nobody waits for this task: whoever follows the turn would wait in vain
             log.exception("turn %s broke clew", live.turn)
-            live.fail(trouble.OWN_FAILURE)
+            live.fail(problems.OWN_FAILURE)
         finally:
             self._desk.close()
             self._desk = None

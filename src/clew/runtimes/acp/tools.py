@@ -7,9 +7,9 @@ import json
 import shlex
 from typing import Any
 
-from clew.events import Activity, ActivityKind, Outcome, Phase
+from clew.model.events import Activity, ActivityKind, Outcome, Phase
 from clew.runtimes.acp.wire import Part, ToolCall
-from clew.seen import exactly
+from clew.support.display import exactly
 
 _KINDS = {
     "execute": ActivityKind.COMMAND,

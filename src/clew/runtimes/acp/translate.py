@@ -12,12 +12,12 @@ from typing import ClassVar
 import msgspec
 from msgspec.structs import replace
 
-from clew.events import Activity, ActivityKind, Event, Outcome, Phase, TextDelta, TextDone
-from clew.long_text import GrowingText
+from clew.model.events import Activity, ActivityKind, Event, Outcome, Phase, TextDelta, TextDone
+from clew.model.long_text import GrowingText
 from clew.runtimes.acp import wire
 from clew.runtimes.acp.tools import activity, merge
 from clew.runtimes.acp.wire import ToolCall
-from clew.text import LONGEST
+from clew.support.text import LONGEST
 
 log = logging.getLogger(__name__)
 

@@ -6,20 +6,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
-from clew.clock import Clock
-from clew.config import CodexConfig
-from clew.errors import RuntimeTrouble
-from clew.home import Home
-from clew.processes import Marks
-from clew.runtimes.base import Continuity, Health, Look, RuntimeCan, Seat
-from clew.runtimes.codex import binary, outside
-from clew.runtimes.codex.connection import Connection, connect
-from clew.runtimes.codex.keeping import Keeping
-from clew.runtimes.codex.servers import Servers
+from clew.config.settings import CodexConfig
+from clew.model.runtime import Continuity, Health, Look, RuntimeCan, Seat
+from clew.model.shared_sessions import Outside, PastTurn
+from clew.process.scan import Marks
+from clew.runtimes.codex import external_sessions
+from clew.runtimes.codex.server import binary
+from clew.runtimes.codex.server.connection import Connection, connect
+from clew.runtimes.codex.server.kept_server import Keeping
+from clew.runtimes.codex.server.pool import Servers
 from clew.runtimes.codex.session import CodexSession
 from clew.runtimes.codex.threads import Position
-from clew.runtimes.lender import Outside, PastTurn
 from clew.runtimes.server import Server
+from clew.support.clock import Clock
+from clew.support.errors import RuntimeTrouble
+from clew.support.home import Home
 
 __all__ = ["CodexRuntime"]
 
@@ -75,15 +76,15 @@ class CodexRuntime:
 
     async def outside(self, folders: Sequence[str] = ()) -> AsyncIterator[Outside]:
         connection = await self._servers.main.connect()
-        async for each in outside.every(connection, folders):
+        async for each in external_sessions.every(connection, folders):
             yield each
 
     async def past(self, continuity: Continuity, after: str | None = None) -> list[PastTurn]:
-        return await outside.past(await self._servers.main.connect(), _name(continuity), after)
+        return await external_sessions.past(await self._servers.main.connect(), _name(continuity), after)
 
     async def holders(self, sessions: Collection[Continuity]) -> Mapping[Continuity, str]:
         names = {_name(each): each for each in sessions}
-        found = await asyncio.to_thread(outside.holders, names)
+        found = await asyncio.to_thread(external_sessions.holders, names)
         return {names[name]: who for name, who in found.items()}
 
     def way_back(self, continuity: Continuity) -> str:

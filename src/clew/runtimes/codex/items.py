@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from clew.events import Activity, ActivityKind, Outcome, Phase
+from clew.model.events import Activity, ActivityKind, Outcome, Phase
 from clew.runtimes.codex.wire import Change, Item
 
 _KINDS = {

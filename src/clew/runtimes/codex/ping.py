@@ -5,19 +5,20 @@ from __future__ import annotations
 import tempfile
 from collections.abc import AsyncIterator
 
-from clew.asking import Policy
-from clew.clock import Clock
-from clew.config import CodexConfig
-from clew.model import Said
-from clew.processes import Marks
-from clew.runtimes.base import Seat
-from clew.runtimes.codex import binary, threads, trouble, wire
-from clew.runtimes.codex.connection import Connection, connect
-from clew.runtimes.codex.gates import Pending
-from clew.runtimes.codex.live import Live
-from clew.runtimes.following import follow
+from clew.config.settings import CodexConfig
+from clew.model.gates import Policy
+from clew.model.nouns import Said
+from clew.model.runtime import Seat
+from clew.process.scan import Marks
+from clew.runtimes.codex import problems, threads, wire
+from clew.runtimes.codex.approvals.pending import Pending
+from clew.runtimes.codex.live_turn import Live
+from clew.runtimes.codex.server import binary
+from clew.runtimes.codex.server.connection import Connection, connect
 from clew.runtimes.jsonrpc import RpcError
-from clew.runtimes.looking import PATIENCE, PROMPT, PingStep, answer
+from clew.runtimes.probe import PATIENCE, PROMPT, PingStep, answer
+from clew.runtimes.turn_events import follow
+from clew.support.clock import Clock
 
 
 async def ping(config: CodexConfig, clock: Clock, marks: Marks, patience: float = PATIENCE) -> AsyncIterator[PingStep]:
@@ -49,7 +50,7 @@ async def _tiny_turn(connection: Connection, config: CodexConfig, patience: floa
             given = threads.as_input([Said("ping", "clew", PROMPT)])
             await connection.ask("turn/start", {"threadId": thread, "input": given}, wire.TurnAnswer)
         except RpcError as error:
-            raise trouble.refuses("make a tiny turn", error.message) from error
+            raise problems.refuses("make a tiny turn", error.message) from error
         return await answer(follow(listener.live.events), patience)
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from clew.events import Phase
-from clew.runtimes.base import RecordState, TurnRecord
+from clew.model.events import Phase
+from clew.model.runtime import RecordState, TurnRecord
 from clew.runtimes.codex import wire
-from clew.runtimes.codex.connection import Connection
 from clew.runtimes.codex.items import SILENT, activity
+from clew.runtimes.codex.problems import problem
+from clew.runtimes.codex.server.connection import Connection
 from clew.runtimes.codex.translate import final_text
-from clew.runtimes.codex.trouble import problem
 from clew.runtimes.jsonrpc import METHOD_NOT_FOUND, RpcError
-from clew.text import LONGEST
+from clew.support.text import LONGEST
 
 PAGE = 20
 LOOKS, PAUSE = 100, 0.05  # at a turn that is only just beginning, and seconds between them

@@ -12,19 +12,20 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import msgspec
 
-from clew.asking import Answer, Decision
-from clew.config import CodexConfig
-from clew.errors import RuntimeLost, RuntimeTrouble
-from clew.events import Event
-from clew.model import Said
-from clew.runtimes.base import Continuity, RecordState, Seat, TurnRecord, TurnRequest
-from clew.runtimes.codex import answers, record, threads, trouble, wire
-from clew.runtimes.codex.connection import Connection
-from clew.runtimes.codex.gates import Pending
-from clew.runtimes.codex.live import Live
-from clew.runtimes.following import follow
+from clew.config.settings import CodexConfig
+from clew.model.events import Event
+from clew.model.gates import Answer, Decision
+from clew.model.nouns import Said
+from clew.model.runtime import Continuity, RecordState, Seat, TurnRecord, TurnRequest
+from clew.runtimes.codex import problems, record, threads, wire
+from clew.runtimes.codex.approvals import answers
+from clew.runtimes.codex.approvals.pending import Pending
+from clew.runtimes.codex.live_turn import Live
+from clew.runtimes.codex.server.connection import Connection
 from clew.runtimes.jsonrpc import RpcError, RpcTimeout
 from clew.runtimes.server import Server
+from clew.runtimes.turn_events import follow
+from clew.support.errors import RuntimeLost, RuntimeTrouble
 
 log = logging.getLogger(__name__)
 
@@ -196,8 +197,8 @@ class CodexSession:
         except RpcError as error:
             self._lose(error.message)
             self._connection = None  # so that the next turn resumes the thread first
-            raise trouble.refuses("start the turn", error.message) from error
-        except trouble.CodexRefuses as odd:  # answered, and nobody knows what: it may run all the same
+            raise problems.refuses("start the turn", error.message) from error
+        except problems.CodexRefuses as odd:  # answered, and nobody knows what: it may run all the same
             self._lose(odd.message)
             self._live = self._connection = None  # who asks for it next joins it
             raise RuntimeLost(odd.message) from odd
@@ -271,7 +272,7 @@ class CodexSession:
         try:
             return await record.find(connection, self._thread, turn)
         except RpcError as error:
-            raise trouble.refuses("list the turns of a thread", error.message) from error
+            raise problems.refuses("list the turns of a thread", error.message) from error
 
     async def _ready(self) -> Connection:
         """The connection, with our thread loaded on it."""
@@ -280,7 +281,7 @@ class CodexSession:
         connection = await self._server.connect()
         if connection is not self._connection and not await self._resume(connection):
             if self._seat.lent:
-                raise trouble.gone(self._thread)
+                raise problems.gone(self._thread)
             await self._start_thread(connection)
         self._connection = connection
         return connection

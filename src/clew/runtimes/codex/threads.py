@@ -9,12 +9,12 @@ from collections.abc import Iterable
 
 import msgspec
 
-from clew.asking import Policy
-from clew.config import CodexConfig
-from clew.model import Said
-from clew.runtimes.base import Continuity, ForkPoint, Seat
-from clew.runtimes.codex import trouble, wire
-from clew.runtimes.codex.connection import Connection
+from clew.config.settings import CodexConfig
+from clew.model.gates import Policy
+from clew.model.nouns import Said
+from clew.model.runtime import Continuity, ForkPoint, Seat
+from clew.runtimes.codex import problems, wire
+from clew.runtimes.codex.server.connection import Connection
 from clew.runtimes.jsonrpc import RpcError
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ async def start(connection: Connection, seat: Seat, config: CodexConfig) -> wire
     try:
         return (await connection.ask("thread/start", settings(seat, config), wire.ThreadAnswer)).thread
     except RpcError as error:
-        raise trouble.refuses("start a thread", error.message) from error
+        raise problems.refuses("start a thread", error.message) from error
 
 
 async def resume(connection: Connection, thread: str, seat: Seat, config: CodexConfig) -> wire.Thread | None:
@@ -83,9 +83,9 @@ async def _unless_unknown(
         return (await connection.ask(method, params, wire.ThreadAnswer)).thread
     except RpcError as error:
         if "active writer" in error.message:
-            raise trouble.held_elsewhere(thread) from error
+            raise problems.held_elsewhere(thread) from error
         if not _UNKNOWN.search(error.message):
-            raise trouble.refuses(f"do {method} with {thread}", error.message) from error
+            raise problems.refuses(f"do {method} with {thread}", error.message) from error
         log.warning("Codex has no thread %s (%s); a new one is begun", thread, error.message)
         return None
 

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 from msgspec.structs import replace
 
-from clew.asking import Asked, GateKind, Question
-from clew.events import (
+from clew.model.events import (
     MISSED,
     Activity,
     ActivityKind,
@@ -28,14 +27,15 @@ from clew.events import (
     TurnStarted,
     Usage,
 )
-from clew.long_text import GrowingText, shortened, text_done
-from clew.model import TurnState
-from clew.model import Usage as Tokens
+from clew.model.gates import Asked, GateKind, Question
+from clew.model.long_text import GrowingText, shortened, text_done
+from clew.model.nouns import TurnState
+from clew.model.nouns import Usage as Tokens
 from clew.runtimes.codex import wire
 from clew.runtimes.codex.items import SILENT, activity
-from clew.runtimes.codex.trouble import problem
+from clew.runtimes.codex.problems import problem
 from clew.runtimes.codex.wire import Item
-from clew.text import LONGEST
+from clew.support.text import LONGEST
 
 log = logging.getLogger(__name__)
 

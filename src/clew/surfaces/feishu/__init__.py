@@ -11,12 +11,12 @@ import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from clew.errors import ConfigError
+from clew.support.errors import ConfigError
 
 if TYPE_CHECKING:
-    from clew.clock import Clock
-    from clew.config import FeishuConfig
-    from clew.home import Home
+    from clew.config.settings import FeishuConfig
+    from clew.support.clock import Clock
+    from clew.support.home import Home
     from clew.surfaces.feishu.surface import FeishuSurface
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clew.clock import Clock
-from clew.surfaces.base import Down, InDoubt, NotSent
-from clew.surfaces.calling import ANSWER, BUSY, PLAIN, UPLOAD, Caller
+from clew.model.surface import Down, InDoubt, NotSent
+from clew.support.clock import Clock
+from clew.surfaces.http_calls import ANSWER, BUSY, PLAIN, UPLOAD, Caller
 from clew.surfaces.local import one_line
 
 EARLY = 1200.0  # seconds before its end at which a token is got anew; Feishu gives another one from 1800 on

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from clew.clock import SystemClock
-from clew.errors import BadInput
-from clew.surfaces.base import NotSent
-from clew.surfaces.connecting import Connected, Field
+from clew.model.surface import NotSent
+from clew.support.clock import SystemClock
+from clew.support.errors import BadInput
 from clew.surfaces.feishu.api import OpenApi, Refusal
+from clew.surfaces.setup import Connected, Field
 
 SURFACE = "feishu"
 FIELDS = (

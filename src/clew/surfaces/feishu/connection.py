@@ -14,8 +14,8 @@ from urllib.parse import parse_qs, urlsplit
 import msgspec
 from msgspec.structs import replace
 
-from clew.clock import Clock
-from clew.surfaces.base import Down
+from clew.model.surface import Down
+from clew.support.clock import Clock
 from clew.surfaces.feishu.api import Endpoint, OpenApi, Refusal
 from clew.surfaces.feishu.frames import CONTROL, DATA, LARGEST, Assembler, BadFrame, Frame, decode, encode
 from clew.surfaces.local import one_line

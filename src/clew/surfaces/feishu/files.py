@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from clew.kept import read
-from clew.model import Attachment
-from clew.surfaces.base import InDoubt, Never, TryAgain
-from clew.surfaces.calling import BUSY, Unread
+from clew.model.nouns import Attachment
+from clew.model.surface import InDoubt, Never, TryAgain
+from clew.support.files import read
 from clew.surfaces.feishu.api import NOT_ALLOWED, STALE, OpenApi, Refusal
+from clew.surfaces.http_calls import BUSY, Unread
 
 LARGEST_IMAGE = 10 << 20  # bytes; what is larger goes as a file
 

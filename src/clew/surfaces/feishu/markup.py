@@ -11,8 +11,8 @@ from enum import StrEnum
 
 import msgspec
 
-from clew.model import Button
-from clew.text import clean
+from clew.model.nouns import Button
+from clew.support.text import clean
 
 TABLES = 5  # that one card may have
 SUMMARY = 80  # characters of a card that a list of chats shows

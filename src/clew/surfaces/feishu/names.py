@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from clew.surfaces.base import NotSent
+from clew.model.surface import NotSent
 from clew.surfaces.feishu.api import OpenApi, Refusal
 from clew.surfaces.feishu.events import Mention
 

@@ -6,8 +6,8 @@ import re
 
 from msgspec import Struct
 
-from clew.errors import BadInput
-from clew.model import Conversation
+from clew.model.nouns import Conversation
+from clew.support.errors import BadInput
 from clew.surfaces.local import one_line
 
 NAME = "feishu"

@@ -18,11 +18,11 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from clew.clock import Clock
-from clew.errors import StoreError
-from clew.kept import LARGEST, keep, safe_names
-from clew.model import Accepted, Attachment, Fate, Inbound
-from clew.surfaces.base import Down, Inbox, InDoubt, NotSent
+from clew.model.nouns import Accepted, Attachment, Fate, Inbound
+from clew.model.surface import Down, Inbox, InDoubt, NotSent
+from clew.support.clock import Clock
+from clew.support.errors import StoreError
+from clew.support.files import LARGEST, keep, safe_names
 from clew.surfaces.feishu import events
 from clew.surfaces.feishu.api import REFUSED, OpenApi, Refusal
 from clew.surfaces.feishu.connection import Answer, Hear, listen

@@ -14,12 +14,12 @@ from urllib.parse import quote
 
 import msgspec
 
-from clew.clock import Clock
-from clew.model import DeliveryKind
-from clew.surfaces.base import InDoubt, Outgoing
-from clew.surfaces.calling import BUSY, Unread
+from clew.model.nouns import DeliveryKind
+from clew.model.surface import InDoubt, Outgoing
+from clew.support.clock import Clock
 from clew.surfaces.feishu import markup
 from clew.surfaces.feishu.api import OpenApi, Refusal
+from clew.surfaces.http_calls import BUSY, Unread
 
 CARDS = "/open-apis/cardkit/v1/cards"
 PAUSE = 600.0  # seconds for which CardKit is left alone after it refused

@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from clew.clock import Clock
-from clew.config import FeishuConfig
-from clew.errors import BadInput
-from clew.kept import LARGEST
-from clew.model import Attachment, Conversation, DeliveryKind
-from clew.surfaces.base import (
+from clew.config.settings import FeishuConfig
+from clew.model.nouns import Attachment, Conversation, DeliveryKind
+from clew.model.surface import (
     Backlog,
     Down,
     Inbox,
@@ -27,6 +24,9 @@ from clew.surfaces.base import (
     TryAgain,
     Units,
 )
+from clew.support.clock import Clock
+from clew.support.errors import BadInput
+from clew.support.files import LARGEST
 from clew.surfaces.feishu import markup, streaming
 from clew.surfaces.feishu.api import NOT_ALLOWED, REFUSED, STALE, OpenApi, Refusal
 from clew.surfaces.feishu.files import uploaded

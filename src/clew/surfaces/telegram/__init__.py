@@ -10,9 +10,9 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clew.clock import Clock
-    from clew.config import TelegramConfig
-    from clew.home import Home
+    from clew.config.settings import TelegramConfig
+    from clew.support.clock import Clock
+    from clew.support.home import Home
     from clew.surfaces.telegram.surface import TelegramSurface
 
 

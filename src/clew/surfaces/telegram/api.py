@@ -15,8 +15,8 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from clew.surfaces.base import InDoubt
-from clew.surfaces.calling import ANSWER, CONNECT, PLAIN, UPLOAD, Caller
+from clew.model.surface import InDoubt
+from clew.surfaces.http_calls import ANSWER, CONNECT, PLAIN, UPLOAD, Caller
 
 UNUSABLE = "the base_url or the token of [surfaces.telegram] cannot be used in an address"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from clew.errors import BadInput
-from clew.surfaces.base import NotSent
-from clew.surfaces.connecting import Connected, Field
+from clew.model.surface import NotSent
+from clew.support.errors import BadInput
+from clew.surfaces.setup import Connected, Field
 from clew.surfaces.telegram.api import BotApi, Refusal
 
 SURFACE = "telegram"

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import logging
 
-from clew.menu import MENU
-from clew.surfaces.base import NotSent
+from clew.model.surface import NotSent
 from clew.surfaces.telegram.api import BotApi, Refusal
+from clew.texts.commands import MENU
 
 log = logging.getLogger(__name__)
 

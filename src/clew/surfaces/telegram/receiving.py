@@ -12,11 +12,11 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from clew.clock import Clock
-from clew.errors import StoreError
-from clew.kept import LARGEST, keep, safe_names
-from clew.model import Attachment, Fate, Inbound
-from clew.surfaces.base import Inbox, InDoubt, NotSent
+from clew.model.nouns import Attachment, Fate, Inbound
+from clew.model.surface import Inbox, InDoubt, NotSent
+from clew.support.clock import Clock
+from clew.support.errors import StoreError
+from clew.support.files import LARGEST, keep, safe_names
 from clew.surfaces.telegram.api import BotApi, Refusal
 from clew.surfaces.telegram.updates import KINDS, File, Message, Query, Skipped, User, heard, number, pressed, read
 

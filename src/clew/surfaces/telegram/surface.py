@@ -10,12 +10,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from clew.clock import Clock
-from clew.config import TelegramConfig
-from clew.errors import BadInput
-from clew.kept import LARGEST, read
-from clew.model import Attachment, Button, Conversation, DeliveryKind
-from clew.surfaces.base import (
+from clew.config.settings import TelegramConfig
+from clew.model.nouns import Attachment, Button, Conversation, DeliveryKind
+from clew.model.surface import (
     Backlog,
     Down,
     Inbox,
@@ -28,15 +25,18 @@ from clew.surfaces.base import (
     TryAgain,
     Units,
 )
-from clew.surfaces.calling import Unread
+from clew.support.clock import Clock
+from clew.support.errors import BadInput
+from clew.support.files import LARGEST, read
+from clew.support.text import clean
+from clew.surfaces.http_calls import Unread
 from clew.surfaces.telegram.api import BotApi, Refusal, Upload
 from clew.surfaces.telegram.entities import shown
 from clew.surfaces.telegram.menu import offer
 from clew.surfaces.telegram.places import NAME, Place, place
+from clew.surfaces.telegram.poll_lock import Seat
 from clew.surfaces.telegram.receiving import REFUSED, Receiver
-from clew.surfaces.telegram.seat import Seat
 from clew.surfaces.telegram.updates import Chat
-from clew.text import clean
 
 LONGEST = 4096
 LONGEST_DATA = 64  # bytes of what a button says

@@ -10,11 +10,11 @@ import asyncio
 import re
 from collections.abc import Mapping
 
-from clew.clock import Clock
-from clew.config import WebhookConfig
-from clew.errors import BadInput, ClewError, ConfigError
-from clew.model import Accepted, Conversation, Inbound
-from clew.surfaces.base import Inbox, Never, Outgoing, Receipt, SurfaceCan
+from clew.config.settings import WebhookConfig
+from clew.model.nouns import Accepted, Conversation, Inbound
+from clew.model.surface import Inbox, Never, Outgoing, Receipt, SurfaceCan
+from clew.support.clock import Clock
+from clew.support.errors import BadInput, ClewError, ConfigError
 from clew.surfaces.local import one_line
 from clew.surfaces.signing import verify
 from clew.surfaces.webhook.receiving import MAX_BODY, Message, NotYet, Reply, TooLarge, parse, refusal, reply_to, router

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 from msgspec import Struct, field
 
-from clew.errors import BadInput, ClewError, StoreError
-from clew.model import Accepted
+from clew.model.nouns import Accepted
+from clew.support.errors import BadInput, ClewError, StoreError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from clew.http.routing import Router
-    from clew.surfaces.base import Inbox
+    from clew.model.surface import Inbox
+    from clew.server.routing.functions import Router
     from clew.surfaces.webhook import WebhookSurface
 
 MAX_BODY = 1 << 20  # bytes that a sender may send
@@ -59,7 +59,7 @@ def router(surface: WebhookSurface, inbox: Inbox | None = None) -> Router:
     from starlette.requests import ClientDisconnect
     from starlette.responses import Response
 
-    from clew.http.routing import Router
+    from clew.server.routing.functions import Router
 
     routes = Router(tag="surfaces")
 

@@ -16,8 +16,8 @@ import msgspec
 from msgspec import Struct
 
 from clew import __version__
-from clew.addresses import origin, without_secrets
-from clew.surfaces.base import Down, InDoubt, Never, Outgoing, Receipt, TryAgain
+from clew.model.surface import Down, InDoubt, Never, Outgoing, Receipt, TryAgain
+from clew.support.addresses import origin, without_secrets
 from clew.surfaces.local import one_line
 from clew.surfaces.signing import sign
 

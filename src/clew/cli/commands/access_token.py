@@ -1,0 +1,45 @@
+"""`clew token`: what a program needs to speak to the TCP listener."""
+
+from __future__ import annotations
+
+import click
+
+from clew.cli.output import Out, json_option
+
+
+@click.group("token", short_help="What a program needs to use the HTTP API.", invoke_without_command=True)
+@json_option
+@click.pass_context
+def token_command(ctx: click.Context) -> None:
+    """Print the token of the HTTP API. Whoever has it can do all that you can do with clew."""
+    if ctx.invoked_subcommand is None:
+        _show(ctx.obj)
+
+
+def _show(out: Out) -> None:
+    from clew.config import settings
+    from clew.server.auth import tokens
+    from clew.support.home import Home
+
+    home = Home.find()
+    fixed = settings.load(home.config).http.token
+    given = fixed or tokens.read(home.token)
+    out.result({"token": given, "file": None if fixed else str(home.token)}, given)
+
+
+@token_command.command("rotate")
+@json_option
+@click.pass_obj
+def rotate_command(out: Out) -> None:
+    """Make a new token; the old one counts no more, from this moment on."""
+    from clew.config import settings
+    from clew.server.auth import tokens
+    from clew.support.errors import Refused
+    from clew.support.home import Home
+
+    home = Home.find()
+    if settings.load(home.config).http.token:
+        raise Refused("the token is set in config.toml: `clew config set http.token -` changes it, then `clew restart`")
+    home.prepare()
+    given = tokens.make(home.token)
+    out.result({"token": given, "file": str(home.token)}, given)

@@ -1,0 +1,136 @@
+"""Sessions that were begun outside clew: adopt, release."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from clew.cli.commands.run import POLICIES
+from clew.cli.completion import runtimes, sessions, thread_argument
+from clew.cli.output import Out, is_terminal, json_option
+from clew.cli.view.columns import age, fit, one_line, table
+from clew.support.errors import NotFound
+
+HEAD = ("", "ID", "AGE", "WITH", "TITLE", "FOLDER")
+SHORT = 13  # characters of an id: its millisecond, and a little more
+LONGEST_NUMBER = 4
+TITLE = 60
+NARROWEST = 20
+IN_USE = "(in use)"
+
+
+@click.command("adopt", short_help="Take over a session begun outside clew, or list them.")
+@click.argument("session", required=False, metavar="[ID|NUMBER]", shell_complete=sessions)
+@click.option("--all", "everywhere", is_flag=True, help="List those of every folder, not only of this one.")
+@click.option("--fork", is_flag=True, help="Take a copy, and leave the session to whoever uses it.")
+@click.option("--runtime", metavar="NAME", shell_complete=runtimes, help="Whose sessions; else Codex's.")
+@click.option(
+    "--workspace",
+    metavar="FOLDER",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Where it goes on, or whose sessions are listed; else its own, and the current one.",
+)
+@click.option("--policy", type=click.Choice(POLICIES), help="How much it may do without asking.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="List so many.")
+@json_option
+@click.pass_obj
+def adopt_command(out: Out, /, session: str | None, everywhere: bool, limit: int, **options: Any) -> None:
+    """List the Codex sessions that were begun outside clew in this folder, numbered; or take one over as a thread, with
+    its history, by its ID (any unique beginning) or by its NUMBER in the last list.
+
+    One that another program has open is not taken away from it: close it there, or take a copy with --fork. What an
+    adopted thread does and what is done in its own program go on in one history; two minutes after a turn it is
+    free for that program again, and `clew release THREAD` frees it at once.
+    """
+    folder = options.pop("workspace")
+    place = str(folder.absolute()) if folder else None
+    if session is None:
+        _list(out, options["runtime"], None if everywhere else place or str(Path.cwd()), limit)
+        return
+    body = {**options, "session": _named(session), "workspace": place}
+    view = out.client().post("adoptions", body=body)
+    out.result(view, view["id"])
+    out.say(f"{one_line(view['title'])}, in {view['workspace']}")
+    out.hint(f"clew read {view['id']} shows what was said; clew chat {view['id']} goes on")
+
+
+def _list(out: Out, runtime: str | None, folder: str | None, limit: int) -> None:
+    rows = out.client().get("adoptable", runtime=runtime, workspace=folder, limit=limit)
+    _remember([row["id"] for row in rows])
+    if out.as_json:
+        out.json(rows)
+        return
+    room = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+    for line in session_table(rows, time.time(), room):
+        out.line(line)
+    if not rows:
+        where = f"in {folder}" if folder else "anywhere"
+        others = "; clew adopt --all looks in every folder" if folder else ""
+        out.say(f"no session was begun outside clew {where}{others}")
+        return
+    out.hint("clew adopt NUMBER takes one over; one that is in use can be copied with --fork")
+
+
+def session_table(rows: list[Any], now: float, room: int | None) -> list[str]:
+    """`room` is the width of the terminal; None: there is none, and ids are whole."""
+    if not rows:
+        return []
+    lines = [HEAD, *(_row(number, row, now, short=room is not None) for number, row in enumerate(rows, 1))]
+    drawn = table(lines)
+    return drawn if room is None else [fit(line, max(room, NARROWEST)) for line in drawn]
+
+
+def _row(number: int, row: Any, now: float, *, short: bool) -> tuple[str, ...]:
+    name = row["id"][:SHORT] if short else row["id"]
+    title = fit(one_line(f"{IN_USE if row['in_use'] else ''} {row['title']}"), TITLE)
+    return str(number), name, age(now - row["updated_at"] / 1000), row["source"], title, row["workspace"]
+
+
+def _named(session: str) -> str:
+    """A number means what was listed last, whatever has happened since."""
+    if not (session.isascii() and session.isdigit() and len(session) <= LONGEST_NUMBER):
+        return session
+    listed = _remembered()
+    if not 0 < int(session) <= len(listed):
+        raise NotFound(f"There is no number {session} in the last list; `clew adopt` lists them, and numbers them.")
+    return listed[int(session) - 1]
+
+
+def _remember(ids: list[str]) -> None:
+    from clew.support import private_files
+
+    with contextlib.suppress(OSError):  # then a number is not known, and says so
+        private_files.write(_last_list(), json.dumps(ids).encode())
+
+
+def _remembered() -> list[str]:
+    try:
+        return [str(each) for each in json.loads(_last_list().read_text(encoding="utf-8"))]
+    except (OSError, ValueError, TypeError):
+        return []
+
+
+def _last_list() -> Path:
+    from clew.support.home import Home
+
+    return Home.find().run / "adoptable.json"
+
+
+@click.command("release", short_help="Give an adopted session back to its own program.")
+@thread_argument()
+@json_option
+@click.pass_obj
+def release_command(out: Out, thread: str) -> None:
+    """Give an adopted session back to its own program, at once, and print the command that goes on with it there.
+
+    The thread stays: what is done there is noticed and taken in, and `clew send` or `clew chat` goes on here.
+    """
+    released = out.client().post("threads", thread, "release")
+    out.result(released, released["command"])

@@ -1,0 +1,196 @@
+"""Settings: config get, set, unset, check. None of them needs the daemon."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.cli.completion import setting_keys
+from clew.cli.output import Out, json_option, table
+from clew.support.errors import ConfigError
+from clew.support.home import Home
+
+if TYPE_CHECKING:
+    from clew.config.describe import Setting
+
+
+@click.group("config", short_help="Look at settings, change them, check them.")
+@json_option
+def config_command() -> None:
+    """Look at settings, change them, check them. KEY is dotted, such as http.port."""
+
+
+@config_command.command("get", short_help="What counts: one setting, a table of them, or all.")
+@click.argument("key", required=False, shell_complete=setting_keys)
+@json_option
+@click.pass_obj
+def get_command(out: Out, key: str | None) -> None:
+    """What counts: one setting, a table of them, or all. Secrets are not shown."""
+    from clew.config import describe
+    from clew.config import settings as config_settings
+
+    path = Home.find().config
+    settings = describe.all_settings(config_settings.load(path), _data(path))
+    wanted = tuple(key.split(".")) if key else ()
+    found = describe.below(settings, wanted)
+    if not found:
+        describe.hint_of(wanted)  # says what is wrong with it
+        raise ConfigError(f"{key} is not set; `clew config get` shows what is")
+    if len(found) == 1 and found[0].key == key:
+        out.result(asdict(found[0]), "" if found[0].value is None else _shown(found[0].value))
+    elif out.as_json:
+        out.json([asdict(each) for each in found])
+    else:
+        for line in table([_row(each) for each in found]):
+            out.line(line)
+
+
+def _row(setting: Setting) -> tuple[str, str]:
+    value = "(not set)" if setting.value is None else _shown(setting.value)
+    return setting.key, value if setting.is_set or setting.value is None else f"{value}  (default)"
+
+
+def _shown(value: str | int | float | bool) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@config_command.command("set", short_help="Change one setting in config.toml.")
+@click.argument("key", shell_complete=setting_keys)
+@click.argument("value")
+@json_option
+@click.pass_obj
+def set_command(out: Out, key: str, value: str) -> None:
+    """Change one setting in config.toml; comments and order stay.
+
+    A VALUE of - is read from stdin, so that a secret is seen nowhere. What would not load is refused, and nothing is
+    written then.
+    """
+    from clew.config import describe, edit
+    from clew.config import settings as config_settings
+
+    home = Home.find()
+    name = tuple(key.split("."))
+    kind = describe.kind_of(name)
+    before = _text(home.config)
+    config_settings.parse(before, str(home.config))
+    text = edit.assign(before, name, _typed(kind, _given(value)))
+    config_settings.parse(text, f"{home.config} as it would be")
+    home.prepare()
+    edit.write(home.config, text)
+    (setting,) = describe.below(describe.all_settings(config_settings.load(home.config), _data(home.config)), name)
+    out.result(asdict(setting), f"{key} = {_shown(setting.value)}" if setting.value is not None else key)
+    if not _is_free(home):
+        out.hint("clew restart makes it count")
+
+
+@config_command.command("unset", short_help="Take one setting out of config.toml.")
+@click.argument("key", shell_complete=setting_keys)
+@json_option
+@click.pass_obj
+def unset_command(out: Out, key: str) -> None:
+    """Take one setting, or a whole table such as surfaces.webhook.ci, out of config.toml: the default counts again.
+
+    What would not load without it is refused, and nothing is written then.
+    """
+    from clew.config import describe, edit, reading
+    from clew.config import settings as config_settings
+
+    home = Home.find()
+    name = tuple(key.split("."))
+    before = _text(home.config)
+    if not reading.has(_data(home.config), name):
+        describe.hint_of(name)  # says what is wrong with it
+        raise ConfigError(f"{key} is not set; `clew config get` shows what is")
+    text = edit.remove(before, name)
+    settings = config_settings.parse(text, f"{home.config} as it would be")
+    edit.write(home.config, text)
+    found = [each for each in describe.all_settings(settings, {}) if each.key == key]
+    default = found[0].value if found else None
+    out.result(
+        {"key": key, "value": default, "is_set": False},
+        f"{key} is not set any more" + (f"; the default is {_shown(default)}" if default is not None else ""),
+    )
+    if not _is_free(home):
+        out.hint("clew restart makes it count")
+
+
+def _given(value: str) -> str:
+    from clew.support.text import clean
+
+    return clean(sys.stdin.read().rstrip("\r\n") if value == "-" else value)
+
+
+def _typed(kind: type, value: str) -> str | int | float | bool:
+    """As the setting wants it; what cannot be that stays text, and the config's own check says so."""
+    if kind is str:
+        return value
+    try:
+        read: Any = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        return value
+    return read if isinstance(read, str | int | float) else value
+
+
+@config_command.command("check", short_help="Say whether config.toml is right, or all that is wrong.")
+@json_option
+@click.pass_obj
+def check_command(out: Out) -> None:
+    """Say whether config.toml is right, or all that is wrong. Exit 1 if something is."""
+    path = Home.find().config
+    found = mistakes(path)
+    if out.as_json:
+        out.json({"file": str(path), "ok": not found, "mistakes": found})
+    else:
+        for line in found or [f"ok: {path}" if path.exists() else f"ok: there is no {path}, so all is default"]:
+            out.line(line)
+    if found:
+        raise click.exceptions.Exit(1)
+    out.hint("clew config get shows what counts")
+
+
+def mistakes(path: Path) -> list[str]:
+    """All that can be named; also what loads but cannot work, or should not stay so."""
+    from clew.config import settings as config_settings
+    from clew.runtimes import acp
+
+    try:
+        found, settings = config_settings.judged(_text(path), str(path))
+        acp.entries(settings.runtimes.acp)
+    except ConfigError as error:
+        return [error.message]
+    known = acp.names(settings.runtimes.acp)
+    if settings.threads.runtime not in known:
+        found.append(f"threads.runtime is {settings.threads.runtime!r}: it must be one of {', '.join(known)}")
+    if settings.secrets() and path.stat().st_mode & 0o077:
+        found.append(f"{path} holds a secret, and others can read it: chmod 600 {path}")
+    return found
+
+
+def _text(path: Path) -> str:
+    """Empty where there is none. Raises ConfigError as `config.load` does."""
+    from clew.config import settings as config_settings
+
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError):
+        config_settings.load(path)
+        raise
+
+
+def _data(path: Path) -> dict[str, Any]:
+    return tomllib.loads(_text(path))
+
+
+def _is_free(home: Home) -> bool:
+    from clew.process import lock
+
+    return lock.is_free(home.lock)

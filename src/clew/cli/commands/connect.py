@@ -1,0 +1,151 @@
+"""Surfaces: connect one, and how they are."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clew.cli.output import Out, json_option
+from clew.support.errors import BadInput, Refused
+from clew.support.text import visible
+
+if TYPE_CHECKING:
+    from clew.client.sync import Client
+    from clew.surfaces.setup import Connecting
+
+
+@click.command("surfaces", short_help="The places clew is connected to.")
+@json_option
+@click.pass_obj
+def surfaces_command(out: Out) -> None:
+    """The places clew is connected to: how they are, how surely an answer arrives once, what becomes of messages while
+    clew is down.
+
+    \b
+    idempotent   a repeat has no effect there, by the platform's own key
+    verifiable   clew can look whether an answer arrived
+    editable     a line that was there before becomes the answer, marked
+    best effort  in doubt it is sent again, marked
+    """
+    rows = out.client().get("status")["surfaces"]
+    if out.as_json:
+        out.json(rows)
+        return
+    from clew.cli.view.columns import table
+
+    lines = [
+        (row["name"], row["state"], row["delivery"], row["backlog"], str(row["pending"]), row["reason"]) for row in rows
+    ]
+    for line in table([("NAME", "STATE", "DELIVERY", "BACKLOG", "OWED", "WHY"), *lines]):
+        out.line(line)
+    out.hint("clew connect SURFACE sets one up")
+
+
+@click.command("connect", short_help="Set up a chat app, step by step.")
+@click.argument("surface", metavar="SURFACE")
+@click.option(
+    "--set", "given", metavar="NAME=VALUE", multiple=True, help="Instead of being asked; a value of - is stdin."
+)
+@click.option("--no-wait", is_flag=True, help="Do not wait until somebody writes there.")
+@json_option
+@click.pass_obj
+def connect_command(out: Out, surface: str, given: tuple[str, ...], no_wait: bool) -> None:
+    """Set up a chat app (feishu, telegram), step by step.
+
+    It asks for what is needed, checks it, writes config.toml, restarts the daemon, waits until you write there, lets
+    you in, and greets you there.
+    """
+    from clew.cli.commands.daemon import GRACE
+    from clew.process.stop import restart_daemon
+    from clew.support.home import Home
+    from clew.surfaces import setup
+
+    plan = setup.of(surface)
+    values = _values(plan, dict(_pair(each) for each in given))
+    connected = asyncio.run(plan.check(values))
+    out.say(f"✓ {connected.who} answers")
+    _write(surface, plan, values)
+    client = out.client()
+    restart_daemon(Home.find(), GRACE, out.say)
+    out.say(f"✓ config.toml is written, and {surface} is {_state(client, surface)}")
+    person = None
+    if no_wait or not sys.stdin.isatty():  # whom to let in is for a person to say
+        out.say(f"{connected.next} clew pair CODE lets in whoever got a code there.")
+    else:
+        person = _meet(out, client, surface, connected.next)
+    out.result(
+        {"surface": surface, "who": connected.who, "person": person}, f"{surface} is connected as {connected.who}"
+    )
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.UsageError(f"--set {text}: write NAME=VALUE")
+    return name, sys.stdin.read().strip() if value == "-" else value
+
+
+def _values(plan: Connecting, given: dict[str, str]) -> dict[str, str]:
+    known = {field.name for field in plan.FIELDS}
+    if strange := sorted(set(given) - known):
+        raise click.UsageError(f"--set {strange[0]}: {plan.SURFACE} has {', '.join(sorted(known))}")
+    return {field.name: given.get(field.name) or _ask(field) for field in plan.FIELDS}
+
+
+def _ask(field: Any) -> str:
+    if not field.is_asked:
+        return str(field.default)
+    if not sys.stdin.isatty():
+        raise BadInput(f"There is no terminal to ask for the {field.name}; give it with --set {field.name}=…")
+    return str(click.prompt(field.words, hide_input=field.secret, err=True))
+
+
+def _write(surface: str, plan: Connecting, values: dict[str, str]) -> None:
+    """Only what is not the default, or was set to something else before. What would not load is refused, and nothing is
+    written then."""
+    import tomllib
+
+    from clew.config import edit, reading, settings
+    from clew.support.home import Home
+
+    home = Home.find()
+    text = home.config.read_text(encoding="utf-8") if home.config.exists() else ""
+    for field in plan.FIELDS:
+        key = ("surfaces", surface, field.name)
+        if values[field.name] != field.default or reading.has(tomllib.loads(text), key):
+            text = edit.assign(text, key, values[field.name].strip())
+    settings.parse(text, f"{home.config} as it would be")
+    home.prepare()
+    edit.write(home.config, text)
+
+
+def _state(client: Client, surface: str) -> str:
+    found = [row for row in client.get("status")["surfaces"] if row["name"] == surface]
+    if not found:
+        raise Refused(f"The daemon did not start {surface}; `clew doctor` says why.")
+    return f"down: {found[0]['reason']}" if found[0]["reason"] else "up"
+
+
+def _meet(out: Out, client: Client, surface: str, words: str) -> Any:
+    """Until somebody writes there; they are let in where the person at the terminal says so."""
+    out.say(f"{words} Waiting… (Ctrl-C ends the waiting)")
+    declined: set[str] = set()
+    for event in client.events(None):
+        if event.kind not in ("hello", "person.asked"):
+            continue
+        for asking in client.get("people", "asking"):
+            if not asking["id"].startswith(f"{surface}:"):
+                continue
+            who = visible(f"{asking['name']} ({asking['id']}), whose code is {asking['code']},")
+            if asking["code"] in declined:
+                continue
+            if not click.confirm(f"{who} wrote there. Let them in, as owner?", err=True):
+                declined.add(asking["code"])
+                continue
+            person = client.post("people", body={"code": asking["code"], "role": "owner"})
+            out.say(f"✓ {who} may speak now, and was greeted there")
+            return person
+    return None

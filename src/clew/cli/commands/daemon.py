@@ -1,0 +1,209 @@
+"""The daemon from outside: up, down, restart, status, logs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from clew.cli.output import Out, json_option, moment, table
+from clew.support.errors import OutOfReach
+from clew.support.home import Home
+
+GRACE = 10.0
+
+
+@click.command("up", short_help="Start the daemon.")
+@click.option("--foreground", is_flag=True, help="Stay in front, for a service manager; ends by a signal.")
+@json_option
+@click.pass_obj
+def up_command(out: Out, foreground: bool) -> None:
+    """Start the daemon, and wait until it is ready. When it is up, that is fine too.
+
+    A small process of its own brings it back after a crash.
+    """
+    if foreground:
+        _run_here(out)
+        return
+    from clew.process.start import ensure_daemon
+
+    started = ensure_daemon(Home.find(), out.say, again=True)
+    daemon = out.client().get("status")["daemon"]
+    words = "up" if started else "up already"
+    out.result({"daemon": daemon, "started": started}, f"{words}: pid {daemon['pid']}, home {daemon['home']}")
+    out.hint("clew run 'say hello' tries it; clew status shows how it is")
+
+
+def _run_here(out: Out) -> None:
+    from clew.daemon.main import run
+    from clew.process.start import forget
+
+    home = Home.find()
+    forget(home)
+    run(home, lambda: out.say("ready; Ctrl-C stops it"), foreground=True)
+
+
+@click.command("down", short_help="Stop the daemon and all that it started.")
+@click.option("--grace", type=click.FloatRange(0, 86_400), default=GRACE, show_default=True, metavar="SECONDS")
+@json_option
+@click.pass_obj
+def down_command(out: Out, grace: float) -> None:
+    """Stop the daemon and all that it started.
+
+    Running turns get a grace; what is cut off is continued at the next start.
+    """
+    from clew.process.stop import leave_to_another, stop_daemon
+
+    home = Home.find()
+    if leave_to_another(home, ["down", "--grace", f"{grace}"], restart=False):
+        words = "clew stops now, and hears nothing more until somebody says `clew up` on this machine"
+        out.result({"stopped": None}, f"{words}; {_cut(grace)} then")
+        return
+    stopped = stop_daemon(home, grace, out.say)
+    out.result({"stopped": stopped}, "stopped" if stopped else "not running")
+
+
+@click.command("restart", short_help="Stop the daemon and start it again.")
+@click.option("--grace", type=click.FloatRange(0, 86_400), default=GRACE, show_default=True, metavar="SECONDS")
+@json_option
+@click.pass_obj
+def restart_command(out: Out, grace: float) -> None:
+    """Stop the daemon and start it again. Those who watch go on by themselves.
+
+    With Codex on its socket, its turns are neither cut nor waited for.
+    """
+    from clew.process.stop import leave_to_another, restart_daemon
+
+    home = Home.find()
+    if leave_to_another(home, ["restart", "--grace", f"{grace}"], restart=True):
+        out.result({"daemon": None, "started": None}, f"clew restarts now; {_cut(grace)}")
+        return
+    restart_daemon(home, grace, out.say)
+    daemon = out.client().get("status")["daemon"]
+    out.result({"daemon": daemon, "started": True}, f"up: pid {daemon['pid']}, home {daemon['home']}")
+
+
+def _cut(grace: float) -> str:
+    """For an agent that has asked for it."""
+    return f"a turn that is not over in {grace:g} s is cut, and taken up again"
+
+
+@click.command("status", short_help="How the daemon, its runtimes and its surfaces are.")
+@json_option
+@click.pass_obj
+def status_command(out: Out) -> None:
+    """How the daemon, its runtimes and its surfaces are. Starts nothing: exit 3 when none runs or answers."""
+    try:
+        status = out.client(start=False, looks=True).get("status")
+    except OutOfReach as error:
+        _tell_unreached(out, error)
+        raise click.exceptions.Exit(error.exit) from error
+    if out.as_json:
+        out.json(status)
+        return
+    for line in [*_status_lines(status), *_waiting(out, status)]:
+        out.line(line)
+
+
+def _tell_unreached(out: Out, error: OutOfReach) -> None:
+    """A daemon that hangs is no daemon that is about to come, however new it is."""
+    from clew.client.sync import Deaf
+    from clew.process import hung, start
+
+    home = Home.find()
+    hangs = isinstance(error, Deaf)
+    words = error.message if hangs else is_coming(home) or start.given_up(home) or error.message
+    if out.as_json:
+        trouble = {"code": error.code, "message": words, "pid": hung.pid(home) if hangs else None}
+        out.json({"daemon": None, "runtimes": [], "surfaces": [], "fates": {}, "gates": 0, "error": trouble})
+    out.say(f"clew: {words}")
+
+
+def _waiting(out: Out, status: Any) -> list[str]:
+    """What waits for a person."""
+    from clew.cli.view.suspended import counted, suspended
+
+    gates = {0: "", 1: "1 gate is open: clew gates lists it"}.get(
+        status["gates"], f"{status['gates']} gates are open: clew gates lists them"
+    )
+    threads = suspended(out.client(start=False, looks=True))
+    stand = f"{counted(threads)}: clew gates tells how to go on" if threads else ""
+    return [f"for you   {words}" for words in (gates, stand) if words]
+
+
+_SUPERVISED = {
+    True: "its supervisor brings it back",
+    False: "nothing brings it back: it runs in the foreground, or the next command that needs it sees to that",
+}
+
+
+def is_coming(home: Home) -> str | None:
+    """Where no daemon answers: that one is about to."""
+    import time
+
+    from clew.process import lock, start
+
+    holder = None if lock.is_free(home.lock) else lock.read(home.lock)
+    is_new = holder is None or time.time() - holder.since / 1000 < start.START
+    if start.is_supervised(home) and is_new:
+        return "the daemon is just being started by its supervisor; `clew up` waits for it"
+    if holder and is_new:
+        return f"the clew {holder.what} with pid {holder.pid} is just starting or stopping; `clew up` waits for it"
+    return None
+
+
+def _status_lines(status: Any) -> list[str]:
+    daemon = status["daemon"]
+    fates = ", ".join(f"{count} {fate}" for fate, count in status["fates"].items()) or "none yet"
+    parts = [("runtime", each["name"], each["health"], each["reason"]) for each in status["runtimes"]]
+    parts += [("surface", each["name"], each["state"], each["reason"]) for each in status["surfaces"]]
+    return [
+        f"clew {daemon['version']} is up: pid {daemon['pid']}, since {moment(daemon['since'])}, home {daemon['home']}",
+        f"http      {daemon['http'] or 'only the Unix socket; clew web opens the page and a port for it'}",
+        f"crashes   {_SUPERVISED[daemon['supervised']]}",
+        *(["settings  config.toml was changed since; clew restart makes it count"] if daemon["outdated"] else []),
+        *table(parts),
+        f"messages  {fates}",
+    ]
+
+
+@click.command("logs", short_help="The daemon's log.")
+@click.option("-f", "--follow", is_flag=True, help="Go on as it grows.")
+@click.option("-n", "--lines", type=click.IntRange(0), default=100, show_default=True)
+@json_option
+@click.pass_obj
+def logs_command(out: Out, follow: bool, lines: int) -> None:
+    """The daemon's log. With --json the lines as they are: one JSON object each."""
+    from clew.config import logs
+
+    path = Home.find().log
+    for line in logs.tail(path, lines):
+        out.line(line if out.as_json else _log_line(line))
+    if not follow:
+        return
+    out.say(f"following {path}; Ctrl-C ends")
+    for line in logs.follow(path):
+        out.line(line if out.as_json else _log_line(line))
+
+
+def _log_line(line: str) -> str:
+    import json
+
+    try:
+        entry = json.loads(line)
+        trace = f"\n{entry['traceback']}" if "traceback" in entry else ""
+        return f"{entry['at']}  {entry['level']:<8} {entry['logger']}: {entry['message']}{trace}"
+    except (ValueError, KeyError, TypeError):
+        return line
+
+
+def healths() -> dict[str, str]:
+    """How the runtimes of the daemon are, where one runs."""
+    from clew.client.sync import Client
+    from clew.support.errors import ClewError
+
+    try:
+        status = Client(Home.find(), start=False, looks=True).get("status")
+    except ClewError:
+        return {}
+    return {each["name"]: each["health"] for each in status["runtimes"]}

@@ -1,0 +1,85 @@
+"""`clew doctor`: what could keep clew from working, each with a tick or with what to do. Needs no daemon."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import click
+
+from clew.cli.output import Out, json_option
+
+if TYPE_CHECKING:
+    from clew.support.home import Home
+
+
+_MARKS = {True: "✔", False: "✘", None: "·"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    check: str
+    ok: bool | None  # None: it is not there, and nothing needs it
+    detail: str
+    todo: str | None = None
+    exit: ClassVar[int] = 1  # the exit code, if it is broken
+
+
+class Unanswered(Finding):
+    """The daemon is there, and does not answer."""
+
+    exit: ClassVar[int] = 3
+
+
+@click.command("doctor", short_help="Check everything, and say what to do.")
+@click.option("--clean", is_flag=True, help="End what a daemon that is gone has left running, and only that.")
+@json_option
+@click.pass_obj
+def doctor_command(out: Out, clean: bool) -> None:
+    """Check everything, and say what to do. Exit 1 if something is broken, 3 if the daemon hangs. Needs no daemon,
+    and changes nothing.
+
+    Only --clean does: it ends what a daemon that is gone has left, if that proves to be ours by the mark it carries.
+    """
+    from clew.cli.doctor_checks import all_checks
+    from clew.support.home import Home
+
+    if clean:
+        for line in clean_up(Home.find()):
+            out.say(line)
+    findings = []
+    for finding in all_checks(Home.find()):
+        findings.append(finding)
+        if not out.as_json:
+            out.line(_line(finding))
+    if out.as_json:
+        out.json([asdict(finding) for finding in findings])
+    if broken := [finding.exit for finding in findings if finding.ok is False]:
+        raise click.exceptions.Exit(max(broken))
+
+
+def clean_up(home: Home) -> list[str]:
+    """Only what carries the mark of this store, not that of the daemon that runs, nor of what is kept for the next."""
+    import asyncio
+
+    from clew.process import kept_programs, lock, scan
+    from clew.support.clock import SystemClock
+
+    holder = lock.read(home.lock)
+    if holder is None or holder.store is None:
+        return ["nothing of clew was ever started here"]
+    store = holder.store
+    kept = kept_programs.living(home) if lock.is_free(home.lock) else []
+    ended = asyncio.run(scan.end_all(lambda: kept_programs.left_now(home, store), SystemClock()))
+    left = kept_programs.left_now(home, store)
+    return [
+        *(f"ended pid {process.pid}, {process.command}" for process in ended),
+        *(f"pid {process.pid}, {process.command}, may not be ended by you" for process in left),
+        *([] if ended or left else ["nothing was left behind"]),
+        *(f"pid {each.program.pid} is kept for the next daemon; clew down ends it" for each in kept),
+    ]
+
+
+def _line(finding: Finding) -> str:
+    todo = f"\n             → {finding.todo}" if finding.todo else ""
+    return f"{_MARKS[finding.ok]} {finding.check:<10} {finding.detail}{todo}"

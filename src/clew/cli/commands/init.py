@@ -1,0 +1,161 @@
+"""`clew init`: a config.toml to begin with. Few questions; every answer has a default that is good."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from clew.cli.output import Out, json_option
+from clew.support.errors import BadInput, ClewError, Refused
+from clew.support.home import Home
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    workspace: str | None = None
+
+
+@click.command("init", short_help="Write a config.toml to begin with.")
+@click.option("--yes", is_flag=True, help="Ask nothing: the defaults are good.")
+@click.option("--force", is_flag=True, help="Replace a config.toml that is there; a copy of it is kept.")
+@json_option
+@click.pass_obj
+def init_command(out: Out, yes: bool, force: bool) -> None:
+    """Write a config.toml to begin with, with a line about each setting. Without a terminal it asks nothing."""
+    home = Home.find()
+    if home.config.exists() and not force:
+        raise Refused(
+            f"{home.config} is there already: `clew config get` shows what it says, `clew config set` changes it, and"
+            " `clew init --force` replaces it and keeps a copy"
+        )
+    codex = _codex()
+    out.say(f"codex: {codex or 'not found'}")
+    answers = Answers() if yes or out.as_json or not sys.stdin.isatty() else _ask()
+    home.prepare()
+    kept = _write(home.config, answers)
+    after = "clew ping codex" if codex else "clew run 'say hello' --runtime scripted"
+    written = {"file": str(home.config), "kept": str(kept) if kept else None, "codex": codex, "next": after}
+    out.result(written, f"written: {home.config}" + (f"; the old one is {kept}" if kept else ""))
+    _say_next(out, codex, after)
+
+
+def _say_next(out: Out, codex: str | None, after: str) -> None:
+    if codex is None:
+        from clew.runtimes.codex.problems import INSTALL
+
+        out.say(INSTALL)
+    out.say(f"next: {after}")
+
+
+def _codex() -> str | None:
+    """Where it is; whether it works and is logged in is for `clew ping codex` to say."""
+    from clew.config.settings import CodexConfig
+    from clew.runtimes.codex.server.binary import locate
+
+    try:
+        return locate(CodexConfig())
+    except ClewError:
+        return None
+
+
+def _ask() -> Answers:
+    click.echo(
+        "\nIn a terminal, work happens in the folder you are in. What begins elsewhere (a webhook, later a chat)\n"
+        "needs one too: a folder of yours, or one that clew makes for it.",
+        err=True,
+    )
+    folder = click.prompt("Folder", default="clew's own", value_proc=_folder, err=True)
+    return Answers(folder)
+
+
+def _folder(said: str) -> str | None:
+    if said == "clew's own":
+        return None
+    if not Path(said).expanduser().is_dir():
+        raise click.UsageError(f"there is no folder {said}")
+    return said if said.startswith("~") else str(Path(said).absolute())
+
+
+def _write(path: Path, answers: Answers) -> Path | None:
+    """The copy that was kept of an older file, if there was one."""
+    from clew.config import edit, settings
+
+    text = config_text(answers)
+    settings.parse(text, str(path))
+    kept = _keep(path) if path.exists() else None
+    edit.write(path, text)
+    return kept
+
+
+def _keep(path: Path) -> Path:
+    from clew.config import edit
+
+    try:
+        old = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path} cannot be read, so no copy of it can be kept: move it away by hand") from error
+    names = (path.with_name(f"{path.name}.old{number}") for number in ("", *range(2, 1000)))
+    copy = next(name for name in names if not name.exists())
+    edit.write(copy, old)
+    return copy
+
+
+def config_text(answers: Answers) -> str:
+    from clew.config.edit import quoted
+
+    workspace = f"workspace = {quoted(answers.workspace)}" if answers.workspace else '# workspace = "~/work"'
+    return TEMPLATE.format(workspace=workspace)
+
+
+TEMPLATE = """\
+# Settings of clew. What begins with `# ` and looks like a setting shows a default or an example: take the `# ` away.
+# `clew config check` says whether all is right, `clew restart` makes it count. All of it: docs/config.md.
+
+[threads]
+# The agent that works on a thread when none is named.
+runtime = "codex"
+# The folder of threads that begin where there is none, as in a chat; else one of clew's own.
+{workspace}
+
+[runtimes.codex]
+# Else Codex decides.
+# model = "gpt-5-codex"
+# effort = "medium"
+# "stdio": Codex is a child of the daemon, and its turns are cut and continued when that dies. "socket": Codex is kept
+# in a process of its own and works on meanwhile; the next daemon joins it. Then it may work while nobody watches, and
+# ends `keep_alive` seconds after its last work.
+# transport = "stdio"
+# keep_alive = 1800
+
+[turns]
+# How many turns run at once, over all threads.
+# parallel = 16
+# Seconds without a sign of life from the model, after which a turn is given up; 0: for ever.
+# silence = 600
+
+[log]
+# "debug", "info", "warning" or "error".
+# level = "info"
+
+[http]
+# The command line needs no port; webhooks do, to receive. 0: any free one.
+# port = 7621
+
+# Your bot on Telegram: docs/surfaces/telegram.md.
+# [surfaces.telegram]
+# token = "from @BotFather"
+# allow = ["123456789"]
+
+# Your app on Feishu or Lark: docs/surfaces/feishu.md.
+# [surfaces.feishu]
+# app_id = "cli_…"
+# app_secret = "from the page of the app"
+
+# A place where programs talk to clew: docs/webhook.md. The secret: openssl rand -hex 32
+# [surfaces.webhook.ci]
+# secret = "a long random text"
+# url = "https://ci.example.org/clew"
+"""

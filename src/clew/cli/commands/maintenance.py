@@ -1,0 +1,153 @@
+"""Upkeep: verify, notify, ping."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import click
+
+from clew.cli.commands.threads import state_words
+from clew.cli.completion import runtimes, thread_argument
+from clew.cli.output import Out, json_option, table
+from clew.support.errors import OutOfReach
+from clew.support.home import Home
+
+
+@click.command("verify", short_help="Check the history of a thread, or of all.")
+@thread_argument(required=False)
+@json_option
+@click.pass_obj
+def verify_command(out: Out, thread: str | None) -> None:
+    """Check the history of a thread, or of all: each node against its hash. Exit 1 if one is bad."""
+    verdicts = []
+    for verdict in out.client().lines("verify", body={"thread": thread}):
+        verdicts.append(verdict)
+        if not out.as_json and (thread or not verdict["sound"]):
+            out.line(_verdict(verdict))
+    bad = sum(not verdict["sound"] for verdict in verdicts)
+    if out.as_json:
+        out.json(verdicts)
+    elif not thread:
+        out.line(f"{len(verdicts)} threads, {bad} damaged")
+    if bad:
+        out.hint("a damaged history cannot be mended: restore a backup, or fork a thread from before it")
+        raise click.exceptions.Exit(1)
+
+
+def _verdict(verdict: Any) -> str:
+    if verdict["sound"]:
+        return f"{verdict['thread']}  sound, {verdict['nodes']} nodes"
+    return f"{verdict['thread']}  DAMAGED at node {verdict['bad_node']}: {verdict['reason']}"
+
+
+@click.command("notify", short_help="One pass over the answers that are still owed.")
+@click.option("--dry-run", is_flag=True, help="Only say what would be sent.")
+@click.option("--retry-failed", is_flag=True, help="Also those that failed for good.")
+@json_option
+@click.pass_obj
+def notify_command(out: Out, dry_run: bool, retry_failed: bool) -> None:
+    """One pass over the answers that are still owed, without waiting for their next try. Never starts the daemon."""
+    done = _notify(out, dry_run=dry_run, retry_failed=retry_failed)
+    if out.as_json:
+        out.json(done)
+    else:
+        _tell(out, done, 0 if retry_failed else _failed_before(out, done))
+    if any(each["state"] == "failed" for each in done) and not dry_run:
+        out.hint("clew notify --retry-failed tries those again; clew doctor looks at the surfaces")
+        raise click.exceptions.Exit(1)
+
+
+def _tell(out: Out, done: Any, failed_before: int) -> None:
+    for line in table([_notified(each) for each in done]) if done else []:
+        out.line(line)
+    if not done:
+        out.line("nothing new is owed" if failed_before else "nothing is owed")
+    if failed_before:
+        out.say(f"{failed_before} failed before; clew notify --retry-failed tries again")
+
+
+def _failed_before(out: Out, done: Any) -> int:
+    """What a pass leaves alone unless it is told to take it."""
+    names = {each["delivery"] for each in done}
+    owed = _notify(out, dry_run=True, retry_failed=True)
+    return sum(each["delivery"] not in names and each["error"] is not None for each in owed)
+
+
+def _notify(out: Out, **wanted: bool) -> Any:
+    try:
+        return out.client(start=False, patience=None).post("notify", body=wanted)
+    except OutOfReach:
+        return _notify_here(**wanted)
+
+
+def _notified(each: Any) -> tuple[str, ...]:
+    return each["delivery"], each["target"] or "-", state_words(each["state"]), each["error"] or ""
+
+
+def _notify_here(**wanted: bool) -> Any:
+    """No daemon runs: the same pass in this process, under the store's lock."""
+    import asyncio
+
+    from msgspec.structs import asdict
+
+    from clew.daemon.main import notify_once
+
+    home = Home.find()
+    done = asyncio.run(notify_once(home, **wanted)) if home.database.exists() else []
+    return [asdict(each) for each in done]
+
+
+@click.command("ping", short_help="Try a runtime: one tiny turn, with the time of each step.")
+@click.argument("runtime", shell_complete=runtimes)
+@json_option
+@click.pass_obj
+def ping_command(out: Out, runtime: str) -> None:
+    """Try a runtime: start it, make one tiny turn, stop it, with the time of each step. Needs no daemon."""
+    import asyncio
+
+    if runtime == "scripted":
+        out.result([{"step": "find", "seconds": 0.0, "detail": _NO_PROGRAM}], _NO_PROGRAM)
+    elif runtime == "codex":
+        asyncio.run(_tell_steps(out, runtime, _ping_codex()))
+    else:
+        asyncio.run(_tell_steps(out, runtime, _ping_other(runtime)))
+
+
+_NO_PROGRAM = "scripted needs no program and is fine"
+
+
+async def _tell_steps(out: Out, runtime: str, tried: AsyncIterator[Any]) -> None:
+    steps = []
+    out.say(f"trying {runtime}; this makes one tiny turn…")
+    async for step in tried:
+        steps.append({"step": step.name, "seconds": round(step.seconds, 3), "detail": step.detail})
+        if not out.as_json:
+            out.line(f"{step.name:<6} {step.seconds:7.3f} s  {step.detail}")
+    if out.as_json:
+        out.json(steps)
+    out.hint(f"it works; clew run 'say hello' --runtime {runtime}")
+
+
+def _ping_codex() -> AsyncIterator[Any]:
+    from clew.config import settings as config_settings
+    from clew.process.scan import Marks
+    from clew.runtimes.codex.ping import ping
+    from clew.support.clock import SystemClock
+
+    clock = SystemClock()
+    settings = config_settings.load(Home.find().config)
+    return ping(settings.runtimes.codex, clock, Marks(f"ping-{clock.token()[:12]}", "ping"))
+
+
+def _ping_other(name: str) -> AsyncIterator[Any]:
+    from clew.daemon.assemble import own_runtimes
+    from clew.runtimes.probe import ping
+    from clew.support.clock import SystemClock
+
+    made, troubles = own_runtimes("ping")
+    if name not in made:
+        wrong = next((trouble.error for trouble in troubles if trouble.name == name), None)
+        known = ", ".join(sorted(made))
+        raise click.UsageError(wrong or f"there is no runtime {name!r} that can be tried; known: {known}")
+    return ping(made[name], SystemClock())

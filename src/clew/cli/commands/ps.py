@@ -1,0 +1,64 @@
+"""`clew ps`: every process that is clew's, and what it is there for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+from msgspec.structs import asdict
+
+from clew.cli.output import Out, json_option, table
+
+if TYPE_CHECKING:
+    from clew.process.listing import Row
+
+
+@click.command("ps", short_help="Every process of clew, with what it is there for.")
+@json_option
+@click.pass_obj
+def ps_command(out: Out) -> None:
+    """Every process of clew: supervisor, daemon, agents and what they have started. Needs no daemon."""
+    from clew.process.listing import list_processes
+    from clew.support.home import Home
+
+    rows = list_processes(Home.find(), _work())
+    if out.as_json:
+        out.json([asdict(row) for row in rows])
+        return
+    if not rows:
+        out.say("no process of clew runs; clew up starts it")
+        return
+    for line in table([("PID", "ROLE", "MEMORY", "AGE", "COMMAND", "THREADS"), *map(_cells, rows)]):
+        out.line(line)
+    roles = {row.role for row in rows}
+    if "left" in roles:
+        out.say("clew doctor --clean ends what a daemon that is gone has left")
+    if "keeper" in roles and "daemon" not in roles:
+        out.say("an agent is kept for the next daemon: clew up attaches to it, clew down ends it")
+
+
+def _work() -> Mapping[int, tuple[str, ...]]:
+    """By pid of a runtime's process: the threads that it works for now. Nothing where no daemon answers."""
+    from clew.client.sync import Client
+    from clew.support.errors import ClewError
+    from clew.support.home import Home
+
+    client = Client(Home.find(), start=False, patience=5.0)
+    try:
+        runtimes = client.get("status")["runtimes"]
+        running = client.get("threads", status="running", limit=1000)["threads"]
+    except (ClewError, OSError):
+        return {}
+    return {each["pid"]: _threads_on(each["name"], running) for each in runtimes if each["pid"]}
+
+
+def _threads_on(runtime: str, running: list[Any]) -> tuple[str, ...]:
+    return tuple(thread["id"] for thread in running if thread["runtime"] == runtime)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    from clew.cli.view.columns import age
+
+    memory = f"{row.rss / 1_000_000:.0f} MB"
+    return str(row.pid), row.role, memory, age(row.age), row.command, " ".join(row.threads)

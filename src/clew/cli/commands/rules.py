@@ -1,0 +1,163 @@
+"""Rules: what agents may do without asking, and what they may never do."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from clew.cli.completion import thread_ids
+from clew.cli.output import Out, json_option, moment
+
+KINDS = click.Choice(["command", "change", "tool"])
+
+
+@click.group("rules", short_help="What agents may do without asking.")
+@json_option
+def rules_command() -> None:
+    """What agents may do without asking, and what they may never do. Deny before ask before allow; no rule: ask."""
+
+
+@rules_command.command("list")
+@json_option
+@click.pass_obj
+def list_command(out: Out) -> None:
+    """The rules, oldest first."""
+    rows = out.client().get("rules")
+    if out.as_json:
+        out.json(rows)
+        return
+    if rows:
+        _list(out, rows)
+    else:
+        out.say("there are no rules; plainly reading commands are allowed, all else asks")
+    out.hint("clew rules add allow 'pytest *' --here makes one; clew rules test 'CMD' tries them")
+
+
+def _list(out: Out, rows: list[Any]) -> None:
+    from clew.cli.view.columns import table
+
+    lines = [
+        (row["id"], row["effect"], row["kind"], pattern_words(row), where_words(row), until_words(row)) for row in rows
+    ]
+    for line in table([("ID", "EFFECT", "KIND", "PATTERN", "WHERE", "UNTIL"), *lines]):
+        out.line(line)
+
+
+@rules_command.command("add")
+@click.argument("effect", type=click.Choice(["allow", "ask", "deny"]))
+@click.argument("pattern")
+@click.option(
+    "--kind",
+    type=KINDS,
+    help="Commands by their words, changes by path, tools by name; else what PATTERN can only mean.",
+)
+@click.option("--here", is_flag=True, help="Only in this folder, as a workspace.")
+@click.option(
+    "--workspace",
+    metavar="FOLDER",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Only in that workspace.",
+)
+@click.option("--thread", metavar="THREAD", shell_complete=thread_ids, help="Only in that thread.")
+@click.option("--for", "lasts", metavar="TIME", help="How long: 30m, 2h, 7d; else for ever.")
+@json_option
+@click.pass_obj
+def add_command(
+    out: Out,
+    effect: str,
+    pattern: str,
+    kind: str | None,
+    here: bool,
+    workspace: Path | None,
+    thread: str | None,
+    lasts: str | None,
+) -> None:
+    """Make a rule: allow, ask or deny.
+
+    \b
+    clew rules add allow 'pytest *' --here --for 2h
+    clew rules add deny 'git push *'
+    clew rules add allow 'docs/**' --kind change --here
+    clew rules add deny 'secrets/' --kind change
+    clew rules add ask 'github.*' --kind tool
+    """
+    if sum(map(bool, (here, workspace, thread))) > 1:
+        raise click.UsageError("give one of --here, --workspace and --thread, or none of them for everywhere")
+    body: dict[str, Any] = {"effect": effect, "pattern": pattern, **_scope(here, workspace, thread)}
+    if kind:
+        body["kind"] = kind
+    if lasts:
+        from clew.support.durations import parse_duration
+
+        body["lasts"] = parse_duration(lasts) / 1000
+    row = out.client().post("rules", body=body)
+    out.result(row, _made(row))
+    if not kind and not out.as_json:
+        out.say(f"as no --kind is given, it is for {_ABOUT[row['kind']]}; {_others(row)}")
+    out.hint(f"clew rules test 'CMD' tries it; clew rules remove {row['id']} takes it back")
+
+
+@rules_command.command("remove")
+@click.argument("rule")
+@json_option
+@click.pass_obj
+def remove_command(out: Out, rule: str) -> None:
+    """Remove a rule."""
+    if not (rule.isascii() and rule.isalnum()):
+        raise click.BadParameter(f"{rule!r} is no id of a rule; `clew rules list` lists them.")
+    row = out.client().delete("rules", rule)
+    out.result(row, f"removed: {row['effect']} {pattern_words(row)}")
+
+
+@rules_command.command("test")
+@click.argument("subject", metavar="COMMAND|PATH|TOOL")
+@click.option("--kind", type=KINDS, default="command", help="What SUBJECT is.")
+@click.option("--thread", metavar="THREAD", shell_complete=thread_ids, help="As it would be in that thread.")
+@json_option
+@click.pass_obj
+def test_command(out: Out, subject: str, kind: str, thread: str | None) -> None:
+    """What would become of a command, a change or a tool in this folder; nothing is run."""
+    body = {"subject": subject, "kind": kind, "workspace": os.getcwd()}  # noqa: PTH109 (as its owner names it)
+    row = out.client().post("rules", "test", body=body | ({"thread": thread} if thread else {}))
+    out.result(row, "\n".join(filter(None, (f"{row['effect']}: {row['why']}", row["note"]))))
+
+
+_KINDS = {"command": "the command", "change": "changes of", "tool": "the tool"}
+_ABOUT = {"command": "commands", "change": "changes of files", "tool": "tools"}
+
+
+def _made(row: Any) -> str:
+    until = f"until {until_words(row)}" if row["until"] else until_words(row)
+    return f"{row['id']}: {row['effect']} {_KINDS[row['kind']]} {pattern_words(row)}, {where_words(row)}, {until}"
+
+
+def _others(row: Any) -> str:
+    """How to make it of another kind."""
+    others = [f"--kind {kind} is for {about}" for kind, about in _ABOUT.items() if kind != row["kind"]]
+    return ", ".join(others)
+
+
+def _scope(here: bool, workspace: Path | None, thread: str | None) -> dict[str, str]:
+    if thread:
+        return {"scope": "thread", "place": thread}
+    if here or workspace:
+        folder = os.path.abspath(workspace or ".")  # noqa: PTH100 (the folder as its owner names it)
+        return {"scope": "workspace", "place": folder}
+    return {"scope": "everywhere"}
+
+
+def pattern_words(row: Any) -> str:
+    from clew.support.display_code import as_command
+
+    return as_command(row["pattern"], lines=False)
+
+
+def where_words(row: Any) -> str:
+    return f"{row['scope']} {row['place']}".strip()
+
+
+def until_words(row: Any) -> str:
+    return moment(row["until"]) or "for ever"

@@ -1,0 +1,219 @@
+"""Work: run, start, send, watch."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from clew.cli.completion import runtimes, targets, thread_argument
+from clew.cli.output import Out, json_option, prompt_text
+from clew.support.errors import ClewError, Refused
+
+if TYPE_CHECKING:
+    from clew.client.sync import Client
+
+POLICIES = ("careful", "trusted", "read-only", "yolo")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _files(ctx: click.Context, param: click.Parameter, value: tuple[Path, ...]) -> list[str]:
+    return [str(path.absolute()) for path in value]
+
+
+_file_option = click.option(
+    "--file",
+    "files",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    callback=_files,
+    help="Attach a file; may be repeated.",
+)
+
+
+def thread_options(command: F) -> F:
+    """What a new thread may be given."""
+    options = [
+        click.option(
+            "--runtime", metavar="NAME", shell_complete=runtimes, help="The agent that works it, such as codex."
+        ),
+        click.option("--model", metavar="NAME", help="The model that the agent uses."),
+        click.option("--effort", metavar="LEVEL", help="How hard the model thinks."),
+        click.option(
+            "--workspace",
+            metavar="FOLDER",
+            type=click.Path(exists=True, file_okay=False, path_type=Path),
+            default=Path(),
+            help="The folder that it works in; else the current one.",
+        ),
+        click.option("--policy", type=click.Choice(POLICIES), help="How much it may do without asking."),
+        click.option("--title", help="Else the beginning of the prompt."),
+        _file_option,
+        click.option(
+            "--notify", metavar="TARGET", shell_complete=targets, help="Where the answer goes: local, webhook:NAME, …"
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command("run", short_help="One turn in the foreground: stream it, print the answer.")
+@click.argument("prompt")
+@thread_options
+@json_option
+@click.pass_obj
+def run_command(out: Out, /, prompt: str, **options: Any) -> None:
+    """One turn in the foreground: stream it, print the answer, exit 0 when it completed and 1 when not.
+
+    A PROMPT of - is read from stdin. Ctrl-C stops the turn; a second one does not wait for its end.
+
+    Where the agent asks, answer with `y`, `n` or a number. Without a terminal, and with --json, `run` then ends with
+    exit 1 and the code of the gate, and the turn waits for `clew approve`; a rule or --policy lets it go on by itself.
+    """
+    from clew.cli.ctrl_c import CtrlC
+    from clew.cli.follow import WORKING, follow_turn
+    from clew.cli.keys import Keys
+    from clew.cli.view.events import Aside, summary
+    from clew.cli.view.gates import by_commands, choices
+    from clew.cli.view.screen import Screen
+
+    with Screen() as screen:
+        client, body = out.client(say=screen.say), opening("chat", prompt_text(prompt), options)
+        ctrl_c = CtrlC(screen, client)
+        accepted = client.post("threads", body=body)
+        ctrl_c.stops(accepted["thread"])
+        screen.wait(WORKING)
+        show = (lambda pieces: None) if out.as_json else screen.show
+        with how_to_come_back(accepted["thread"]):
+            keys = Keys(out, screen, client, accepted["thread"])
+            how = choices if keys.is_there else by_commands
+            turn, _ = follow_turn(client, accepted["thread"], accepted["turn"], show, how=how, at_gate=keys.at_gate)
+        screen.wait(None)
+        show([Aside(f"· {summary(turn)}")] if turn["state"] != "waiting" else [])
+    if out.as_json:
+        out.json(run_result(turn) | ({"gates": waiting(client, turn)} if turn["state"] == "waiting" else {}))
+    if turn["state"] == "waiting":
+        say_what_waits(out, client, turn)
+        raise click.exceptions.Exit(1)
+    if turn["state"] != "completed":
+        say_why(out, client, turn)
+        raise click.exceptions.Exit(1)
+    out.hint(f"clew chat {turn['thread']} goes on with it")
+
+
+def waiting(client: Client, turn: Any) -> list[str]:
+    views = client.get("gates", thread=turn["thread"])
+    return [view["code"] for view in views if view["state"] == "open" and view["turn"] == turn["id"]]
+
+
+def say_what_waits(out: Out, client: Client, turn: Any) -> None:
+    codes = waiting(client, turn)
+    out.say(f"clew: the agent waits for an answer: {', '.join(codes) or 'it was just given'}")
+    out.say(f"clew gates {' '.join(codes[:1])} shows it; clew watch {turn['thread']} looks on once it is answered")
+
+
+@contextmanager
+def how_to_come_back(thread: str) -> Iterator[None]:
+    """Whatever goes wrong with the daemon, the thread is there."""
+    try:
+        yield
+    except ClewError as error:
+        error.message += f"; clew watch {thread} comes back to it"
+        raise
+
+
+def say_why(out: Out, client: Client, turn: Any) -> None:
+    """Why a turn did not complete, and how to go on in its thread."""
+    from clew.cli.commands.threads import next_step
+
+    thread = client.get("threads", turn["thread"])
+    waits = thread["suspend_message"] if thread["status"] == "suspended" else None
+    out.say(f"clew: {waits or turn['error'] or 'the turn was ' + turn['state']}")
+    out.say(next_step(thread))
+
+
+def run_result(turn: Any) -> dict[str, Any]:
+    began, ended = turn["started_at"] or turn["queued_at"], turn["ended_at"]
+    return {
+        "thread": turn["thread"],
+        "turn": turn["id"],
+        "state": turn["state"],
+        "text": turn["text"],
+        "error": turn["error"],
+        "usage": turn["usage"],
+        "seconds": round((ended - began) / 1000, 3) if ended else None,
+    }
+
+
+@click.command("start", short_help="A task in the background; prints its id.")
+@click.argument("prompt")
+@thread_options
+@json_option
+@click.pass_obj
+def start_command(out: Out, /, prompt: str, **options: Any) -> None:
+    """A task in the background; prints its id. A PROMPT of - is read from stdin."""
+    accepted = out.client().post("threads", body=opening("task", prompt_text(prompt), options))
+    out.result(accepted, accepted["thread"])
+    out.hint(f"clew watch {accepted['thread']} looks on; clew show {accepted['thread']} tells how it stands")
+
+
+def opening(kind: str, text: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What is sent to begin a thread."""
+    from clew.client.sync import new_message_id
+
+    given = dict(options)
+    workspace = os.path.abspath(given.pop("workspace"))  # noqa: PTH100 (the folder as its owner names it)
+    files = given.pop("files")
+    body = {"message_id": new_message_id(), "text": text, "kind": kind, "workspace": workspace}
+    return {**body, "attachments": files, **given, "notify": _with_terminal(given["notify"])}
+
+
+def _with_terminal(target: str | None) -> str | None:
+    """`local` means this very terminal, if it is one and still there when the answer comes."""
+    return f"local:{os.ttyname(2)}" if target == "local" and sys.stderr.isatty() else target
+
+
+@click.command("send", short_help="Say something in a thread.")
+@thread_argument()
+@click.argument("text")
+@click.option("--queue", is_flag=True, help="Never into the running turn: as a turn of its own, after it.")
+@_file_option
+@json_option
+@click.pass_obj
+def send_command(out: Out, thread: str, text: str, queue: bool, files: list[str]) -> None:
+    """Say something in a thread: into the turn that runs, else as the next one. A TEXT of - is read from stdin."""
+    from clew.client.sync import new_message_id
+
+    body = {"message_id": new_message_id(), "text": prompt_text(text), "queue": queue, "attachments": files}
+    accepted = out.client().post("threads", thread, "messages", body=body)
+    if accepted["fate"] == "refused":
+        raise Refused(accepted["words"])
+    out.result(accepted, accepted["words"] or f"turn {accepted['turn']}")
+    out.hint(f"clew watch {accepted['thread']} looks on")
+
+
+@click.command("watch", short_help="Look on, live.")
+@thread_argument(required=False)
+@json_option
+@click.pass_obj
+def watch_command(out: Out, thread: str | None) -> None:
+    """Look on, live, in one thread or in all; goes on by itself after a restart of the daemon. Ctrl-C ends.
+
+    With --json each event is one line, as the API sends it.
+    """
+    from clew.cli.follow import Watcher
+    from clew.cli.view.screen import Screen
+
+    with Screen() as screen:
+        client = out.client(say=screen.say)
+        found = client.get("threads", thread)["id"] if thread else None
+        watcher = Watcher(client, screen, found, out.as_json)
+        for event in client.events(found):
+            watcher.show(event)

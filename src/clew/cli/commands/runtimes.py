@@ -1,0 +1,82 @@
+"""`clew runtimes`: the agents there are, each looked at."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from clew.cli.output import Out, json_option
+
+if TYPE_CHECKING:
+    from clew.model.runtime import Runtime
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    name: str
+    health: str  # healthy, stopped, degraded (as the daemon has it); missing, trouble
+    version: str
+    path: str
+    logged_in: bool | None  # None: it has no login, or nobody can tell
+    can: tuple[str, ...]
+    todo: str | None
+
+
+@click.command("runtimes", short_help="The agents there are, and how they are.")
+@json_option
+@click.pass_obj
+def runtimes_command(out: Out) -> None:
+    """The agents there are: version, health, whether they are logged in, and what they can do.
+
+    Each that is installed is started for a moment. Needs no daemon; where one runs, it says how its own are.
+    """
+    import asyncio
+
+    rows = asyncio.run(_look_at_all())
+    if out.as_json:
+        out.json([asdict(row) for row in rows])
+        return
+    from clew.cli.view.columns import table
+
+    lines = [(row.name, row.health, row.version or "–", _login(row), " ".join(row.can)) for row in rows]
+    for line in table([("NAME", "HEALTH", "VERSION", "LOGIN", "CAN"), *lines]):
+        out.line(line)
+    for row in rows:
+        if row.todo:
+            out.say(f"{row.name}: {row.todo}")
+    out.hint("clew ping RUNTIME tries one; clew run --runtime RUNTIME 'say hello'")
+
+
+def _login(row: Row) -> str:
+    return "–" if row.logged_in is None else "yes" if row.logged_in else "no"
+
+
+async def _look_at_all() -> list[Row]:
+    import asyncio
+
+    from clew.cli.commands.daemon import healths
+    from clew.daemon.assemble import own_runtimes
+
+    made, troubles = own_runtimes("runtimes")
+    known = healths()
+    rows = await asyncio.gather(*(_row(name, runtime, known.get(name)) for name, runtime in sorted(made.items())))
+    broken = [Row(each.name, "trouble", "", "", None, (), each.error) for each in troubles]
+    return [*rows, *broken]
+
+
+async def _row(name: str, runtime: Runtime, health: str | None) -> Row:
+    from clew.runtimes.probe import look
+    from clew.support.errors import ClewError
+
+    can = tuple(name for name in runtime.can.__struct_fields__ if getattr(runtime.can, name))
+    try:
+        found = await look(runtime)
+    except ClewError as error:
+        state = "missing" if error.code.endswith("_missing") else "trouble"
+        login = False if error.code.endswith("_not_logged_in") else None
+        return Row(name, state, "", "", login, can, error.message)
+    finally:
+        await runtime.close()
+    return Row(name, health or "stopped", found.version, found.path, found.logged_in, can, None)

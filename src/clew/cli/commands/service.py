@@ -1,0 +1,209 @@
+"""`clew service`: a file that lets the system's own service manager start the daemon at login and keep it up.
+
+It writes the file and says what to do next; only `--enable` asks the service manager for anything.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from clew.cli.output import Out, json_option
+from clew.support.errors import ClewError, Refused
+from clew.support.home import Home
+
+UNIT = "clew.service"
+LABEL = "clew.daemon"
+OURS = "written by `clew service install`"
+STOP = 40  # seconds in which a daemon that was told to stop has stopped, with the grace of its turns
+INHERITED = ("PATH", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "HERMES_HOME")  # a service manager passes on next to nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What a service manager reads, where it looks for it, and which commands make it look."""
+
+    file: Path
+    text: str
+    enable: tuple[tuple[str, ...], ...]
+    forget: tuple[tuple[str, ...], ...]
+    links: tuple[Path, ...] = ()  # what enabling leaves beside the file
+
+
+@click.command("service", short_help="Let the system start the daemon at login.")
+@click.argument("action", type=click.Choice(["install", "remove"]))
+@click.option("--print", "only_print", is_flag=True, help="Only print the file, and where it would be.")
+@click.option("--enable", is_flag=True, help="Also tell the service manager, if there is one.")
+@json_option
+@click.pass_obj
+def service_command(out: Out, action: str, only_print: bool, enable: bool) -> None:
+    """Let the system start the daemon at login and keep it up: `install` writes a systemd user unit or a launchd agent
+    for `clew up --foreground`, `remove` takes it away. Neither starts or stops anything without --enable.
+    """
+    home = Home.find()
+    service = launchd(home, os.environ) if sys.platform == "darwin" else systemd(home, os.environ)
+    if only_print:
+        _print(out, service)
+        return
+    changed = _install(service) if action == "install" else _remove(service)
+    steps = service.enable if action == "install" else service.forget
+    if enable and (changed or action == "install"):
+        _run(steps)
+        steps = ()
+    _tell(out, service, action, changed, steps, _is_up(home))
+
+
+def _print(out: Out, service: Service) -> None:
+    if out.as_json:
+        out.json({"file": str(service.file), "text": service.text})
+        return
+    out.say(f"{service.file} would be:")
+    print(service.text, end="")
+
+
+def systemd(home: Home, environ: Mapping[str, str]) -> Service:
+    folder = Path(environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"
+    variables = "\n".join(f"Environment={_quoted(f'{name}={value}')}" for name, value in _variables(home, environ))
+    text = f"""\
+# {OURS}; `clew service remove` takes it away
+[Unit]
+Description=clew: a durable home for the work of coding agents
+StartLimitIntervalSec=60
+StartLimitBurst=5
+
+[Service]
+Type=exec
+{variables}
+ExecStart={" ".join(_quoted(word).replace("$", "$$") for word in _command())}
+Restart=on-failure
+RestartSec=1
+KillMode={_kills(home)}
+TimeoutStopSec={STOP}
+
+[Install]
+WantedBy=default.target
+"""
+    reload = ("systemctl", "--user", "daemon-reload")
+    enable = ("systemctl", "--user", "enable", "--now", UNIT)
+    link = folder / "default.target.wants" / UNIT
+    return Service(folder / UNIT, text, (reload, enable), (reload,), (link,))
+
+
+def _kills(home: Home) -> str:
+    """An agent that is kept must not end with a daemon that died. One that is asked to stop ends it by itself."""
+    from clew.config import settings
+
+    try:
+        keeps = settings.load(home.config).runtimes.codex.transport == "socket"
+    except ClewError:
+        keeps = False
+    return "process" if keeps else "mixed"
+
+
+def launchd(home: Home, environ: Mapping[str, str]) -> Service:
+    import plistlib
+
+    file = Path.home() / "Library" / "LaunchAgents" / f"{LABEL}.plist"
+    output = str(home.logs / "daemon.out")
+    agent = {
+        "Label": LABEL,
+        "ProgramArguments": _command(),
+        "EnvironmentVariables": dict(_variables(home, environ)),
+        "RunAtLoad": True,
+        "KeepAlive": {"SuccessfulExit": False},
+        "ExitTimeOut": STOP,
+        "StandardOutPath": output,
+        "StandardErrorPath": output,
+    }
+    first, *rest = plistlib.dumps(agent).decode().splitlines(keepends=True)
+    domain = f"gui/{os.getuid()}"
+    enable = ("launchctl", "bootstrap", domain, str(file))
+    forget = ("launchctl", "bootout", f"{domain}/{LABEL}")
+    return Service(file, "".join([first, f"<!-- {OURS} -->\n", *rest]), (enable,), (forget,))
+
+
+def _command() -> list[str]:
+    return [sys.executable, "-P", "-m", "clew.process.bootstrap", "clew.cli.main", "up", "--foreground"]
+
+
+def _variables(home: Home, environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    kept = [(name, environ[name]) for name in INHERITED if environ.get(name)]
+    return [("CLEW_HOME", str(home.root)), *kept]
+
+
+def _quoted(text: str) -> str:
+    """As systemd reads it back: `%` would begin a specifier, and a backslash an escape."""
+    if "\n" in text:
+        raise Refused(f"a unit of systemd cannot hold a line break, but {text.splitlines()[0]!r}… has one")
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
+    return f'"{escaped}"'
+
+
+def _install(service: Service) -> bool:
+    """False: it was there already, to the letter."""
+    if _written(service) == service.text:
+        return False
+    service.file.parent.mkdir(parents=True, exist_ok=True)
+    draft = service.file.with_name(f".{service.file.name}.draft")
+    draft.write_text(service.text, encoding="utf-8")
+    draft.replace(service.file)
+    return True
+
+
+def _remove(service: Service) -> bool:
+    if _written(service) is None:
+        return False
+    for path in (service.file, *service.links):
+        path.unlink(missing_ok=True)
+    return True
+
+
+def _written(service: Service) -> str | None:
+    """What is there, if anything is. Somebody else's file is left alone."""
+    try:
+        text = service.file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise Refused(f"{service.file} cannot be read: {error}. Move it away, then try again.") from error
+    if OURS not in text:
+        raise Refused(f"{service.file} was not written by clew, so it is left as it is. Move it away, then try again.")
+    return text
+
+
+def _run(steps: tuple[tuple[str, ...], ...]) -> None:
+    import shutil
+    import subprocess
+
+    for step in steps:
+        if not shutil.which(step[0]):
+            raise ClewError(f"there is no {step[0]} here, so nothing was enabled; the file is written")
+        done = subprocess.run(step, capture_output=True, text=True, errors="replace")
+        if done.returncode:
+            said = " ".join((done.stderr or done.stdout).split()) or f"exit code {done.returncode}"
+            raise ClewError(f"`{' '.join(step)}` failed: {said}")
+
+
+def _is_up(home: Home) -> bool:
+    from clew.process.start import answers
+
+    return answers(home)
+
+
+def _tell(
+    out: Out, service: Service, action: str, changed: bool, steps: tuple[tuple[str, ...], ...], is_up: bool
+) -> None:
+    then = [" ".join(step) for step in steps] if changed or action == "install" else []
+    if then and is_up:
+        then = ["clew down", *then]  # the one that runs holds the store
+    words = {"install": ("written", "already there"), "remove": ("removed", "not there")}[action][not changed]
+    out.result({"file": str(service.file), "changed": changed, "next": then}, f"{words}: {service.file}")
+    for line in then:
+        out.say(f"next: {line}")
+    if action == "install" and sys.platform == "linux":
+        out.hint("loginctl enable-linger lets it run while you are not logged in")

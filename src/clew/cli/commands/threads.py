@@ -1,0 +1,220 @@
+"""Looking: threads, show, read, where."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from typing import Any
+
+import click
+
+from clew.cli.completion import thread_argument
+from clew.cli.output import Out, is_terminal, json_option, moment, painted, table
+from clew.cli.view.threads import short_ids, thread_table
+
+
+@click.command("threads", short_help="List threads, newest first.")
+@click.option("--history", is_flag=True, help="Those that are completed or cancelled.")
+@click.option("--status", type=click.Choice(["idle", "running", "suspended", "completed", "cancelled"]))
+@click.option("--text", metavar="WORDS", help="In id, title, folder or newest answer.")
+@click.option("--workspace", metavar="FOLDER", type=click.Path(resolve_path=False))
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
+@click.option("--before", metavar="THREAD", help="Older than this one: the next page.")
+@json_option
+@click.pass_obj
+def threads_command(out: Out, /, workspace: str | None, **wanted: Any) -> None:
+    """List threads, newest first: id, status, title, runtime, age, and the last line of the newest answer."""
+    folder = os.path.abspath(workspace) if workspace else None  # noqa: PTH100 (as `start` stores it)
+    page = out.client().get("threads", workspace=folder, **wanted)
+    if out.as_json:
+        out.json(page["threads"])
+        return
+    room = shutil.get_terminal_size().columns if is_terminal(sys.stdout) else None
+    for line in thread_table(page["threads"], time.time(), room, _paint):
+        print(line)
+    if not page["threads"]:
+        out.say(_none(bool(folder or wanted["status"] or wanted["text"] or wanted["before"]), wanted["history"]))
+    else:
+        more = f"; more: --before {page['next']}" if page["next"] else ""
+        out.hint(f"clew chat {short_ids(page['threads'])[0]} goes on with the newest{more}")
+
+
+def _none(is_filtered: bool, history: bool) -> str:
+    what = "no thread fits" if is_filtered else "no finished threads yet" if history else "no open threads"
+    other = "clew threads lists the open ones" if history else "clew threads --history lists the finished ones"
+    return f"{what}; clew start PROMPT begins one, {other}"
+
+
+def _paint(cell: str) -> str:
+    colour = {"running": 32, "waiting": 33, "suspended": 33, "damaged": 31, "cancelled": 2}.get(cell.strip())
+    return painted(cell, colour, sys.stdout) if colour else cell
+
+
+@click.command("show", short_help="One thread.")
+@thread_argument()
+@json_option
+@click.pass_obj
+def show_command(out: Out, thread: str) -> None:
+    """One thread: how it stands, and where its answer went."""
+    view = out.client().get("threads", thread)
+    if out.as_json:
+        out.json(view)
+        return
+    bonds = out.client().get("threads", view["id"], "continuity")
+    for line in table([(name, value) for name, value in (*_described(view), *map(_bond, bonds)) if value]):
+        out.line(line)
+    if view["status"] == "suspended" or view["gates"]:
+        out.say(next_step(view))
+    else:
+        out.hint(next_step(view))
+
+
+def _bond(bond: Any) -> tuple[str, str]:
+    """How an agent came to the thread, and when."""
+    back = f", came back {bond['restarts']} times" if bond["restarts"] else ""
+    wrong = f": {bond['reason']}" if bond["status"] == "error" else ""
+    return bond["runtime"], f"{bond['status']} {moment(bond['used_at'])}{back}{wrong}" if bond["status"] else ""
+
+
+def _described(view: Any) -> list[tuple[str, str]]:
+    notified = f"{view['notify_target'] or 'here'}: {state_words(view['notification_status'])}"
+    return [
+        ("id", view["id"]),
+        ("title", view["title"]),
+        ("status", status_words(view)),
+        ("waits for", waits_for(view)),
+        ("kind", view["kind"]),
+        ("runtime", " ".join(part for part in (view["runtime"], view["model"], view["effort"]) if part)),
+        ("policy", view["policy"]),
+        ("workspace", view["workspace"]),
+        ("adopted", f"{view['runtime']} session {view['adopted']}" if view["adopted"] else ""),
+        ("turn", view["turn"] or ""),
+        ("queued", str(view["queued"] or "")),
+        ("created", moment(view["created_at"])),
+        ("completed", moment(view["completed_at"])),
+        ("answer", notified if view["notification_status"] else ""),
+        ("delivered", moment(view["notified_at"])),
+        ("trouble", view["notification_error"] or ""),
+        ("head", view["head"] or ""),
+    ]
+
+
+def status_words(view: Any) -> str:
+    """`waiting` is a running one that asks."""
+    if view["status"] == "running" and view["gates"]:
+        return "waiting"
+    return f"{view['status']} ({view['suspended_by']})" if view["suspended_by"] else str(view["status"])
+
+
+def waits_for(view: Any) -> str:
+    asks = f"an answer to {', '.join(view['gates'])}" if view["gates"] else ""
+    return str(view["suspend_message"] or asks)
+
+
+def next_step(view: Any) -> str:
+    """The next useful command in a thread."""
+    name = view["id"]
+    if view["gates"]:
+        return f"clew gates {view['gates'][0]} shows what it asks, and how to answer"
+    return {
+        "running": f"clew watch {name} looks on; clew stop {name} stops it",
+        "suspended": f"clew resume {name} --supplement {_ANSWERS.get(view['suspended_by'], _ANY_ANSWER)}",
+        "completed": f"clew read {name} shows it; clew resume {name} --supplement '…' goes on",
+        "cancelled": f"clew fork {name} begins a new one from it",
+    }.get(view["status"], f"clew read {name} shows it; clew send {name} '…' or clew chat {name} goes on")
+
+
+_ANSWERS = {
+    "cut": "continue goes on with it; stop instead of continue leaves it",
+    "failure": "continue tries again",
+    "backlog": "'run all' runs what waited; merge makes it one, skip leaves it out",
+}
+_ANY_ANSWER = "'…' answers it"
+
+
+@click.command("read", short_help="What was said and done in a thread.")
+@thread_argument()
+@click.option("--limit", type=click.IntRange(1, 10_000), default=200, show_default=True, help="The newest so many.")
+@click.option("--plain", is_flag=True, help="The Markdown itself, also on a terminal.")
+@json_option
+@click.pass_obj
+def read_command(out: Out, thread: str, limit: int, plain: bool) -> None:
+    """What was said and done in a thread, as Markdown; on a terminal it is laid out."""
+    client = out.client()
+    passages = client.get("threads", thread, "transcript", limit=limit)
+    if out.as_json:
+        out.json(passages)
+        return
+    from clew.cli.view.transcript import lay_out, markdown
+
+    view = client.get("threads", thread)
+    text = markdown(view, passages)
+    if plain or not is_terminal(sys.stdout):
+        print(text, end="")
+    else:
+        lay_out(text)
+    out.hint(next_step(view).removeprefix(f"clew read {view['id']} shows it; "))
+
+
+def state_words(state: str) -> str:
+    """How a delivery stands, for a person."""
+    return _STATES.get(state, state)
+
+
+_STATES = {
+    "pending": "waiting to be sent",
+    "sending": "on its way",
+    "failed": "not delivered",
+    "no_target": "kept in the thread, because it was asked for nowhere else",
+    "superseded": "not needed any more",
+}
+
+
+def trace_words(row: Any) -> str:
+    """What is known of a delivery that arrived, or why it did not."""
+    if not row["message_id"]:
+        return str(row["error"] or "")
+    shown = f"message {row['message_id']}"
+    is_here = (row["conversation"] or "").partition(":")[0] == "local"
+    return _SHOWN.get(row["message_id"], shown) if is_here else shown
+
+
+_SHOWN = {
+    "terminal": "shown on a terminal",
+    "desktop": "shown on the desktop",
+    "receipt": "noted only: no terminal looked on, and there is no desktop",
+}
+
+
+@click.command("where", short_help="Where the answers of a thread went.")
+@thread_argument()
+@json_option
+@click.pass_obj
+def where_command(out: Out, thread: str) -> None:
+    """Where the answers of a thread went: to which place, when, after how many tries."""
+    rows = out.client().get("threads", thread, "deliveries")
+    if out.as_json:
+        out.json(rows)
+        return
+    for line in table([_receipt(row) for row in rows]) if rows else []:
+        out.line(line)
+    if not rows:
+        out.hint("nothing is owed for it yet")
+    elif any(row["state"] == "failed" for row in rows):
+        out.hint("clew notify --retry-failed tries what failed again")
+    else:
+        out.hint(f"clew read {thread} shows what was said")
+
+
+def _receipt(row: Any) -> tuple[str, ...]:
+    tries = f"{row['attempts']}x" if row["attempts"] else "-"
+    return (
+        row["delivery"],
+        row["conversation"] or "here",
+        state_words(row["state"]),
+        tries,
+        moment(row["sent_at"]) or "-",
+        trace_words(row),
+    )

@@ -1,0 +1,219 @@
+"""What happens in `clew demo`, step by step. Each step does one thing, and says what it saw or what it expected."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from clew.cli.commands.handoff import end_of
+from clew.cli.demo import words
+from clew.cli.demo.stage import HOOK, PATIENCE, Stage
+from clew.client.sync import Event, Json, new_message_id
+from clew.process import start
+from clew.process.stop import stop_daemon
+
+
+class Unexpected(Exception):
+    """What was found instead of what the step expects."""
+
+
+class Story:
+    """`hear` gets the text of the agent, piece by piece, as it comes."""
+
+    def __init__(self, stage: Stage, hear: Callable[[str], None]) -> None:
+        self.thread = ""
+        self._stage = stage
+        self._hear = hear
+        self._client = stage.client
+        self._turn = ""
+        self._resumed = ""
+        self._gate = ""
+        self._pid = 0
+        self._topic = 0
+        self._events: Iterator[Event] = iter(())
+
+    def steps(self, keep: bool) -> Iterator[tuple[str, Callable[[], dict[str, object]]]]:
+        """Each step by its name in `words`. A step gives what is told of it, or raises Unexpected."""
+        yield "prepare", self._prepare
+        yield "start", self._start
+        yield "stream", self._stream
+        yield "kill", self._kill
+        yield "back", self._back
+        yield "continue", self._continue
+        yield "deliver", self._deliver
+        yield "ask", self._ask
+        yield "approve", self._approve
+        yield "resume", self._resume
+        yield "handoff", self._handoff
+        yield "reply", self._reply
+        yield "return", self._return
+        yield "verify", self._verify
+        if not keep:
+            yield "down", self._down
+
+    def _prepare(self) -> dict[str, object]:
+        return {"runtime": self._stage.build()}
+
+    def _start(self) -> dict[str, object]:
+        body = {"text": words.PROMPT, "kind": "task", "title": words.REQUEST, "notify": HOOK}
+        body |= {"message_id": new_message_id(), "workspace": str(self._stage.workspace)}
+        accepted = self._client.post("threads", body=body)
+        self.thread, self._turn = accepted["thread"], accepted["turn"]
+        self._events = self._client.events(self.thread, 0)  # one stream, through all that follows
+        return {"request": words.REQUEST}
+
+    def _stream(self) -> dict[str, object]:
+        text = ""
+        while words.THREAD not in text:
+            text = self._listen(text, next(self._events))
+        return {"text": text}
+
+    def _listen(self, text: str, event: Event) -> str:
+        """What the agent has said, with this event. Whatever is not new is left out."""
+        data = event.data
+        if event.kind not in ("open", "text") or data.get("turn") != self._turn or "text" not in data:
+            return text
+        offset = data.get("offset", 0)
+        new = str(data["text"])[len(text) - offset :] if offset <= len(text) else ""
+        self._hear(new)
+        return text + new
+
+    def _kill(self) -> dict[str, object]:
+        self._stage.wait_held()
+        turn = self._client.get("turns", self._turn)
+        if turn["state"] != "running":
+            raise Unexpected(words.GOT.format(found=f"a turn that is {turn['state']}"))
+        self._pid = self._client.get("status")["daemon"]["pid"]
+        os.kill(self._pid, signal.SIGKILL)
+        return {"pid": self._pid}
+
+    def _back(self) -> dict[str, object]:
+        if start.ensure_daemon(self._stage.home, lambda line: None):
+            raise Unexpected(words.NOT_BACK)
+        daemon = self._client.get("status")["daemon"]
+        if daemon["pid"] == self._pid or not daemon["supervised"]:
+            raise Unexpected(words.GOT.format(found=f"pid {daemon['pid']}"))
+        return {"pid": daemon["pid"]}
+
+    def _continue(self) -> dict[str, object]:
+        self._stage.let_go()
+        cut = self._ended(self._turn)
+        if not cut["continued_by"]:
+            raise Unexpected(words.GOT.format(found=f"a turn that is {cut['state']}, and nothing after it"))
+        self._turn = cut["continued_by"]
+        text = self._text(self._ended(self._turn))
+        if not text.endswith(words.DAYLIGHT):
+            raise Unexpected(words.GOT.format(found=f"“{text}”"))
+        return {"text": words.DAYLIGHT}
+
+    def _deliver(self) -> dict[str, object]:
+        key = f"{self._turn}:final"
+        self._until("delivery.sent", lambda event: event.data["data"]["delivery"] == key)
+        self._expect_received(key)
+        [receipt] = [row for row in self._client.get("threads", self.thread, "deliveries") if row["state"] == "sent"]
+        at = time.strftime("%H:%M:%S", time.localtime(receipt["sent_at"] / 1000))
+        return {"target": receipt["conversation"], "receipt": receipt["message_id"], "at": at}
+
+    def _ask(self) -> dict[str, object]:
+        body = {"message_id": new_message_id(), "supplement": words.SUPPLEMENT}
+        self._resumed = self._client.post("threads", self.thread, "resume", body=body)["turn"]
+        self._until("gate.opened", lambda event: event.data["turn"] == self._resumed)
+        [gate] = self._client.get("gates")
+        if words.MARK not in gate["title"] or self._mark.exists():
+            raise Unexpected(words.GOT.format(found=f"`{gate['title']}`"))
+        self._gate = gate["id"]
+        return {"command": words.MARK, "code": gate["code"]}
+
+    def _approve(self) -> dict[str, object]:
+        self._client.post("gates", self._gate, "answer", body={"decision": "accept"})
+        self._until("gate.taken", lambda event: event.data["data"]["gate"] == self._gate)
+        return {}
+
+    def _resume(self) -> dict[str, object]:
+        text = self._text(self._ended(self._resumed))
+        if words.REQUEST not in text or not self._has_run_once():
+            raise Unexpected(words.GOT.format(found=f"“{text}”"))
+        self._until("delivery.sent", lambda event: event.data["data"]["delivery"] == f"{self._resumed}:final")
+        self._expect_received(f"{self._turn}:final", f"{self._resumed}:final")
+        return {"text": text.splitlines()[0]}
+
+    def _handoff(self) -> dict[str, object]:
+        asked = self._client.post("handoffs", body={"thread": self.thread, "target": "telegram", "quiet": True})
+        handed = end_of(self._client, asked)
+        if handed["state"] != "completed":
+            raise Unexpected(words.GOT.format(found=f"a handoff that is {handed['state']}: {handed['error']}"))
+        self._topic = int(handed["conversation"].rpartition("/")[2])
+        return {"where": handed["conversation"]}
+
+    def _reply(self) -> dict[str, object]:
+        self._stage.say_on_the_phone(words.ON_THE_WAY, self._topic)
+        self._until("turn.queued", lambda event: True)
+        self._until("delivery.sent", lambda event: event.data["data"]["delivery"].endswith(":final"))
+        there = [each["text"] for each in self._stage.shown() if each.get("message_thread_id") == self._topic]
+        if not any(words.REQUEST in text for text in there):
+            raise Unexpected(words.GOT.format(found=f"{len(there)} messages, none of which is that"))
+        return {"said": words.ON_THE_WAY.splitlines()[0]}
+
+    def _return(self) -> dict[str, object]:
+        self._client.post("threads", self.thread, "wheel")
+        self._until("delivery.sent", lambda event: event.data["data"]["delivery"].endswith(":wheel"))
+        return {"told": self._stage.shown()[-1]["text"]}
+
+    def _has_run_once(self) -> bool:
+        """The scripted runtime only says that it runs something."""
+        return self._stage.runtime != "codex" or self._mark.read_text() == "here\n"
+
+    @property
+    def _mark(self) -> Path:
+        return self._stage.workspace / words.MARK.split()[-1]
+
+    def _expect_received(self, *keys: str) -> None:
+        """That these answers came, in this order, each once, and no other."""
+        got = tuple(taken["key"] for taken in self._stage.received() if taken["key"].endswith(":final"))
+        if got != keys:
+            raise Unexpected(words.GOT.format(found=f"{len(got)}: {', '.join(got)}"))
+
+    def _verify(self) -> dict[str, object]:
+        [verdict] = self._client.lines("verify", body={"thread": self.thread})
+        if not verdict["sound"]:
+            raise Unexpected(words.GOT.format(found=f"{verdict['reason']} at {verdict['bad_node']}"))
+        return {"nodes": verdict["nodes"]}
+
+    def _down(self) -> dict[str, object]:
+        stop_daemon(self._stage.home, PATIENCE, lambda line: None)
+        if left := self._stage.left():
+            raise Unexpected(words.STILL_THERE.format(left=", ".join(left)))
+        return {}
+
+    def _ended(self, turn: str) -> Json:
+        self._until("turn.ended", lambda event: event.data["turn"] == turn)
+        return self._client.get("turns", turn)
+
+    def _text(self, turn: Any) -> str:
+        if turn["state"] != "completed":
+            raise Unexpected(words.GOT.format(found=f"a turn that is {turn['state']}: {turn['error']}"))
+        return str(turn["text"])
+
+    def _until(self, kind: str, wanted: Callable[[Event], bool]) -> None:
+        for event in self._events:
+            if event.kind == kind and wanted(event):
+                return
+
+
+class Patience:
+    """A step that takes too long raises Unexpected, wherever it waits."""
+
+    def __enter__(self) -> None:
+        signal.signal(signal.SIGALRM, self._over)
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+
+    def __exit__(self, *error: object) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _over(self, number: int, frame: FrameType | None) -> None:
+        raise Unexpected(words.TOO_LONG.format(seconds=PATIENCE))

@@ -1,0 +1,97 @@
+"""What commands print: JSON for scripts or plain lines for people on stdout, and all that is beside it on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+
+import click
+
+from clew.cli.view.columns import table as table
+from clew.support.text import visible
+
+if TYPE_CHECKING:
+    from clew.client.sync import Client
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Out:
+    def __init__(self, as_json: bool = False) -> None:
+        self.as_json = as_json
+
+    def json(self, value: object) -> None:
+        # Nothing but ASCII: no terminal obeys it, and any encoding can say it.
+        print(json.dumps(value, indent=2), flush=True)
+
+    def line(self, text: str = "") -> None:
+        print(visible(text), flush=True)
+
+    def say(self, text: str) -> None:
+        """Beside the result: a wait, a hint, an activity."""
+        print(visible(text), file=sys.stderr, flush=True)
+
+    def hint(self, text: str) -> None:
+        """The next useful command, for a person who looks."""
+        if not self.as_json and sys.stderr.isatty():
+            self.say(text)
+
+    def result(self, value: object, line: str) -> None:
+        if self.as_json:
+            self.json(value)
+        else:
+            self.line(line)
+
+    def error(self, code: str, message: str) -> None:
+        print(f"clew: {visible(message)}", file=sys.stderr, flush=True)
+        if self.as_json:
+            self.json({"error": {"code": code, "message": message}})
+
+    def client(self, **options: Any) -> Client:
+        from clew.client.sync import Client
+        from clew.support.home import Home
+
+        return Client(Home.find(), **{"say": self.say, **options})
+
+
+def _set_json(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    ctx.ensure_object(Out)
+    ctx.obj.as_json = ctx.obj.as_json or value
+
+
+def json_option(command: F) -> F:
+    """`--json`, before the command or after it."""
+    option = click.option(
+        "--json", is_flag=True, expose_value=False, is_eager=True, callback=_set_json, help="Print JSON for scripts."
+    )
+    return option(command)
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """One that can move its cursor."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def painted(text: str, code: int, stream: TextIO) -> str:
+    """In a colour, where there is a terminal and nobody minds (https://no-color.org)."""
+    return f"\x1b[{code}m{text}\x1b[0m" if code and is_terminal(stream) and not os.environ.get("NO_COLOR") else text
+
+
+def moment(millis: int | None) -> str:
+    """Local time; the JSON has milliseconds."""
+    return "" if millis is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(millis / 1000))
+
+
+def prompt_text(text: str) -> str:
+    """What was given as PROMPT or TEXT; `-` is stdin. Bytes that are no text are replaced, as everywhere."""
+    from clew.support.text import clean
+
+    if text == "-":
+        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    if len(text) > 1 << 20:
+        raise click.UsageError("the text is longer than 1 MiB; put it in a file and give that with --file")
+    return clean(text)

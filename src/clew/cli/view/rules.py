@@ -1,0 +1,29 @@
+"""What is said of a rule that was made with a yes: what it allows, where, how long, and whether it covers that gate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clew.cli.commands.rules import pattern_words, until_words, where_words
+from clew.cli.output import Out
+
+if TYPE_CHECKING:
+    from clew.client.sync import Client
+
+KINDS = {"command": "command", "change": "change"}  # all else is a tool
+
+
+def tell_rule(out: Out, client: Client, gate: Any) -> None:
+    if out.as_json:
+        return
+    rule = client.get("rules")[-1]
+    until = "for ever" if rule["until"] is None else f"until {until_words(rule)}"
+    out.line(f"a rule was made: {rule['id']}, allow {pattern_words(rule)}, {where_words(rule)}, {until}")
+    if rule["pattern"] != gate["rule"] and not _is_covered(client, gate):  # the offered one always does
+        out.say(f"it does not cover {gate['code']} itself, which was allowed once")
+    out.hint(f"clew rules remove {rule['id']} takes it back")
+
+
+def _is_covered(client: Client, gate: Any) -> bool:
+    body = {"subject": gate["title"], "kind": KINDS.get(gate["kind"], "tool"), "thread": gate["thread"]}
+    return bool(client.post("rules", "test", body=body | {"workspace": gate["folder"] or "/"})["effect"] == "allow")

@@ -1,0 +1,80 @@
+"""Threads, and what they ask, as tables: values in, lines out. Made by hand, because a big library would cost more than
+the question."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from clew.cli.view.columns import age, fit, one_line, pad, width
+from clew.support.display_code import title_shown
+
+HEAD: tuple[str, ...] = ("ID", "STATUS", "TITLE", "RUNTIME", "AGE", "LAST LINE")
+ASKED: tuple[str, ...] = ("CODE", "KIND", "STATE", "AGE", "THREAD", "WHAT")
+SHORTEST = 10  # characters of an id: its millisecond
+UNBOUND = 160  # columns of a title or a line where no terminal sets a limit
+
+
+def thread_table(
+    threads: Sequence[Any], now: float, room: int | None, paint: Callable[[str], str] = lambda cell: cell
+) -> list[str]:
+    """`room` is the width of the terminal, which also gets a head; None: there is none. `paint` gets the status."""
+    if not threads:
+        return []
+    rows = [HEAD] if room else []
+    rows += [_row(thread, name, now) for thread, name in zip(threads, short_ids(threads), strict=True)]
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    widths[2], widths[5] = _shares(widths, room)
+    return [_line(row, widths, paint) for row in rows]
+
+
+def gate_table(gates: Sequence[Any], now: float, room: int | None) -> list[str]:
+    """What waits, a line each; on a terminal with short ids, and cut where it ends."""
+    names = short_ids([{"id": gate["thread"]} for gate in gates]) if room else [gate["thread"] for gate in gates]
+    rows = [ASKED, *(_asked(gate, name, now) for gate, name in zip(gates, names, strict=True))]
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    left = UNBOUND if room is None else max(len("WHAT"), room - sum(widths[:-1]) - 2 * (len(widths) - 1))
+    return [_line(row, [*widths[:-1], min(left, widths[-1])], lambda cell: cell) for row in rows]
+
+
+def _asked(gate: Any, name: str, now: float) -> tuple[str, ...]:
+    what = title_shown(gate["kind"], gate["title"], lines=False)
+    return gate["code"], gate["kind"], gate["state"], age(now - gate["asked_at"] / 1000), name, what
+
+
+def short_ids(threads: Sequence[Any]) -> list[str]:
+    """As much of each id as it takes to tell them all apart."""
+    names = sorted({thread["id"] for thread in threads})
+    shared = max((_common(one, other) for one, other in pairwise(names)), default=0)
+    return [thread["id"][: max(SHORTEST, shared + 1)] for thread in threads]
+
+
+def _common(one: str, other: str) -> int:
+    return next((at for at, (left, right) in enumerate(zip(one, other, strict=False)) if left != right), len(one))
+
+
+def _row(thread: Any, name: str, now: float) -> tuple[str, ...]:
+    old = age(now - thread["created_at"] / 1000) if thread["created_at"] else ""
+    asks = f"asks: clew gates {thread['gates'][0]}" if thread["gates"] else ""
+    waits = thread["suspend_message"] or asks or thread["last_line"] or ""
+    status = "waiting" if asks and thread["status"] == "running" else thread["status"]
+    return name, status, one_line(thread["title"]), thread["runtime"], old, one_line(waits)
+
+
+def _shares(widths: Sequence[int], room: int | None) -> tuple[int, int]:
+    """What the title and the last line get: what they need, else the title two fifths of what is left."""
+    title, last = widths[2], widths[5]
+    if room is None:
+        return min(title, UNBOUND), min(last, UNBOUND)
+    left = room - sum(widths) + title + last - 2 * (len(widths) - 1)
+    if title + last <= left:
+        return title, last
+    share = min(title, max(len("TITLE"), left * 2 // 5, left - last))
+    return share, max(0, left - share)
+
+
+def _line(row: Sequence[str], widths: Sequence[int], paint: Callable[[str], str]) -> str:
+    cells = [pad(fit(cell, room), room) if room else "" for cell, room in zip(row, widths, strict=True)]
+    cells[1] = paint(cells[1])
+    return "  ".join(cells).rstrip()

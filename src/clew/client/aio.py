@@ -1,0 +1,139 @@
+"""The asynchronous twin of `clew.client.sync`: the same requests, errors and reconnections, for asyncio programs.
+
+httpx speaks to the Unix socket: it is here anyway, and it knows chunks, time-outs and cancellation. Connections are not
+kept for the next request, because one that a restarted daemon left behind would fail a request that cannot be repeated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any
+
+import httpx
+
+from clew.client.sync import PATIENCE, SILENCE, TRIES, Event, Json, Stopped, address, known, parse
+from clew.support.errors import BadInput, ClewError, OutOfReach
+from clew.support.home import Home
+
+LONGEST_PAUSE = 2.0  # seconds between two tries to come back
+
+
+class AsyncClient:
+    """`say` gets a line at every wait. Without `start` a missing daemon is an error, else it is started."""
+
+    def __init__(self, home: Home, *, start: bool = True, say: Callable[[str], None] = lambda line: None) -> None:
+        self._home = home
+        self._start = start
+        self._say = say
+        self._http: httpx.AsyncClient | None = None
+        self._seen_to = not start
+
+    async def __aenter__(self) -> AsyncClient:
+        limits = httpx.Limits(max_keepalive_connections=0)
+        transport = httpx.AsyncHTTPTransport(uds=str(self._home.socket), limits=limits)
+        self._http = httpx.AsyncClient(transport=transport, base_url="http://clew", timeout=PATIENCE)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        if self._http is not None:
+            await self._http.aclose()
+            self._http = None
+
+    async def get(self, *path: str, **query: object) -> bytes:
+        return await self._ask("GET", address(*path, **query), None, TRIES)
+
+    async def post(self, *path: str, body: Json = None, patience: float | None = PATIENCE) -> bytes:
+        """What carries a message id is sent again after a lost connection: the daemon accepts an id once."""
+        body = {} if body is None else body
+        return await self._ask("POST", address(*path), body, TRIES if "message_id" in body else 1, patience)
+
+    async def events(self, thread: str | None, after: int | None = None) -> AsyncGenerator[Event]:
+        """What happens, without a gap or a double, through restarts of the daemon. Raises Stopped at its end."""
+        pause = 0.0
+        while True:
+            try:
+                async for event in self._stream(thread, after):
+                    pause = 0.0
+                    after = after if event.seq is None else event.seq
+                    yield event
+                    if event.kind == "bye" and event.data["reason"] != "restarting":
+                        raise Stopped("the daemon was stopped; `clew up` starts it again, and open work goes on then")
+            except httpx.TransportError:
+                pass
+            self._say("the connection was lost; coming back…")
+            await asyncio.sleep(pause)
+            pause = min(LONGEST_PAUSE, pause * 2 + 0.1)
+
+    async def _stream(self, thread: str | None, after: int | None) -> AsyncGenerator[Event]:
+        path = ("threads", thread, "events") if thread else ("events",)
+        async with self._open("GET", address(*path, after=after), None, SILENCE) as response:
+            rest = b""
+            async for chunk in response.aiter_bytes():
+                whole, mark, rest = (rest + chunk).rpartition(b"\n\n")
+                for event in parse(iter([whole + mark])):
+                    yield event
+
+    async def _ask(self, method: str, path: str, body: Json, tries: int, patience: float | None = PATIENCE) -> bytes:
+        while True:
+            tries -= 1
+            try:
+                async with self._open(method, path, body, patience) as response:
+                    return await response.aread()
+            except httpx.TimeoutException as error:
+                raise OutOfReach(f"the daemon gave no answer in {patience:g} s; `clew logs` tells more") from error
+            except httpx.TransportError as error:
+                if not tries:
+                    raise OutOfReach("the daemon went away before it answered; `clew logs` tells more") from error
+            self._say("the connection was lost; trying again…")
+
+    @asynccontextmanager
+    async def _open(self, method: str, path: str, body: Json, patience: float | None) -> AsyncIterator[httpx.Response]:
+        response = await self._send(method, path, body, patience)
+        try:
+            if response.status_code >= 400:
+                raise _problem(response.status_code, await response.aread())
+            yield response
+        finally:
+            await response.aclose()
+
+    async def _send(self, method: str, path: str, body: Json, patience: float | None) -> httpx.Response:
+        """A daemon that is missing is started: nothing was sent yet."""
+        if self._http is None:
+            raise ClewError("this client is not open: use it as `async with Clew() as clew:`")
+        try:
+            request = self._http.build_request(method, path, json=body, timeout=patience)
+        except (TypeError, ValueError) as error:
+            raise BadInput(f"what is given must be text, numbers and lists of them: {error}") from error
+        for left in reversed(range(TRIES)):
+            try:
+                await self._see_to_its_supervisor()
+                return await self._http.send(request, stream=True)
+            except httpx.ConnectError as error:
+                if not self._start or not left:
+                    raise OutOfReach("the daemon does not run; `clew up` starts it") from error
+            from clew.process.start import ensure_daemon
+
+            await asyncio.to_thread(ensure_daemon, self._home, self._say)
+        raise AssertionError("unreachable")
+
+    async def _see_to_its_supervisor(self) -> None:
+        """Once: who would start a daemon also wants it to come back after a crash."""
+        if not self._seen_to:
+            from clew.process.start import supervise
+
+            self._seen_to = True
+            await asyncio.to_thread(supervise, self._home)
+
+
+def _problem(status: int, body: bytes) -> ClewError:
+    try:
+        problem: dict[str, Any] = json.loads(body)
+        return known(problem["code"], problem["detail"])
+    except (ValueError, KeyError, TypeError):
+        return ClewError(f"the daemon answered with HTTP status {status}; `clew logs` tells more")

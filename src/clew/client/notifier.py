@@ -1,0 +1,97 @@
+"""Bringing what is owed your own way: the pass of `clew notify`, with a function of yours in place of the surfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from pathlib import Path
+
+from clew.config.settings import Config
+from clew.daemon import holding
+from clew.engine.engine import Engine
+from clew.model.nouns import Conversation
+from clew.model.surface import Inbox, Never, Outgoing, Receipt, Surface, SurfaceCan
+from clew.model.views import Notified
+from clew.store.tables import deliveries
+from clew.support.clock import SystemClock
+from clew.support.home import Home
+
+Notifier = Callable[[Outgoing], Awaitable[str | None]]
+"""Brings one answer to its place. What it returns is kept as the receipt's message id. When it raises `TryAgain`,
+`Down` or `Never` of `clew.model.surface`, that is written down; any other exception counts as "may have arrived"."""
+
+
+async def notify_with(
+    notifier: Notifier, *, home: str | Path | None = None, dry_run: bool = False, retry_failed: bool = False
+) -> tuple[Notified, ...]:
+    """One pass over the answers that are still owed: each is given to `notifier`, and its receipt kept. What was taken
+    is never given again.
+
+    It works under the store's lock, so no daemon may run: then it raises `StoreHeld`. `dry_run` only tells what would
+    be given; `retry_failed` takes also those that failed for good.
+    """
+    found = Home.at(home)
+    if not found.database.exists():
+        return ()
+    clock = SystemClock()
+    with holding.held(found, clock, "notify") as held:
+        async with holding.opened(found, clock, held) as store:
+            if not dry_run:  # what a dead daemon was sending is nobody's now, and may have arrived
+                await store.write(lambda tx: deliveries.release_sending(tx, clock.now()))
+            engine = Engine(
+                store=store,
+                clock=clock,
+                config=Config(),
+                incarnation=f"notify.{held.holder.pid}.{held.holder.started}",
+                runtimes={},
+                surfaces=_Everywhere(_Injected(notifier)),
+                workspace=str(found.root),
+            )
+            return tuple(await engine.notify(dry_run=dry_run, retry_failed=retry_failed, alone=True))
+
+
+class _Injected:
+    """The notifier as a surface, so that receipts, doubt and failures are the outbox's work as ever."""
+
+    name = "injected"
+    trouble = ""
+    can = SurfaceCan()
+
+    def __init__(self, notifier: Notifier) -> None:
+        self._notifier = notifier
+
+    def resolve(self, address: str) -> Conversation:
+        return Conversation(self.name, address)
+
+    async def run(self, inbox: Inbox) -> None:
+        raise NotImplementedError("nothing arrives here")
+
+    async def send(self, outgoing: Outgoing) -> Receipt:
+        return Receipt(outgoing.conversation, await self._notifier(outgoing) or self.name)
+
+    async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
+        raise Never("what was given to a notifier cannot be edited")
+
+    async def find(self, outgoing: Outgoing) -> Receipt | None:
+        return None
+
+    async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
+        return None
+
+    async def close(self) -> None:
+        pass
+
+
+class _Everywhere(Mapping[str, Surface]):
+    """One surface for every name, also for those that the config does not know any more."""
+
+    def __init__(self, surface: Surface) -> None:
+        self._surface = surface
+
+    def __getitem__(self, name: str) -> Surface:
+        return self._surface
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((self._surface.name,))
+
+    def __len__(self) -> int:
+        return 1

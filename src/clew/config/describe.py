@@ -1,0 +1,111 @@
+"""Settings one by one: which there are, of which kind, and what counts now. Secrets are never shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, is_dataclass
+from typing import Any, get_args, get_origin, get_type_hints
+
+from clew.config import plugins
+from clew.config.reading import group_in, has, own_names, plugged, present, split, suggestion
+from clew.config.rules import Hidden, WebAddress
+from clew.config.settings import Config
+from clew.support.addresses import shown, shown_in
+from clew.support.errors import ConfigError
+
+SECRET = "[secret]"
+
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    key: str
+    value: str | int | float | bool | None  # None: not set, and there is no default
+    is_set: bool  # in the file; else it is the default
+
+
+def hint_of(key: Key) -> Any:
+    """Of a setting or a table. Raises ConfigError, in the words of a file that names it, where there is none."""
+    hint: Any = Config
+    for depth, name in enumerate(key, 1):
+        hint = _inside(hint, name, key[:depth])
+    return hint
+
+
+def kind_of(key: Key) -> type:
+    """The plain type of a setting. Raises ConfigError where there is none."""
+    hint = hint_of(key)
+    if inner := _names(hint):
+        raise ConfigError(f"{'.'.join(key)} is a table; in it there are {', '.join(inner)}")
+    return split(hint)[0]
+
+
+def all_settings(config: Config, data: Mapping[str, Any]) -> list[Setting]:
+    """What counts; `data` is the file as TOML reads it."""
+    return [Setting(".".join(key), value, has(data, key)) for key, value in _walk(config, ())]
+
+
+def below(settings: list[Setting], key: Key) -> list[Setting]:
+    """Those of one table, or the one of that name."""
+    name = ".".join(key)
+    return [each for each in settings if not key or each.key == name or each.key.startswith(f"{name}.")]
+
+
+def _inside(hint: Any, name: str, at: Key) -> Any:
+    if get_origin(hint) is Mapping:
+        return get_args(hint)[1]
+    known = _names(hint)
+    if name not in known and (kind := _plugin(hint, name)) is not None:
+        return kind
+    if name not in known:
+        raise ConfigError(f"{'.'.join(at)} is not a setting{suggestion(name, known) if known else ''}")
+    return present(get_type_hints(hint, include_extras=True)[name])
+
+
+def _names(hint: Any) -> list[str]:
+    if get_origin(hint) is Mapping:
+        return ["NAME"]
+    return own_names(hint) if isinstance(hint, type) and is_dataclass(hint) else []
+
+
+def _plugin(hint: Any, name: str) -> type[Any] | None:
+    """The settings of a plugin that has a table of its own there."""
+    group = group_in(hint) if isinstance(hint, type) and is_dataclass(hint) else None
+    if group is None or name not in plugins.names(group):
+        return None
+    kind = plugins.settings_of(group, name)
+    return kind if isinstance(kind, type) else None
+
+
+def _walk(table: Any, at: Key) -> Iterator[tuple[Key, Any]]:
+    for name, hint in get_type_hints(type(table), include_extras=True).items():
+        value = getattr(table, name)
+        if plugged(hint) is not None:
+            for each, inner in value.items():
+                yield from _walk(inner, (*at, each))
+        elif is_dataclass(value):
+            yield from _walk(value, (*at, name))
+        elif isinstance(value, Mapping):
+            for each, inner in value.items():
+                if is_dataclass(inner):
+                    yield from _walk(inner, (*at, name, each))
+                else:
+                    yield (*at, name, each), _shown(inner, get_args(hint)[1])
+        else:
+            yield (*at, name), _shown(value, hint)
+
+
+def _shown(value: Any, hint: Any) -> Any:
+    """No secret, and of an address only where it leads to."""
+    if value is None or _is_hidden(hint):
+        return value and SECRET
+    if isinstance(value, tuple):
+        return tuple(shown_in(each) if isinstance(each, str) else each for each in value)
+    if any(isinstance(rule, WebAddress) for rule in split(present(hint))[1]):
+        return shown(value)
+    return shown_in(value) if isinstance(value, str) else value
+
+
+def _is_hidden(hint: Any) -> bool:
+    return any(isinstance(rule, Hidden) for rule in split(present(hint))[1])

@@ -1,0 +1,200 @@
+"""A table of settings made from what a file says, as the type hints of its dataclass want it; and where it does not fit
+them, the line and what would be right. It knows nothing of what clew can be told."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from math import isfinite
+from pathlib import Path
+from types import MappingProxyType, NoneType
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+from clew.config.rules import Expanded, Hidden, Plugged, WebAddress
+from clew.support.addresses import shown, shown_in
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
+Foreign = Mapping[str, Any]  # the settings of plugins, by their names
+
+
+class Wrong(Exception):
+    def __init__(self, key: tuple[str, ...], words: str) -> None:
+        super().__init__(words)
+        self.key = key
+        self.words = words
+
+
+def table(kind: type[T], data: object, at: tuple[str, ...]) -> T:
+    if not isinstance(data, dict):
+        raise Wrong(at, f"must be a table, not {_called(data)}")
+    hints = get_type_hints(kind, include_extras=True)
+    known = {each.name: each for each in fields(kind) if plugged(hints[each.name]) is None}
+    foreign = _foreign(group_in(kind), {key: value for key, value in data.items() if key not in known}, known, at)
+    for key, each in known.items():
+        if key not in data and each.default is MISSING and each.default_factory is MISSING:
+            raise Wrong(at, f"needs `{key}`")
+    own = {key: _value(hints[key], data[key], (*at, key)) for key in data if key in known}
+    return kind(**own, **({"others": foreign} if foreign else {}))
+
+
+def _foreign(group: str | None, data: Mapping[str, Any], known: Iterable[str], at: tuple[str, ...]) -> Foreign:
+    """The tables of plugins, by what each says of its own. One that cannot be loaded is told of elsewhere."""
+    if not data:
+        return {}
+    from clew.config import plugins  # looks at what is installed, which only a file with such tables needs
+
+    found = {}
+    for key, value in data.items():
+        kind = plugins.settings_of(group, key) if group is not None and key in plugins.names(group) else None
+        if kind is None:
+            raise Wrong((*at, key), f"is not a setting{suggestion(key, known)}")
+        if isinstance(kind, str):
+            raise Wrong((*at, key), f"cannot have settings: {kind}")
+        if not isinstance(kind, plugins.PluginTrouble):
+            found[key] = table(kind, value, (*at, key))
+    return MappingProxyType(found)
+
+
+def _value(hint: Any, value: object, at: tuple[str, ...]) -> Any:
+    hint = present(hint)
+    if isinstance(hint, type) and is_dataclass(hint):
+        return table(hint, value, at)
+    if get_origin(hint) is Mapping:
+        return _named_tables(hint, value, at)
+    if get_origin(hint) is tuple:
+        return _listed(hint, value, at)
+    kind, rules = split(hint)
+    return _ruled(_plain(kind, value, at), rules, at)
+
+
+def _named_tables(hint: Any, value: object, at: tuple[str, ...]) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise Wrong(at, f"must be a table of names, such as [{'.'.join(at)}.NAME], not {_called(value)}")
+    name, kind = get_args(hint)
+    for key in value:
+        _ruled(key, split(name)[1], (*at, key))
+    return MappingProxyType({key: _value(kind, each, (*at, key)) for key, each in value.items()})
+
+
+def _listed(hint: Any, value: object, at: tuple[str, ...]) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise Wrong(at, f'must be a list, such as ["a", "b"], not {_called(value)}')
+    return tuple(_value(get_args(hint)[0], each, at) for each in value)
+
+
+def _plain(kind: type, value: object, at: tuple[str, ...]) -> Any:
+    """A value of a plain type. A whole number is also a number, but true is not one."""
+    if kind is float and type(value) is int:
+        value = float(value)
+    if type(value) is not kind:
+        raise Wrong(at, f"must be {_KINDS.get(kind, f'a {kind}')}, not {_called(value)}")
+    if isinstance(value, float) and not isfinite(value):
+        raise Wrong(at, "must be a finite number")
+    if isinstance(value, str) and not value.strip():
+        raise Wrong(at, "must not be empty")
+    return value
+
+
+def _ruled(value: Any, rules: Iterable[Any], at: tuple[str, ...]) -> Any:
+    for rule in rules:
+        if isinstance(rule, Expanded):
+            value = _expanded(value, at)
+        elif not isinstance(rule, Hidden) and not rule.holds(value):
+            raise Wrong(at, f"is {_quoted(value, rule)}: it must be {rule.words}")
+    return value
+
+
+def _quoted(value: Any, rule: Any) -> str:
+    """What was given, without what may be a secret in it. One that is no address may still hold a password."""
+    if isinstance(rule, WebAddress):
+        return repr(shown(value)) if "://" in value else "no web address"
+    return shown_in(repr(value))
+
+
+def _expanded(value: str, at: tuple[str, ...]) -> str:
+    """Only what begins with `~` is changed: `./codex` is not the same as `codex`, which is looked for on the PATH."""
+    try:
+        return str(Path(value).expanduser()) if value.startswith("~") else value
+    except RuntimeError:
+        raise Wrong(at, f"is {value!r}: it must be a path; there is no such person here") from None
+
+
+def present(hint: Any) -> Any:
+    """The hint without its `None`: TOML has no null, so what is there is never None."""
+    return next(each for each in get_args(hint) if each is not NoneType) if NoneType in get_args(hint) else hint
+
+
+def split(hint: Any) -> tuple[type, tuple[Any, ...]]:
+    return (get_args(hint)[0], get_args(hint)[1:]) if get_origin(hint) is Annotated else (hint, ())
+
+
+_KINDS: Mapping[type, str] = {
+    str: "text in quotes",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    dict: "a table",
+    list: "a list",
+}
+
+
+def _called(value: object) -> str:
+    """A value's kind in words; never the value itself, which may be a secret in the wrong place."""
+    return _KINDS.get(type(value), f"a {type(value).__name__}")
+
+
+def suggestion(key: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches  # only an error needs it
+
+    close = get_close_matches(key, known := list(known), n=1)
+    return f": did you mean `{close[0]}`?" if close else f"; there are {', '.join(known)}"
+
+
+def line_of(text: str, key: tuple[str, ...]) -> int:
+    """The line where the statement begins that first brings `key` in.
+
+    tomllib tells no positions, so the text is parsed again, each time one line longer; what does not parse yet is the
+    middle of a statement of several lines.
+    """
+    lines = text.splitlines(keepends=True)
+    begins = 1
+    for end in range(1, len(lines) + 1):
+        try:
+            data = tomllib.loads("".join(lines[:end]))
+        except tomllib.TOMLDecodeError:
+            continue
+        if has(data, key):
+            return begins
+        begins = end + 1
+    return 1
+
+
+def has(data: object, key: tuple[str, ...]) -> bool:
+    if not key:
+        return True
+    return isinstance(data, dict) and key[0] in data and has(data[key[0]], key[1:])
+
+
+def leave_out(data: dict[str, Any], key: tuple[str, ...]) -> None:
+    for name in key[:-1]:
+        data = data[name]
+    del data[key[-1]]
+
+
+def own_names(kind: type[DataclassInstance]) -> list[str]:
+    """What a table has in it, without what plugins bring."""
+    return [name for name, hint in get_type_hints(kind, include_extras=True).items() if plugged(hint) is None]
+
+
+def plugged(hint: Any) -> str | None:
+    """The group of plugins whose tables these are."""
+    return next((rule.group for rule in split(hint)[1] if isinstance(rule, Plugged)), None)
+
+
+def group_in(kind: type[DataclassInstance]) -> str | None:
+    """The group of plugins that have tables of their own in this one."""
+    return next(filter(None, map(plugged, get_type_hints(kind, include_extras=True).values())), None)

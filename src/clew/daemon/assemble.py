@@ -1,0 +1,136 @@
+"""Runtimes and surfaces, made from their plugins: each is given what its parameters name, and nothing else."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from clew.config import plugins
+from clew.config import settings as config_settings
+from clew.config.plugins import PluginTrouble
+from clew.config.settings import Config, RuntimesConfig, ScriptedConfig, SurfacesConfig
+from clew.model.runtime import Outliving, Runtime
+from clew.model.surface import Outgoing, Surface
+from clew.process.scan import Marks
+from clew.support.clock import Clock, SystemClock
+from clew.support.errors import ConfigError
+from clew.support.home import Home
+
+if TYPE_CHECKING:
+    from clew.server.routing.functions import Router
+
+log = logging.getLogger(__name__)
+
+
+class Parts(Struct, frozen=True):
+    runtimes: Mapping[str, Runtime]
+    surfaces: Mapping[str, Surface]
+    troubles: tuple[PluginTrouble, ...]
+
+    def routers(self) -> list[Router]:
+        """What surfaces want to be served on TCP."""
+        from clew.surfaces.webhook import WebhookSurface, router
+
+        return [router(surface) for surface in self.surfaces.values() if isinstance(surface, WebhookSurface)]
+
+
+def assemble(
+    settings: Config,
+    clock: Clock,
+    home: Home,
+    marks: Marks,
+    announce: Callable[[Outgoing], bool],
+    keeps: Home | None = None,
+) -> Parts:
+    """A plugin that fails is left out, with the reason; the others work on. `keeps`: where what they start may outlive
+    this process."""
+    given: dict[str, Any] = {"clock": clock, "home": home, "marks": marks, "announce": announce, "keeps": keeps}
+    runtimes, first = _make(plugins.RUNTIMES, settings.runtimes, given)
+    surfaces, second = _make(plugins.SURFACES, settings.surfaces, given)
+    for trouble in (*first, *second):
+        log.error("%s", trouble)
+    return Parts(runtimes, surfaces, (*first, *second))
+
+
+def own_runtimes(purpose: str) -> tuple[dict[str, Runtime], list[PluginTrouble]]:
+    """Without a daemon, by the settings of this home. What they start carries a mark of its own."""
+    home, clock = Home.find(), SystemClock()
+    marks = Marks(f"{purpose}-{clock.token()[:12]}", purpose)
+    given: dict[str, Any] = {"clock": clock, "home": home, "marks": marks}
+    return _make(plugins.RUNTIMES, config_settings.load(home.config).runtimes, given)
+
+
+def come_back(parts: Parts) -> None:
+    """A daemon begins: runtimes may have been left at work by an earlier one."""
+    for runtime in parts.runtimes.values():
+        if isinstance(runtime, Outliving):
+            runtime.come_back()
+
+
+async def close_all(parts: Parts, *, for_good: bool = True) -> None:
+    """Not for good: another daemon is about to come, and may find them at work."""
+    every: list[Surface | Runtime] = [*parts.surfaces.values(), *parts.runtimes.values()]
+    for part in every:
+        try:
+            if isinstance(part, Outliving) and not for_good:
+                await part.leave()
+            else:
+                await part.close()
+        except Exception:  # the others are closed all the same
+            log.exception("cannot close %s", part.name)
+
+
+def _make(
+    group: str, sections: RuntimesConfig | SurfacesConfig, given: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[PluginTrouble]]:
+    factories, troubles = plugins.load(group)
+    made = {}
+    for name, factory in factories.items():
+        try:
+            part = _call(_OWN.get((group, name), factory), {**given, "config": _settings(sections, name, factory)})
+            if part is None:
+                continue  # by these settings it is not wanted
+            if isinstance(part, Mapping):  # one plugin, several parts
+                made.update({own: each for own, each in part.items() if own not in factories})
+                continue
+            if (called := getattr(part, "name", None)) != name:
+                raise ValueError(f"it calls itself {called!r}, and its entry point {name!r}: they must be the same")
+            made[name] = part
+        except Exception as error:  # somebody else's code
+            if isinstance(error, ConfigError) and name in plugins.BUILT_IN[group]:
+                raise
+            log.warning("%s %s cannot be made", group, name, exc_info=True)
+            troubles.append(PluginTrouble(group, name, str(error) or type(error).__name__))
+    return made, troubles
+
+
+def _settings(sections: RuntimesConfig | SurfacesConfig, name: str, factory: plugins.Factory) -> Any:
+    """As they are in the file. A plugin without a table there gets its defaults; None, where one of them is needed."""
+    found, kind = config_settings.section(sections, name), getattr(factory, "settings", None)
+    if found is not None or kind is None:
+        return found
+    needed = [each for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING]
+    return None if needed else kind()
+
+
+def _scripted(config: ScriptedConfig, clock: Clock, home: Home) -> Runtime:
+    """With a record that outlives the process, and holds that another process can release."""
+    from clew.testing.scripted_runtime import FileLedger, ScriptedRuntime
+    from clew.testing.scripted_runtime.holds import Holds
+
+    folder = Path(config.folder) if config.folder else home.root / "scripted"
+    return ScriptedRuntime(clock, FileLedger(folder), holds=Holds(folder / "holds"))
+
+
+_OWN: Mapping[tuple[str, str], Callable[..., Any]] = {(plugins.RUNTIMES, "scripted"): _scripted}
+
+
+def _call(factory: Callable[..., Any], given: Mapping[str, Any]) -> Any:
+    wanted = inspect.signature(factory).parameters
+    return factory(**{name: value for name, value in given.items() if name in wanted})

@@ -1,0 +1,34 @@
+"""Working on a home's store, and nobody else meanwhile: first its lock, then the store itself."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+from clew.process import lock, scan
+from clew.store import Store
+from clew.store.migrate import open_store
+from clew.support.clock import Clock
+from clew.support.home import Home
+
+
+@contextmanager
+def held(home: Home, clock: Clock, what: str, foreground: bool = False) -> Iterator[lock.Held]:
+    """Raises StoreHeld, naming who has it."""
+    home.prepare()
+    me = scan.look(os.getpid())
+    holder = lock.Holder(os.getpid(), me.started if me else "", clock.now(), what, foreground=foreground)
+    with lock.hold(home.lock, holder) as it:
+        yield it
+
+
+@asynccontextmanager
+async def opened(home: Home, clock: Clock, it: lock.Held) -> AsyncIterator[Store]:
+    store = open_store(home.database, clock)
+    try:
+        it.note_store(store.id)
+        yield store
+    finally:
+        await asyncio.to_thread(store.close)

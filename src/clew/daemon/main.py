@@ -1,0 +1,298 @@
+"""The one place where all is put together: one tree of tasks.
+
+Everything that runs is a branch of it: the engine, and the two HTTP servers. A branch that fails brings the whole down,
+loudly; a signal or `clew down` ends it in order: no new connections, time for running turns, end of the streams, the
+runtimes and their children, the store. The process that holds the home's lock is the daemon; there is no other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import faulthandler
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from clew import __version__
+from clew.config import logs
+from clew.config import settings as config_settings
+from clew.daemon import holding
+from clew.daemon.assemble import Parts, assemble, close_all, come_back
+from clew.engine.engine import Engine
+from clew.engine.live import Live
+from clew.model.views import Notified
+from clew.process import descriptors, kept_programs, lock, scan
+from clew.runtimes.codex.server import environment
+from clew.server.dependencies import Door
+from clew.server.listen import binding
+from clew.server.listen.servers import Serving
+from clew.server.routing.schemas import DaemonView
+from clew.store import Store
+from clew.store.tables import deliveries
+from clew.support import private_files
+from clew.support.clock import Clock, SystemClock
+from clew.support.errors import ClewError
+from clew.support.home import Home
+
+log = logging.getLogger("clew.daemon")
+
+NAMED = 10  # files that a line of the log names
+GRACE = 10.0  # seconds that running turns get at a signal
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+@dataclass(slots=True)
+class Stop:
+    """Asked once; asked again it does not wait for running turns any more."""
+
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    hurry: asyncio.Event = field(default_factory=asyncio.Event)
+    grace: float = GRACE
+    reason: str = "stopping"
+    restart: bool = False
+    note: Callable[[], None] = lambda: None  # so that who looks after it knows that it ends on purpose
+
+    def ask(self, grace: float = GRACE, restart: bool = False) -> None:
+        if self.asked.is_set():
+            self.hurry.set()
+            return
+        self.note()
+        self.grace, self.restart, self.reason = grace, restart, "restarting" if restart else "stopping"
+        self.asked.set()
+
+    @property
+    def for_good(self) -> bool:
+        """Else another daemon is about to come: after a restart, or a crash."""
+        return self.asked.is_set() and not self.restart
+
+
+@dataclass(slots=True)
+class Teller:
+    """Tells whoever started the daemon that it is ready, or why it is not: one line of JSON in a pipe."""
+
+    pipe: int | None = None
+
+    def ready(self) -> None:
+        self._tell({"ready": True, "pid": os.getpid()})
+
+    def failed(self, code: str, message: str) -> None:
+        self._tell({"error": {"code": code, "message": message}})
+
+    def _tell(self, news: object) -> None:
+        if self.pipe is None:
+            return
+        with suppress(OSError):  # who started it has gone
+            os.write(self.pipe, json.dumps(news).encode() + b"\n")
+        os.close(self.pipe)
+        self.pipe = None
+
+
+async def serve(home: Home, ready: Callable[[], None], *, foreground: bool = False) -> None:
+    """Run until a signal or `clew down`."""
+    clock = SystemClock()
+    with holding.held(home, clock, "daemon", foreground) as held, _signals(stop := Stop(note=held.note_stopping)):
+        settings = config_settings.load(home.config)
+        with _logging(home, settings):
+            log.info("clew %s begins, pid %d", __version__, os.getpid())
+            if held.before and held.before.what == "daemon" and not held.before.stopping:
+                log.warning("the daemon before, pid %d, has ended without being asked to", held.before.pid)
+            _make_private(home)
+            async with holding.opened(home, clock, held) as store:
+                await _serve(home, clock, settings, store, held.holder, stop, ready)
+            log.info("clew ends")
+
+
+async def _serve(
+    home: Home,
+    clock: Clock,
+    settings: config_settings.Config,
+    store: Store,
+    holder: lock.Holder,
+    stop: Stop,
+    ready: Callable[[], None],
+) -> None:
+    incarnation = f"{socket.gethostname()}.{holder.pid}.{holder.started}.{clock.token()[:8]}"
+    await scan.sweep(lambda: kept_programs.left_now(home, store.id), clock)
+    async with AsyncExitStack() as stack:
+        live = Live(settings.turns.longest_text)
+        parts = assemble(settings, clock, home, scan.Marks(store.id, incarnation), live.announce, keeps=home)
+        stack.push_async_callback(_let_go, home, clock, store, parts, stop)
+        come_back(parts)
+        engine = build_engine(home, clock, settings, store, parts, incarnation, live)
+        unix = stack.enter_context(binding.unix(home.socket))
+        about = DaemonView(
+            pid=holder.pid,
+            since=holder.since,
+            version=__version__,
+            home=str(home.root),
+            http=None,
+            supervised=False,
+            environment=environment.marks(settings.runtimes.codex),
+            left_out=[str(trouble) for trouble in parts.troubles],
+        )
+        door = Door(engine, store, home, about, stop.ask, settings)
+        serving = Serving(door, unix, parts.routers)
+        stack.callback(serving.close)
+        serving.add(settings.http)
+        door.listen = serving.open
+        await _tree(engine, door, serving, stop, ready)
+
+
+async def _let_go(home: Home, clock: Clock, store: Store, parts: Parts, stop: Stop) -> None:
+    """What it has begun ends with it; where another daemon is about to come, what can wait for that is left to it."""
+    await close_all(parts, for_good=stop.for_good)
+    spared = frozenset() if stop.for_good else kept_programs.marks(home)
+    await scan.sweep(
+        lambda: [each for each in kept_programs.children(home, store.id) if each.mark not in spared], clock
+    )
+
+
+def build_engine(
+    home: Home, clock: Clock, settings: config_settings.Config, store: Store, parts: Parts, incarnation: str, live: Live
+) -> Engine:
+    return Engine(
+        store=store,
+        clock=clock,
+        config=settings,
+        incarnation=incarnation,
+        runtimes=parts.runtimes,
+        surfaces=parts.surfaces,
+        workspace=settings.threads.workspace or _own_workspace(home),
+        live=live,
+        files=home.files,
+    )
+
+
+async def notify_once(home: Home, *, dry_run: bool, retry_failed: bool) -> list[Notified]:
+    """One pass of `clew notify` where no daemon runs: the same engine, without its tree, under the same lock."""
+    clock = SystemClock()
+    with holding.held(home, clock, "notify") as held:
+        settings = config_settings.load(home.config)
+        async with holding.opened(home, clock, held) as store:
+            incarnation = f"notify.{held.holder.pid}.{held.holder.started}"
+            live = Live(settings.turns.longest_text)
+            parts = assemble(settings, clock, home, scan.Marks(store.id, incarnation), live.announce)
+            try:
+                engine = build_engine(home, clock, settings, store, parts, incarnation, live)
+                if not dry_run:  # we hold the lock, so whoever was sending is dead
+                    await store.write(lambda tx: deliveries.release_sending(tx, clock.now()))
+                return await engine.notify(dry_run=dry_run, retry_failed=retry_failed, alone=True)
+            finally:
+                await close_all(parts)
+
+
+def _make_private(home: Home) -> None:
+    if found := private_files.mend(home):
+        names = ", ".join(str(path) for path in found[:NAMED])
+        more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        log.warning("others on this machine could look into clew's files; now they cannot: %s%s", names, more)
+
+
+def _own_workspace(home: Home) -> str:
+    """For threads that begin where there is no folder: not the person's own files, until they say so."""
+    folder = home.root / "workspace"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return str(folder)
+
+
+async def _tree(engine: Engine, door: Door, serving: Serving, stop: Stop, ready: Callable[[], None]) -> None:
+    recovered = asyncio.Event()
+    door.why_not_yet = "starting"
+    async with asyncio.TaskGroup() as tree:
+        working = tree.create_task(engine.run(recovered.set), name="engine")
+        serving.begin(tree)
+        await _any(recovered.wait(), stop.asked.wait())
+        door.why_not_yet = None
+        await serving.listening()
+        log.info("ready")
+        ready()
+        await stop.asked.wait()
+        log.info("%s; running turns get %g s", stop.reason, stop.grace)
+        door.why_not_yet = stop.reason
+        serving.refuse()
+        await _any(engine.settle(stop.grace, restart=stop.restart), stop.hurry.wait())
+        door.why_over = stop.reason
+        engine.live.close()
+        serving.end()
+        working.cancel()
+
+
+async def _any(*waits: Coroutine[Any, Any, object]) -> None:
+    """Until the first of them is over; the others are given up."""
+    tasks = [asyncio.create_task(wait) for wait in waits]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
+
+
+@contextmanager
+def _logging(home: Home, settings: config_settings.Config) -> Iterator[None]:
+    handler = logs.start(home.log, settings.log, settings.secrets())
+    logging.captureWarnings(True)
+    try:
+        yield
+    except Exception as error:
+        log.critical("clew ends: %s", error, exc_info=not isinstance(error, ClewError))
+        raise
+    finally:
+        logs.stop(handler)
+
+
+@contextmanager
+def _signals(stop: Stop) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, stop.ask)
+    try:
+        yield
+    finally:
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
+
+
+def run(home: Home, ready: Callable[[], None], *, foreground: bool = False) -> None:
+    """Blocks until it ends. Raises the one error that ended it, out of the groups that tasks wrap around it."""
+    descriptors.raise_limit()
+    try:
+        asyncio.run(serve(home, ready, foreground=foreground))
+    except BaseExceptionGroup as group:
+        raise _first(group) from group
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    error = group.exceptions[0]
+    return _first(error) if isinstance(error, BaseExceptionGroup) else error
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(prog="clew.daemon.main")
+    options.add_argument("--ready-fd", type=int, default=None, help="where the word that it is ready is written")
+    told = Teller(options.parse_args().ready_fd)
+    faulthandler.enable()
+    try:
+        run(Home.find(), told.ready)
+    except ClewError as error:
+        told.failed(error.code, error.message)
+        print(f"clew: {error.message}", file=sys.stderr)
+        return error.exit
+    except Exception as error:
+        told.failed("error", f"the daemon cannot start: {type(error).__name__}: {error}; `clew logs` tells more")
+        raise
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,336 @@
+"""Delivery: what is owed is brought to its conversation, once, and the receipt is kept. A send in doubt is settled by
+the ladder of promise 5. It never decides what is said, and a surface that is down costs no attempt."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from math import inf
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from clew.engine.core import Core
+from clew.engine.delivery.artifacts import FOLDER
+from clew.engine.delivery.language import spoken
+from clew.engine.delivery.placeholder import to_become
+from clew.engine.gates.visibility import is_part
+from clew.engine.places.fallback import ask_elsewhere
+from clew.model.nouns import Conversation, Delivery, DeliveryKind
+from clew.model.surface import Down, InDoubt, Never, NotSent, Outgoing, Receipt, Surface
+from clew.store import Entry, Tx
+from clew.store.tables import deliveries
+from clew.support import crash
+from clew.support.files import forget
+from clew.support.histogram import Spread
+from clew.texts import messages
+
+PARALLEL = 8  # deliveries on their way at once, per surface
+LONGEST_WAIT = 60.0  # seconds of back-off
+SET_BACK = 5.0  # seconds by which the clock must have been set back to matter
+LONGEST_OBEYED = 3600.0  # seconds of a platform's own Retry-After
+_log = logging.getLogger(__name__)
+
+Handed = Callable[[Tx, Delivery, Conversation], None]
+NotHanded = Callable[[Tx, Delivery, str], None]
+
+
+class Outbox:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._wakes = {name: asyncio.Event() for name in core.surfaces}
+        self._downs: dict[str, int] = {}  # surfaces that are out of reach, and how often in a row
+        self._on_the_way: set[asyncio.Task[None]] = set()
+        self._claiming = {name: asyncio.Lock() for name in core.surfaces}
+        self._ahead = self._clocks_apart()
+        self.latency = Spread()  # seconds from owed to sent
+        self.handed: Handed = lambda tx, delivery, where: None  # the first words of a handoff arrived
+        self.not_handed: NotHanded = lambda tx, delivery, reason: None  # or never will
+
+    def committed(self, entries: Sequence[Entry]) -> None:
+        """The store's listener."""
+        for entry in entries:
+            if entry.kind == "delivery.owed":
+                self.wake(str(entry.data.get("surface")))
+
+    def wake(self, surface: str) -> None:
+        if surface in self._wakes:
+            self._wakes[surface].set()
+
+    async def run(self) -> None:
+        await self._refuse_unknown()
+        async with asyncio.TaskGroup() as group:
+            for surface in self._core.surfaces.values():
+                if surface.can.send:
+                    group.create_task(self._serve(surface))
+
+    async def settle(self, grace: float) -> None:
+        """Let what is on its way arrive, and nothing more leave, so that a plain stop leaves nothing in doubt."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                for claiming in self._claiming.values():
+                    await claiming.acquire()
+                if self._on_the_way:
+                    await asyncio.wait(set(self._on_the_way))
+
+    async def deliver(self, delivery: Delivery, surface: Surface) -> None:
+        """Send one claimed delivery and write down what came of it."""
+        outcome = await self._try(delivery, surface)
+        if outcome is not None and not isinstance(outcome, Down):
+            self._core.down.pop(surface.name, None)
+            self._downs.pop(surface.name, None)
+        if outcome is None:
+            await self._core.write_down(lambda tx: deliveries.pointless(tx, delivery))
+            return
+        if isinstance(outcome, NotSent):
+            await self._core.write_down(partial(self._not_sent, delivery=delivery, failure=outcome))
+            return
+        crash.point("outbox.sent-not-recorded")
+        self.latency.add(max(0, self._core.clock.now() - delivery.created_at) / 1000)
+        await self._core.write_down(partial(self._sent, delivery=delivery, receipt=outcome))
+        if delivery.file is not None:
+            await asyncio.to_thread(_forget, Path(delivery.file.path))
+
+    async def clear(self) -> None:
+        """At the start: forget what is kept and named by nothing that has yet to be sent. A daemon may have died just
+        before it did so; or before a turn ended, which then keeps it anew."""
+        if self._core.files is None:
+            return
+        for folder, kept in (await asyncio.to_thread(_all_kept, self._core.files)).items():
+            turn = folder.removeprefix(FOLDER)
+            owed = await self._core.look(partial(deliveries.files_owed, turn=turn))
+            for path in kept:
+                if path.name not in owed:
+                    await asyncio.to_thread(_forget, path)
+
+    async def _serve(self, surface: Surface) -> None:
+        """Bring what is due, sleep until more is owed or due."""
+        wake = self._wakes[surface.name]
+        on_the_way: set[asyncio.Task[None]] = set()
+
+        def arrived(task: asyncio.Task[None]) -> None:
+            on_the_way.discard(task)
+            self._on_the_way.discard(task)
+            wake.set()
+
+        async with asyncio.TaskGroup() as group:
+            while True:
+                wake.clear()
+                async with self._claiming[surface.name]:
+                    claimed, due = await self._claim(surface, PARALLEL - len(on_the_way))
+                    for delivery in claimed:
+                        task = group.create_task(self.deliver(delivery, surface))
+                        on_the_way.add(task)
+                        self._on_the_way.add(task)
+                        task.add_done_callback(arrived)
+                await self._sleep(wake, None if len(on_the_way) >= PARALLEL else due)
+
+    async def _sleep(self, wake: asyncio.Event, due: int | None) -> None:
+        """Until more is owed, something arrived, or the next one is due."""
+        wait = None if due is None else max(0.0, (due - self._core.clock.now()) / 1000)
+        try:
+            async with asyncio.timeout(wait):
+                await wake.wait()
+        except TimeoutError:
+            return
+
+    async def _claim(self, surface: Surface, free: int) -> tuple[list[Delivery], int | None]:
+        """What can leave now, and when the next one is due."""
+        now = self._core.clock.now()
+        owner = self._core.incarnation
+        was_set_back = self._was_set_back()
+        leaving = now if surface.can.idempotency_window else None  # there doubt is cheap, and saves a commit
+
+        def body(tx: Tx) -> tuple[list[Delivery], int | None]:
+            if was_set_back:
+                deliveries.hasten(tx, now)
+            waiting = deliveries.free_to_go(tx, surface.name, free + 1)
+            ready = [id for id, due in waiting[:free] if due <= now]
+            claimed = (deliveries.claim_pending(tx, id, owner, leaving) for id in ready)
+            next_due = waiting[len(ready)][1] if len(waiting) > len(ready) else None
+            return [delivery for delivery in claimed if delivery is not None], next_due
+
+        return await self._core.write_down(body)
+
+    def _was_set_back(self) -> bool:
+        """Whether the clock was, since this was last asked. What was put off would then wait for that much longer."""
+        before, self._ahead = self._ahead, self._clocks_apart()
+        return self._ahead < before - SET_BACK
+
+    def _clocks_apart(self) -> float:
+        return self._core.clock.now() / 1000 - self._core.clock.monotonic()
+
+    async def _try(self, delivery: Delivery, surface: Surface) -> Receipt | NotSent | None:
+        try:
+            if delivery.edits is not None:
+                return await self._edit(delivery, delivery.edits, surface)
+            return await self._send(delivery, surface)
+        except NotSent as failure:
+            return failure
+        except Exception as error:  # a surface's own bug: this delivery waits, the others go on
+            _log.exception("surface %s broke on delivery %s", surface.name, delivery.id)
+            return InDoubt(f"the surface {surface.name} failed: {error}")
+
+    async def _send(self, delivery: Delivery, surface: Surface) -> Receipt:
+        outgoing = outgoing_of(delivery)
+        if delivery.in_doubt:
+            return await self._settle_doubt(delivery, surface, outgoing)
+        if delivery.first_sent_at is None:
+            await self._leaving(delivery)
+        crash.point("outbox.claimed-not-sent")
+        return await _bring(outgoing, surface)
+
+    async def _edit(self, delivery: Delivery, earlier: str, surface: Surface) -> Receipt | None:
+        """Doing it twice is doing it once. None: there is nothing to rewrite."""
+        receipt = await self._receipt(earlier)
+        if receipt is not None and await self._is_answer(receipt):
+            return None  # a send in doubt was settled by making it the answer
+        if receipt is not None and surface.can.edit:
+            await surface.edit(receipt, outgoing_of(delivery))
+            crash.point("outbox.edited-not-recorded")
+        return receipt
+
+    async def _settle_doubt(self, delivery: Delivery, surface: Surface, outgoing: Outgoing) -> Receipt:
+        """It may have arrived already."""
+        age = (self._core.clock.now() - (delivery.first_sent_at or 0)) / 1000
+        window = surface.can.idempotency_window
+        if 0 <= age < window or window == inf:  # for ever is for ever, wherever the clock was set
+            return await _bring(replace(outgoing, again=True), surface)
+        if surface.can.read_back:
+            return await surface.find(outgoing) or await _bring(outgoing, surface)
+        placeholder = await self._placeholder(delivery)
+        recovered = await self._noted(outgoing, messages.RECOVERED)
+        if placeholder is not None and surface.can.edit and await _became(placeholder, recovered, surface):
+            return placeholder
+        return await _bring(await self._noted(outgoing, messages.POSSIBLE_REPEAT), surface)
+
+    async def _noted(self, outgoing: Outgoing, note: str) -> Outgoing:
+        said = await self._core.look(lambda tx: spoken(tx, self._core, outgoing.conversation, note))
+        return replace(outgoing, note=f"{outgoing.note} {said}".strip())
+
+    async def _placeholder(self, delivery: Delivery) -> Receipt | None:
+        if delivery.id != f"{delivery.turn}:{DeliveryKind.FINAL}":
+            return None  # a later part of an answer would take the place of the first
+        return _receipt_of(await self._core.look(lambda tx: to_become(tx, delivery)))
+
+    async def _receipt(self, name: str) -> Receipt | None:
+        return _receipt_of(await self._core.look(lambda tx: deliveries.get(tx, name)))
+
+    async def _is_answer(self, receipt: Receipt) -> bool:
+        where, id = receipt.conversation, receipt.message_id
+        return await self._core.look(lambda tx: deliveries.is_answer(tx, where, id))
+
+    async def _leaving(self, delivery: Delivery) -> None:
+        """Written before it leaves: from here on, a death means doubt."""
+        now = self._core.clock.now()
+        await self._core.write_down(lambda tx: deliveries.first_sent(tx, delivery, now))
+
+    def _sent(self, tx: Tx, delivery: Delivery, receipt: Receipt) -> None:
+        now = self._core.clock.now()
+        if deliveries.sent(tx, delivery, receipt.message_id, now, receipt.conversation):
+            tx.log(delivery.thread, delivery.turn, "delivery.sent", now, delivery=delivery.id)
+            if delivery.kind is DeliveryKind.HANDOFF:
+                self.handed(tx, delivery, receipt.conversation)
+
+    def _not_sent(self, tx: Tx, delivery: Delivery, failure: NotSent) -> None:
+        now = self._core.clock.now()
+        if isinstance(failure, Never):
+            deliveries.failed(tx, delivery, failure.reason)
+            tx.log(delivery.thread, delivery.turn, "delivery.failed", now, delivery=delivery.id, error=failure.reason)
+            if delivery.kind is DeliveryKind.HANDOFF:
+                self.not_handed(tx, delivery, failure.reason)
+            if delivery.kind is DeliveryKind.ASK or is_part(delivery):
+                ask_elsewhere(tx, self._core, delivery)
+            return
+        down = isinstance(failure, Down)
+        if down and delivery.conversation is not None:
+            name = delivery.conversation.surface
+            self._core.down[name] = failure.reason
+            self._downs[name] = self._downs.get(name, 0) + 1
+        doubt = isinstance(failure, InDoubt) or delivery.in_doubt
+        due = now + int(self._wait(delivery, failure) * 1000)
+        deliveries.later(tx, delivery, due, failure.reason, in_doubt=doubt, uncounted=down)
+
+    def _wait(self, delivery: Delivery, failure: NotSent) -> float:
+        if failure.retry_after is not None:
+            return min(failure.retry_after, LONGEST_OBEYED)
+        name = delivery.conversation.surface if delivery.conversation else ""
+        tried = self._downs.get(name, 1) if isinstance(failure, Down) else delivery.attempts
+        steps = min(tried - 1, 10)
+        return float(min(LONGEST_WAIT, 2.0**steps) * (0.5 + self._core.clock.random() / 2))
+
+    async def _refuse_unknown(self) -> None:
+        """What is owed to a surface that is no longer configured says so, instead of waiting in silence."""
+
+        def body(tx: Tx) -> None:
+            for name in deliveries.surfaces_pending(tx):
+                if name not in self._core.surfaces:
+                    reason = f"there is no surface {name!r} any more; add it, then `clew notify --retry-failed`"
+                    deliveries.fail_all(tx, name, reason)
+
+        await self._core.write_down(body)
+
+
+def _all_kept(files: Path) -> dict[str, list[Path]]:
+    """By folder. Where they cannot be looked at, they are left for another time."""
+    try:
+        return {folder.name: list(folder.iterdir()) for folder in files.glob(f"{FOLDER}*")}
+    except OSError as error:
+        _log.warning("what is kept in %s cannot be looked at: %s", files, error)
+        return {}
+
+
+def _forget(kept: Path) -> None:
+    try:
+        forget(kept)
+    except OSError as error:  # it is in nobody's way
+        _log.warning("%s is not needed any more, and cannot be removed: %s", kept, error)
+
+
+async def _became(placeholder: Receipt, recovered: Outgoing, surface: Surface) -> bool:
+    """The placeholder is made the answer. False: it is not there any more, since people can delete what they see."""
+    try:
+        await surface.edit(placeholder, recovered)
+    except Never:
+        return False
+    crash.point("outbox.edited-not-recorded")
+    return True
+
+
+async def _bring(outgoing: Outgoing, surface: Surface) -> Receipt:
+    """A file that cannot be read, or that the platform does not take, is told in its place."""
+    if outgoing.file is None:
+        return await surface.send(outgoing)
+    try:
+        return await surface.send(outgoing)
+    except Never as refused:
+        why = refused.reason
+    except OSError as error:
+        if str(error.filename) != outgoing.file.path:  # the network's, or the surface's own
+            raise
+        why = messages.FILE_GONE if isinstance(error, FileNotFoundError) else error.strerror or messages.FILE_GONE
+    return await surface.send(replace(outgoing, file=None, text=messages.file_stays(outgoing.file.name, why)))
+
+
+def outgoing_of(delivery: Delivery) -> Outgoing:
+    assert delivery.conversation is not None, delivery.id
+    return Outgoing(
+        delivery.id,
+        delivery.kind,
+        delivery.conversation,
+        delivery.thread,
+        delivery.turn,
+        delivery.body,
+        delivery.note,
+        delivery.buttons,
+        delivery.file,
+    )
+
+
+def _receipt_of(row: Delivery | None) -> Receipt | None:
+    if row is None or row.message_id is None or row.conversation is None:
+        return None
+    return Receipt(row.conversation, row.message_id)

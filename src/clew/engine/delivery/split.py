@@ -1,0 +1,131 @@
+"""A long text as several messages: cut at a paragraph, else at a line, else at a space, never within what is one
+character to a person. A code fence that is cut is closed, and opened again in the next message. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from clew.model.surface import Units
+
+_LONGEST_REOPENED = 40  # characters of a fence's own line that are repeated
+_FENCE = re.compile(r"^ {0,3}(`{3,40}|~{3,40})([^\n`]*)$", re.MULTILINE)  # what is longer fences nothing here
+
+
+class Part(Struct, frozen=True):
+    """`body` is a piece of the text: the bodies of all parts, joined, are the text."""
+
+    body: str
+    before: str = ""
+    after: str = ""
+
+    @property
+    def shown(self) -> str:
+        return f"{self.before}{self.body}{self.after}"
+
+
+def size(text: str, units: Units) -> int:
+    match units:
+        case Units.CHARACTERS:
+            return len(text)
+        case Units.UTF16:
+            return len(text.encode("utf-16-le", "surrogatepass")) // 2
+        case Units.BYTES:
+            return len(text.encode("utf-8", "surrogatepass"))
+
+
+def split(text: str, limit: int, units: Units) -> list[Part]:
+    """Parts that each fit. What would be seen as nothing makes no part of its own."""
+    if size(text, units) <= limit:
+        return [Part(text)]
+    return list(_cut(text, limit, units))
+
+
+def _cut(text: str, limit: int, units: Units) -> Iterator[Part]:
+    at, fence = 0, ""
+    while at < len(text):
+        before = f"{fence}\n" if fence else ""
+        room = limit - size(before, units) - size(_closing(text[at : at + limit], fence), units)
+        end = at + _fitting(text[at : at + limit], max(room, 1), units)
+        end = end if end >= len(text) else at + _good_end(text[at:end], text[end:], fence)
+        end = end if text[end:].strip() else len(text)
+        body = text[at:end]
+        fence = _open_after(fence, body)
+        closing = f"{'' if body.endswith(chr(10)) else chr(10)}{_ticks(fence)}" if fence and end < len(text) else ""
+        yield Part(body, before, closing)
+        at = end
+
+
+def _closing(text: str, fence: str) -> str:
+    """The most that closing may take: of the fence that is open, or of the longest one in the text."""
+    ticks = [_ticks(fence), *(found[1] for found in _FENCE.finditer(text))]
+    return f"\n{max(ticks, key=len)}" if any(ticks) else ""
+
+
+def _fitting(text: str, room: int, units: Units) -> int:
+    """How many characters of it fit."""
+    low, high = 1, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if size(text[:middle], units) <= room else (low, middle - 1)
+    return low
+
+
+def _good_end(head: str, tail: str, fence: str) -> int:
+    """Where to cut, at the latest at the end of `head`."""
+    least = len(head) // 4  # rather a worse place than a tiny message
+    for ends in (_paragraphs(head, fence), _ends(head, "\n"), _ends(head, " ")):
+        if (good := [end for end in ends if end > least]) and head[: good[-1]].strip():
+            return good[-1]
+    end = len(head)
+    while end > 1 and _is_one(head[:end], head[end:] + tail[:1]):
+        end -= 1
+    return end if end > 1 else len(head)
+
+
+def _paragraphs(head: str, fence: str) -> list[int]:
+    """Ends of paragraphs that are not within a fence."""
+    return [end for end in _ends(head, "\n\n") if not _open_after(fence, head[:end])][-1:]
+
+
+def _ends(text: str, mark: str) -> list[int]:
+    return [at + len(mark)] if (at := text.rfind(mark)) >= 0 else []
+
+
+def _open_after(fence: str, text: str) -> str:
+    """The line of the fence that is open after the text, where `fence` was open before it."""
+    for found in _FENCE.finditer(text):
+        ticks, rest = found[1], found[2]
+        if not fence:
+            fence = f"{ticks}{rest}".strip()
+            fence = fence if len(fence) <= _LONGEST_REOPENED else ticks
+        elif ticks.startswith(_ticks(fence)) and not rest.strip():
+            fence = ""
+    return fence
+
+
+def _ticks(fence: str) -> str:
+    return fence[: len(fence) - len(fence.lstrip(fence[0]))] if fence else ""
+
+
+def _is_one(left: str, right: str) -> bool:
+    """Whether a person sees the last character of the one and the first of the other as one."""
+    if not left or not right:
+        return False
+    return left[-1] == "\u200d" or right[0] == "\u200d" or _hangs_on(right[0]) or _is_half_a_flag(left, right)
+
+
+def _hangs_on(char: str) -> bool:
+    return unicodedata.category(char) in ("Mn", "Me", "Mc") or 0x1F3FB <= ord(char) <= 0x1F3FF
+
+
+def _is_half_a_flag(left: str, right: str) -> bool:
+    flags = len(left) - len(left.rstrip("".join(map(chr, range(0x1F1E6, 0x1F200)))))
+    return flags % 2 == 1 and 0x1F1E6 <= ord(right[0]) <= 0x1F1FF
+
+
+def joined(parts: Sequence[Part]) -> str:
+    return "".join(part.body for part in parts)

@@ -1,0 +1,73 @@
+"""What can be pressed below a message. A button says what a person could have typed, so that it means the same
+everywhere. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from clew.engine.gates.choices import Word, choices, has_numbers
+from clew.model.gates import Gate, GateKind, GateState
+from clew.model.nouns import Button, SuspendedBy
+from clew.support.display import exactly
+from clew.texts.messages import Both
+
+LABEL = 40  # characters
+
+_LABELS = {
+    Word.ACCEPT: (Both("✅ Allow", "✅ 允许"), "y"),
+    Word.THREAD: (Both("Allow in this thread", "在本会话中允许"), "thread"),
+    Word.RULE: ("", "rule"),
+    Word.DECLINE: (Both("🚫 Decline", "🚫 拒绝"), "n"),
+    Word.CANCEL: (Both("⏹ Decline and stop", "⏹ 拒绝并停止"), "stop"),
+}
+ASKS = {
+    SuspendedBy.CUT: (Button(Both("▶ Continue", "▶ 继续"), "continue"), Button(Both("⏹ Stop", "⏹ 停止"), "stop")),
+    SuspendedBy.BACKLOG: (
+        Button(Both("▶ Run all", "▶ 全部运行"), "run all"),
+        Button(Both("Merge", "合并"), "merge"),
+        Button(Both("Skip", "跳过"), "skip"),
+    ),
+    SuspendedBy.FAILURE: (),
+}
+
+
+def of_card(shown: Sequence[Gate]) -> tuple[Button, ...]:
+    """For what is open on it: every choice where there is one gate, yes and no where there are several. Nothing that
+    allows a gate that is not shown whole there."""
+    waiting = [gate for gate in shown if gate.state is GateState.OPEN]
+    if len(waiting) == 1:
+        return _one(waiting[0])
+    approvals = [gate for gate in waiting if gate.asked.kind is not GateKind.QUESTION]
+    each = [button for gate in approvals for button in _yes_and_no(gate)]
+    whole = [gate for gate in approvals if gate.whole_in]
+    return (*each, Button(Both("✅ Allow all", "✅ 全部允许"), "yes all")) if len(whole) > 1 else tuple(each)
+
+
+def _one(gate: Gate) -> tuple[Button, ...]:
+    questions = gate.asked.questions
+    if gate.asked.kind is not GateKind.QUESTION:
+        offered = [choice for choice in choices(gate) if gate.whole_in or not choice.answer.is_yes]
+        return tuple(_approval(gate, choice.word, choice.label) for choice in offered)
+    if len(questions) != 1 or questions[0].several or questions[0].secret or not gate.whole_in:
+        return ()
+    mark = "#" if has_numbers(questions[0]) else ""
+    return tuple(
+        Button(_short(option), f"{gate.code} {mark}{number}") for number, option in enumerate(questions[0].options, 1)
+    )
+
+
+def _approval(gate: Gate, word: Word, label: str) -> Button:
+    shown, says = _LABELS[word]
+    return Button(shown or _short(label), f"{gate.code} {says}")
+
+
+def _yes_and_no(gate: Gate) -> tuple[Button, ...]:
+    yes, no = Button(f"✅ {gate.code}", f"{gate.code} y"), Button(f"🚫 {gate.code}", f"{gate.code} n")
+    return (yes, no) if gate.whole_in else (no,)
+
+
+def _short(text: str) -> str:
+    if isinstance(text, Both):
+        return Both(_short(str(text)), _short(text.zh))
+    shown = exactly(text, lines=False)
+    return shown if len(shown) <= LABEL else f"{shown[: LABEL - 1]}…"

@@ -1,0 +1,144 @@
+"""What a person can choose at a gate, the same everywhere: buttons, numbers, keys and words all mean one of these.
+Pure."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from clew.engine.rules import decide
+from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, Question, RuleKind, Scope
+from clew.support.display_code import as_command
+from clew.support.errors import BadInput
+from clew.texts.messages import Both
+
+RULE_LASTS = 2 * 3600 * 1000  # milliseconds of a rule that is made with one word
+
+
+class Word(StrEnum):
+    """How a choice is called by programs."""
+
+    ACCEPT = "accept"
+    THREAD = "thread"
+    RULE = "rule"
+    DECLINE = "decline"
+    CANCEL = "cancel"
+    OPTION = "option"
+
+
+class NewRule(Struct, frozen=True):
+    """A rule that comes with a yes."""
+
+    kind: RuleKind
+    pattern: str
+    scope: Scope
+    lasts: int | None = None  # milliseconds; None: for ever
+
+
+class Choice(Struct, frozen=True):
+    word: Word
+    label: str
+    answer: Answer
+    rule: NewRule | None = None
+
+
+def choices(gate: Gate) -> tuple[Choice, ...]:
+    """In the order in which they are numbered: the same for as long as the gate is there."""
+    if gate.asked.kind is GateKind.QUESTION:
+        return _options(gate.asked)
+    return _approvals(gate.asked, gate.offer)
+
+
+def accept(asked: Asked, offer: str | None, word: Word) -> Choice:
+    """One of the kinds of yes. `offer`: the pattern of the rule that was offered. Raises BadInput if none was."""
+    for choice in _approvals(asked, offer):
+        if choice.word is word:
+            return choice
+    raise BadInput(
+        f"There is no safe rule to make from `{asked.title}`; accept it once, or write one: `clew rules add`."
+    )
+
+
+def reply(asked: Asked, said: tuple[tuple[str, ...], ...]) -> Answer:
+    """What was said to each question, in their order; a number means the option that bears it. Raises BadInput."""
+    if len(said) != len(asked.questions):
+        raise BadInput(f"There are {len(asked.questions)} questions and {len(said)} answers; give one to each.")
+    replies = [(question.id, _fitting(question, words)) for question, words in zip(asked.questions, said, strict=True)]
+    return Answer(Decision.REPLY, replies=tuple(replies))
+
+
+def _approvals(asked: Asked, offer: str | None) -> tuple[Choice, ...]:
+    yes, no = Answer(Decision.ACCEPT), Answer(Decision.DECLINE)
+    exact = NewRule(RuleKind.EXACT, decide.exact_pattern(asked), Scope.THREAD)
+    found = [Choice(Word.ACCEPT, _ALLOW, yes), Choice(Word.THREAD, _IN_THREAD, yes, exact)]
+    if offer is not None:
+        rule = NewRule(decide.KINDS[asked.kind], offer, Scope.WORKSPACE, RULE_LASTS)
+        found.append(Choice(Word.RULE, _by_rule(offer), yes, rule))
+    found.append(Choice(Word.DECLINE, _DECLINE, no))
+    found.append(Choice(Word.CANCEL, _AND_STOP, Answer(Decision.CANCEL)))
+    return tuple(found)
+
+
+_ALLOW, _DECLINE = Both("allow", "允许"), Both("decline", "拒绝")
+_IN_THREAD = Both("allow it in this thread from now on", "在本会话中一直允许")
+_AND_STOP = Both("decline and stop the turn", "拒绝并停止本轮")
+
+
+def _by_rule(pattern: str) -> Both:
+    pattern = as_command(pattern, lines=False)
+    return Both(f"allow `{pattern}` here for 2 h", f"两小时内在这里允许 `{pattern}`")
+
+
+def _options(asked: Asked) -> tuple[Choice, ...]:
+    """Of a single question; several at once are answered one by one."""
+    if len(asked.questions) != 1:
+        return ()
+    question = asked.questions[0]
+    return tuple(
+        Choice(Word.OPTION, option, Answer(Decision.REPLY, replies=((question.id, (option,)),)))
+        for option in question.options
+    )
+
+
+def _fitting(question: Question, words: tuple[str, ...]) -> tuple[str, ...]:
+    chosen = tuple(_option(question, word) for word in words)
+    if not any(word.strip() for word in chosen):
+        raise BadInput(f"An answer to “{question.text}” is missing.")
+    if len(chosen) > 1 and not question.several:
+        raise BadInput(f"“{question.text}” takes one answer, not {len(chosen)}.")
+    return chosen
+
+
+def _option(question: Question, word: str) -> str:
+    """The option that is meant, else the words themselves where those are fine."""
+    text = word.strip()
+    if (option := option_of(question, text)) is not None:
+        return option
+    if question.options and not question.free:
+        known = ", ".join(f"{number} {option}" for number, option in enumerate(question.options, 1))
+        given = "This" if question.secret else f"“{text}”"
+        raise BadInput(f"{given} is no answer to “{question.text}”; there are {known}.")
+    return text
+
+
+def option_of(question: Question, word: str) -> str | None:
+    """The option with just these words; else that with this number, unless options are other numbers themselves; else
+    the only one with these words in capitals or not. `#1` is the first one always."""
+    text, options = word.strip(), question.options
+    if text in options:
+        return text
+    place = text.removeprefix("#") if text.startswith("#") or not has_numbers(question) else ""
+    if _is_number(place) and 1 <= int(place) <= len(options):
+        return options[int(place) - 1]
+    alike = [option for option in options if option.casefold() == text.casefold()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def has_numbers(question: Question) -> bool:
+    """Whether a number may mean an option's own words, and not its place."""
+    return any(_is_number(option) and int(option) != place for place, option in enumerate(question.options, 1))
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) < 10

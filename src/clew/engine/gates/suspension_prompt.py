@@ -1,0 +1,116 @@
+"""What a suspended thread asks outside a turn, such as [Continue] [Stop]: said once, and rewritten when it is settled,
+so that nobody presses what does not count any more. It never decides."""
+
+from __future__ import annotations
+
+from clew.engine.core import Core
+from clew.engine.delivery.enqueue import nearest, owe, owed_to, unused, used
+from clew.engine.gates.buttons import ASKS
+from clew.model.nouns import (
+    Conversation,
+    Delivery,
+    DeliveryKind,
+    DeliveryState,
+    SuspendedBy,
+    Thread,
+    ThreadStatus,
+    Turn,
+)
+from clew.store import Tx
+from clew.store.tables import bindings, deliveries, turns
+from clew.texts import messages
+
+
+def ask(tx: Tx, core: Core, thread: Thread, turn: Turn, by: SuspendedBy, question: str) -> None:
+    """Owed in the transaction that suspends the thread. A backlog is asked about where its newest message was said."""
+    newest = turns.queued(tx, thread.id)[-1:] if by is SuspendedBy.BACKLOG else []
+    _owe(tx, core, turn, by, owed_to(tx, core, thread, *(newest or [turn])), question)
+
+
+def move(tx: Tx, core: Core, thread: Thread, to: Conversation) -> None:
+    """It is asked where the thread is now, or who is asked for the desk; where it was, it says so. The newest row tells
+    where it is asked, also where that is the desk alone."""
+    asked, turn = _newest(tx, thread.id)
+    if asked is None or turn is None or thread.suspended_by not in _NAMES:
+        return
+    where = nearest(tx, core, thread, to)
+    if asked.conversation == where and _stands(tx, asked):
+        return
+    _rewrite(tx, core, asked, turn, messages.moved(to.surface, core.desk))
+    _owe(tx, core, turn, thread.suspended_by, where, asked.body)
+
+
+def _stands(tx: Tx, asked: Delivery) -> bool:
+    """It can be read where it was asked, or will be."""
+    is_gone = asked.state in (DeliveryState.FAILED, DeliveryState.SUPERSEDED)
+    return not is_gone and not list(used(tx, f"{asked.id}:over"))
+
+
+def place(tx: Tx, thread: str) -> Conversation | None:
+    """Where it was asked last; None: at the desk alone."""
+    asked, _ = _newest(tx, thread)
+    return asked.conversation if asked is not None else None
+
+
+def is_rewritten(tx: Tx, core: Core, thread: str, where: Conversation) -> bool:
+    """Whether whoever speaks there sees what became of it on the question itself."""
+    asked, _ = _newest(tx, thread)
+    return asked is not None and asked.conversation == where and _can_edit(core, asked)
+
+
+def question(tx: Tx, thread: Thread) -> str | None:
+    """Which question a suspended thread asks: another one each time, whatever its words."""
+    if thread.status is not ThreadStatus.SUSPENDED:
+        return None
+    asked = deliveries.newest_ask(tx, thread.id) if thread.suspended_by in _NAMES else None
+    return (asked.turn if asked is not None else thread.last_turn) or thread.id
+
+
+def is_for_another(tx: Tx, thread: str) -> bool:
+    """Whether it asks somebody who wrote from a place that is not bound to the thread, as by a quote."""
+    asked, turn = _newest(tx, thread)
+    where = asked.conversation if asked is not None else None
+    return where is not None and turn is not None and where == turn.conversation and bindings.bound(tx, where) != thread
+
+
+def settled(tx: Tx, core: Core, thread: str, outcome: str) -> None:
+    """It says what became of it, and has nothing to press."""
+    asked, turn = _newest(tx, thread)
+    if asked is not None and turn is not None:
+        _rewrite(tx, core, asked, turn, messages.settled(asked.body, outcome))
+
+
+def _owe(tx: Tx, core: Core, turn: Turn, by: SuspendedBy, where: Conversation | None, question: str) -> None:
+    """What is asked last is the newest, wherever the clock was set."""
+    id, before = unused(tx, f"{turn.id}:{_NAMES[by]}"), deliveries.newest_ask(tx, turn.thread)
+    since = before.created_at + 1 if before is not None else 0
+    owe(tx, core, turn, DeliveryKind.ASK, where, question, id=id, since=since, buttons=ASKS[by])
+
+
+def _newest(tx: Tx, thread: str) -> tuple[Delivery | None, Turn | None]:
+    asked = deliveries.newest_ask(tx, thread)
+    return asked, turns.get(tx, asked.turn) if asked is not None and asked.turn else None
+
+
+def _rewrite(tx: Tx, core: Core, asked: Delivery, turn: Turn, text: str) -> None:
+    if asked.state is DeliveryState.PENDING and asked.first_sent_at is None:
+        deliveries.supersede(tx, asked.id)
+    elif _can_edit(core, asked):
+        owe(
+            tx,
+            core,
+            turn,
+            DeliveryKind.REDRAW,
+            asked.conversation,
+            text,
+            id=unused(tx, f"{asked.id}:over"),
+            edits=asked.id,
+        )
+
+
+def _can_edit(core: Core, asked: Delivery) -> bool:
+    surface = core.surfaces.get(asked.conversation.surface) if asked.conversation else None
+    return surface is not None and surface.can.edit
+
+
+_NAMES = {SuspendedBy.CUT: "ask", SuspendedBy.BACKLOG: "backlog"}

@@ -1,0 +1,145 @@
+"""Who may speak: nobody, unless the config names them or somebody at the desk has confirmed their code. A watcher may
+look on; a driver may also send and answer; an owner may also say who else may. It never looks at what is said."""
+
+from __future__ import annotations
+
+from clew.engine.core import Core
+from clew.engine.delivery.enqueue import owe_greeting
+from clew.model.nouns import Fate, Inbound, Person, Role
+from clew.model.views import AskingView, PersonView
+from clew.store import Tx
+from clew.store.tables import people as rows
+from clew.store.tables.inbox import Arrival
+from clew.store.tables.people import Asking
+from clew.support.errors import BadInput, NotFound, Refused
+from clew.support.text import clean
+from clew.texts import messages
+
+SPEAKERS = frozenset({Role.OWNER, Role.DRIVER})
+LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"  # thirty-two, none that is mistaken for another
+LENGTH = 8
+LASTS = 3600 * 1000  # milliseconds
+PENDING = 20  # codes that one surface gives out in that time
+FAILURES = 5  # in a row, after which no code is taken for LASTS
+
+
+def role_of(tx: Tx, core: Core, inbound: Inbound) -> Role | None:
+    """None: nobody knows them."""
+    surface = core.surfaces.get(inbound.conversation.surface)
+    if surface is None or not surface.can.chat:
+        return Role.OWNER  # a door of its own, with a key of its own
+    if not inbound.sender_id:
+        return None
+    person = rows.get(tx, surface.name, inbound.sender_id)
+    if person is not None:
+        return person.role
+    allowed = core.allowed(surface.name)
+    if inbound.sender_id not in allowed:
+        return None
+    return Role.OWNER if len(allowed) == 1 else Role.DRIVER  # who is allowed alone is whose clew it is
+
+
+def refused(tx: Tx, core: Core, inbound: Inbound) -> Arrival | None:
+    """None: they may speak."""
+    role = role_of(tx, core, inbound)
+    if role is None:
+        return Arrival(Fate.REFUSED, None, None, _to_a_stranger(tx, core, inbound))
+    if role not in SPEAKERS:
+        return Arrival(Fate.REFUSED, None, None, messages.WATCHER)
+    return None
+
+
+def _to_a_stranger(tx: Tx, core: Core, inbound: Inbound) -> str:
+    """A code, once an hour, and only where nobody else reads it; elsewhere, as often, that nobody knows them."""
+    surface, now = inbound.conversation.surface, core.clock.now()
+    asked = rows.asked_at(tx, surface, inbound.sender_id)
+    if not inbound.sender_id or inbound.pressed:
+        return messages.STRANGER
+    if inbound.in_group:
+        return messages.STRANGER if rows.tell_stranger(tx, surface, inbound.sender_id, now, LASTS) else ""
+    if asked is not None and now - LASTS < asked <= now:
+        return ""  # they have been told
+    if rows.count_asked(tx, surface, now - LASTS) >= PENDING:
+        return messages.STRANGER if rows.tell_stranger(tx, surface, inbound.sender_id, now, LASTS) else ""
+    code = _code(core)
+    rows.ask(tx, Asking(inbound.conversation, inbound.sender_id, clean(inbound.sender), code, now))
+    tx.log("", None, "person.asked", now, surface=surface)
+    return messages.pairing(code)
+
+
+def _code(core: Core) -> str:
+    drawn = int(core.clock.token(), 16)
+    return "".join(LETTERS[(drawn >> (5 * place)) % 32] for place in range(LENGTH))
+
+
+class People:
+    """The door for those at the desk."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    async def all(self) -> list[PersonView]:
+        return await self._core.store.read(lambda tx: [_view(person) for person in rows.all_people(tx)])
+
+    async def asking(self) -> list[AskingView]:
+        """Who has written for the first time in the last hour, and is not let in yet."""
+        since = self._core.clock.now() - LASTS
+        found = await self._core.store.read(lambda tx: rows.asking(tx, since))
+        return [AskingView(f"{each.where.surface}:{each.id}", each.name, each.code, each.at) for each in found]
+
+    async def pair(self, code: str, role: Role, by: str, *, force: bool = False) -> PersonView:
+        """Raises Refused if the code is wrong or too old, or if too many were. `force`: the owner, at the machine, does
+        not wait for that; a wrong code stays wrong, and does not end the wait of others."""
+        now = self._core.clock.now()
+
+        def body(tx: Tx) -> PersonView | str:
+            failed, until = rows.failures(tx)
+            locked = until if now < until <= now + LASTS else 0
+            if locked and not force:
+                return _locked((locked - now) // 60_000 + 1)
+            found = rows.take(tx, code.strip().upper(), now - LASTS)
+            if found is None:
+                failed += 1
+                rows.set_failures(tx, failed % FAILURES, now + LASTS if failed >= FAILURES else locked)
+                return f"There is no code {code}; it lasts an hour, and a new message there gives a new one."
+            rows.set_failures(tx, 0, 0)
+            person = Person(found.where.surface, found.id, found.name, role, now, by)
+            rows.add(tx, person)
+            owe_greeting(tx, self._core, found.where, messages.WELCOME, f"{found.code}:welcome")
+            return _view(person)
+
+        paired = await self._core.store.write(body)  # a wrong code is written down too, so it is no exception in there
+        if isinstance(paired, str):
+            raise Refused(paired)
+        return paired
+
+    async def remove(self, name: str) -> PersonView:
+        """`SURFACE:ID`. Raises NotFound."""
+        surface, _, id = name.partition(":")
+        if not id:
+            raise BadInput(f"{name!r} names nobody; give SURFACE:ID, as `clew people` shows it.")
+
+        if id in self._core.allowed(surface):
+            where = f"`allow` under [surfaces.{surface}] in config.toml"
+            raise Refused(f"{name} may speak because {where} says so: take them out there, then `clew restart`.")
+
+        def body(tx: Tx) -> PersonView:
+            person = rows.get(tx, surface, id)
+            if person is None:
+                raise NotFound(f"There is no {name} among those who may speak; `clew people` lists them.")
+            rows.remove(tx, surface, id)
+            return _view(person)
+
+        return await self._core.store.write(body)
+
+
+def _locked(minutes: int) -> str:
+    return (
+        f"Too many wrong codes were given; try again in {minutes} min, or at the machine that clew runs on:"
+        " `clew pair CODE --force`."
+    )
+
+
+def _view(person: Person) -> PersonView:
+    name = f"{person.surface}:{person.id}"
+    return PersonView(name, person.name, person.role, person.added_at, person.added_by)

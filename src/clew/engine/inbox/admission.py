@@ -1,0 +1,325 @@
+"""Admission: every message gets exactly one fate, written down in one transaction, before its platform is told that it
+was received. It starts nothing by itself: the commit wakes who has to act."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from clew.engine.core import Core
+from clew.engine.delivery.enqueue import owe_words
+from clew.engine.delivery.language import heed, spoken
+from clew.engine.gates import suspension_prompt
+from clew.engine.gates.answers import at_gates
+from clew.engine.gates.buttons import ASKS
+from clew.engine.gates.reply_parser import typed
+from clew.engine.gates.visibility import gates_on
+from clew.engine.inbox.access import SPEAKERS, refused, role_of
+from clew.engine.inbox.commands import obey
+from clew.engine.places import driver
+from clew.engine.threads.lifecycle import Opening, open_thread
+from clew.engine.turns.completion import queue_turn
+from clew.engine.turns.suspension import CLEW, answer_suspended, hold_backlog
+from clew.model.gates import Gate, GateState
+from clew.model.nouns import (
+    Accepted,
+    Conversation,
+    Delivery,
+    DeliveryState,
+    Fate,
+    Inbound,
+    Origin,
+    Said,
+    Steer,
+    SteerState,
+    Thread,
+    ThreadStatus,
+)
+from clew.model.surface import Known
+from clew.store import Tx
+from clew.store.tables import bindings, deliveries, gates, inbox, places, threads, turns
+from clew.store.tables.inbox import Arrival
+from clew.support import crash
+from clew.support.errors import ClewError
+from clew.support.text import clean
+from clew.texts import messages
+
+_log = logging.getLogger(__name__)
+LOOKS, LOOK = 10, 0.15  # how often, and after how many seconds each: platforms wait no longer for an answer
+_ASKED = frozenset(button.says for asked in ASKS.values() for button in asked)
+_ANSWERS = messages.CONTINUE | messages.STOP | messages.RUN_ALL | messages.MERGE | messages.SKIP
+
+
+class Admission(Struct, frozen=True):
+    """The inbox that surfaces see."""
+
+    core: Core
+
+    async def welcomes(self, inbound: Inbound) -> bool:
+        """Whether its sender may speak there."""
+        return await self.core.store.read(
+            lambda tx: is_meant(tx, self.core, inbound) and role_of(tx, self.core, inbound) in SPEAKERS
+        )
+
+    async def accept(self, inbound: Inbound) -> Accepted:
+        """Committed when this returns; the same message again gets the first one's fate."""
+        if inbound.pressed or _looks_like_an_answer(inbound):
+            await self._receipt(inbound)
+        try:
+            accepted = await self.core.store.write(lambda tx: self.decide(tx, inbound))
+        except ClewError:
+            raise
+        except Exception:  # a bug of ours must not make a message vanish
+            _log.exception("message %s in %s cannot be understood", inbound.message_id, inbound.conversation)
+            broken = Arrival(Fate.REFUSED, None, None, messages.BROKEN)
+            accepted = await self.core.store.write(lambda tx: write_fate(tx, self.core, inbound, broken))
+        crash.point("inbox.accepted-not-acknowledged")
+        return accepted
+
+    async def _receipt(self, inbound: Inbound) -> None:
+        """A card may be answered before its receipt is stored; wait briefly for it."""
+        for _ in range(LOOKS):
+            if not await self.core.store.read(lambda tx: self._comes(tx, inbound)):
+                return
+            await self.core.clock.sleep(LOOK)
+
+    def _comes(self, tx: Tx, inbound: Inbound) -> bool:
+        """Nobody else is kept waiting for a stranger, or for what was pressed before."""
+        comes = _is_unplaced(tx, inbound) if inbound.pressed else _is_for_coming(tx, inbound)
+        if not (comes and deliveries.is_leaving(tx, inbound.conversation)):
+            return False
+        return role_of(tx, self.core, inbound) in SPEAKERS and repeated(tx, inbound) is None
+
+    async def known(self, surface: str) -> Sequence[Known]:
+        last = await self.core.store.read(lambda tx: inbox.last_heard(tx, surface))
+        return [Known(Conversation(surface, address), message) for address, message in sorted(last.items())]
+
+    def decide(self, tx: Tx, inbound: Inbound) -> Accepted:
+        seen = repeated(tx, inbound)
+        if seen is not None:
+            return seen
+        if not is_meant(tx, self.core, inbound):
+            return Accepted(Fate.REFUSED, None, None)  # people talk among themselves: it is no message to clew
+        arrival = self._fate(tx, inbound)
+        return write_fate(tx, self.core, inbound, arrival)
+
+    def _fate(self, tx: Tx, inbound: Inbound) -> Arrival:
+        if (stranger := refused(tx, self.core, inbound)) is not None:
+            return stranger
+        if not inbound.text.strip() and not inbound.attachments:
+            return Arrival(Fate.REFUSED, None, None, messages.EMPTY)
+        heed(tx, self.core, inbound)
+        _go_on_under(tx, self.core, inbound)
+        meaning = obey(tx, self.core, inbound)
+        if isinstance(meaning, Arrival):
+            return meaning
+        if meaning is None and _is_unplaced(tx, inbound):
+            return Arrival(Fate.REFUSED, None, None, messages.UNPLACED)
+        inbound = meaning or _on_its_card(tx, inbound)
+        name = inbound.thread or quoted(tx, inbound) or bindings.bound(tx, inbound.conversation)
+        thread = threads.get(tx, name) if name else None
+        if name and thread is None:
+            return Arrival(Fate.REFUSED, None, None, messages.no_thread(name))
+        answers = inbound.answers if messages.word(inbound.text) in _ANSWERS else None
+        if answers is not None and (thread is None or suspension_prompt.question(tx, thread) != answers):
+            return Arrival(Fate.REFUSED, name, None, messages.SETTLED)  # somebody was faster
+        is_its_own = answers is not None or (inbound.pressed and inbound.text in _ASKED)  # and no gate's
+        meant = None if is_its_own else at_gates(tx, self.core, thread, inbound)  # an answer never waits in a queue
+        if isinstance(meant, Arrival):
+            return meant
+        if meant is not None:
+            return self.pass_on(tx, meant, threads.get(tx, meant.thread or ""))
+        if inbound.pressed and not _is_asked(tx, thread, inbound):
+            return Arrival(Fate.REFUSED, name, None, messages.SETTLED)  # a second click starts nothing
+        return self.pass_on(tx, inbound, thread or open_thread(tx, self.core, _opening(tx, inbound)))
+
+    def pass_on(self, tx: Tx, inbound: Inbound, thread: Thread | None) -> Arrival:
+        """For the agent, whatever it looks like; its sender hears what still waits."""
+        assert thread is not None, inbound.thread
+        arrival = self._for_thread(tx, inbound, thread)
+        if arrival.fate is not Fate.REFUSED:
+            driver.spoke(tx, self.core, thread, inbound)
+        waiting = [gate.code for gate in gates.open_in(tx, thread.id) if gate.asked.blocking]
+        if not waiting or arrival.fate is Fate.REFUSED:
+            return arrival
+        return replace(arrival, words=messages.joined(" ", arrival.words, messages.still_open(waiting)))
+
+    def _for_thread(self, tx: Tx, inbound: Inbound, thread: Thread) -> Arrival:
+        message = said(inbound)
+        if thread.status is ThreadStatus.CANCELLED:
+            return Arrival(Fate.REFUSED, thread.id, None, messages.cancelled(thread.id))
+        if thread.status is ThreadStatus.SUSPENDED:
+            means_it = _means_its_question(tx, thread, inbound)
+            return answer_suspended(tx, self.core, thread, message, inbound.conversation, means_it=means_it)
+        if thread.status is ThreadStatus.COMPLETED:
+            return resume_completed(tx, self.core, thread, message, inbound)
+        return self._for_idle(tx, inbound, thread, message)
+
+    def _for_idle(self, tx: Tx, inbound: Inbound, thread: Thread, message: Said) -> Arrival:
+        running = turns.live(tx, thread.id)
+        if running and not inbound.queue and not running.stop_asked and self.core.can_steer(thread.runtime):
+            steer = Steer(message, running.id, thread.id, inbound.conversation, SteerState.OFFERED)
+            inbox.offer_steer(tx, steer, threads.next_seq(tx, thread.id))
+            gates.forget_carried(tx, thread.id)
+            tx.log(thread.id, running.id, "steer.offered", self.core.clock.now(), message=message.id)
+            return Arrival(Fate.STEER, thread.id, running.id, messages.STEERED)
+        ahead = turns.count_queued(tx, thread.id)
+        turn = queue_turn(tx, self.core.clock, thread.id, Origin.MESSAGE, (message,), inbound.conversation)
+        if self._is_stale(inbound) and not running:
+            hold_backlog(tx, self.core, thread.id)
+        return Arrival(Fate.TURN, thread.id, turn.id, messages.queued(ahead) if running or ahead else "")
+
+    def _is_stale(self, inbound: Inbound) -> bool:
+        limit = self.core.config.inbox.stale_after * 1000
+        return inbound.sent_at is not None and self.core.clock.now() - inbound.sent_at > limit
+
+
+def _opening(tx: Tx, inbound: Inbound) -> Opening:
+    return Opening.of_message(inbound, places.get(tx, inbound.conversation))
+
+
+def _is_unplaced(tx: Tx, inbound: Inbound) -> bool:
+    """A button that names nothing, on a message whose receipt has not come or never will: nobody knows what it is
+    about, and it must not be guessed from what else is asked here."""
+    if not inbound.pressed or inbound.quoted is None or typed(inbound.text).code is not None:
+        return False
+    return deliveries.by_receipt(tx, inbound.conversation, inbound.quoted) is None
+
+
+def _looks_like_an_answer(inbound: Inbound) -> bool:
+    said = typed(inbound.text)
+    return said.code is not None or said.is_bare or said.is_extent or said.is_all
+
+
+def _is_for_coming(tx: Tx, inbound: Inbound) -> bool:
+    """Whether it can mean a gate whose card is just being sent here."""
+    code = typed(inbound.text).code
+    meant = [gate for gate in gates.open_at(tx, inbound.conversation) if code in (None, gate.code)]
+    cards = (deliveries.get(tx, gate.card or "") for gate in meant)
+    return any(card is not None and card.state is DeliveryState.SENDING for card in cards)
+
+
+def _means_its_question(tx: Tx, thread: Thread, inbound: Inbound) -> bool:
+    """Whether this was said after a suspended thread asked, and quotes nothing else."""
+    asked = deliveries.newest_ask(tx, thread.id)
+    if asked is None or inbound.pressed:
+        return True
+    if inbound.sent_at is not None and inbound.sent_at // 1000 < asked.created_at // 1000:
+        return False
+    if inbound.quoted is None or inbound.hangs:
+        return True
+    card = deliveries.by_receipt(tx, inbound.quoted_in or inbound.conversation, inbound.quoted)
+    return card is not None and card.thread == thread.id and asked.id in (card.id, card.edits)
+
+
+def _on_its_card(tx: Tx, inbound: Inbound) -> Inbound:
+    """A button means what its own message shows, and nothing that has come since; and so does a quote: of a message
+    that asks about no gate, it answers none."""
+    if inbound.quoted is None or inbound.hangs:
+        return inbound
+    card = deliveries.by_receipt(tx, inbound.quoted_in or inbound.conversation, inbound.quoted)
+    if inbound.pressed:
+        return replace(inbound, sees=_ids(_pressed_on(tx, card, inbound))) if card else inbound
+    shown = gates_on(tx, card) if card is not None else []
+    return replace(inbound, sees=_ids(_meant_by_quote(shown, inbound)))
+
+
+def _pressed_on(tx: Tx, card: Delivery, inbound: Inbound) -> Sequence[Gate]:
+    """A button names its gate; a reaction is a bare yes or no, and means what is still open there."""
+    if typed(inbound.text).code is not None:
+        return gates_on(tx, card)
+    shown = gates.on_card(tx, card.edits or card.id)
+    return _meant_by_quote(shown, inbound) if typed(inbound.text).is_bare else shown
+
+
+def _meant_by_quote(shown: Sequence[Gate], inbound: Inbound) -> Sequence[Gate]:
+    """Of the gates on a quoted card those that are open. If none is, a short reply hears what became of them; other
+    words are about them, and no answer."""
+    still = [gate for gate in shown if gate.state is GateState.OPEN]
+    return still or (shown if _looks_like_an_answer(inbound) else ())
+
+
+def _ids(shown: Sequence[Gate]) -> tuple[str, ...]:
+    return tuple(gate.id for gate in shown)
+
+
+def _is_asked(tx: Tx, thread: Thread | None, inbound: Inbound) -> bool:
+    """Whether the thread still waits for what this button says, about the turn that its message was about."""
+    if thread is None or thread.status is not ThreadStatus.SUSPENDED or thread.suspended_by is None:
+        return False
+    card = deliveries.by_receipt(tx, inbound.conversation, inbound.quoted or "")
+    asked = deliveries.newest_ask(tx, thread.id)
+    if card is not None and asked is not None and card.turn != asked.turn:
+        return False
+    return inbound.text in {button.says for button in ASKS[thread.suspended_by]}
+
+
+def is_meant(tx: Tx, core: Core, inbound: Inbound) -> bool:
+    """Said to clew, or by somebody whom it knows in a thread of the platform where it works."""
+    is_here = inbound.in_thread and bindings.bound(tx, inbound.conversation) is not None
+    return inbound.direct or (is_here and role_of(tx, core, inbound) is not None)
+
+
+def quoted(tx: Tx, inbound: Inbound) -> str | None:
+    """The thread of the answer that is quoted, or of the message: that is meant, whatever is bound here."""
+    return None if inbound.hangs else _thread_of_quoted(tx, inbound)
+
+
+def _thread_of_quoted(tx: Tx, inbound: Inbound) -> str | None:
+    if inbound.quoted is None:
+        return None
+    where = inbound.quoted_in or inbound.conversation
+    delivery = deliveries.by_receipt(tx, where, inbound.quoted)
+    if delivery is not None and delivery.thread:
+        return delivery.thread
+    said_before = inbox.find(tx, where, inbound.quoted)
+    return said_before.thread if said_before else None
+
+
+def _go_on_under(tx: Tx, core: Core, inbound: Inbound) -> None:
+    """A thread of the platform that begins with an old answer goes on with the thread of that answer, from the first
+    that is said there until somebody says otherwise."""
+    is_fresh = inbound.in_thread and not inbound.pressed and not inbox.has_heard(tx, inbound.conversation)
+    if not is_fresh or bindings.bound(tx, inbound.conversation) is not None:
+        return
+    thread = _thread_of_quoted(tx, inbound)
+    if thread is not None:
+        bindings.bind(tx, inbound.conversation, thread, core.clock.now())
+
+
+def repeated(tx: Tx, inbound: Inbound) -> Accepted | None:
+    """What became of this message the first time, if there was one."""
+    first = inbox.find(tx, inbound.conversation, inbound.message_id)
+    if first is None:
+        return None
+    turn = turns.get(tx, first.turn) if first.turn else None
+    return Accepted(first.fate, first.thread, first.turn, turn.state if turn else None, first.words, repeated=True)
+
+
+def write_fate(tx: Tx, core: Core, inbound: Inbound, arrival: Arrival) -> Accepted:
+    arrival = replace(arrival, words=spoken(tx, core, inbound.conversation, arrival.words))
+    inbox.record(tx, inbound, arrival, core.clock.now())
+    owe_words(tx, core, inbound, arrival)
+    if arrival.thread is not None:
+        tx.log(arrival.thread, arrival.turn, "message.accepted", core.clock.now(), fate=arrival.fate)
+    turn = turns.get(tx, arrival.turn) if arrival.turn else None
+    return Accepted(arrival.fate, arrival.thread, arrival.turn, turn.state if turn else None, arrival.words)
+
+
+def resume_completed(tx: Tx, core: Core, thread: Thread, message: Said, inbound: Inbound) -> Arrival:
+    """Picked up again: back to idle, one new turn on the old head. Of two at once, one does it."""
+    if not threads.reopen(tx, thread.id, ThreadStatus.COMPLETED):
+        return Arrival(Fate.REFUSED, thread.id, None, messages.cannot_resume(thread.id, thread.status))
+    tx.log(thread.id, None, "thread.status", core.clock.now(), status=ThreadStatus.IDLE)
+    turn = queue_turn(tx, core.clock, thread.id, Origin.RESUME, (message,), inbound.conversation)
+    return Arrival(Fate.TURN, thread.id, turn.id, "")
+
+
+def said(inbound: Inbound) -> Said:
+    """Nobody but clew speaks in clew's name."""
+    author = clean(inbound.sender)
+    named = f"{author} (a sender)" if author.strip().lower() == CLEW else author
+    return Said(inbound.message_id, named, clean(inbound.text), inbound.attachments, inbound.in_group)

@@ -1,0 +1,43 @@
+"""Follow me: while the person is away, what only the desk would show goes to where they are."""
+
+from __future__ import annotations
+
+from clew.engine.core import Core
+from clew.engine.delivery.enqueue import nearest
+from clew.engine.gates import cards, suspension_prompt
+from clew.model.nouns import Conversation, Thread, ThreadStatus
+from clew.store import Tx
+from clew.store.tables import bindings, gates, places, threads, turns
+from clew.store.tables.threads import Filter
+
+MOST = 100  # suspended threads that are asked about
+
+
+def go(tx: Tx, core: Core, where: Conversation) -> None:
+    """From now on; and what waits for an answer is asked there at once."""
+    now, before = core.clock.now(), places.away(tx)
+    places.set_away(tx, where, now)
+    tx.log("", None, "person.away", now, where=str(where))
+    for gate in gates.all_open(tx):
+        thread, turn = threads.get(tx, gate.thread), turns.get(tx, gate.turn)
+        if thread is None or turn is None or gate.where not in (None, before):
+            continue
+        if nearest(tx, core, thread, turn.conversation if gate.where else None) == where:
+            cards.move(tx, core, thread, where, [gate])
+    for seen in threads.page(tx, Filter(status=ThreadStatus.SUSPENDED, limit=MOST)):
+        if isinstance(seen.thread, Thread) and _asks_the_desk(tx, core, seen.thread, where):
+            suspension_prompt.move(tx, core, seen.thread, where)
+
+
+def _asks_the_desk(tx: Tx, core: Core, thread: Thread, where: Conversation) -> bool:
+    """The desk drives it, and what it owes to the desk comes here."""
+    is_here = bindings.driver(tx, thread.id) is None and nearest(tx, core, thread, None) == where
+    return is_here and not suspension_prompt.is_for_another(tx, thread.id)
+
+
+def back(tx: Tx, core: Core) -> bool:
+    """False: they were not away. What was asked there can still be answered there."""
+    if not places.come_back(tx):
+        return False
+    tx.log("", None, "person.back", core.clock.now())
+    return True

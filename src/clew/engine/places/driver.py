@@ -1,0 +1,56 @@
+"""The wheel of a thread: of the places that are bound to it one drives, and so does the desk where none does. Whoever
+speaks takes the wheel; a move carries along what runs, what waits and what is asked. The place that drove before is
+told, once. It never opens a place (`handoff` does)."""
+
+from __future__ import annotations
+
+from clew.engine.core import Core
+from clew.engine.delivery import placeholder
+from clew.engine.delivery.enqueue import owe_line
+from clew.engine.gates import cards, suspension_prompt
+from clew.model.nouns import Conversation, Inbound, Thread, ThreadStatus
+from clew.store import Tx
+from clew.store.tables import bindings, gates, turns
+from clew.texts import messages
+
+
+def spoke(tx: Tx, core: Core, thread: Thread, inbound: Inbound) -> None:
+    """Answers go to where they are asked, so nothing moves; only who drives does."""
+    where, former = inbound.conversation, bindings.driver(tx, thread.id)
+    is_bound = bindings.bound(tx, where) == thread.id
+    if not is_bound and where.surface != core.desk:
+        return  # a reply to an old answer, quoted from elsewhere, takes nothing from anybody
+    if former == (where if is_bound else None):
+        return
+    bindings.take_wheel(tx, where, thread.id)
+    _tell(tx, core, thread, former, where, inbound.sender, f"{inbound.message_id}@{where}")
+
+
+def move(tx: Tx, core: Core, thread: Thread, to: Conversation, by: str, name: str) -> Conversation | None:
+    """All that is under way goes on there. Returns the place that drove before. `name` is of what moves it."""
+    former, running = bindings.driver(tx, thread.id), turns.live(tx, thread.id)
+    bindings.take_wheel(tx, to, thread.id)
+    turns.move(tx, thread.id, to)
+    cards.move(tx, core, thread, to, gates.open_in(tx, thread.id))
+    if running is not None:
+        placeholder.move(tx, core, running, to)
+    if thread.status is ThreadStatus.SUSPENDED:
+        suspension_prompt.move(tx, core, thread, to)
+    if former != to:
+        _tell(tx, core, thread, former, to, by, name)
+    return former
+
+
+def _tell(
+    tx: Tx, core: Core, thread: Thread, former: Conversation | None, to: Conversation, by: str, name: str
+) -> None:
+    told = messages.taken_up(by, to.surface, core.desk)
+    if former is not None and former != to:
+        owe_line(tx, core, former, told, f"{name}:wheel", thread.id)
+    tx.log(thread.id, None, "thread.wheel", core.clock.now(), where=to.surface, by=by)
+
+
+def at_the_desk(tx: Tx, core: Core, thread: Thread, by: str) -> None:
+    """Somebody comes back to it. Where nobody else drives, there is nothing to take."""
+    if bindings.driver(tx, thread.id) is not None:
+        move(tx, core, thread, Conversation(core.desk), by, core.clock.ulid())

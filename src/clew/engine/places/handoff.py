@@ -1,0 +1,301 @@
+"""Handoff: a thread moves to another surface, with all that is under way in it. A row says how far it is, so whatever
+is killed, it goes on from there, and ends completed or failed, with the reason.
+
+The receipt of its first words in the new place completes it, in one transaction; their refusal, or time, undoes it. At
+worst one empty topic stays behind, and is named."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from clew.engine.core import Core
+from clew.engine.delivery.enqueue import owe_handoff, owe_line, unused
+from clew.engine.gates.cards import unmarked
+from clew.engine.inbox.admission import Admission, write_fate
+from clew.engine.places import driver
+from clew.engine.places.targets import LASTS, Wish, home_of, wish_for
+from clew.engine.services.queries import known
+from clew.engine.turns.completion import queue_turn
+from clew.engine.turns.suspension import CLEW
+from clew.model.nouns import (
+    Conversation,
+    Delivery,
+    DeliveryKind,
+    Handoff,
+    HandoffState,
+    Inbound,
+    Origin,
+    Said,
+    Thread,
+    ThreadStatus,
+)
+from clew.model.surface import InDoubt, Never, NotSent, Surface
+from clew.model.views import HandoffView
+from clew.store import Entry, Tx
+from clew.store.tables import bindings, deliveries, handoffs, threads, turns
+from clew.support import crash
+from clew.support.errors import NotFound, Refused
+from clew.texts import messages
+
+SWEEP = 2.0  # seconds; a net below the wake-ups, while one is under way
+_log = logging.getLogger(__name__)
+
+
+class Handoffs:
+    def __init__(self, core: Core, admission: Admission) -> None:
+        self._core = core
+        self._admission = admission
+        self._wake = asyncio.Event()
+        self._carried: set[str] = set()
+        self._ends: dict[str, asyncio.Event] = {}  # of those that are carried
+        self._over = asyncio.Event()  # one has ended; a fresh one for each
+
+    def committed(self, entries: Sequence[Entry]) -> None:
+        """The store's listener."""
+        for entry in entries:
+            if entry.kind == "handoff.requested":
+                self._wake.set()
+            elif entry.kind in ("handoff.completed", "handoff.failed"):
+                self._end(str(entry.data["handoff"]))
+
+    def _end(self, handoff: str) -> None:
+        if handoff in self._ends:
+            self._ends[handoff].set()
+        self._over.set()
+        self._over = asyncio.Event()
+
+    async def run(self) -> None:
+        """Carry out what is asked for, each by itself: none waits for another."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                self._wake.clear()
+                for row in await self._core.look(handoffs.all_open):
+                    if row.id not in self._carried:
+                        self._carried.add(row.id)
+                        group.create_task(self._carry(row))
+                await self._sleep()
+
+    async def _sleep(self) -> None:
+        try:
+            async with asyncio.timeout(SWEEP if self._carried else None):
+                await self._wake.wait()
+        except TimeoutError:
+            return
+
+    # What people ask for
+
+    async def request(self, wish: Wish) -> HandoffView:
+        return view(await self._core.store.write(lambda tx: wish_for(tx, self._core, wish)))
+
+    async def take_back(self, name: str, by: str) -> HandoffView:
+        """Of this and the completion, one wins. Raises Refused where it is over."""
+
+        def body(tx: Tx) -> Handoff:
+            handoff = _named(tx, name)
+            if not self._fail(tx, handoff, f"{by} took it back."):
+                raise Refused(f"Handoff {name} is {handoff.state} already.")
+            return _named(tx, name)
+
+        return view(await self._core.store.write(body))
+
+    async def look(self, name: str, wait: float = 0.0) -> HandoffView:
+        """How it stands; after its end, or when `wait` seconds have passed."""
+        until = self._core.clock.monotonic() + wait
+        while True:
+            over, row = self._over, await self._core.store.read(lambda tx: _named(tx, name))
+            left = until - self._core.clock.monotonic()
+            if row.ended_at is not None or left <= 0:
+                return view(row)
+            try:
+                async with asyncio.timeout(left):
+                    await over.wait()
+            except TimeoutError:
+                continue
+
+    async def all(self, limit: int) -> list[HandoffView]:
+        return [view(row) for row in await self._core.store.read(lambda tx: handoffs.newest(tx, limit))]
+
+    # Carrying it out
+
+    async def _carry(self, handoff: Handoff) -> None:
+        ended = self._ends[handoff.id] = asyncio.Event()
+        try:
+            claimed = await self._core.write_down(lambda tx: handoffs.claim(tx, handoff, self._core.incarnation))
+            if claimed is None:
+                return
+            crash.point("handoff.claimed-not-opened")
+            left = max(0.0, (claimed.expires_at - self._core.clock.now()) / 1000)
+            async with asyncio.timeout(min(left, LASTS)):
+                if claimed.opened is None:
+                    await self._open(claimed)
+                await ended.wait()
+        except TimeoutError:
+            await self._give_up(handoff, f"it was not done within {LASTS:.0f} s.")
+        except NotSent as refusal:
+            await self._give_up(handoff, refusal.reason, is_refused=isinstance(refusal, Never))
+        except Refused as refusal:
+            await self._give_up(handoff, refusal.message, is_refused=True)
+        except Exception:  # one must not take the others down
+            _log.exception("handoff %s broke clew", handoff.id)
+            await self._give_up(handoff, "clew itself failed; `clew logs` has the details.")
+        finally:
+            self._carried.discard(handoff.id)
+            self._ends.pop(handoff.id, None)
+            self._wake.set()
+
+    async def _open(self, handoff: Handoff) -> None:
+        """A place for it there, as the surface names it; then one transaction: bound, and the first words owed."""
+        surface = self._core.surfaces.get(handoff.surface)
+        if surface is None:
+            raise Never(f"there is no surface {handoff.surface!r} any more.")
+        where, again = await self._place(handoff, surface)
+        crash.point("handoff.opened-not-bound")
+        await self._core.write_down(lambda tx: self._bind(tx, handoff, where, again))
+        crash.point("handoff.bound-not-told")
+
+    async def _place(self, handoff: Handoff, surface: Surface) -> tuple[Conversation, bool]:
+        """The place, and whether one may have been made before that nobody knows."""
+        if handoff.target is not None:
+            return handoff.target, False
+        home = await self._core.look(lambda tx: home_of(tx, surface))
+        if not surface.can.threads:
+            return home, False
+        again, wait = handoff.opening_at is not None, 1.0
+        thread = await self._core.look(lambda tx: known(tx, handoff.thread))
+        now = self._core.clock.now()
+        await self._core.write_down(lambda tx: handoffs.opening(tx, handoff, now))
+        while True:
+            try:
+                return await surface.open_thread(home, thread.title) or home, again
+            except Never:
+                raise
+            except NotSent as failure:
+                _log.warning("no place for handoff %s yet: %s", handoff.id, failure.reason)
+                if again and isinstance(failure, InDoubt):
+                    raise  # not a third one that nobody knows of
+                again = again or isinstance(failure, InDoubt)
+                await self._core.clock.sleep(failure.retry_after or wait)
+                wait = min(wait * 2, 8.0)
+
+    def _bind(self, tx: Tx, handoff: Handoff, where: Conversation, again: bool) -> None:
+        before = bindings.bound(tx, where)
+        drove = before is not None and bindings.driver(tx, before) == where
+        if not handoffs.opened(tx, handoff, where, before, drove):
+            self._left_empty(tx, handoff, where)
+            return
+        thread = known(tx, handoff.thread)
+        if before != thread.id:
+            bindings.bind(tx, where, thread.id, self._core.clock.now(), drives=False)
+        displaced = threads.get(tx, before) if before not in (None, thread.id) else None
+        running = turns.live(tx, thread.id) is not None
+        told = messages.handed(unmarked(thread.title), running, unmarked(displaced.title) if displaced else None, again)
+        owe_handoff(tx, self._core, where, told, _notice(handoff), thread.id)
+
+    # How it ends
+
+    def handed(self, tx: Tx, delivery: Delivery, where: Conversation) -> None:
+        """Its first words have arrived: in the same transaction it is completed, and everything moves."""
+        handoff = handoffs.get(tx, delivery.id.partition(":")[0])
+        if handoff is None:
+            return
+        thread, now = known(tx, handoff.thread), self._core.clock.now()
+        if handoff.state is not HandoffState.RUNNING:
+            self._take_words_back(tx, handoff, where)
+            return
+        if bindings.bound(tx, where) != thread.id:
+            bindings.bind(tx, where, thread.id, now, drives=False)
+        former = driver.move(tx, self._core, thread, where, handoff.asked_by, handoff.id)
+        if not handoffs.complete(tx, handoff, now, former):
+            raise AssertionError(f"handoff {handoff.id} changed hands within a transaction")
+        tx.log(thread.id, None, "handoff.completed", now, handoff=handoff.id, where=str(where))
+        if handoff.say:
+            self._say(tx, handoff, where, thread)
+        elif not handoff.quiet and self._is_quiet(tx, thread):
+            greeting = Said(self._core.clock.ulid(), CLEW, messages.GREET)
+            queue_turn(tx, self._core.clock, thread.id, Origin.GREETING, (greeting,), where)
+
+    def not_handed(self, tx: Tx, delivery: Delivery, reason: str) -> None:
+        """The platform refused its first words for good."""
+        handoff = handoffs.get(tx, delivery.id.partition(":")[0])
+        if handoff is not None:
+            self._fail(tx, handoff, reason)
+
+    async def _give_up(self, handoff: Handoff, reason: str, *, is_refused: bool = False) -> None:
+        await self._core.write_down(lambda tx: self._fail(tx, handoff, reason, is_refused=is_refused))
+
+    def _fail(self, tx: Tx, handoff: Handoff, reason: str, *, is_refused: bool = False) -> bool:
+        """All as it was before, in one transaction; whatever arrives later changes nothing."""
+        row, now = handoffs.get(tx, handoff.id), self._core.clock.now()
+        if row is not None and row.opening_at is not None and row.opened is None and not is_refused:
+            reason = f"{reason} {messages.MAYBE_EMPTY}"
+        if row is None or not handoffs.fail(tx, row, now, reason):
+            return False
+        if row.opened is not None:
+            self._unbind(tx, row, row.opened)
+            self._withdraw(tx, row, row.opened)
+        told = messages.not_handed(row.surface, reason)
+        owe_line(tx, self._core, row.asked_in, told, f"{row.id}:failed", row.thread)
+        tx.log(row.thread, None, "handoff.failed", now, handoff=row.id, error=reason)
+        return True
+
+    def _unbind(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
+        """Unless somebody has bound it elsewhere since, or has spoken there already. Whatever was handed to the same
+        place after it would bring back what was there before both."""
+        handoffs.displaced_again(tx, where, handoff)
+        taken = bindings.bound(tx, where) != handoff.thread or bindings.driver(tx, handoff.thread) == where
+        if taken or handoff.displaced == handoff.thread:
+            return
+        bindings.unbind(tx, where)
+        if handoff.displaced is not None:
+            drives = handoff.displaced_drove and bindings.driver(tx, handoff.displaced) is None
+            bindings.bind(tx, where, handoff.displaced, self._core.clock.now(), drives=drives)
+
+    def _withdraw(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
+        """Its first words need not be said any more. Where they may stand already, or will, they are taken back."""
+        notice = deliveries.get(tx, _notice(handoff))
+        if deliveries.supersede(tx, _notice(handoff)) and notice is not None and notice.in_doubt:
+            self._take_words_back(tx, handoff, where)
+
+    def _left_empty(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
+        """It was taken back while the platform made a place for it, which would stand there without a word."""
+        if where not in (handoff.target, home_of(tx, self._core.surfaces[where.surface])):
+            self._take_words_back(tx, handoff, where)
+
+    def _take_words_back(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
+        owe_line(tx, self._core, where, messages.HANDED_BACK, unused(tx, f"{_notice(handoff)}:back"), handoff.thread)
+
+    def _say(self, tx: Tx, handoff: Handoff, where: Conversation, thread: Thread) -> None:
+        inbound = Inbound(where, f"{handoff.id}:say", handoff.asked_by, handoff.say, thread=thread.id)
+        write_fate(tx, self._core, inbound, self._admission.pass_on(tx, inbound, thread))
+
+    def _is_quiet(self, tx: Tx, thread: Thread) -> bool:
+        """Nothing runs or waits there, and there is something to sum up."""
+        is_idle = thread.status is ThreadStatus.IDLE and thread.last_turn is not None
+        return is_idle and turns.live(tx, thread.id) is None and not turns.count_queued(tx, thread.id)
+
+
+def _notice(handoff: Handoff) -> str:
+    return f"{handoff.id}:{DeliveryKind.HANDOFF}"
+
+
+def _named(tx: Tx, name: str) -> Handoff:
+    found = handoffs.get(tx, name)
+    if found is None:
+        raise NotFound(f"There is no handoff {name}; `clew handoffs` lists them.")
+    return found
+
+
+def view(row: Handoff) -> HandoffView:
+    return HandoffView(
+        row.id,
+        row.thread,
+        row.surface,
+        str(row.opened) if row.opened else None,
+        row.state,
+        row.asked_by,
+        row.requested_at,
+        row.ended_at,
+        row.error,
+    )

@@ -1,0 +1,84 @@
+"""What a person wants when a thread is to move, or when they do: checked, in words, before anything is begun."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from clew.engine.core import Core
+from clew.engine.services.queries import known
+from clew.model.nouns import Conversation, Handoff, HandoffState, ThreadStatus
+from clew.model.surface import Surface
+from clew.store import Tx
+from clew.store.tables import bindings, handoffs, places
+from clew.support.errors import BadInput, Refused
+from clew.support.text import clean
+from clew.texts import messages
+
+LASTS = 60.0  # seconds in which a handoff has to be completed
+
+
+class Wish(Struct, frozen=True):
+    """Who wants which thread where."""
+
+    thread: str
+    target: str  # SURFACE or SURFACE:CONVERSATION
+    by: str
+    asked_in: Conversation | None = None  # None: at the desk
+    say: str = ""
+    quiet: bool = False
+    may_choose: bool = True  # any conversation, or only the home of a surface
+
+
+def wish_for(tx: Tx, core: Core, wish: Wish) -> Handoff:
+    """A handoff, pending. Raises BadInput or Refused, in words, where there can be none."""
+    thread, now = known(tx, wish.thread), core.clock.now()
+    target = there(tx, core, wish.target, may_choose=wish.may_choose)
+    if target == bindings.driver(tx, thread.id):
+        raise Refused(f"The thread is there already: {target}.")
+    if thread.status is ThreadStatus.CANCELLED:
+        raise Refused(messages.cancelled(thread.id))
+    handoff = Handoff(
+        core.clock.ulid(),
+        thread.id,
+        target.surface,
+        target if ":" in wish.target else None,
+        HandoffState.PENDING,
+        clean(wish.by),
+        now,
+        now + int(LASTS * 1000),
+        wish.asked_in,
+        clean(wish.say),
+        wish.quiet,
+    )
+    if not handoffs.request(tx, handoff):
+        raise Refused("A handoff of this thread is under way already; `clew handoffs` shows it.")
+    tx.log(thread.id, None, "handoff.requested", now, handoff=handoff.id, surface=target.surface)
+    return handoff
+
+
+def there(tx: Tx, core: Core, target: str, *, may_choose: bool) -> Conversation:
+    """The conversation that is meant: the one that was named, else the surface's home."""
+    wanted = Conversation.parse(target)
+    surface = core.surfaces.get(wanted.surface)
+    if surface is None or not surface.can.chat or not surface.can.send:
+        chats = [name for name, each in sorted(core.surfaces.items()) if each.can.chat and each.can.send]
+        raise BadInput(
+            f"{wanted.surface!r} is no place where people talk; there are: {', '.join(chats) or 'none'}."
+            " `clew connect` sets one up."
+        )
+    if trouble := core.trouble(tx, surface.name):
+        raise Refused(f"{surface.name} is not connected: {trouble}. `clew surfaces` tells more.")
+    if wanted.address and not may_choose:
+        raise Refused(f"Only an owner may choose the conversation; say `{surface.name}` alone for its home.")
+    return surface.resolve(wanted.address) if wanted.address else home_of(tx, surface)
+
+
+def home_of(tx: Tx, surface: Surface) -> Conversation:
+    """Where somebody said `/home`, else as its config says."""
+    try:
+        return places.home(tx, surface.name) or surface.resolve("")
+    except BadInput as none:
+        raise Refused(
+            f"{surface.name} has no home yet; say /home in a conversation there, or name one:"
+            f" {surface.name}:CONVERSATION. ({none.message})"
+        ) from none

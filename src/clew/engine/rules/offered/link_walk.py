@@ -1,0 +1,124 @@
+"""Looks for links that lead out of the workspace: a program that changes every file below a folder also writes through
+them, and one that runs every test below runs what they lead to. It gives up on a tree that is too large."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Set
+from pathlib import Path
+
+from clew.engine.rules.patterns import GUARDED, real, relative
+from clew.engine.rules.shell.lenient import names
+
+_MOST = 50_000  # entries
+_DEEPEST = 80  # folders in each other: the system takes as long to find one as it lies deep
+_MOST_BESIDE_TESTS = 200_000  # to look for links alone is quick
+_NO_TESTS = names("node_modules venv")
+_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
+
+
+class TooLarge(Exception):
+    """Not all of the tree was looked at."""
+
+
+def writes_inside(paths: Iterable[str], workspace: str, passes_over: Set[str]) -> bool:
+    """Whether a program that changes these files, and all files below these folders, changes none outside of the
+    workspace, and none that only a rule that names it may change. False if that is not certain. `passes_over`: folders
+    into which the program does not go."""
+    try:
+        given = list(paths)
+        found = list(_below(given, workspace, _MOST))
+        links = [entry for entry in found if entry.is_symlink()]
+        files = [*(each for each in given if Path(each).is_file()), *(entry.path for entry in found if entry.is_file())]
+        return all(_is_harmless(link, workspace) for link in links) and _are_all_named(files, workspace, passes_over)
+    except (TooLarge, OSError, ValueError):
+        return False
+
+
+def runs_inside(folders: Iterable[str], workspace: str) -> bool:
+    """Whether a program that runs the tests below these folders finds no link that leads out of the workspace. False if
+    that is not certain."""
+    try:
+        found = _below(folders, workspace, _MOST_BESIDE_TESTS, _may_hold_tests)
+        return all(relative(entry.path, workspace) is not None for entry in found if entry.is_symlink())
+    except (TooLarge, OSError, ValueError):
+        return False
+
+
+def _may_hold_tests(name: str) -> bool:
+    """Runners pass over hidden folders, and over those of other people's code."""
+    return not name.startswith(".") and name not in _NO_TESTS
+
+
+def _are_all_named(files: Iterable[str], workspace: str, passes_over: Set[str]) -> bool:
+    """Whether each of these files has no more names than are among them: another one may lie outside. Compilers link
+    what they build within one folder; package managers link from their cache into a folder that is passed over."""
+    found: defaultdict[tuple[int, int, int], set[str]] = defaultdict(set)
+    for file in files:
+        seen = Path(file).stat()
+        if seen.st_nlink > 1:
+            found[seen.st_dev, seen.st_ino, seen.st_nlink].add(os.path.realpath(file))
+    missing = (each for (_, _, count), each in found.items() if len(each) < count)
+    where = [relative(file, workspace) or "" for each in missing for file in each]
+    return not any(passes_over.isdisjoint(path.split("/")) for path in where)
+
+
+def hard_link(paths: Iterable[str], workspace: str) -> str | None:
+    """The first of these files that has another name too: that may lie outside of the workspace, and nothing tells
+    where. A file that cannot be looked at counts as one."""
+    return next((path for path in paths if _has_more_names(path, workspace)), None)
+
+
+def _has_more_names(path: str, workspace: str) -> bool:
+    if (where := real(path, workspace)) is None:
+        return False  # no rule covers it anyway
+    try:
+        found = Path(where).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
+    return stat.S_ISREG(found.st_mode) and found.st_nlink > 1
+
+
+def _is_harmless(link: os.DirEntry[str], workspace: str) -> bool:
+    where = relative(link.path, workspace)
+    if where is None:
+        return _is_python(link)
+    return GUARDED.isdisjoint(where.lower().split("/"))
+
+
+def _is_python(link: os.DirEntry[str]) -> bool:
+    """Every virtual environment has such links; no tool takes a file of that name for source."""
+    target = Path(os.path.realpath(link.path))
+    return all(map(_PYTHON.fullmatch, (link.name, target.name))) and target.is_file()
+
+
+def _below(
+    paths: Iterable[str], workspace: str, most: int, is_looked_at: Callable[[str], bool] = bool
+) -> Iterator[os.DirEntry[str]]:
+    """All that lies below, as far as its name says that it counts; also in folders that a link leads to."""
+    waiting = list(dict.fromkeys(map(os.path.realpath, paths)))
+    seen = {*waiting, f"{os.path.realpath(workspace)}/.git"}
+    left = most
+    for folder in waiting:  # which grows meanwhile
+        if folder.count("/") > _DEEPEST:
+            raise TooLarge
+        for entry in filter(lambda each: is_looked_at(each.name), _entries(folder)):
+            left -= 1
+            if left < 0:
+                raise TooLarge
+            yield entry
+            if entry.is_dir() and (found := os.path.realpath(entry.path)) not in seen:
+                seen.add(found)
+                waiting.append(found)
+
+
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    """In a folder that is not there, nothing is written."""
+    if Path(folder).is_dir():
+        with os.scandir(folder) as found:
+            yield from found

@@ -1,0 +1,257 @@
+"""What the pattern of a rule covers: commands word by word, paths name by name. Pure but for a look at symlinks."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from stat import S_ISLNK
+
+from clew.engine.rules.shell.lenient import names
+
+# Folders whose files are run or believed by others: only a pattern that names them allows a change in them.
+GUARDED = names(
+    ".git .hg .svn .jj .husky .githooks .codex .claude .agents .clew .cursor .gemini .opencode .qwen .vscode .idea"
+    " .devcontainer"
+)
+
+# Endings of source and text that a tool reads only if it is told to. Any other kind may be a config or a script.
+PLAIN_ENDINGS = names(
+    "py pyi pyx js jsx mjs cjs ts tsx mts cts vue svelte astro css scss sass less styl html htm xhtml svg go rs c h cc"
+    " cpp cxx hh hpp hxx m mm java kt scala swift rb erb php cs fs fsi vb ex heex eex erl hrl hs ml mli clj cljs"
+    " cljc lua r jl dart zig nim cr d pas f90 sol proto graphql gql sql md mdx rst adoc txt tex bib csv tsv po pot ftl"
+    " j2 jinja jinja2 hbs ejs pug mustache liquid snap diff patch png jpg jpeg gif webp ico avif woff woff2 ttf pdf"
+)
+# Files of such an ending that tools run or believe because of their name, wherever they lie.
+RUN_BY_NAME = names(
+    "conftest*.py setup.py noxfile.py sconstruct.py conanfile.py toxfile.py tasks.py fabfile.py dodo.py pavement.py"
+    " duties.py conf.py build.py hatch_build.py pdm_build.py versioneer.py sitecustomize.py usercustomize.py"
+    " manage.py locustfile.py celeryconfig.py *_config.py *.config.* *.conf.* *.workspace.* *.setup.* webpack.*"
+    " rollup.* vite.* vitest.* jest.* jest-* karma.* babel.* eslint.* playwright.* cypress.* wdio.* gulpfile.*"
+    " gruntfile.* jakefile.* plopfile.* dangerfile.* brocfile.* wallaby.* ember-cli-build.* commitlint.*"
+    " lint-staged.* testem.* truffle.* gatsby-*.* pnpmfile.* *rc.js *rc.cjs *rc.mjs *rc.ts setuptests.* globalsetup.*"
+    " global-setup.* preinstall.* postinstall.* magefile.go build.rs package*.swift project.swift workspace.swift"
+    " project.clj build.clj user.clj profiles.clj setup.hs shakefile.hs setup.ml myocamlbuild.ml spec_helper.rb"
+    " rails_helper.rb test_helper.rb extconf.rb boot.rb application.rb environment.rb puma.rb deploy.rb rakefile.rb"
+    " gems.rb rector.php ecs.php castor.php deploy.php robofile.php bootstrap.php *.inc.php xmake.lua premake*.lua"
+    " tupfile.lua build.dart build.zig build.cs build.jl make.jl cmakelists.txt *requirements*.txt *constraints*.txt"
+    " meson_options.txt llms*.txt agent*.md claude*.md gemini*.md qwen*.md hermes*.md codex*.md iflow*.md"
+    " codebuddy*.md opencode*.md cursor*.md warp.md crush.md replit.md soul.md memory.md system.md conventions.md"
+    " skill.md copilot-instructions.md *.instructions.md *.prompt.md *.agent.md *.chatmode.md"
+)
+RUN_FROM = names("bin sbin hooks githooks git-hooks buildsrc build-logic magefiles")  # folders of programs
+FOREIGN = names("node_modules site-packages venv .venv vendor third_party")  # folders of other people's code
+MORE = "…"  # at the end of a rule: what clew knows to do no more than what was asked
+
+_SEVERAL_TARGETS = names(
+    "make gmake bmake nmake remake mvn mvnw mvnd gradle gradlew just task rake ninja samu ant sbt mill lein invoke inv"
+    " fab nox doit scons waf bazel bazelisk buck2 pants turbo nx lerna run-s run-p npm-run-all wireit mage xmake"
+)
+GLOB = re.compile(r"[*?\[]")
+
+
+def words_of(pattern: str) -> list[str]:
+    try:
+        return shlex.split(pattern)
+    except ValueError:
+        return pattern.split()
+
+
+def fits(pattern: Sequence[str], words: Sequence[str]) -> bool:
+    """Word by word; a `*` at the end stands for whatever follows."""
+    if not pattern:
+        return False
+    fixed = pattern[:-1] if pattern[-1] == "*" else pattern
+    if len(words) < len(fixed) or (fixed is pattern and len(words) != len(fixed)):
+        return False
+    is_deeper = bool(fixed) and words[0].count("/") != fixed[0].count("/")  # `check-*` is no program in a folder
+    return not is_deeper and all(map(_same, fixed, words))
+
+
+def _same(pattern: str, word: str) -> bool:
+    """A wildcard inside an allow stands for a name: never for an option, and never for a way out of a folder."""
+    if pattern == word:
+        return True
+    is_option = word.startswith("-") and not pattern.startswith("-")
+    is_elsewhere = (word.startswith("/") and not pattern.startswith("/")) or (
+        "://" in pattern and word.count("/") != pattern.count("/")
+    )
+    return not is_option and not is_elsewhere and ".." not in word.split("/") and fnmatchcase(word, pattern)
+
+
+def begins(pattern: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether a command may be one that the pattern means. Whatever follows the pattern counts too; options between
+    its words, with a value each, are skipped: `git push` also means `git -C . push`. Of a program that takes several
+    targets so are the others: `make deploy` also means `make test deploy`."""
+    fixed = pattern[:-1] if pattern and pattern[-1] == "*" else pattern
+    if not fixed:
+        return bool(pattern)
+    takes_several = not _SEVERAL_TARGETS.isdisjoint({fixed[0], Path(words[0]).name})
+    return _may_be(fixed[0], words[0]) and _follows(fixed[1:], words[1:], takes_several)
+
+
+def _may_be(pattern: str, program: str) -> bool:
+    """Wherever the program lies; and `/bin/r?` is as good as `rm`, as is `RM` where a disk takes it for the same."""
+    pattern, program = pattern.lower(), program.lower().removesuffix(".exe")
+    called = {program, Path(program).name}
+    return any(fnmatchcase(name, pattern) or (name.strip("*?[]") and fnmatchcase(pattern, name)) for name in called)
+
+
+def _follows(pattern: Sequence[str], words: Sequence[str], skips_any: bool) -> bool:
+    """Reads from left to right; `reached` are the places in the pattern at which one may be by now, each with whether
+    the next word may be the value of an option. `+nightly` is an option of cargo."""
+    reached = {0: skips_any}
+    for word in words:
+        option = skips_any or word.startswith(("-", "+"))
+        steps = {at + 1: skips_any for at in reached if at < len(pattern) and fnmatchcase(word, pattern[at])}
+        reached = {at: option for at, skips in reached.items() if option or skips or at == len(pattern)} | steps
+    return len(pattern) in reached
+
+
+_MOST_STEPS = 1_000  # names on the way to a path
+_LONGEST = 3_000  # bytes of a path; the system looks at no longer ones than 4,095, and takes what it sees for no link
+
+
+def real(path: str, start: str) -> str | None:
+    """Where a path really leads, symlinks and all; None where that cannot be said."""
+    try:
+        written = os.path.join(start, path)  # noqa: PTH118 - a Path would drop a `.` at the end
+        found = _walked(written) if written.startswith("/") else None
+        return found if found and max(len(os.fsencode(written)), len(os.fsencode(found))) <= _LONGEST else None
+    except (ValueError, OSError):
+        return None
+
+
+def _walked(path: str) -> str | None:
+    """As `os.path.realpath` finds it; but None if the way leads through `/proc`: what `/proc/self/cwd` is, is another
+    folder for each program."""
+    left, at = _names(path), "/"
+    for _ in range(_MOST_STEPS):
+        if not left:
+            return at
+        name = left.pop()
+        here = str(Path(at).parent) if name == ".." else f"{at.rstrip('/')}/{name}"
+        device, target = _seen(here)
+        if device is not None and device == _device_of_processes():
+            return None
+        at = here if target is None else "/" if target.startswith("/") else at
+        left += _names(target or "")
+    return None
+
+
+def _names(path: str) -> list[str]:
+    """The last one first."""
+    return [name for name in reversed(path.split("/")) if name not in ("", ".")]
+
+
+def _seen(path: str) -> tuple[int | None, str | None]:
+    """The device on which a path lies, and where it leads if it is a link; nothing if it is not there."""
+    try:
+        found = os.lstat(path)
+        return found.st_dev, str(Path(path).readlink()) if S_ISLNK(found.st_mode) else None
+    except OSError:
+        return None, None
+
+
+@cache
+def _device_of_processes() -> int | None:
+    return _seen("/proc")[0]
+
+
+def relative(path: str, folder: str) -> str | None:
+    """A path as it really is, from the folder's point of view; None where it lies outside. Nothing lies inside `/`:
+    whoever works there has to be asked."""
+    top, found = real("", folder), real(path, folder)
+    if top is None or found is None or top == "/" or not folder.startswith("/"):
+        return None
+    if ".." in path.split("/") and real(os.path.normpath(Path(folder, path)), folder) != found:
+        return None  # behind a link, `..` means one folder to the system and another to many tools
+    return "." if found == top else found[len(top) + 1 :] if found.startswith(f"{top}/") else None
+
+
+def inside(path: str, folder: str) -> bool:
+    """Whether a path, relative to the folder or not, really lies in it."""
+    return relative(path, folder) is not None
+
+
+def covers(pattern: str, paths: Sequence[str], workspace: str) -> bool:
+    """Whether every path of a change is allowed; of nothing there is nothing to allow."""
+    return bool(paths) and all(_covers_one(pattern, path, workspace) for path in paths)
+
+
+def _covers_one(pattern: str, path: str, workspace: str) -> bool:
+    wanted = _parts(_rooted(pattern))
+    where = real(path, workspace) if pattern.startswith("/") else relative(path, workspace)
+    if where is None or where == "." or ".." in wanted:
+        return False
+    parts = where.split("/")
+    guarded = GUARDED.intersection(part.lower() for part in parts)
+    if wanted[-1] == MORE:
+        wanted = [*wanted[:-1], "**"]
+        first = next((at for at, part in enumerate(wanted) if GLOB.search(part)), len(wanted) - 1)
+        if any(map(is_run_by_others, parts[first:])) or not is_plain_file(parts[-1]):
+            return False
+    return guarded.issubset(wanted) and _path_fits(wanted, parts)
+
+
+def is_run_by_others(name: str) -> bool:
+    """Whether a file or folder of this name is run or believed by a tool that nobody asks: hidden ones are."""
+    name = name.lower()
+    return name.startswith(".") or name in RUN_FROM | FOREIGN or any(fnmatchcase(name, each) for each in RUN_BY_NAME)
+
+
+def is_plain_file(name: str) -> bool:
+    """Whether a file of this name is source or text, and no tool runs or believes it by itself."""
+    return Path(name.lower()).suffix[1:] in PLAIN_ENDINGS and not is_run_by_others(name)
+
+
+def hits(pattern: str, path: str, workspace: str) -> bool:
+    """Whether a path, as it is written or as it really is, may be one that the pattern means, or lies below one."""
+    wanted = [[*_parts(each.lower()), "**"] for each in {pattern, _rooted(pattern)}]
+    return any(_path_fits(each, way.lower().split("/")) for each in wanted for way in _ways(path, workspace))
+
+
+def _ways(path: str, workspace: str) -> set[str]:
+    """The names that a path goes by: absolute and from the workspace, before and after symlinks."""
+    written = os.path.normpath(Path(workspace, path))
+    found = {written, real(path, workspace) or written}
+    tops = {workspace.rstrip("/"), real("", workspace) or workspace}
+    return found | {way[len(top) + 1 :] for way in found for top in tops if way.startswith(f"{top}/")}
+
+
+def _rooted(pattern: str) -> str:
+    """An absolute pattern with the folders before its first wildcard as they really are; a relative one as it is."""
+    if not pattern.startswith("/"):
+        return pattern
+    parts = pattern.split("/")
+    plain = next((at for at, part in enumerate(parts) if GLOB.search(part)), len(parts) - 1)
+    top = real("/".join(parts[:plain]), "/") or ""
+    return "/".join((top.rstrip("/"), *parts[plain:]))
+
+
+def _parts(pattern: str) -> list[str]:
+    """`src/` is all that lies in it."""
+    return f"{pattern}**".split("/") if pattern.endswith("/") else pattern.removeprefix("./").split("/")
+
+
+def _path_fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
+    """Name by name; `**` stands for any number of them. `reached` are the places in the pattern one may be at."""
+    reached = _onwards({0}, pattern)
+    for part in parts:
+        open_places = [at for at in reached if at < len(pattern)]
+        reached = {at for at in open_places if pattern[at] == "**"}
+        reached |= {at + 1 for at in open_places if fnmatchcase(part, pattern[at])}
+        reached = _onwards(reached, pattern)
+    return len(pattern) in reached
+
+
+def _onwards(reached: set[int], pattern: Sequence[str]) -> set[int]:
+    """`**` also stands for nothing."""
+    for at, part in enumerate(pattern):
+        if part == "**" and at in reached:
+            reached.add(at + 1)
+    return reached

@@ -1,0 +1,371 @@
+"""Whether git may run unasked in a folder. Git runs programs that a repository's config names, and goes down into
+repositories inside it; anybody can have made those. So it may run only in the workspace's own repository, if that looks
+just as `git init` and `git clone` make one, and its config holds nothing but keys that are known to run nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from functools import partial
+from pathlib import Path
+
+from msgspec import Struct
+
+from clew.engine.rules.patterns import real
+from clew.engine.rules.read_only import tree_walk
+from clew.engine.rules.read_only.tree_walk import read_plain
+from clew.engine.rules.shell.lenient import names
+from clew.model.gates import Reason
+
+# Keys of a repository's own config that make none of the commands in `reads.SAFE` run or open anything else. A `*` is a
+# subsection: the name of a remote or a branch.
+HARMLESS_KEYS = names(
+    "core.repositoryformatversion core.filemode core.bare core.logallrefupdates core.ignorecase"
+    " core.precomposeunicode core.symlinks core.autocrlf core.eol core.safecrlf core.abbrev core.quotepath"
+    " core.preloadindex core.trustctime core.checkstat core.untrackedcache core.sparsecheckout"
+    " core.sparsecheckoutcone core.hookspath core.longpaths core.hidedotfiles core.protectntfs core.protecthfs"
+    " core.commitgraph core.multipackindex core.compression index.version index.threads"
+    " extensions.worktreeconfig extensions.relativeworktrees remote.*.url remote.*.pushurl"
+    " remote.*.fetch remote.*.tagopt remote.*.prune remote.*.skipdefaultupdate remote.*.gh-resolved"
+    " remote.pushdefault branch.*.remote branch.*.merge branch.*.rebase branch.*.pushremote branch.*.description"
+    " branch.*.vscode-merge-base branch.*.github-pr-owner-number branch.*.gh-merge-base branch.autosetupmerge"
+    " branch.autosetuprebase user.name user.email user.signingkey commit.gpgsign commit.template"
+    " tag.gpgsign pull.rebase pull.ff push.default push.autosetupremote push.followtags fetch.prune"
+    " fetch.prunetags init.defaultbranch rerere.enabled rerere.autoupdate merge.conflictstyle merge.ff"
+    " rebase.autostash rebase.autosquash diff.algorithm diff.renames diff.colormoved diff.mnemonicprefix"
+    " diff.context color.ui color.diff color.status color.branch gc.auto gc.autodetach submodule.*.url"
+    " submodule.*.active submodule.*.branch advice.detachedhead status.short status.branch"
+    " status.showuntrackedfiles log.date log.abbrevcommit log.decorate"
+)
+
+_MOST = 64 * 1024 * 1024  # bytes of an index that is looked into
+_MOST_TRACKED, _MOST_FOLDERS = 500_000, 50_000  # entries of an index, and folders in which these lie
+_MOST_CONFIG = 256 * 1024
+_GITLINK = 0o160000
+_MODES = frozenset({0o100644, 0o100755, 0o120000, _GITLINK})  # not that of a whole folder, as a sparse index keeps it
+_ENTRY = struct.Struct(">24xI32xH")  # the mode and the flags of an entry
+_ODD_NAME = re.compile(rb"/(?:\.{0,2}|\.[Gg][Ii][Tt])/")  # git adds none of these, but follows them
+_EXTENSIONS = frozenset({b"TREE", b"REUC"})  # the others lead to entries elsewhere, or name files and programs' words
+_HASH = 20  # bytes
+_MOST_FILES = 20_000  # in git's folder
+_LONG_LINE = 4_096
+_LONG_NAME = 1_000  # bytes; together with the path of the workspace it has to be one at which the system still looks
+_OF_REPOSITORY = ("commondir", "objects", "refs", "config")
+_HEAD = re.compile(rb"(?:ref: refs/[^\0\r\n]+|[0-9a-f]{40})\n?")
+_CONTROL = re.compile(r"[^\t\n\r -~\x80-\U0010ffff]|\r(?!\n)")  # a NUL ends what git takes for the key
+_SECTION = re.compile(r'\[([A-Za-z0-9-]+)(?:[ \t]+"([^"\\]+)")?\]')
+_SETTING = re.compile(r"([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=[ \t]*(.*))?")
+_SHOWING = re.compile(r"(?:core|index|log|diff|color|status)\.(?!hookspath$)")  # keys whose values git computes with
+_PLAIN_VALUE = re.compile(r"(?!.*[0-9]{5})[A-Za-z0-9:-]*")  # no format: `%1999999999d` is as long as it says
+
+
+class Foreign(Exception):
+    """Git may do more than read here."""
+
+    def __init__(self, code: str, about: str = "") -> None:
+        super().__init__(code)
+        self.reason = Reason(code, about)
+
+
+class Looks(Struct, frozen=True):
+    """At what git looks, beside its own folder and the files that it tracks."""
+
+    new_files: bool = True  # files that it does not know yet
+    ignored: bool = False  # also those that it is told to ignore
+    old_files: bool = True  # files of the history: it reads the attributes of the folders in which they would lie
+
+
+def reason_to_ask(folder: str, workspace: str, looks: Looks = Looks()) -> Reason | None:  # noqa: B008 - it is frozen
+    """Why a person has to be asked before git runs in this folder; None if it only reads the workspace's repository."""
+    return reason_above(folder, workspace) or reason_within(workspace, looks)
+
+
+def reason_above(folder: str, workspace: str) -> Reason | None:
+    """The part of it that depends on the folder: whether git finds the workspace's repository from there."""
+    return _reason(partial(_look_upwards, Path(folder).resolve(), Path(workspace).resolve()))
+
+
+def reason_within(workspace: str, looks: Looks) -> Reason | None:
+    """The rest, which is the same for all folders."""
+    top = Path(workspace).resolve()
+    return _reason(lambda: _look_below(top, _look_into(top / ".git", top), looks))
+
+
+def _reason(look: Callable[[], None]) -> Reason | None:
+    try:
+        look()
+    except Foreign as foreign:
+        return foreign.reason
+    except (tree_walk.TooLarge, tree_walk.TooDeep):
+        return Reason("tree.large")
+    except (OSError, ValueError, IndexError, struct.error):
+        return Reason("git.unclear")
+    return None
+
+
+def _look_upwards(here: Path, top: Path) -> None:
+    """Git takes the first folder upwards that holds a `.git`, or that looks like one: then it has a `HEAD`, in every
+    version of git, and if need be as a symlink that leads nowhere."""
+    for path in (here, *here.parents):
+        if _is_there(path / "HEAD") and any(_is_there(path / name) for name in _OF_REPOSITORY):
+            raise Foreign("git.fake", shown_path(path, top))
+        if path == top:
+            break
+        if _is_there(path / ".git"):
+            raise Foreign("git.nested", shown_path(path, top))
+    if top not in (here, *here.parents) or not os.path.lexists(top / ".git"):
+        raise Foreign("git.not_top")
+
+
+def _is_there(path: Path) -> bool:
+    """Raises OSError if that cannot be said."""
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _look_into(entry: Path, top: Path) -> dict[str, set[str]]:
+    """`entry` is the workspace's `.git`: a folder, or the file of a worktree that `git worktree add` made. The result
+    has the names that git tracks, by the folder in which they lie."""
+    own = entry if entry.is_dir() and not entry.is_symlink() else _of_worktree(entry)
+    shared = own if own == entry else _shared(own)
+    for folder in {own, shared}:
+        _check_plain(folder)
+    if not _is_whole(own, shared):
+        raise Foreign("git.not_top")  # so git would look further up
+    if any(os.path.lexists(shared / name) for name in ("commondir", "objects/info/alternates", "info/grafts")):
+        raise Foreign("git.elsewhere")
+    for name in {own / "config", own / "config.worktree", shared / "config"}:
+        if os.path.lexists(name):
+            _check_config(name, top)
+    if any(path.name.startswith("sharedindex.") for path in own.iterdir()):
+        raise Foreign("git.unclear")
+    _check_hooks(shared / "hooks")
+    return _check_index(own / "index", top)
+
+
+def _check_plain(folder: Path) -> None:
+    """Git follows links inside its folder, also when it writes its index anew, and waits for ever at a pipe. It takes a
+    file anywhere in there for a ref, if it is told so: `git log lfs/x`."""
+    waiting = [str(folder)]
+    left = _MOST_FILES
+    deepest = str(folder).count("/") + tree_walk.DEEPEST
+    for each in waiting:  # which grows meanwhile
+        if each.count("/") > deepest:
+            raise tree_walk.TooDeep
+        with os.scandir(each) as entries:
+            found = list(entries)
+        left -= len(found)
+        if left < 0:
+            raise Foreign("git.unclear")
+        folders = [entry for entry in found if entry.is_dir(follow_symlinks=False)]
+        files = [entry for entry in found if entry.is_file(follow_symlinks=False)]
+        if len(folders) + len(files) < len(found):
+            raise Foreign("git.elsewhere")
+        waiting += [entry.path for entry in folders]
+
+
+def _is_whole(own: Path, shared: Path) -> bool:
+    """Whether git takes it for a repository, in every version."""
+    folders = (own, shared, shared / "objects", shared / "refs")
+    files = (own / "HEAD", shared / "config", own / "index")
+    are_open = all(path.is_dir() and _is_open(path, 0o5) for path in folders)
+    are_open = are_open and all(_is_open(path, 0o4) for path in files if os.path.lexists(path))
+    return are_open and (own / "HEAD").is_file() and bool(_HEAD.fullmatch(read_plain(own / "HEAD", _LONG_LINE)))
+
+
+def _is_open(path: Path, bits: int) -> bool:
+    """Whether git may read it (4) and go into it (1): what it may not, it takes for no repository. The mode counts even
+    if we may do all: git may run as somebody else."""
+    return os.access(path, bits) and path.stat().st_mode >> 6 & bits == bits
+
+
+def _look_below(top: Path, tracked: Mapping[str, Set[str]], looks: Looks) -> None:
+    """Git reads files of its own in the folders below, for every command that shows a file. If it looks for new files,
+    it also looks into the folder of a repository that it finds. Unless git looks at ignored files too, nobody looks for
+    repositories in ignored folders, and a tree that is too large is not looked through to its end. There the index is
+    the truth: git runs something in a repository below only if the index has a gitlink to it. Of any other it reads
+    nothing but the HEAD, which it does not show."""
+    found = tree_walk.foreign_among(top, tracked, repositories=looks.new_files, links=looks.old_files)
+    look = partial(tree_walk.foreign_to_git, top, links=looks.old_files)
+    skipped = frozenset[str]() if looks.ignored else tree_walk.ignored_folders(top)
+    try:
+        found = found or look(skipped, repositories=looks.new_files)
+        found = found or (look(skipped, only_skipped=True, repositories=False) if looks.old_files else None)
+    except tree_walk.TooLarge:
+        if looks.ignored:
+            raise
+    if found is not None:
+        is_folder = found.is_dir() and not found.is_symlink()
+        raise Foreign("git.nested" if is_folder else "git.file", shown_path(found, top))
+
+
+def _of_worktree(entry: Path) -> Path:
+    """The folder that a worktree's `.git` names: outside the workspace, and naming this workspace in return."""
+    own = _led_to(entry.parent, _line(entry, "gitdir: "))
+    if entry.is_symlink() or own.parent.name != "worktrees" or not own.is_dir() or entry.parent in (own, *own.parents):
+        raise Foreign("git.elsewhere")
+    if _led_to(own, _line(own / "gitdir")) != entry:
+        raise Foreign("git.elsewhere")
+    return own
+
+
+def _shared(own: Path) -> Path:
+    shared = _led_to(own, _line(own / "commondir"))
+    if own.parent.parent != shared:
+        raise Foreign("git.elsewhere")
+    return shared
+
+
+def _led_to(folder: Path, path: str) -> Path:
+    found = real(path, str(folder))
+    if found is None:
+        raise Foreign("git.elsewhere")
+    return Path(found)
+
+
+def _line(path: Path, before: str = "") -> str:
+    """The one line of a file, behind a fixed beginning. A carriage return means something else to git than to us."""
+    text = read_plain(path, _LONG_LINE).removesuffix(b"\n")
+    if not text.startswith(before.encode()) or b"\n" in text or b"\r" in text or b"\0" in text:
+        raise Foreign("git.elsewhere")
+    return os.fsdecode(text[len(before) :])
+
+
+def _check_config(path: Path, top: Path) -> None:
+    for key, value in _settings(path):
+        if key not in HARMLESS_KEYS:
+            raise Foreign("git.config", key)
+        if _SHOWING.match(key) and not _PLAIN_VALUE.fullmatch(value):
+            raise Foreign("git.value", key)
+        if key == "core.hookspath":
+            _check_hooks(_hooks_folder(value, top))
+
+
+def _hooks_folder(value: str, top: Path) -> Path:
+    folder = Path(os.path.normpath(top / value))
+    is_plain = re.fullmatch(r"[\w./-]{1,200}", value) and ".." not in value.split("/")
+    if not is_plain or real(value, str(top)) != str(folder):  # a link, or `/proc`, which is another for each program
+        raise Foreign("git.config", "core.hookspath")
+    return folder
+
+
+def _check_hooks(folder: Path) -> None:
+    """The one hook that reading can run: git writes the index anew when it has looked at the files."""
+    if os.path.lexists(folder / "post-index-change"):
+        raise Foreign("git.hook", "post-index-change")
+
+
+def _settings(path: Path) -> Iterator[tuple[str, str]]:
+    """Each key of a config file with its value. What is written in any unusual way is not certain."""
+    text = read_plain(path, _MOST_CONFIG).decode()
+    if _CONTROL.search(text):
+        raise Foreign("git.unclear")
+    section = ""
+    for written in text.split("\n"):
+        line = written.removesuffix("\r").strip(" \t")
+        if not line or line[0] in "#;":
+            continue
+        if (found := _SECTION.fullmatch(line)) and (found[2] or "").isprintable():
+            section = f"{found[1].lower()}.*" if found[2] is not None else found[1].lower()
+        elif (setting := _SETTING.fullmatch(line)) and section and not line.endswith("\\"):
+            yield f"{section}.{setting[1].lower()}", setting[2] or ""
+        else:
+            raise Foreign("git.unclear")
+
+
+def _check_index(path: Path, top: Path) -> dict[str, set[str]]:
+    """A submodule is an entry of a kind of its own. Git goes down into its folder, if there is anything in it."""
+    if not os.path.lexists(path):
+        return {}
+    entries = list(_entries(read_plain(path, _MOST)))
+    names = [name for name, _ in entries]
+    if names and _ODD_NAME.search(b"/%b/" % b"/\0/".join(names)):
+        raise Foreign("git.unclear")
+    for folder in (top / os.fsdecode(name) for name, mode in entries if mode == _GITLINK):
+        if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+            raise Foreign("git.submodule", shown_path(folder, top))
+    return _by_folder(os.fsdecode(name) for name, mode in entries if mode != _GITLINK)
+
+
+def _by_folder(tracked: Iterable[str]) -> dict[str, set[str]]:
+    """The names in each folder on the way to tracked files, by its path from the top, which is empty itself."""
+    found: dict[str, set[str]] = {"": set()}
+    for path in tracked:
+        folder, _, name = path.rpartition("/")
+        while folder not in found:
+            found[folder] = {name}
+            if len(found) > _MOST_FOLDERS:
+                raise Foreign("git.unclear")
+            folder, _, name = folder.rpartition("/")
+        found[folder].add(name)
+    return found
+
+
+def _entries(index: bytes) -> Iterator[tuple[bytes, int]]:
+    """The names and modes of an index. What git would not have written in just this way is not certain: git reads it
+    without looking closely, and might see other entries."""
+    signature, version, count = struct.unpack_from(">4sII", index)
+    if signature != b"DIRC" or version not in (2, 3, 4) or count > _MOST_TRACKED:
+        raise Foreign("git.unclear")
+    name, at, left = b"", 12, _MOST
+    for _ in range(count):
+        mode, flags = _ENTRY.unpack_from(index, at)
+        start = at + _ENTRY.size + (_more_flags(index, at + _ENTRY.size, version) if flags & 0x4000 else 0)
+        name, at = _short_name(index, start, name) if version == 4 else _name(index, at, start)
+        left -= len(name)  # a short index can hold long names
+        if mode not in _MODES or flags & 0xFFF != min(len(name), 0xFFF) or left < 0 or len(name) > _LONG_NAME:
+            raise Foreign("git.unclear")
+        if name.count(b"/") > tree_walk.DEEPEST:
+            raise tree_walk.TooDeep
+        yield name, mode
+    _check_extensions(index, at)
+
+
+def _more_flags(index: bytes, at: int, version: int) -> int:
+    """How many bytes they take. There are two: to be added later, and not checked out."""
+    if version == 2 or index[at] & ~0x60 or index[at + 1]:
+        raise Foreign("git.unclear")
+    return 2
+
+
+def _check_extensions(index: bytes, at: int) -> None:
+    """What follows the entries, up to the hash, which git does not verify."""
+    while at < len(index) - _HASH:
+        kind, size = struct.unpack_from(">4sI", index, at)
+        at += 8 + size
+        if kind not in _EXTENSIONS:
+            raise Foreign("git.unclear")
+    if at != len(index) - _HASH:
+        raise Foreign("git.unclear")
+
+
+def _name(index: bytes, at: int, start: int) -> tuple[bytes, int]:
+    """The name of an entry, and where the next one begins. What is not padded as git does it is not certain."""
+    end = index.index(b"\0", start)
+    after = at + (end - at + 8) // 8 * 8
+    if index.count(b"\0", end, after) != after - end:
+        raise Foreign("git.unclear")
+    return index[start:end], after
+
+
+def _short_name(index: bytes, start: int, before: bytes) -> tuple[bytes, int]:
+    """The same in version 4: how much of the name before is dropped, and what comes instead."""
+    dropped = index[start] & 0x7F
+    while index[start] & 0x80 and dropped <= len(before):
+        start += 1
+        dropped = (dropped + 1 << 7) + (index[start] & 0x7F)
+    if dropped > len(before):
+        raise Foreign("git.unclear")
+    end = index.index(b"\0", start + 1)
+    return before[: len(before) - dropped] + index[start + 1 : end], end + 1
+
+
+def shown_path(path: Path, top: Path) -> str:
+    """From the workspace's point of view; as a whole, if it lies outside."""
+    shown = path.relative_to(top) if path.is_relative_to(top) else path
+    return os.fsencode(shown).decode("utf-8", "backslashreplace")

@@ -1,0 +1,260 @@
+"""Conversations of front ends: what is said in one and becomes a turn, how that turn stands, and all that was said. A
+conversation is a place of the desk: who speaks there fetches the answer. It decides only which runtime it may be."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from clew.engine.core import Core
+from clew.engine.inbox.admission import Admission, repeated, write_fate
+from clew.engine.services.queries import known
+from clew.engine.turns.sessions import Sessions
+from clew.model import history
+from clew.model.history import Node
+from clew.model.nouns import (
+    ENDED,
+    Accepted,
+    Attachment,
+    Conversation,
+    Fate,
+    Inbound,
+    Problem,
+    Said,
+    SuspendedBy,
+    Thread,
+    ThreadStatus,
+    Turn,
+    Usage,
+)
+from clew.model.views import AttachmentView, ConversationView, Diagnostics, MessageView
+from clew.store import Tx
+from clew.store.tables import bindings, gates, inbox, items, log, nodes, threads, turns
+from clew.store.tables.inbox import Arrival
+from clew.store.tables.items import TEXT, Item
+from clew.support.errors import NotFound
+from clew.support.text import visible
+from clew.texts import messages
+
+CUT = "cut_off"
+
+
+class OpenGate(Struct, frozen=True):
+    gate: str
+    code: str
+    title: str
+
+
+class Standing(Struct, frozen=True):
+    """How a turn stands, and up to which number of the log that is so."""
+
+    turn: str
+    thread: str
+    runtime: str
+    model: str | None
+    state: str
+    begun: bool  # by its runtime
+    ended: bool
+    text: str
+    problem: Problem | None
+    usage: Usage | None
+    continued_by: str | None
+    items: tuple[Item, ...]
+    gates: tuple[OpenGate, ...]
+    newest: int
+
+
+class Taken(Struct, frozen=True):
+    """What became of a message, and how the turn stands that it is in, all as of one moment."""
+
+    accepted: Accepted
+    standing: Standing | None  # of the turn, or of what continues it by now
+    continuity: str | None = None
+
+
+class Conversing:
+    def __init__(self, core: Core, admission: Admission, sessions: Sessions) -> None:
+        self._core = core
+        self._admission = admission
+        self._sessions = sessions
+
+    def place(self, conversation_id: str) -> Conversation:
+        return Conversation(self._core.desk, conversation_id)
+
+    async def bound(self, where: Conversation) -> str | None:
+        return await self._core.store.read(lambda tx: bindings.bound(tx, where))
+
+    async def accept(self, inbound: Inbound) -> Taken:
+        """Committed when this returns; the same message again gets the first one's fate."""
+
+        def body(tx: Tx) -> tuple[Accepted, Standing | None, bool]:
+            accepted = self._decide(tx, inbound)
+            standing = _newest_of(tx, accepted.turn) if accepted.turn else None
+            return accepted, standing, standing is not None and _has_met(tx, standing)
+
+        accepted, standing, has_met = await self._core.store.write(body)
+        return Taken(accepted, standing, self._continuity(standing, has_met))
+
+    async def again(self, taken: Taken) -> Taken:
+        """The same, as it stands by now; nothing new where the turn has only just been made."""
+        standing = taken.standing
+        if standing is None or (standing.state == "queued" and not taken.accepted.repeated):
+            return taken
+        fresh = await self._core.store.read(lambda tx: _newest_of(tx, standing.turn))
+        return replace(taken, standing=fresh)
+
+    async def standing(self, turn: str) -> Standing:
+        return await self._core.store.read(lambda tx: _standing(tx, turn))
+
+    def _continuity(self, standing: Standing | None, has_met: bool) -> str | None:
+        """How its agent comes to a turn: it still has the thread open (warm), comes back to it (resumed), or meets it
+        for the first time (cold). None once it has ended."""
+        if standing is None or standing.ended:
+            return None
+        return self._sessions.came(standing.thread, has_met)
+
+    async def look(self, conversation_id: str, limit: int, before: str | None) -> ConversationView:
+        return await self._core.store.read(lambda tx: self._look(tx, conversation_id, limit, before))
+
+    def _decide(self, tx: Tx, inbound: Inbound) -> Accepted:
+        seen = repeated(tx, inbound)
+        if seen is not None:
+            return seen
+        if (trouble := self._unfit(tx, inbound)) is not None:
+            return write_fate(tx, self._core, inbound, Arrival(Fate.REFUSED, None, None, trouble))
+        return self._admission.decide(tx, inbound)
+
+    def _unfit(self, tx: Tx, inbound: Inbound) -> str | None:
+        """Why the runtime that is asked for cannot be had."""
+        wanted = inbound.runtime
+        if wanted is None:
+            return None
+        if wanted not in self._core.runtimes:
+            return messages.unknown_runtime(wanted, sorted(self._core.runtimes))
+        bound = bindings.bound(tx, inbound.conversation)
+        thread = threads.get(tx, bound) if bound else None
+        return messages.other_runtime(thread.runtime) if thread is not None and thread.runtime != wanted else None
+
+    def _look(self, tx: Tx, conversation_id: str, limit: int, before: str | None) -> ConversationView:
+        bound = bindings.bound(tx, self.place(conversation_id))
+        if bound is None:
+            raise NotFound(f"There is no conversation {conversation_id}; it begins with its first message.")
+        thread = known(tx, bound)
+        walked = nodes.back_from(tx, before or thread.head, limit)
+        told = [message for node in reversed(walked) for message in _message(node)]
+        status = "running" if turns.live(tx, thread.id) else str(thread.status)
+        return ConversationView(
+            conversation_id,
+            thread.id,
+            thread.runtime,
+            status,
+            (*told, *(() if before else _now(tx, thread))),
+            walked[-1].prev if len(walked) == limit else None,
+        )
+
+
+def _has_met(tx: Tx, standing: Standing) -> bool:
+    return bindings.continuity(tx, standing.thread, standing.runtime) != (None, None)
+
+
+def _newest_of(tx: Tx, name: str) -> Standing:
+    """Of a turn, or of the last one that continues it."""
+    standing = _standing(tx, name)
+    return _newest_of(tx, standing.continued_by) if standing.continued_by else standing
+
+
+def _standing(tx: Tx, name: str) -> Standing:
+    turn = turns.get(tx, name)
+    if turn is None:
+        raise NotFound(f"There is no turn {name}.")
+    thread = known(tx, turn.thread)
+    node = nodes.get(tx, turn.node) if turn.node else None
+    outcome = history.read(node) if node else None
+    asked = [gate for gate in gates.open_in(tx, thread.id) if gate.turn == name]
+    return Standing(
+        turn=name,
+        thread=thread.id,
+        runtime=thread.runtime,
+        model=thread.model,
+        state=turn.state,
+        begun=turn.runtime_turn is not None,
+        ended=turn.state in ENDED,
+        text=outcome.text if isinstance(outcome, history.Outcome) else "",
+        problem=turn.problem or _question(tx, thread, turn),
+        usage=turn.usage,
+        continued_by=turns.continuation_of(tx, turn),
+        items=tuple(items.of_turn(tx, name)),
+        gates=tuple(OpenGate(gate.id, gate.code, gate.asked.title) for gate in asked),
+        newest=log.newest(tx)[0],
+    )
+
+
+def _question(tx: Tx, thread: Thread, turn: Turn) -> Problem | None:
+    """A turn that was cut off, where a person has to say how it goes on."""
+    waits = thread.status is ThreadStatus.SUSPENDED and thread.suspended_by is SuspendedBy.CUT
+    cut = turns.last_own(tx, thread.id) if waits else None
+    return Problem(CUT, thread.suspend_message or messages.CUT_AGAIN) if cut is not None and cut.id == turn.id else None
+
+
+def _message(node: Node) -> list[MessageView]:
+    try:
+        content = history.read(node)
+    except ValueError:
+        lost = f"(node {node.hash[:12]} is damaged; `clew verify` tells more)"
+        return [MessageView(node.hash, "clew", "clew", lost, 0, None)]
+    match content:
+        case history.Spoken():
+            said = Said(content.id, content.author, content.text, content.attachments)
+            return [_spoken(said, content.turn, content.at)]
+        case history.Outcome():
+            message = MessageView(
+                id=f"{content.turn}:answer",
+                role="agent",
+                author=content.runtime,
+                content=visible(content.text),
+                at=content.at,
+                turn=content.turn,
+                state=content.state,
+                attachments=_diagnostics(content),
+                error=content.problem,
+            )
+            return [message]
+        case _:
+            return []
+
+
+def _spoken(said: Said, turn: str | None, at: int, state: str | None = None) -> MessageView:
+    role = "clew" if said.author == "clew" else "person"
+    files = tuple(_file(each) for each in said.attachments)
+    return MessageView(said.id, role, said.author, visible(said.text), at, turn, state, files)
+
+
+def _file(file: Attachment) -> AttachmentView:
+    return AttachmentView("image" if file.is_image else "file", file.name, file.media_type)
+
+
+def _diagnostics(outcome: history.Outcome) -> tuple[AttachmentView, ...]:
+    """What the runtime did on its way: never text, always under its name."""
+    if not outcome.deeds:
+        return ()
+    deeds = tuple(replace(deed, title=visible(deed.title), body=visible(deed.body)) for deed in outcome.deeds)
+    return (AttachmentView("diagnostics", outcome.runtime, runtime=outcome.runtime, data=Diagnostics(deeds)),)
+
+
+def _now(tx: Tx, thread: Thread) -> list[MessageView]:
+    """What is not history yet: the answer that is being written, what is said into it, what waits behind it."""
+    running, told = turns.live(tx, thread.id), []
+    if running is not None:
+        steers = inbox.open_steers(tx, running.id)
+        told += [_spoken(steer.message, running.id, running.queued_at, "steered") for steer in steers]
+        told.append(_being_written(thread, running, items.of_turn(tx, running.id)))
+    for turn in turns.queued(tx, thread.id):
+        told += [_spoken(said, turn.id, turn.queued_at, str(turn.state)) for said in turn.request]
+    return told
+
+
+def _being_written(thread: Thread, turn: Turn, so_far: list[Item]) -> MessageView:
+    texts = [item.body for item in so_far if item.kind == TEXT and item.body]
+    text = visible(texts[-1]) if texts else ""
+    at = turn.started_at or turn.queued_at
+    return MessageView(f"{turn.id}:answer", "agent", thread.runtime, text, at, turn.id, turn.state)

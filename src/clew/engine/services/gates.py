@@ -1,0 +1,256 @@
+"""What waits for a person, and the rules that answer for one, as the outside sees and changes them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable
+
+from msgspec.structs import replace
+
+from clew.engine.core import Core
+from clew.engine.gates.answers import as_message, choose, choose_all, find, make_rule
+from clew.engine.gates.choices import RULE_LASTS, Choice, NewRule, Word, accept, choices, reply
+from clew.engine.inbox.admission import Admission, write_fate
+from clew.engine.rules import decide
+from clew.engine.rules.kinds import kind_of
+from clew.engine.services.queries import known
+from clew.model.gates import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Policy, Question, Rule, Scope
+from clew.model.nouns import Conversation, Inbound, Thread
+from clew.model.views import (
+    AnswerGate,
+    GateShown,
+    GateView,
+    NewRuleView,
+    QuestionShown,
+    QuestionView,
+    RuleTest,
+    RuleView,
+)
+from clew.store import Tx
+from clew.store.tables import gates
+from clew.store.tables import rules as rows
+from clew.support.display import exactly, shortened
+from clew.support.display_code import as_code, as_command, as_prose, detail_shown, title_shown
+from clew.support.errors import BadInput, NotFound, Refused
+from clew.support.text import clean
+from clew.texts import messages
+
+DETAIL = 2000  # characters of a diff in a list
+
+
+class Waiting:
+    """The door to gates and rules."""
+
+    def __init__(self, core: Core, admission: Admission) -> None:
+        self._core = core
+        self._admission = admission
+
+    async def all(self) -> list[GateView]:
+        """Everything that waits, over all threads, oldest first."""
+        return await self._core.store.read(lambda tx: [_brief(gate) for gate in gates.all_open(tx)])
+
+    async def count(self) -> int:
+        return await self._core.store.read(gates.count_open)
+
+    async def of_thread(self, thread: str, limit: int = 100) -> list[GateView]:
+        """Of one thread, newest first, whatever became of them."""
+        return await self._core.store.read(lambda tx: [_brief(gate) for gate in gates.of_thread(tx, thread, limit)])
+
+    async def one(self, name: str) -> GateView:
+        return await self._core.store.read(lambda tx: _view(find(tx, name)))
+
+    async def answer(self, name: str, given: AnswerGate) -> GateView:
+        """Raises Refused where somebody was faster, with who it was."""
+
+        def body(tx: Tx) -> GateView:
+            gate = find(tx, name)
+            if gate.state is not GateState.OPEN:
+                raise Refused(messages.answered_before(gate))  # whatever the answer is
+            thread = known(tx, gate.thread)
+            chosen = _chosen(gate, given)
+            if given.pattern is not None and chosen.rule is not None:
+                self._check_covers(gate, thread, chosen.rule)
+            answered = choose(tx, self._core, gate, chosen, given.sender)
+            if not gate.asked.blocking and chosen.answer.decision is Decision.REPLY:
+                self._say(tx, gate, thread, chosen.answer, given.sender)
+            return _view(answered)
+
+        return await self._core.store.write(body)
+
+    async def accept_all(self, thread: str, sender: str, codes: Collection[str] | None = None) -> list[GateView]:
+        """With `codes`: only those. What opened since somebody looked is not meant."""
+
+        def body(tx: Tx) -> list[GateView]:
+            found = [each for each in gates.open_in(tx, known(tx, thread).id) if codes is None or each.code in codes]
+            return [_brief(gate) for gate in choose_all(tx, self._core, found, sender)]
+
+        return await self._core.store.write(body)
+
+    async def rules(self) -> list[RuleView]:
+        return await self._core.store.read(lambda tx: [_rule_view(rule) for rule in rows.all_rules(tx)])
+
+    async def add_rule(self, new: NewRuleView) -> RuleView:
+        kind = new.kind or kind_of(new.effect, new.pattern, new.place if new.scope is Scope.WORKSPACE else "")
+        rule = NewRule(kind, decide.checked(new.effect, kind, new.pattern), new.scope, new.lasts)
+
+        def body(tx: Tx) -> RuleView:
+            place = known(tx, new.place).id if new.scope is Scope.THREAD else new.place
+            if new.scope is Scope.WORKSPACE and not place:
+                raise BadInput("A rule for a workspace needs its folder.")
+            return _rule_view(make_rule(tx, self._core, rule, place, new.sender, new.effect))
+
+        return await self._core.store.write(body)
+
+    async def remove_rule(self, name: str) -> RuleView:
+        def body(tx: Tx) -> RuleView:
+            found = rows.matching(tx, name.strip().upper())
+            if len(found) != 1:
+                more = "there are several; give more of its id" if found else "`clew rules list` lists them"
+                raise (Refused if found else NotFound)(f"There is no one rule {name}: {more}.")
+            rule = rows.get(tx, found[0])
+            assert rule is not None
+            rows.remove(tx, rule.id)
+            return _rule_view(rule)
+
+        return await self._core.store.write(body)
+
+    async def test_rule(self, asked: Asked, workspace: str, thread: str | None) -> RuleTest:
+        """What would become of a request here, without asking anybody. It looks through the workspace, which may take a
+        while: no reader of the store waits for that."""
+
+        def body(tx: Tx) -> tuple[Thread | None, list[Rule]]:
+            found = known(tx, thread) if thread else None
+            place = found.workspace if found else workspace
+            return found, rows.of_scopes(tx, found.id if found else "", place)
+
+        found, scoped = await self._core.store.read(body)
+        policy = found.policy if found else self._core.default_policy
+        place, name = (found.workspace, found.id) if found else (workspace, "")
+        here, now = replace(asked, folder=asked.folder or place), self._core.clock.now()
+        verdict = await asyncio.to_thread(decide.decide, here, policy, place, scoped, now, name)
+        note = decide.note_other_kind(here, place, scoped, now, name)
+        return RuleTest(verdict.effect, verdict.why or "no rule covers it", note)
+
+    def _check_covers(self, gate: Gate, thread: Thread, new: NewRule) -> None:
+        """A rule that is made with a yes is about what is asked. Raises BadInput."""
+        now = self._core.clock.now()
+        rule = Rule("", Effect.ALLOW, new.kind, new.pattern, Scope.EVERYWHERE, "", now, None, "")
+        verdict = decide.decide(gate.asked, Policy.CAREFUL, thread.workspace, [rule], now, thread.id)
+        if verdict.effect is not Effect.ALLOW:
+            raise BadInput(
+                f"`{new.pattern}` does not cover what {gate.code} asks. Allow it once, or make the rule with"
+                " `clew rules add allow`."
+            )
+
+    def _say(self, tx: Tx, gate: Gate, thread: Thread, answer: Answer, by: str) -> None:
+        """A question in passing is answered by a message."""
+        where = Conversation(self._core.desk)
+        inbound = Inbound(where, f"answer-{gate.id}", by, as_message(gate, answer), thread=thread.id)
+        write_fate(tx, self._core, inbound, self._admission.pass_on(tx, inbound, thread))
+
+
+def _chosen(gate: Gate, given: AnswerGate) -> Choice:
+    if given.decision is Decision.REPLY:
+        if gate.asked.kind is not GateKind.QUESTION:
+            raise BadInput(f"{gate.code} wants a yes or a no: `clew approve {gate.code}` or `clew deny {gate.code}`.")
+        return Choice(Word.OPTION, "", reply(gate.asked, given.replies))
+    if given.decision is Decision.ACCEPT:
+        _check_yes(gate, given)
+    if given.decision is not Decision.ACCEPT or given.extent == "once":
+        return Choice(Word.ACCEPT, "", Answer(given.decision, clean(given.reason)))
+    if given.extent == "thread":
+        return accept(gate.asked, gate.offer, Word.THREAD)
+    return _with_rule(gate, given)
+
+
+def _check_yes(gate: Gate, given: AnswerGate) -> None:
+    if gate.asked.kind is GateKind.QUESTION:
+        raise BadInput(f"{gate.code} is a question: `clew answer {gate.code} …` answers it.")
+    if given.reason.strip():
+        raise BadInput(f"A reason belongs to a no, and this is a yes to {gate.code}: say it without, or decline.")
+
+
+def _with_rule(gate: Gate, given: AnswerGate) -> Choice:
+    """The rule that is offered, or one in the person's own words that covers what is asked."""
+    if given.pattern is None:
+        offered = accept(gate.asked, gate.offer, Word.RULE)
+        assert offered.rule is not None
+        return replace(offered, rule=replace(offered.rule, scope=given.scope, lasts=given.lasts or offered.rule.lasts))
+    kind = decide.KINDS[gate.asked.kind]
+    rule = NewRule(kind, decide.checked(Effect.ALLOW, kind, given.pattern), given.scope, given.lasts or RULE_LASTS)
+    return Choice(Word.RULE, "", Answer(Decision.ACCEPT), rule)
+
+
+def _brief(gate: Gate) -> GateView:
+    return _seen(replace(_raw(gate), detail=shortened(gate.asked.detail, DETAIL)))
+
+
+def _view(gate: Gate) -> GateView:
+    return _seen(_raw(gate))
+
+
+def _seen(view: GateView) -> GateView:
+    """With its texts as a person has to see them, so that no client needs to know which characters deceive."""
+    return replace(
+        view,
+        shown=GateShown(
+            title=title_shown(view.kind, view.title),
+            detail=detail_shown(view.kind, view.detail),
+            folder=as_code(view.folder, lines=False) if view.folder is not None else None,
+            reason=as_prose(view.reason),
+            questions=tuple(QuestionShown(as_prose(each.text), _lines(each.options)) for each in view.questions),
+            rule=as_command(view.rule, lines=False) if view.rule is not None else None,
+            replies=tuple(map(_lines, view.replies)),
+        ),
+    )
+
+
+def _lines(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(exactly(text, lines=False) for text in texts)
+
+
+def _raw(gate: Gate) -> GateView:
+    asked, offered = gate.asked, choices(gate)
+    return GateView(
+        id=gate.id,
+        code=gate.code,
+        thread=gate.thread,
+        turn=gate.turn,
+        kind=asked.kind,
+        title=asked.title,
+        detail=asked.detail,
+        options=tuple(str(choice.label) for choice in offered),
+        state=gate.state,
+        asked_at=gate.asked_at,
+        answered_by=gate.answered_by,
+        answered_at=gate.answered_at,
+        decision=gate.answer.decision if gate.answer else None,
+        why=gate.why,
+        folder=asked.folder,
+        reason=asked.reason,
+        warning=" ".join(each for each in messages.warnings(gate) if each != messages.LEAVES_SANDBOX),
+        leaves_sandbox=asked.leaves_sandbox,
+        questions=tuple(_question_view(question) for question in asked.questions),
+        blocking=asked.blocking,
+        replies=tuple(said for _, said in gate.answer.replies) if gate.answer else (),
+        rule=next((choice.rule.pattern for choice in offered if choice.word is Word.RULE and choice.rule), None),
+    )
+
+
+def _question_view(question: Question) -> QuestionView:
+    return QuestionView(question.id, question.text, question.options, question.free, question.several, question.secret)
+
+
+def _rule_view(rule: Rule) -> RuleView:
+    return RuleView(
+        rule.id,
+        rule.effect,
+        rule.kind,
+        rule.pattern,
+        rule.scope,
+        rule.place,
+        rule.until,
+        rule.created_at,
+        rule.created_by,
+        as_command(rule.pattern, lines=False),
+    )

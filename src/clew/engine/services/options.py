@@ -1,0 +1,56 @@
+"""What a person can choose from when a thread begins or is handed over. It only looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from clew.engine.core import Core
+from clew.engine.places.targets import home_of
+from clew.model.gates import Policy
+from clew.model.nouns import Conversation
+from clew.model.views import ChoicesView, RuntimeView, TargetView
+from clew.store import Tx
+from clew.store.tables import bindings, threads
+from clew.support.errors import ClewError
+
+AMONG = 200  # of the newest threads
+PLACES = 30  # conversations
+
+
+async def offered(core: Core, runtimes: Sequence[RuntimeView]) -> ChoicesView:
+    def read(tx: Tx) -> ChoicesView:
+        return ChoicesView(
+            runtimes=tuple(runtimes),
+            default_runtime=core.config.threads.runtime,
+            policies=tuple(Policy),
+            default_policy=core.default_policy,
+            workspaces=tuple(threads.workspaces(tx, AMONG)),
+            default_workspace=core.workspace,
+            targets=tuple(_targets(tx, core)),
+        )
+
+    return await core.store.read(read)
+
+
+def _targets(tx: Tx, core: Core) -> Iterator[TargetView]:
+    """The home of each chat first; then where was talked last."""
+    chats = [name for name, surface in sorted(core.surfaces.items()) if surface.can.chat and surface.can.send]
+    for name in chats:
+        if _has_home(tx, core, name):
+            yield _target(tx, core, name, Conversation(name), "home")
+    for where, title in bindings.newest(tx, PLACES):
+        if where.surface in chats and where.address:
+            yield _target(tx, core, where.surface, where, title)
+
+
+def _has_home(tx: Tx, core: Core, name: str) -> bool:
+    try:
+        home_of(tx, core.surfaces[name])
+    except ClewError:
+        return False
+    return True
+
+
+def _target(tx: Tx, core: Core, surface: str, where: Conversation, name: str) -> TargetView:
+    reason = core.trouble(tx, surface)
+    return TargetView(str(where), surface, name, "down" if reason else "up", reason)

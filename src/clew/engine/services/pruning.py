@@ -1,0 +1,44 @@
+"""Pruning: what the event log keeps. It never touches content, which lives in nodes. Woken by what is written, so that
+who is idle does nothing; in small batches, so that nobody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+
+from clew.engine.core import Core
+from clew.store import Entry, Tx
+from clew.store.tables import log
+
+EVERY = 1_000  # new entries after which it looks again
+BATCH = 200  # entries that go in one transaction
+DAY = 24 * 3600 * 1000  # milliseconds
+ANY = 1 << 62
+
+
+class Pruning:
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._wake = asyncio.Event()
+        self._new = 0
+
+    def committed(self, entries: Sequence[Entry]) -> None:
+        """The store's listener."""
+        self._new += len(entries)
+        if self._new >= EVERY:
+            self._new = 0
+            self._wake.set()
+
+    async def run(self) -> None:
+        """At the start, then whenever enough has been written."""
+        while True:
+            while gone := await self._core.look(self._too_old):
+                await self._core.write_down(partial(log.prune, last=gone[-1]))
+            await self._wake.wait()
+            self._wake.clear()
+
+    def _too_old(self, tx: Tx) -> list[int]:
+        keep = self._core.config.events
+        before = self._core.clock.now() - int(keep.keep_days * DAY) if keep.keep_days else 0
+        return log.too_old(tx, before, keep.keep_rows or ANY, BATCH)

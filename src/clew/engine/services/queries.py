@@ -1,0 +1,329 @@
+"""Looking: threads, turns and receipts as the outside sees them. It changes nothing, ever."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
+
+from msgspec.structs import replace
+
+from clew.engine.core import Core
+from clew.engine.gates import suspension_prompt
+from clew.model import history
+from clew.model.history import Node
+from clew.model.nouns import DeliveryState, Thread, Turn
+from clew.model.views import (
+    BoundView,
+    ContinuityView,
+    ItemView,
+    OwedView,
+    Page,
+    QueuedView,
+    ThreadView,
+    TurnView,
+    Verdict,
+    WhereRow,
+)
+from clew.store import Tx
+from clew.store.tables import bindings, deliveries, gates, items, nodes, threads, turns
+from clew.store.tables.threads import Damaged, Filter, Seen
+from clew.support.errors import BadInput, NotFound, Refused, SearchTooLong
+
+WALK = 500  # nodes per read
+SLICE = 500  # threads that are searched at a time
+
+
+async def find(core: Core, prefix: str) -> str:
+    """The one thread whose id begins so."""
+    wanted = prefix.strip().upper()
+    if not wanted or not wanted.isalnum():
+        raise BadInput(f"{prefix!r} is no thread id; `clew threads` lists them.")
+    found = await core.store.read(lambda tx: threads.matching(tx, wanted))
+    if not found:
+        raise NotFound(f"There is no thread {prefix}; `clew threads` and `clew threads --history` list them.")
+    if len(found) > 1 and found[0] != wanted:
+        raise Refused(f"{prefix} could be {found[0]} or {found[1]}, or others; give more of the id.")
+    return found[0]
+
+
+async def page(core: Core, wanted: Filter) -> Page:
+    if wanted.text:
+        return await _search(core, wanted)
+    return await core.store.read(lambda tx: _page(tx, core, wanted, threads.page(tx, wanted)))
+
+
+def _page(tx: Tx, core: Core, wanted: Filter, rows: Sequence[Seen]) -> Page:
+    return Page(_views(tx, core, rows), rows[-1].thread.id if len(rows) == wanted.limit else None)
+
+
+async def _search(core: Core, wanted: Filter) -> Page:
+    """It may have to look at every answer, so it has a deadline, and says at that how far it came."""
+    rows: list[Seen] = []
+    searched: list[str] = []  # the oldest thread of each part that was searched
+
+    def read(tx: Tx) -> Page:
+        for part in threads.slices(tx, wanted, SLICE):
+            rows.extend(threads.page(tx, replace(part, limit=wanted.limit - len(rows))))
+            if len(rows) == wanted.limit or part.since is None:
+                break
+            searched.append(part.since)
+        return _page(tx, core, wanted, rows)
+
+    try:
+        return await core.store.search(read)
+    except SearchTooLong as error:
+        raise _given_up(error, searched, len(rows)) from error
+
+
+def _given_up(error: SearchTooLong, searched: Sequence[str], found: int) -> SearchTooLong:
+    if not searched:
+        return SearchTooLong(
+            f"{error.message} Nothing was searched to its end; search by `workspace` or `status`, too."
+        )
+    return SearchTooLong(
+        f"{error.message} Threads older than {searched[-1]} were not searched; among the newer ones {found} match."
+        f" Search by `workspace` or `status`, too, or go on with `before` {searched[-1]}."
+    )
+
+
+async def thread(core: Core, name: str) -> ThreadView:
+    def read(tx: Tx) -> ThreadView:
+        row = threads.see(tx, name)
+        if row is None:
+            raise _no_thread(name)
+        return _views(tx, core, [row])[0]
+
+    return await core.store.read(read)
+
+
+async def turn(core: Core, name: str) -> TurnView:
+    def read(tx: Tx) -> TurnView:
+        row = turns.get(tx, name)
+        if row is None:
+            raise NotFound(f"There is no turn {name}.")
+        return _turn_view(tx, row)
+
+    return await core.store.read(read)
+
+
+async def queue(core: Core, name: str) -> list[QueuedView]:
+    """What was said in a thread and waits for its turn, in order."""
+    rows = await core.store.read(lambda tx: turns.queued(tx, name))
+    return [
+        QueuedView(
+            row.id, said.id, said.author, said.text, row.queued_at, tuple(file.name for file in said.attachments)
+        )
+        for row in rows
+        for said in row.request
+    ]
+
+
+async def continuity(core: Core, name: str) -> list[ContinuityView]:
+    """How each runtime that has met a thread stands to it."""
+    return [await _bond(core, bond) for bond in await core.store.read(lambda tx: bindings.bonds(tx, name))]
+
+
+async def _bond(core: Core, bond: bindings.Bond) -> ContinuityView:
+    runtime = core.runtimes.get(bond.runtime)
+    health = await runtime.health() if runtime is not None else None
+    reason = bond.trouble or (health.reason if health else "there is no such runtime any more")
+    state = health.state if health else None
+    return ContinuityView(bond.runtime, bond.status, bond.reference, bond.used_at, bond.restarts, state, reason)
+
+
+async def where(core: Core, name: str) -> list[WhereRow]:
+    """The receipts of a thread."""
+    rows = await core.store.read(lambda tx: deliveries.of_thread(tx, name))
+    return [
+        WhereRow(
+            row.id,
+            row.kind,
+            str(row.conversation) if row.conversation else None,
+            row.state,
+            row.attempts,
+            row.message_id,
+            row.sent_at,
+            row.error,
+        )
+        for row in rows
+    ]
+
+
+async def owed(core: Core, limit: int) -> list[OwedView]:
+    """What has not arrived where it should, the newest first."""
+    rows = await core.store.read(lambda tx: deliveries.outstanding(tx, limit))
+    return [
+        OwedView(
+            row.id,
+            row.kind,
+            row.thread,
+            row.turn,
+            str(row.conversation) if row.conversation else None,
+            row.state,
+            row.attempts,
+            row.error,
+            row.created_at,
+            row.due_at if row.state is DeliveryState.PENDING else None,
+        )
+        for row in rows
+    ]
+
+
+async def verify(core: Core, name: str | None) -> AsyncIterator[Verdict]:
+    """Whether history is what was written: one verdict per thread. A damaged one does not hide the others."""
+    if name is not None:
+        yield await _verify(core, name)
+        return
+    after = ""
+    while names := await core.store.read(partial(threads.ids, after=after, limit=WALK)):
+        for each in names:
+            yield await _verify(core, each)
+        after = names[-1]
+
+
+async def _verify(core: Core, name: str) -> Verdict:
+    """From the newest node back to the first; the oldest bad one is named."""
+    digest = await core.store.read(lambda tx: threads.head(tx, name))
+    count, bad, reason = 0, None, None
+    while digest is not None:
+        walked = await core.store.read(partial(nodes.back_from, head=digest, limit=WALK))
+        if not walked:
+            return Verdict(name, False, count, digest, "this node is missing; what came before it cannot be reached")
+        for node in walked:
+            count += 1
+            if (trouble := _trouble(node)) is not None:
+                bad, reason = node.hash, trouble
+        digest = walked[-1].prev
+    return Verdict(name, bad is None, count, bad, reason)
+
+
+def _trouble(node: Node) -> str | None:
+    if not history.is_sound(node):
+        return "its content does not match its hash"
+    try:
+        history.read(node)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def known(tx: Tx, name: str) -> Thread:
+    row = threads.get(tx, name)
+    if row is None:
+        raise _no_thread(name)
+    return row
+
+
+def _no_thread(name: str) -> NotFound:
+    return NotFound(f"There is no thread {name}; `clew threads` lists them.")
+
+
+def _views(tx: Tx, core: Core, rows: Sequence[Seen]) -> tuple[ThreadView, ...]:
+    codes = gates.open_codes(tx)
+    bound: dict[str, list[BoundView]] = defaultdict(list)
+    for where, name, drives in bindings.of_threads(tx, [row.thread.id for row in rows]):
+        if where.surface != core.desk:
+            bound[name].append(BoundView(where.surface, str(where), drives))
+    return tuple(_view(tx, row, codes, tuple(bound[row.thread.id])) for row in rows)
+
+
+def _view(tx: Tx, seen: Seen, codes: Mapping[str, tuple[str, ...]], bound: tuple[BoundView, ...]) -> ThreadView:
+    row = seen.thread
+    if isinstance(row, Damaged):
+        return _damaged(row)
+    return ThreadView(
+        id=row.id,
+        status="running" if seen.live_turn else row.status,
+        kind=row.kind,
+        title=row.title,
+        runtime=row.runtime,
+        workspace=row.workspace,
+        head=row.head,
+        created_at=row.created_at,
+        completed_at=row.completed_at,
+        suspended_by=row.suspended_by,
+        suspend_message=row.suspend_message,
+        notify_target=row.notify_target,
+        notification_status=_notification(row, seen.receipt),
+        notified_at=seen.sent_at,
+        notification_error=seen.error,
+        model=row.model,
+        effort=row.effort,
+        forked_from=row.forked_from,
+        turn=seen.live_turn or row.last_turn,
+        queued=seen.queued,
+        last_line=_last_line(seen.answer_end or ""),
+        policy=row.policy,
+        gates=codes.get(row.id, ()),
+        adopted=seen.adopted,
+        bound=bound,
+        asks=suspension_prompt.question(tx, row),
+    )
+
+
+def _last_line(text: str) -> str | None:
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), None)
+
+
+def _notification(row: Thread, receipt: str | None) -> str | None:
+    """Pending once there is a target; then as the newest answer's delivery stands."""
+    if receipt is None:
+        return "pending" if row.notify_target else None
+    return "pending" if receipt in ("sending", "superseded") else receipt
+
+
+def _damaged(row: Damaged) -> ThreadView:
+    return ThreadView(
+        id=row.id,
+        status="damaged",
+        kind="",
+        title=f"cannot be read: {row.reason}",
+        runtime="",
+        workspace="",
+        head=None,
+        created_at=0,
+        completed_at=None,
+        suspended_by=None,
+        suspend_message=None,
+        notify_target=None,
+        notification_status=None,
+        notified_at=None,
+        notification_error=None,
+    )
+
+
+def _turn_view(tx: Tx, row: Turn) -> TurnView:
+    node = nodes.get(tx, row.node) if row.node else None
+    content = history.read(node) if node else None
+    outcome = content if isinstance(content, history.Outcome) else None
+    return TurnView(
+        id=row.id,
+        thread=row.thread,
+        state=row.state,
+        origin=row.origin,
+        request="\n\n".join(said.text for said in row.request),
+        text=outcome.text if outcome else "",
+        error=row.problem.message if row.problem else None,
+        usage=row.usage,
+        queued_at=row.queued_at,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        continues=row.continues,
+        continued_by=turns.continuation_of(tx, row),
+        items=deeds(outcome) if outcome else open_items(tx, row.id),
+    )
+
+
+def open_items(tx: Tx, name: str) -> tuple[ItemView, ...]:
+    return tuple(
+        ItemView(item.item, item.kind, item.phase, item.title, item.body, item.outcome, item.exit_code)
+        for item in items.of_turn(tx, name)
+    )
+
+
+def deeds(outcome: history.Outcome) -> tuple[ItemView, ...]:
+    return tuple(
+        ItemView(str(number), deed.kind, "done", deed.title, deed.body, deed.outcome, deed.exit_code)
+        for number, deed in enumerate(outcome.deeds)
+    )

@@ -1,0 +1,107 @@
+"""What was said and done in a thread, as the outside sees it: a window of its history, and what is being said now. It
+changes nothing, ever."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from clew.engine.core import Core
+from clew.engine.services.queries import deeds, known, open_items
+from clew.model import history
+from clew.model.history import Node
+from clew.model.nouns import Turn
+from clew.model.views import ItemView, Passage
+from clew.store import Tx
+from clew.store.tables import nodes, turns
+from clew.support.errors import NotFound
+
+BRIEF = 2_000  # characters of what a command printed, where only an overview is wanted
+
+
+async def transcript(core: Core, name: str, limit: int, before: str | None = None, *, brief: bool) -> list[Passage]:
+    """The newest part of a thread's history up to the node `before`, in order; without one, and what is said now."""
+
+    def read(tx: Tx) -> list[Passage]:
+        row = known(tx, name)
+        walked = nodes.back_from(tx, _before(tx, before) if before else row.head, limit)
+        told = [passage for node in reversed(walked) if (passage := _passage(node)) is not None]
+        running = turns.live(tx, row.id) if before is None else None
+        return _with_times(tx, [*told, *([_running(tx, running)] if running else [])])
+
+    passages = await core.store.read(read)
+    return [replace(each, items=tuple(map(_brief, each.items))) for each in passages] if brief else passages
+
+
+def _before(tx: Tx, digest: str) -> str | None:
+    node = nodes.get(tx, digest)
+    if node is None:
+        raise NotFound(f"There is no node {digest} in any history.")
+    return node.prev
+
+
+def _with_times(tx: Tx, passages: Sequence[Passage]) -> list[Passage]:
+    """When the work on each answer began."""
+    began: Mapping[str, int | None] = turns.began(tx, [each.turn for each in passages if each.turn])
+    return [replace(each, started_at=began.get(each.turn or "")) if each.role == "agent" else each for each in passages]
+
+
+def _brief(item: ItemView) -> ItemView:
+    return replace(item, body=item.body[:BRIEF], cut=True) if len(item.body) > BRIEF else item
+
+
+def _passage(node: Node) -> Passage | None:
+    try:
+        content = history.read(node)
+    except ValueError:
+        damaged = f"(node {node.hash[:12]} is damaged; `clew verify` tells more)"
+        return Passage("clew", "clew", damaged, 0, None, node=node.hash)
+    match content:
+        case history.Spoken():
+            return _spoken(content, node.hash)
+        case history.Outcome():
+            return _outcome(content, node.hash)
+        case history.Forked():
+            return Passage("clew", "clew", f"(forked from {content.source})", content.at, None, node=node.hash)
+        case history.Started(adopted=None):
+            return None
+        case history.Started():
+            told = f"(taken over from the {content.runtime} session {content.adopted})"
+            return Passage("clew", "clew", told, content.at, None, node=node.hash)
+
+
+def _spoken(content: history.Spoken, digest: str) -> Passage:
+    return Passage(
+        "clew" if content.author == "clew" else "person",
+        content.author,
+        content.text,
+        content.at,
+        content.turn,
+        files=tuple(file.name for file in content.attachments),
+        outside=bool(content.outside),
+        node=digest,
+        message=content.id,
+        steer=content.steer,
+    )
+
+
+def _outcome(content: history.Outcome, digest: str) -> Passage:
+    return Passage(
+        "agent",
+        content.runtime,
+        content.text or (content.problem.message if content.problem else ""),
+        content.at,
+        content.turn,
+        content.state,
+        deeds(content),
+        outside=bool(content.outside),
+        node=digest,
+        usage=content.usage,
+        error=content.problem.message if content.problem else None,
+    )
+
+
+def _running(tx: Tx, row: Turn) -> Passage:
+    so_far = open_items(tx, row.id)
+    return Passage("agent", row.runtime or "", "", row.started_at or row.queued_at, row.id, row.state, so_far)

@@ -1,0 +1,215 @@
+"""Sessions that were begun outside clew: listing them, taking one over with its history, and giving it back. One that
+another program uses is not taken: it can be copied."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from msgspec import Struct
+
+from clew.engine.core import Core
+from clew.engine.services import queries
+from clew.engine.threads import lifecycle
+from clew.engine.threads.import_turns import finished, take_in
+from clew.engine.threads.shared_sessions import Lending
+from clew.model.gates import Policy
+from clew.model.nouns import Thread
+from clew.model.runtime import Continuity, ForkPoint, Seat
+from clew.model.shared_sessions import Lender, Outside, PastTurn
+from clew.model.views import AdoptableView, ReleasedView
+from clew.store import Tx
+from clew.store.tables import adoptions, bindings, turns
+from clew.store.tables.adoptions import Adoption
+from clew.support.errors import BadInput, NotFound, Refused, RuntimeHeld
+from clew.support.text import clean
+from clew.texts import messages
+
+
+class Wanted(Struct, frozen=True):
+    """Which session is to be taken over, and how."""
+
+    session: str  # its id, or any unique beginning of it
+    runtime: str | None = None  # else the one that can
+    fork: bool = False  # a copy: the session itself stays with whoever uses it
+    workspace: str | None = None  # else its own
+    policy: Policy | None = None
+
+
+class Adopting:
+    def __init__(self, core: Core, lending: Lending) -> None:
+        self._core = core
+        self._lending = lending
+
+    async def adoptable(self, runtime: str | None, workspace: str | None, limit: int) -> list[AdoptableView]:
+        """Those that are no threads of clew's yet, newest first."""
+        name, lender = self._lender(runtime)
+        ours = await self._owners(name)
+        found: list[Outside] = []
+        async for each in lender.outside(_names(workspace)):
+            if each.continuity not in ours:
+                found.append(each)
+            if len(found) == limit:
+                break
+        used = await lender.holders([each.continuity for each in found])
+        return [_view(name, each, used.get(each.continuity)) for each in found]
+
+    async def adopt(self, wanted: Wanted) -> str:
+        """The new thread. Raises NotFound, Refused or RuntimeTrouble, with what to do next."""
+        name, lender = self._lender(wanted.runtime)
+        found = await _find(name, lender, wanted.session)
+        owner = (await self._owners(name)).get(found.continuity)
+        if owner is not None and not wanted.fork:
+            raise Refused(
+                f"The {name} session {found.id} is thread {owner} already; `clew chat {owner}` goes on with it."
+            )
+        opening = lifecycle.Opening(
+            title=lifecycle.title_of(found.title) or f"{name} {found.id}",
+            runtime=name,
+            workspace=_folder(wanted.workspace, found),
+            policy=wanted.policy,
+            id=self._core.clock.ulid(),
+            adopted=found.id,
+        )
+        if wanted.fork:
+            past = finished(await lender.past(found.continuity))
+            return await self._core.store.write(lambda tx: self._copy(tx, opening, found, past))
+        return await self._take_over(name, lender, found, opening)
+
+    async def _take_over(self, name: str, lender: Lender, found: Outside, opening: lifecycle.Opening) -> str:
+        """While its history is read, it is held, so that nobody can go on with it; then it is free again."""
+        if (who := (await lender.holders([found.continuity])).get(found.continuity)) is not None:
+            raise _in_use(name, found, who)
+        seat = Seat(opening.id or "", opening.workspace or "", found.continuity, lent=True)
+        try:
+            session = await self._core.runtimes[name].open(seat)
+        except RuntimeHeld:
+            raise _in_use(name, found, "which one cannot be seen from here") from None
+        self._lending.add(seat.thread)
+        try:
+            past = await lender.past(found.continuity)
+            return await self._core.store.write(lambda tx: self._adopt(tx, opening, found, past))
+        finally:
+            await session.close()
+
+    def _adopt(self, tx: Tx, opening: lifecycle.Opening, found: Outside, past: Sequence[PastTurn]) -> str:
+        if (owner := adoptions.owners(tx, opening.runtime or "").get(found.continuity)) is not None:
+            raise Refused(
+                f"The session {found.id} became thread {owner} meanwhile; `clew chat {owner}` goes on with it."
+            )
+        thread = self._open(tx, opening, past)
+        bindings.keep_continuity(tx, thread.id, thread.runtime, found.continuity)
+        newest = past[-1].runtime_turn if past else None
+        adoptions.insert(tx, Adoption(thread.id, thread.runtime, found.id, newest, thread.created_at))
+        return thread.id
+
+    def _copy(self, tx: Tx, opening: lifecycle.Opening, found: Outside, past: Sequence[PastTurn]) -> str:
+        """A thread of clew's own. The runtime makes its copy at the first turn, from where the history ends."""
+        thread = self._open(tx, opening, past)
+        point = ForkPoint(found.continuity, past[-1].runtime_turn if past else None)
+        bindings.keep_fork_point(tx, thread.id, thread.runtime, point)
+        return thread.id
+
+    def _open(self, tx: Tx, opening: lifecycle.Opening, past: Sequence[PastTurn]) -> Thread:
+        opened = queries.known(tx, lifecycle.open_thread(tx, self._core, opening).id)
+        take_in(tx, self._core, opened, past)
+        return opened
+
+    async def release(self, thread: str) -> ReleasedView:
+        """Its session is free for its own program, now."""
+        adoption, continuity = await self._core.store.read(lambda tx: _to_release(tx, thread))
+        if not await self._lending.let_go_soon(thread):
+            raise _still_works(thread)
+        lender = cast("Lender", self._core.runtimes[adoption.runtime])
+        return ReleasedView(thread, adoption.runtime, adoption.session, lender.way_back(continuity))
+
+    async def _owners(self, runtime: str) -> Mapping[Continuity, str]:
+        return await self._core.store.read(lambda tx: adoptions.owners(tx, runtime))
+
+    def _lender(self, name: str | None) -> tuple[str, Lender]:
+        known = self._core.runtimes
+        able = [each for each in sorted(known) if known[each].can.adopt]
+        if name is not None and name not in known:
+            raise BadInput(messages.unknown_runtime(name, sorted(known)))
+        if name is not None and name not in able:
+            others = f"; these can: {', '.join(able)}" if able else ""
+            raise Refused(f"The sessions of {name} cannot be taken over: it does not tell which it has{others}.")
+        if not able:
+            raise Refused("No runtime here has sessions that can be taken over; Codex has, where it is set up.")
+        chosen = name or able[0]
+        return chosen, cast("Lender", known[chosen])
+
+
+async def _find(name: str, lender: Lender, wanted: str) -> Outside:
+    found: list[Outside] = []
+    async for each in lender.outside():
+        if each.id == wanted:
+            return each
+        if each.id.startswith(wanted.lower()):
+            found.append(each)
+    if not found:
+        raise NotFound(
+            f"There is no {name} session {wanted}; `clew adopt --all` lists them. One that was archived has to be"
+            " brought back first."
+        )
+    if len(found) > 1:
+        raise Refused(f"{wanted} could be {found[0].id} or {found[1].id}, or others; give more of the id.")
+    return found[0]
+
+
+def _names(workspace: str | None) -> tuple[str, ...]:
+    """A folder as it was named, and as it is."""
+    if not workspace:
+        return ()
+    try:
+        return tuple(dict.fromkeys((workspace, str(Path(workspace).resolve()))))
+    except (OSError, RuntimeError, ValueError):
+        return (workspace,)
+
+
+def _folder(chosen: str | None, found: Outside) -> str:
+    if chosen is not None:
+        return lifecycle.real_folder(chosen)
+    try:
+        return lifecycle.real_folder(found.workspace)
+    except BadInput:
+        raise Refused(
+            f"The folder of that session, {found.workspace or 'unknown'}, is not there any more. Bring it back, or say"
+            " with `--workspace FOLDER` where it is to go on."
+        ) from None
+
+
+def _in_use(name: str, found: Outside, who: str) -> Refused:
+    return Refused(
+        f"The {name} session {found.id} is open in another program ({who}), and is not taken away from it. Close it"
+        f" there and try again, or take a copy: `clew adopt {found.id} --fork`."
+    )
+
+
+def _to_release(tx: Tx, thread: str) -> tuple[Adoption, Continuity]:
+    row = queries.known(tx, thread)
+    adoption = adoptions.get(tx, thread)
+    continuity, _ = bindings.continuity(tx, thread, row.runtime)
+    if adoption is None or continuity is None:
+        raise Refused(f"Thread {thread} was begun in clew: there is no other program that waits for it.")
+    if turns.live(tx, thread):
+        raise _still_works(thread)
+    return adoption, continuity
+
+
+def _still_works(thread: str) -> Refused:
+    return Refused(f"Thread {thread} still works; `clew stop {thread}` first, or wait.")
+
+
+def _view(runtime: str, each: Outside, in_use: str | None) -> AdoptableView:
+    return AdoptableView(
+        id=each.id,
+        runtime=runtime,
+        title=clean(each.title),
+        workspace=each.workspace,
+        source=each.source,
+        created_at=each.created_at,
+        updated_at=each.updated_at,
+        in_use=in_use,
+    )

@@ -1,0 +1,80 @@
+"""What was said and done outside clew becomes turns and history, marked as that. In one transaction, and twice is once:
+what is known already is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from clew.engine.core import Core
+from clew.engine.delivery.enqueue import owe_final
+from clew.engine.progress import Progress, advance, cleaned
+from clew.engine.turns.completion import deeds
+from clew.model import history
+from clew.model.nouns import Origin, Problem, Said, Thread, Turn
+from clew.model.shared_sessions import PastTurn
+from clew.store import Tx
+from clew.store.tables import nodes, threads, turns
+from clew.support.text import clean
+
+
+def finished(past: Sequence[PastTurn]) -> list[PastTurn]:
+    """Without what may still run in another program."""
+    ended = [number for number, turn in enumerate(past, 1) if turn.ended_at is not None]
+    return list(past[: ended[-1]]) if ended else []
+
+
+def take_in(tx: Tx, core: Core, thread: Thread, past: Sequence[PastTurn]) -> int:
+    """How many of these turns were new."""
+    known = turns.known(tx, thread.id)
+    new = [turn for turn in past if turn.runtime_turn not in known and not turn.end.messages & known]
+    head, turn = thread.head, None
+    for each in new:
+        turn = _take_in(tx, core, thread, head, each)
+        head = turn.node
+    if turn is not None:
+        threads.set_last_turn(tx, thread.id, turn.id)
+        owe_final(tx, core, turn, None, core.kept(new[-1].end.text), "")  # so that lists can show how it stands
+    return len(new)
+
+
+def _take_in(tx: Tx, core: Core, thread: Thread, head: str | None, past: PastTurn) -> Turn:
+    began = past.began_at or core.clock.now()
+    ended = past.ended_at or began
+    said = tuple(Said(each.id, each.author, clean(each.text)) for each in past.said)
+    problem = Problem(past.end.problem.code, clean(past.end.problem.message)) if past.end.problem else None
+    name = core.clock.ulid()
+    for number, each in enumerate(said):
+        spoken = history.Spoken(name, began, each.id, each.author, each.text, steer=number > 0, outside=True)
+        head = nodes.append(tx, thread.id, head, spoken)
+    items = [cleaned(item) for item in reduce(advance, past.events, Progress()).items.values()]
+    text = core.kept(past.end.text)
+    outcome = history.Outcome(
+        turn=name,
+        at=ended,
+        state=past.end.state,
+        runtime=thread.runtime,
+        text=text,
+        deeds=deeds(items, text),
+        problem=problem,
+        outside=True,
+    )
+    turn = Turn(
+        id=name,
+        thread=thread.id,
+        seq=threads.next_seq(tx, thread.id),
+        state=past.end.state,
+        origin=Origin.OUTSIDE,
+        request=said,
+        conversation=None,
+        queued_at=began,
+        runtime=thread.runtime,
+        runtime_turn=past.runtime_turn,
+        request_node=head,
+        node=nodes.append(tx, thread.id, head, outcome),
+        started_at=began,
+        ended_at=ended,
+        problem=problem,
+    )
+    turns.insert_ended(tx, turn)
+    return turn

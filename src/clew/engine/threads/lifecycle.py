@@ -1,0 +1,249 @@
+"""The life of threads: how one begins, ends, is cancelled, forked and renamed. Each change is a compare-and-set, and is
+refused with words where the thread is in another state."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from clew.engine.core import Core
+from clew.engine.delivery.enqueue import owe_dropped
+from clew.engine.gates import suspension_prompt
+from clew.engine.gates.gates import stop_turn
+from clew.engine.turns.completion import drop, drop_all
+from clew.engine.turns.suspension import none_waits
+from clew.model import history
+from clew.model.gates import Policy
+from clew.model.nouns import ENDED, Conversation, Inbound, Thread, ThreadKind, ThreadStatus, Turn, TurnState
+from clew.model.runtime import ForkPoint
+from clew.model.views import NewThread
+from clew.store import Tx
+from clew.store.tables import bindings, nodes, threads, turns
+from clew.store.tables.places import Place
+from clew.support.errors import BadInput, NotFound, Refused
+from clew.support.text import clean
+from clew.texts import messages
+
+TITLE = 60  # characters
+
+
+class Opening(Struct, frozen=True):
+    """What a new thread begins with."""
+
+    title: str
+    kind: ThreadKind = ThreadKind.CHAT
+    runtime: str | None = None
+    workspace: str | None = None
+    model: str | None = None
+    effort: str | None = None
+    policy: Policy | None = None
+    notify: Conversation | None = None
+    bind: Conversation | None = None
+    id: str | None = None
+    adopted: str | None = None  # the session outside that it is taken over from
+
+    @classmethod
+    def of_message(cls, inbound: Inbound, place: Place) -> Opening:
+        """A conversation that speaks for the first time: a chat, bound to it, as was said there that it should be."""
+        return cls(
+            title_of(inbound.text) or ", ".join(file.name for file in inbound.attachments),
+            runtime=place.runtime or inbound.runtime,
+            model=place.model,
+            workspace=place.workspace or inbound.workspace,
+            bind=inbound.conversation,
+            id=inbound.begins,
+        )
+
+    @classmethod
+    def of_request(cls, core: Core, new: NewThread) -> Opening:
+        """A thread that a client asks for. Raises BadInput for what could never work."""
+        return cls(
+            clean(new.title or "").strip() or title_of(new.text) or ", ".join(file.name for file in new.attachments),
+            new.kind,
+            _known_runtime(core, new.runtime),
+            real_folder(new.workspace) if new.workspace else None,
+            new.model,
+            new.effort,
+            new.policy,
+            _resolved(core, new.notify) if new.notify else None,
+            id=new.id,
+        )
+
+
+def open_thread(tx: Tx, core: Core, opening: Opening) -> Thread:
+    now = core.clock.now()
+    thread = Thread(
+        id=opening.id or core.clock.ulid(),
+        kind=opening.kind,
+        status=ThreadStatus.IDLE,
+        title=opening.title,
+        runtime=opening.runtime or core.config.threads.runtime,
+        workspace=opening.workspace or core.workspace,
+        created_at=now,
+        model=opening.model,
+        effort=opening.effort,
+        policy=opening.policy or core.default_policy,
+        notify_target=str(opening.notify) if opening.notify else None,
+    )
+    threads.insert(tx, thread)
+    start = history.Started(thread.id, now, thread.kind, thread.runtime, thread.workspace, opening.adopted)
+    nodes.append(tx, thread.id, None, start)
+    if opening.bind is not None:
+        bindings.bind(tx, opening.bind, thread.id, now)
+    tx.log(thread.id, None, "thread.created", now, thread_kind=thread.kind, title=thread.title)
+    return thread
+
+
+def ask_stop(tx: Tx, core: Core, thread: Thread, by: str, here: Conversation | None = None) -> Turn:
+    """The running turn is to end, or the one that was just about to run; what is queued behind it goes on. `here`:
+    where it is asked for."""
+    running = turns.live(tx, thread.id)
+    waiting = turns.queued(tx, thread.id) if running is None and thread.status is ThreadStatus.IDLE else []
+    if waiting:
+        drop(tx, core, waiting[0])
+        owe_dropped(tx, core, waiting[:1], messages.STOPPED_FIRST, here)
+        return waiting[0]
+    if running is None:
+        raise Refused(messages.nothing_runs(thread.id))
+    stop_turn(tx, core, thread.id, running.id, by)
+    return running
+
+
+def unqueue(tx: Tx, core: Core, name: str) -> None:
+    """What waits for its turn is taken back. Raises Refused where it has begun."""
+    turn = turns.get(tx, name)
+    if turn is None:
+        raise NotFound(f"There is no turn {name}.")
+    if turn.state is not TurnState.QUEUED:
+        raise Refused(messages.not_queued(turn.id))
+    drop(tx, core, turn)
+    owe_dropped(tx, core, [turn], messages.TAKEN_BACK, None)
+    none_waits(tx, core, turn.thread, messages.TAKEN_BACK)
+
+
+def finish(tx: Tx, core: Core, thread: Thread) -> None:
+    """A person says that it is done."""
+    if thread.status is ThreadStatus.COMPLETED:
+        return
+    if turns.live(tx, thread.id):
+        raise Refused(messages.still_works(thread.id))
+    if waiting := turns.count_queued(tx, thread.id):
+        raise Refused(messages.has_queued(thread.id, waiting))
+    if thread.status is ThreadStatus.CANCELLED:
+        raise Refused(messages.is_cancelled(thread.id))
+    _finish(tx, core, thread, ThreadStatus.COMPLETED)
+
+
+def cancel(tx: Tx, core: Core, thread: Thread, by: str) -> None:
+    """It never runs again. What runs is stopped, what is queued is dropped. Twice is once."""
+    if thread.status is ThreadStatus.CANCELLED:
+        return
+    if thread.status is ThreadStatus.COMPLETED:
+        raise Refused(f"Thread {thread.id} is completed already; there is nothing to cancel.")
+    drop_all(tx, core, thread.id)
+    if turns.live(tx, thread.id):
+        ask_stop(tx, core, thread, by)
+    _finish(tx, core, thread, ThreadStatus.CANCELLED)
+
+
+def fork(tx: Tx, core: Core, source: Thread, turn_id: str | None, title: str | None) -> str:
+    """A new thread on the same history. Only our rows: the runtime forks at the new thread's first turn."""
+    turn = _fork_turn(tx, source, turn_id)
+    now = core.clock.now()
+    new = Thread(
+        id=core.clock.ulid(),
+        kind=source.kind,
+        status=ThreadStatus.IDLE,
+        title=title or f"{source.title} (fork)",
+        runtime=source.runtime,
+        workspace=source.workspace,
+        created_at=now,
+        model=source.model,
+        effort=source.effort,
+        policy=source.policy,
+        forked_from=source.id,
+    )
+    threads.insert(tx, new)
+    node = history.make(history.Forked(new.id, now, source.id), turn.node if turn else _start_of(tx, source))
+    nodes.insert(tx, node)
+    threads.move_head(tx, new.id, None, node.hash)
+    point = _fork_point(tx, source, turn)
+    if point is not None:
+        bindings.keep_fork_point(tx, new.id, new.runtime, point)
+    tx.log(new.id, None, "thread.created", now, thread_kind=new.kind, title=new.title, forked_from=source.id)
+    return new.id
+
+
+def title_of(text: str) -> str:
+    first = next((line.strip() for line in clean(text).splitlines() if line.strip()), "")
+    return first if len(first) <= TITLE else f"{first[: TITLE - 1]}…"
+
+
+def _finish(tx: Tx, core: Core, thread: Thread, status: ThreadStatus) -> None:
+    now = core.clock.now()
+    if thread.status is ThreadStatus.SUSPENDED:
+        suspension_prompt.settled(
+            tx, core, thread.id, messages.THREAD_DONE if status is ThreadStatus.COMPLETED else messages.THREAD_OVER
+        )
+    if not threads.finish(tx, thread.id, thread.status, status, now):
+        raise Refused(f"Thread {thread.id} changed meanwhile; look at it and try again.")
+    tx.log(thread.id, None, "thread.status", now, status=status)
+
+
+def _fork_turn(tx: Tx, source: Thread, turn_id: str | None) -> Turn | None:
+    """After which turn it forks: the one that was named, else the newest that has ended."""
+    wanted = turn_id or source.last_turn
+    turn = turns.get(tx, wanted) if wanted else None
+    if turn_id and (turn is None or turn.thread != source.id):
+        raise NotFound(f"Thread {source.id} has no turn {turn_id}; `clew read {source.id} --json` names them.")
+    if turn_id and (turn is None or turn.state not in ENDED or turn.node is None):
+        raise Refused(f"Turn {turn_id} has not ended; fork from an earlier one, or wait.")
+    return turn
+
+
+def _start_of(tx: Tx, source: Thread) -> str | None:
+    """Where nothing has ended yet: where the thread itself began."""
+    begins = (history.Started.type, history.Forked.type)
+    walked = nodes.back_from(tx, source.head, 1_000)
+    return next((node.hash for node in walked if node.type in begins), source.head)
+
+
+def _fork_point(tx: Tx, source: Thread, turn: Turn | None) -> ForkPoint | None:
+    """Where the runtime has to fork from, if it ever saw the source."""
+    continuity, pending = bindings.continuity(tx, source.id, source.runtime)
+    seen = turns.last_with_runtime(tx, source.id, turn.seq) if turn else None
+    if continuity is None or seen is None:
+        return pending
+    return ForkPoint(continuity, seen.runtime_turn)
+
+
+def _known_runtime(core: Core, name: str | None) -> str | None:
+    """Also where it is the one of the settings: a thread that is made keeps its name."""
+    wanted = name or core.config.threads.runtime
+    if wanted not in core.runtimes:
+        raise BadInput(messages.unknown_runtime(wanted, sorted(core.runtimes)))
+    return name
+
+
+def real_folder(path: str) -> str:
+    try:
+        folder = Path(path).expanduser()
+        is_there = folder.is_absolute() and folder.is_dir()
+    except (OSError, RuntimeError, ValueError):
+        is_there = False
+    if not is_there:
+        raise BadInput(messages.no_folder(path))
+    return str(folder)
+
+
+def _resolved(core: Core, target: str) -> Conversation:
+    """A target that can be reached, checked before anything starts."""
+    wanted = Conversation.parse(target)
+    surface = core.surfaces.get(wanted.surface)
+    if surface is None or not surface.can.send:
+        known = ", ".join(sorted(name for name, known in core.surfaces.items() if known.can.send)) or "none"
+        raise BadInput(
+            f"{target!r} is no place to notify: there is no surface {wanted.surface!r}; known here: {known}."
+        )
+    return surface.resolve(wanted.address)

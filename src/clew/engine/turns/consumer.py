@@ -1,0 +1,241 @@
+"""One turn while it runs: what its runtime says is folded into its progress, stored where it matters and shown where
+not, and its silence is measured. It never decides what an end means: that is the runner's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
+
+from msgspec.structs import replace
+
+from clew.engine.core import Core
+from clew.engine.delivery.placeholder import streams
+from clew.engine.gates.gates import close_gate, look_at, open_gate
+from clew.engine.progress import Progress, advance, cleaned, gate_item, is_sign_of_life
+from clew.engine.turns.completion import End
+from clew.model.events import (
+    MISSED,
+    Activity,
+    Event,
+    GateClosed,
+    GateOpened,
+    Notice,
+    Phase,
+    TextDelta,
+    TextDone,
+    TurnEnded,
+    TurnStarted,
+)
+from clew.model.nouns import Thread, Turn, TurnState
+from clew.model.runtime import Session
+from clew.store import Tx
+from clew.store.tables import bindings, items, turns
+from clew.store.tables.items import Item
+from clew.support import crash
+from clew.support.errors import RuntimeLost
+from clew.support.text import clean
+
+FLUSH = 0.25  # seconds between two writes of the text that is being written
+AT_EACH_FLUSH = 250_000  # characters: a text that is longer is written less often, since each write is all of it
+STOP_PATIENCE = 20.0  # seconds that a runtime has to end a turn that a person stopped
+
+
+class Silence(Exception):
+    """The runtime gave no sign of life for too long."""
+
+
+class Work:
+    def __init__(
+        self,
+        core: Core,
+        turn: Turn,
+        thread: Thread,
+        session: Session,
+        came: str = "warm",
+        so_far: Sequence[Item] = (),
+    ) -> None:
+        """`so_far`: what an earlier daemon heard of it."""
+        self._core = core
+        self._came = came
+        self.turn = turn
+        self.thread = thread
+        self.session = session
+        self.started = asyncio.Event()
+        self._progress = Progress({item.item: item for item in so_far})
+        self._unsaved: set[str] = set()
+        self._grown = asyncio.Event()
+        self.moved = asyncio.Event()  # what can be seen from afar has changed
+        self._streams = streams(core, turn)
+        self._patience: asyncio.Timeout | None = None
+        self.hurried = False
+        self.asked: set[str] = set()  # references of gates that the runtime has told us about
+        self.on_started: Callable[[], None] = lambda: None
+        self.on_asked: Callable[[], None] = lambda: None
+
+    @property
+    def progress(self) -> Progress:
+        return self._progress
+
+    @property
+    def stands(self) -> bool:
+        """At a gate."""
+        return bool(self._progress.gates)
+
+    async def consume(self, events: AsyncIterator[Event]) -> TurnEnded:
+        """Until the last event. Raises Silence where nothing came for too long, RuntimeLost where it broke off."""
+        ended = None
+        limit = None if self._progress.busy else self._core.config.turns.silence or None
+        try:
+            async with asyncio.timeout(limit) as self._patience:
+                async for event in events:
+                    if isinstance(event, TurnEnded):
+                        ended = event
+                    await self._take(event)
+                    self._wait_on(event)
+        except TimeoutError:
+            raise Silence from None
+        if ended is None:
+            raise RuntimeLost("the runtime broke off without an end")
+        return ended
+
+    def hurry(self) -> None:
+        """A person wants it to end: from now on patience is short, whatever it says."""
+        self.hurried = True
+        if self._patience is not None:
+            self._patience.reschedule(asyncio.get_running_loop().time() + STOP_PATIENCE)
+
+    def _wait_on(self, event: Event) -> None:
+        limit = self._core.config.turns.silence
+        if self.hurried or not limit or self._patience is None or not is_sign_of_life(event):
+            return
+        now = asyncio.get_running_loop().time()
+        self._patience.reschedule(None if self._progress.busy else now + limit)
+
+    def end(self, ended: TurnEnded) -> End:
+        text = ended.text or ("" if ended.state is TurnState.COMPLETED else self.partial())
+        unwritten = tuple(map(cleaned, self._unwritten()))
+        tokens, images = self._progress.tokens, self._progress.images
+        return End(ended.state, self._core.kept(text), ended.problem, tokens, ended.messages, unwritten, images)
+
+    def partial(self) -> str:
+        """The newest text that was shown, whole or not."""
+        open_now = list(self._core.live.open_texts(self.thread.id).values())
+        done = [item.body for item in self._progress.items.values() if item.kind == items.TEXT and item.body]
+        texts = [text for text in (*done, *open_now) if text]
+        return texts[-1] if texts else ""
+
+    async def _take(self, event: Event) -> None:
+        if isinstance(event, TextDone):
+            event = replace(event, text=self._core.kept(event.text))
+        self._progress = advance(self._progress, event)
+        match event:
+            case TextDelta(offset=offset) if offset == MISSED:
+                pass  # nowhere to put it; the end of its item brings the whole
+            case TextDelta(item, offset, text):
+                self._core.live.text(self.thread.id, self.turn.id, item, offset, text)
+                self._due(item)
+                if self._streams:
+                    self.moved.set()
+                crash.point("turn.text-not-stored")
+            case TextDone(item, text, cut):
+                self._core.live.text_done(self.thread.id, self.turn.id, item, text, cut=cut)
+                self._due(item)  # the runtime's own record has it: no need to hurry
+            case Activity():
+                await self._activity(event)
+            case TurnStarted(runtime_turn):
+                await self._begun(runtime_turn)
+            case Notice(kind, text):
+                await self._store(*(item for item in self._progress.items.values() if item.title == text))
+                await self._log("notice", notice=kind, text=clean(text))
+            case GateOpened():
+                await self._asked(event)
+            case GateClosed(ref, ran_out, changed):
+                crash.point("gate.taken-not-recorded")
+                closing = partial(close_gate, core=self._core, ref=ref, ran_out=ran_out, changed=changed)
+                await self._core.write_down(closing)
+            case _:
+                pass
+
+    async def _asked(self, event: GateOpened) -> None:
+        """With what was said before it, so that nobody is asked about words that they cannot see."""
+        item, told = self._progress.items[gate_item(event.ref)], event.ref in self.asked
+        seen = await look_at(event.asked, self.thread)
+        said = list(map(cleaned, self._unwritten()))
+
+        def body(tx: Tx) -> None:
+            for text in said:
+                items.put(tx, self.turn.id, text)
+            open_gate(tx, self._core, self.thread, self.turn, event, cleaned(item), told=told, seen=seen)
+
+        crash.point("gate.asked-not-stored")
+        await self._core.write_down(body)
+        crash.point("gate.stored-not-shown")
+        self.asked.add(event.ref)
+        self.on_asked()
+
+    async def _activity(self, event: Activity) -> None:
+        """Its beginning and its end are stored, since a crash between them matters; the rest is only shown."""
+        if event.phase is Phase.UPDATED:
+            self._core.live.say(
+                self.thread.id,
+                "activity.live",
+                turn=self.turn.id,
+                item=event.item,
+                activity=event.kind,
+                phase=event.phase,
+                title=event.title,
+                detail=event.detail,
+            )
+            return
+        item = self._progress.items[event.item]
+        self.moved.set()
+        await self._store(*self._unwritten(), item, told=item)
+
+    async def _begun(self, runtime_turn: str) -> None:
+        def body(tx: Tx) -> None:
+            now = self._core.clock.now()
+            turns.begun(tx, self.turn, self.thread.runtime, runtime_turn)
+            bindings.used(tx, self.thread.id, self.thread.runtime, self._came, now)
+            tx.log(self.thread.id, self.turn.id, "turn.started", now)
+
+        crash.point("turn.sent-not-recorded")
+        await self._core.write_down(body)
+        self.started.set()
+        self.on_started()
+
+    async def keep_writing(self) -> None:
+        """The text that is being written, at most four times a second, for whoever comes back after a crash."""
+        while True:
+            await self._grown.wait()
+            self._grown.clear()
+            await self._core.clock.sleep(FLUSH * max(1.0, self._core.live.open_length(self.thread.id) / AT_EACH_FLUSH))
+            await self._store(*self._unwritten())
+
+    def _due(self, item: str) -> None:
+        self._unsaved.add(item)
+        self._grown.set()
+
+    def _unwritten(self) -> list[Item]:
+        """Texts that have grown since they were last written."""
+        texts = self._core.live.open_texts(self.thread.id)
+        due = [self._progress.items[item] for item in self._progress.items if item in self._unsaved]
+        self._unsaved.clear()
+        return [replace(item, body=texts.get(item.item, item.body)) for item in due]
+
+    async def _store(self, *changed: Item, told: Item | None = None) -> None:
+        if not changed:
+            return
+
+        def body(tx: Tx) -> None:
+            for item in map(cleaned, changed):
+                items.put(tx, self.turn.id, item)
+            if told is not None:
+                data = {"item": told.item, "activity": told.kind, "phase": told.phase, "title": clean(told.title)}
+                tx.log(self.thread.id, self.turn.id, "activity", self._core.clock.now(), **data, outcome=told.outcome)
+
+        await self._core.write_down(body)
+
+    async def _log(self, kind: str, **data: str) -> None:
+        now = self._core.clock.now()
+        await self._core.write_down(lambda tx: tx.log(self.thread.id, self.turn.id, kind, now, **data))

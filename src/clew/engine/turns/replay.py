@@ -1,0 +1,44 @@
+"""What was said in a thread before the turn that is to come, with its roles: for a runtime that does not know it."""
+
+from __future__ import annotations
+
+from clew.engine.turns.suspension import CLEW
+from clew.model import history
+from clew.model.runtime import Past
+from clew.store import Tx
+from clew.store.tables import nodes, threads
+
+NODES = 400  # of history that are told at most
+DEEDS = frozenset({"command", "change"})
+
+
+def past(tx: Tx, thread: str) -> tuple[Past, ...]:
+    found = threads.get(tx, thread)
+    newest_first = nodes.back_from(tx, found.head, NODES) if found is not None else []
+    contents = [content for node in reversed(newest_first) if (content := _read(node)) is not None]
+    while contents and isinstance(contents[-1], history.Spoken):  # the request of the turn that is to come
+        contents.pop()
+    return tuple(told for content in contents if (told := _told(content)) is not None)
+
+
+def _read(node: history.Node) -> history.Content | None:
+    try:
+        return history.read(node)
+    except ValueError:
+        return None  # `clew verify` tells more
+
+
+def _told(content: history.Content) -> Past | None:
+    match content:
+        case history.Spoken(author=author, text=text) if author != CLEW:
+            return Past(author, text)
+        case history.Outcome():
+            done = [
+                f"[{deed.kind}: {deed.title} ({deed.outcome or 'begun'})]"
+                for deed in content.deeds
+                if deed.kind in DEEDS
+            ]
+            said = content.text or f"({content.state})"
+            return Past(content.runtime, "\n".join([*done, said]), by_agent=True)
+        case _:
+            return None

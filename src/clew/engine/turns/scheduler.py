@@ -1,0 +1,179 @@
+"""Ordering: one turn at a time per thread, as many threads at once as the config allows, the oldest first. Woken by
+commits, never polling. It never looks into a turn."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from itertools import islice
+
+from clew.engine.core import Core
+from clew.engine.delivery.placeholder import owe_placeholder
+from clew.engine.turns.completion import End
+from clew.engine.turns.runner import Runner
+from clew.model import history
+from clew.model.nouns import Problem, Turn, TurnState
+from clew.store import Entry, Tx
+from clew.store.tables import nodes, threads, turns
+
+_log = logging.getLogger(__name__)
+WAKING = frozenset({"turn.queued", "turn.ended", "thread.status"})
+FREEING = frozenset({"gate.opened"})  # a turn that stands at a gate leaves its place to others
+NUDGING = frozenset({"steer.offered", "turn.stop_asked", "gate.answered", "gate.expired"})
+
+
+class Turns:
+    def __init__(self, core: Core, runner: Runner) -> None:
+        self._core = core
+        self._runner = runner
+        self._ready: dict[str, None] = {}  # threads to look at, in order
+        self._held: set[str] = set()  # threads that are not recovered yet
+        self._wake = asyncio.Event()
+        self._running: dict[asyncio.Task[None], str] = {}  # and their turns
+        self._recovering: dict[asyncio.Task[None], str] = {}  # what an earlier daemon began, looked up or followed
+        self._changed = asyncio.Event()  # what runs, or how
+        self._settling = False
+        runner.on_following = self._changed.set
+        self.unready: Callable[[str], bool] = lambda thread: False  # something has to be done before it may be claimed
+        self.prepare: Callable[[str], Awaitable[None]]
+
+    def committed(self, entries: Sequence[Entry]) -> None:
+        """The store's listener."""
+        for entry in entries:
+            if entry.kind in WAKING:
+                self.wake(entry.thread)
+            elif entry.kind in NUDGING:
+                self._runner.nudge(entry.turn, entry.kind)
+            elif entry.kind in FREEING:
+                self._wake.set()
+                self._changed.set()
+
+    def wake(self, thread: str) -> None:
+        self._ready[thread] = None
+        self._wake.set()
+
+    def hold(self, thread: str) -> None:
+        self._held.add(thread)
+
+    def release(self, thread: str) -> None:
+        self._held.discard(thread)
+        self.wake(thread)
+
+    async def run(self) -> None:
+        """Claim and start what is ready, for ever."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                for thread in self._to_prepare():
+                    self.hold(thread)
+                    group.create_task(self._prepare(thread))
+                for turn in await self._claim():
+                    task = group.create_task(self._guarded(turn))
+                    self._running[task] = turn.id
+                    task.add_done_callback(self._done)
+
+    def recovers(self, task: asyncio.Task[None], turn: str) -> None:
+        """Until the task is done."""
+        self._recovering[task] = turn
+        task.add_done_callback(self._done)
+
+    async def settle(self, grace: float, *, restart: bool = False) -> None:
+        """Start nothing more, and give what runs some time to end. What waits for a person would not end by itself, and
+        what outlives this daemon need not end before the next one."""
+        self._settling = True
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                while self._is_busy(restart):
+                    self._changed.clear()
+                    await self._changed.wait()
+
+    def _is_busy(self, restart: bool) -> bool:
+        running = {*self._running.values(), *self._recovering.values()}
+        return any(not self._runner.waits(turn) and not (restart and self._runner.outlives(turn)) for turn in running)
+
+    def _to_prepare(self) -> list[str]:
+        if self._settling:
+            return []
+        return [thread for thread in self._ready if thread not in self._held and self.unready(thread)]
+
+    async def _prepare(self, thread: str) -> None:
+        """Whatever comes of it, its turn is then claimed, and fails with words if it has to."""
+        try:
+            await self.prepare(thread)
+        except Exception:
+            _log.exception("thread %s could not be made ready", thread)
+        finally:
+            self.release(thread)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._running.pop(task, None)
+        self._recovering.pop(task, None)
+        self._changed.set()
+        self._wake.set()
+
+    async def _claim(self) -> list[Turn]:
+        free = await self._free() if self._ready else 0
+        wanted = list(islice((thread for thread in self._ready if thread not in self._held), max(free, 0)))
+        if not wanted:
+            return []
+        for thread in wanted:
+            del self._ready[thread]
+        claimed = await self._core.write_down(lambda tx: self._claim_each(tx, wanted))
+        if len(claimed) < len(wanted):
+            self._wake.set()  # some had nothing to run: there is room for those behind them
+        return claimed
+
+    async def _free(self) -> int:
+        """How many more may work. Whoever waits for a person does not work, however long that takes."""
+        if self._settling:
+            return 0
+        free = self._core.config.turns.parallel - len(self._running)
+        waiting = await self._core.look(turns.waiting) if free <= 0 else frozenset()
+        return free + len(waiting & set(self._running.values()))
+
+    def _claim_each(self, tx: Tx, wanted: list[str]) -> list[Turn]:
+        claimed = [turns.claim(tx, thread, self._core.incarnation, self._core.clock.now()) for thread in wanted]
+        return [self._write_request(tx, turn) for turn in claimed if turn is not None]
+
+    def _write_request(self, tx: Tx, turn: Turn) -> Turn:
+        """What was asked becomes history when it is first given to a runtime, in the order of the turns."""
+        now = self._core.clock.now()
+        tx.log(turn.thread, turn.id, "turn.claimed", now, attempt=turn.attempts)
+        if turn.request_node is not None:
+            return turn
+        thread = threads.get(tx, turn.thread)
+        assert thread is not None, turn.thread
+        head = thread.head
+        for said in turn.request:
+            node = history.Spoken(turn.id, now, said.id, said.author, said.text, said.attachments)
+            head = nodes.append(tx, turn.thread, head, node)
+        if head is not None:
+            turns.set_request_node(tx, turn.id, head)
+        owe_placeholder(tx, self._core, turn, turn.conversation)
+        return turn
+
+    async def _guarded(self, turn: Turn) -> None:
+        """One turn must not take the others down, and must not stay running with nobody behind it."""
+        try:
+            await self._runner.run(turn)
+        except Exception:
+            _log.exception("turn %s broke clew", turn.id)
+            await self._look_it_up(turn)
+
+    async def _look_it_up(self, turn: Turn) -> None:
+        """Its runtime may have come to the end all the same; only where that cannot be found out either, it failed."""
+        try:
+            await self._runner.doubt(turn, "clew itself failed on it; `clew logs` has the details")
+        except Exception:
+            _log.exception("turn %s broke clew again", turn.id)
+            await self._fail(turn)
+
+    async def _fail(self, turn: Turn) -> None:
+        problem = Problem("internal", "clew itself failed on this turn; `clew logs` has the details. Send it again.")
+        try:
+            await self._runner.end(turn, End(TurnState.FAILED, problem=problem))
+        except Exception:
+            _log.exception("turn %s cannot even be ended; the next start of clew looks it up", turn.id)

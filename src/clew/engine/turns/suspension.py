@@ -1,0 +1,176 @@
+"""Threads that wait for a person: how they come to ask about a backlog, and what a message means to one that waits. It
+answers what was asked; it never guesses a yes."""
+
+from __future__ import annotations
+
+from clew.engine.core import Core
+from clew.engine.delivery.enqueue import nearest, owe, owe_dropped
+from clew.engine.gates import suspension_prompt
+from clew.engine.turns.completion import drop, log_status, queue_continuation, queue_turn, requeue_steer
+from clew.model.nouns import (
+    Conversation,
+    DeliveryKind,
+    Fate,
+    Origin,
+    Said,
+    SuspendedBy,
+    Thread,
+    ThreadStatus,
+    Turn,
+    TurnState,
+)
+from clew.store import Tx
+from clew.store.tables import bindings, gates, inbox, threads, turns
+from clew.store.tables.inbox import Arrival
+from clew.texts import messages
+
+CLEW = "clew"
+"""The author of what clew itself adds to a request. Nobody else may bear that name."""
+
+
+def hold_backlog(tx: Tx, core: Core, name: str) -> None:
+    """Suspend a thread whose messages waited too long, and ask once what to do with them. What was said into a turn
+    that had never run is one of them."""
+    for turn in turns.queued(tx, name):
+        if turn.origin is Origin.GREETING:
+            drop(tx, core, turn)  # nobody waits for it
+        for steer in inbox.open_steers(tx, turn.id):
+            requeue_steer(tx, core, steer)
+    thread, waiting = threads.get(tx, name), turns.queued(tx, name)
+    question = messages.backlog(len(waiting))
+    if thread is None or not waiting or not threads.suspend(tx, name, SuspendedBy.BACKLOG, question):
+        return
+    log_status(tx, core, name, ThreadStatus.SUSPENDED)
+    suspension_prompt.ask(tx, core, thread, waiting[0], SuspendedBy.BACKLOG, question)
+
+
+def none_waits(tx: Tx, core: Core, name: str, outcome: str) -> None:
+    """What was asked about is not there any more: there is nothing to ask."""
+    thread = threads.get(tx, name)
+    if thread and thread.suspended_by is SuspendedBy.BACKLOG and not turns.count_queued(tx, name):
+        _reopen(tx, core, thread, outcome)
+
+
+def answer_suspended(
+    tx: Tx,
+    core: Core,
+    thread: Thread,
+    message: Said,
+    where: Conversation,
+    *,
+    means_it: bool = True,
+    resumes: bool = False,
+) -> Arrival:
+    """Of two answers at once, one counts; the other comes after it, as a message. `means_it`: it was said after the
+    question, and not to something else. `resumes`: it came with the command to go on."""
+    if thread.suspended_by is SuspendedBy.BACKLOG:
+        return _answer_backlog(tx, core, thread, message, where)
+    word = _word(message)
+    if word in messages.STOP:
+        _reopen(tx, core, thread, messages.stopped_by(message.author))
+        gates.forget_carried(tx, thread.id)
+        return _stopped(tx, core, thread, turns.last_own(tx, thread.id), where)
+    is_yes = resumes or (word in messages.CONTINUE and means_it)
+    if thread.suspended_by is SuspendedBy.CUT and not is_yes:
+        return _put_aside(tx, core, thread, message, where)
+    return _go_on(tx, core, thread, message, where)
+
+
+def own_words(turn: Turn) -> tuple[Said, ...]:
+    """A turn's request without what clew added to it."""
+    return tuple(said for said in turn.request if said.author != CLEW)
+
+
+def _word(message: Said) -> str | None:
+    """What may be a word of command; a message that carries a file never is one."""
+    return None if message.attachments else messages.word(message.text)
+
+
+def _go_on(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
+    """With the work that was cut off, or failed; with what the person adds, if they say more than to go on."""
+    _reopen(tx, core, thread, messages.continued_by(message.author))
+    cut = turns.last_own(tx, thread.id)
+    if cut is None:
+        turn = queue_turn(tx, core.clock, thread.id, Origin.RESUME, (message,), where)
+        return Arrival(Fate.TURN, thread.id, turn.id, "")
+    is_bare = _word(message) in ("", *messages.CONTINUE)
+    if not is_bare:
+        gates.forget_carried(tx, thread.id)
+    request = _again(tx, core, cut, () if is_bare else (message,))
+    there = where if core.reaches(where) else bindings.driver(tx, thread.id)  # whoever decides gets the answer
+    return Arrival(Fate.TURN, thread.id, queue_continuation(tx, core.clock, cut, request, Origin.RESUME, there), "")
+
+
+def _put_aside(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
+    """Asked whether to do again what may be done already, somebody said neither yes nor no: the agent hears that, and
+    nothing of what was cut off is begun again."""
+    _reopen(tx, core, thread, messages.put_aside_by(message.author))
+    gates.forget_carried(tx, thread.id)
+    note = Said(core.clock.ulid(), CLEW, messages.PUT_ASIDE)
+    turn = queue_turn(tx, core.clock, thread.id, Origin.MESSAGE, (note, message), where)
+    told = "" if suspension_prompt.is_rewritten(tx, core, thread.id, where) else messages.OLD_WORK_ASIDE
+    return Arrival(Fate.TURN, thread.id, turn.id, told)
+
+
+def _stopped(tx: Tx, core: Core, thread: Thread, cut: Turn | None, where: Conversation) -> Arrival:
+    """Whoever was asked elsewhere, where the thread is now, hears that there is no answer."""
+    target = nearest(tx, core, thread, suspension_prompt.place(tx, thread.id))
+    if cut is not None and target != where:
+        owe(tx, core, cut, DeliveryKind.FINAL, target, messages.final(TurnState.INTERRUPTED, "", None))
+    return Arrival(Fate.ANSWER, thread.id, None, messages.STOPPED)
+
+
+def _again(tx: Tx, core: Core, cut: Turn, supplement: tuple[Said, ...]) -> tuple[Said, ...]:
+    """The request again, with what was said into it, why it comes again, and what the person adds."""
+    note = Said(core.clock.ulid(), CLEW, messages.continuation(()))
+    return (*own_words(cut), *inbox.taken_steers(tx, cut.id), note, *supplement)
+
+
+def _answer_backlog(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
+    word = _word(message)
+    waiting = turns.queued(tx, thread.id)
+    if word in messages.RUN_ALL:
+        _reopen(tx, core, thread, messages.run_by(message.author))
+        return Arrival(Fate.ANSWER, thread.id, waiting[0].id if waiting else None, messages.RUNNING_ALL)
+    if word in messages.MERGE:
+        return _merge(tx, core, thread, waiting, message)
+    if word in messages.SKIP:
+        return _skip(tx, core, thread, waiting, message, where)
+    if not word and not message.attachments:
+        return Arrival(Fate.REFUSED, thread.id, None, messages.backlog(len(waiting)))
+    turn = queue_turn(tx, core.clock, thread.id, Origin.MESSAGE, (message,), where)
+    return Arrival(Fate.TURN, thread.id, turn.id, messages.still_backlog(len(waiting)))
+
+
+def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Said) -> Arrival:
+    """All of it as one request, in the place of the first; what was said in different conversations as one for each, so
+    that every answer comes to where it was asked for. What is history already stays as it is."""
+    fresh = [turn for turn in waiting if turn.request_node is None]
+    places = list(dict.fromkeys(turn.conversation for turn in fresh))
+    _reopen(tx, core, thread, messages.merged_by(message.author, len(places)))
+    if not fresh:
+        return Arrival(Fate.ANSWER, thread.id, None, messages.NOTHING_TO_MERGE)
+    for place in places:
+        _merge_into_first(tx, core, [turn for turn in fresh if turn.conversation == place])
+    return Arrival(Fate.ANSWER, thread.id, fresh[0].id, messages.merged(len(fresh), len(places)))
+
+
+def _merge_into_first(tx: Tx, core: Core, waiting: list[Turn]) -> None:
+    turns.set_request(tx, waiting[0].id, tuple(said for turn in waiting for said in turn.request))
+    for turn in waiting[1:]:
+        turns.set_request(tx, turn.id, ())  # what was said is said once
+        drop(tx, core, turn)
+
+
+def _skip(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Said, where: Conversation) -> Arrival:
+    for turn in waiting:
+        drop(tx, core, turn)
+    owe_dropped(tx, core, waiting, messages.skipped_by(message.author), where)
+    _reopen(tx, core, thread, messages.skipped_by(message.author))
+    return Arrival(Fate.ANSWER, thread.id, None, messages.skipped(len(waiting)))
+
+
+def _reopen(tx: Tx, core: Core, thread: Thread, outcome: str) -> None:
+    if threads.reopen(tx, thread.id, ThreadStatus.SUSPENDED):
+        log_status(tx, core, thread.id, ThreadStatus.IDLE)
+        suspension_prompt.settled(tx, core, thread.id, outcome)

@@ -1,0 +1,105 @@
+"""Bounds the length of one text of an agent (`turns.longest_text`).
+
+A text that is too long is cut between two characters and ends with a notice, in both languages, that says how many
+characters are missing. A text that arrives in pieces costs its length, not the square of it, however small they are.
+"""
+
+from __future__ import annotations
+
+from clew.model.events import Event, Notice, NoticeKind, TextDone
+from clew.support.text import LONGEST, Pieces
+
+NOTICE_ROOM = 400  # bytes that are kept free for the notice
+
+
+class GrowingText:
+    """A text that arrives in pieces. Its last `NOTICE_ROOM` bytes are shown only when it is whole: what was shown of it
+    before is always the beginning of what it is in the end, cut or not."""
+
+    def __init__(self, longest: int = LONGEST) -> None:
+        self._longest = longest
+        self._shown = Pieces()
+        self._rest = Pieces()
+        self._room = longest - NOTICE_ROOM
+        self._rest_room = NOTICE_ROOM
+        self._more = 0  # characters behind what is shown
+        self._is_told = False
+
+    def add(self, piece: str) -> str:
+        """Returns what of the piece may be shown now."""
+        shown, self._room = _fit(piece, self._room)
+        self._shown.add(shown)
+        if len(shown) < len(piece):
+            self._keep_back(piece[len(shown) :])
+        return shown
+
+    @property
+    def length(self) -> int:
+        """How many characters may be shown."""
+        return self._shown.length
+
+    @property
+    def is_cut(self) -> bool:
+        return self._more > self._rest.length
+
+    def shown(self) -> str:
+        return self._shown.text()
+
+    def whole(self) -> str:
+        return self.shown() + (self._notice() if self.is_cut else self._rest.text())
+
+    def news(self) -> list[Event]:
+        """Once, as soon as it is too long: also who waits for the rest, or looks into the history, is told."""
+        if self._is_told or not self.is_cut:
+            return []
+        self._is_told = True
+        return [Notice(NoticeKind.SHORTENED, _too_long(self._longest))]
+
+    def _keep_back(self, piece: str) -> None:
+        kept, self._rest_room = _fit(piece, self._rest_room + self._room)  # a wide character may have left some bytes
+        self._room = 0
+        self._rest.add(kept)
+        self._more += len(piece)
+
+    def _notice(self) -> str:
+        return (
+            f"\n\n[… {self._more:,} characters left out: one text of an agent may have at most {self._longest:,} bytes"
+            f" (turns.longest_text). 省略了 {self._more:,} 个字符：单条文本最多 {self._longest:,} 字节。]"
+        )
+
+
+def grown(text: str, longest: int = LONGEST) -> GrowingText:
+    growing = GrowingText(longest)
+    growing.add(text)
+    return growing
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """The text itself if it is short enough; else its beginning, and the notice. Twice is the same as once."""
+    return text if len(text) * 4 <= longest else grown(text, longest).whole()
+
+
+def text_done(item: str, text: str, longest: int = LONGEST, streamed: GrowingText | None = None) -> list[Event]:
+    """The end of a text as the agent's record has it; `streamed`: what came of it in pieces before."""
+    growing = grown(text, longest)
+    is_told = streamed is not None and streamed.is_cut
+    return [TextDone(item, growing.whole()), *([] if is_told else growing.news())]
+
+
+def _too_long(longest: int) -> str:
+    return (
+        f"A text of the agent is longer than {longest:,} bytes (turns.longest_text); the rest of it is left out."
+        f" 代理的一条文本超过 {longest:,} 字节；其余部分已省略。"
+    )
+
+
+def _fit(piece: str, room: int) -> tuple[str, int]:
+    """The beginning of the piece that fits, and the room that is left then."""
+    head = piece[:room]
+    if head.isascii():
+        return head, room - len(head)
+    data = head.encode("utf-8", "surrogatepass")
+    end = min(room, len(data))
+    while 0 < end < len(data) and data[end] & 0xC0 == 0x80:  # in the middle of a character
+        end -= 1
+    return data[:end].decode("utf-8", "surrogatepass"), room - end

@@ -1,0 +1,466 @@
+"""What the outside sees: the shapes of the API and of `--json`. Names here are a promise to scripts (docs/cli.md)."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from clew.model.gates import Decision, Effect, Policy, RuleKind, Scope
+from clew.model.history import Deed
+from clew.model.nouns import Attachment, Problem, ThreadKind, Usage
+
+
+class NewThread(Struct, frozen=True):
+    """What it takes to start a thread with its first message."""
+
+    message_id: str
+    text: str
+    workspace: str | None = None
+    kind: ThreadKind = ThreadKind.CHAT
+    title: str | None = None
+    runtime: str | None = None
+    model: str | None = None
+    effort: str | None = None
+    policy: Policy | None = None
+    notify: str | None = None  # SURFACE or SURFACE:ADDRESS
+    sender: str = "you"
+    attachments: tuple[Attachment, ...] = ()
+    id: str | None = None  # of the thread, where it was drawn before; else it is drawn
+
+
+class BoundView(Struct, frozen=True):
+    """A conversation that talks to a thread."""
+
+    surface: str
+    conversation: str
+    drives: bool  # what moves with the thread goes there
+
+
+class ThreadView(Struct, frozen=True):
+    id: str
+    status: str  # `running` while a turn holds a live lease, else as stored; `damaged` where the row cannot be read
+    kind: str
+    title: str
+    runtime: str
+    workspace: str
+    head: str | None
+    created_at: int
+    completed_at: int | None
+    suspended_by: str | None
+    suspend_message: str | None
+    notify_target: str | None
+    notification_status: str | None
+    notified_at: int | None
+    notification_error: str | None
+    model: str | None = None
+    effort: str | None = None
+    forked_from: str | None = None
+    turn: str | None = None  # the live one, else the newest ended one
+    queued: int = 0
+    last_line: str | None = None  # of the newest answer
+    policy: str = Policy.CAREFUL
+    gates: tuple[str, ...] = ()  # codes of what waits for a person
+    adopted: str | None = None  # the runtime's id of the session that it was taken over from, and that others use too
+    bound: tuple[BoundView, ...] = ()  # the conversations that talk to it, beside the desk
+    asks: str | None = None  # the question of a suspended one; a `continue` that `answers` it answers no other
+
+
+class Page(Struct, frozen=True):
+    threads: tuple[ThreadView, ...]
+    next: str | None  # give it as `before` to get the next page
+
+
+class ItemView(Struct, frozen=True):
+    """Something a turn said or did on its way: `kind` is `text` or the kind of an activity."""
+
+    item: str
+    kind: str
+    phase: str
+    title: str
+    body: str
+    outcome: str | None = None
+    exit_code: int | None = None
+    cut: bool = False  # `body` is only its beginning; the turn has the whole
+    reason: str = ""  # of a gate's: why the answer was no
+
+
+class QueuedView(Struct, frozen=True):
+    """What was said and waits for its turn."""
+
+    turn: str
+    message: str
+    author: str
+    text: str
+    queued_at: int
+    files: tuple[str, ...] = ()
+
+
+class TurnView(Struct, frozen=True):
+    id: str
+    thread: str
+    state: str
+    origin: str
+    request: str  # what was asked, as text
+    text: str  # the answer; empty until it has ended
+    error: str | None
+    usage: Usage | None
+    queued_at: int
+    started_at: int | None
+    ended_at: int | None
+    continues: str | None = None
+    continued_by: str | None = None
+    items: tuple[ItemView, ...] = ()
+
+
+class Passage(Struct, frozen=True):
+    """One piece of a transcript. `role` is person, agent or clew."""
+
+    role: str
+    author: str
+    text: str
+    at: int
+    turn: str | None
+    state: str | None = None
+    items: tuple[ItemView, ...] = ()
+    files: tuple[str, ...] = ()  # names of what was attached
+    outside: bool = False  # said or done in the runtime's own program, without clew
+    node: str | None = None  # of history, to page by: give it as `before`; null while it is being said
+    message: str | None = None  # the id that its sender chose
+    steer: bool = False  # said into a turn that ran
+    started_at: int | None = None  # of an answer: when the work on it began
+    usage: Usage | None = None
+    error: str | None = None  # why the turn failed
+    cut: bool = False  # `interrupted`, and no person stopped it
+    continued_by: str | None = None  # the turn in which what was cut off goes on
+
+
+class Diagnostics(Struct, frozen=True):
+    """What a runtime did on the way to its answer."""
+
+    deeds: tuple[Deed, ...]
+
+
+class AttachmentView(Struct, frozen=True):
+    """What hangs on a message: a `file`, an `image`, or a runtime's own `diagnostics`, tagged with its name."""
+
+    kind: str
+    name: str
+    media_type: str | None = None
+    runtime: str | None = None
+    data: Diagnostics | None = None
+
+
+class UploadView(Struct, frozen=True):
+    """A file that waits for a message that names it, by its id in `files`."""
+
+    id: str
+    name: str
+    media_type: str
+    size: int
+
+
+class MessageView(Struct, frozen=True):
+    """What was said in a conversation. `role` is person, agent or clew."""
+
+    id: str
+    role: str
+    author: str
+    content: str  # without control characters, so that it can be shown anywhere
+    at: int
+    turn: str | None
+    state: str | None = None  # of the turn; `completed` for a whole answer
+    attachments: tuple[AttachmentView, ...] = ()
+    error: Problem | None = None
+
+
+class ConversationView(Struct, frozen=True):
+    conversation_id: str
+    thread: str
+    runtime: str
+    status: str  # of the thread
+    messages: tuple[MessageView, ...]
+    next: str | None  # give it as `before` to get what was said earlier
+
+
+class WhereRow(Struct, frozen=True):
+    """The receipt of one delivery."""
+
+    delivery: str
+    kind: str
+    conversation: str | None
+    state: str
+    attempts: int
+    message_id: str | None
+    sent_at: int | None
+    error: str | None
+
+
+class ContinuityView(Struct, frozen=True):
+    """How a runtime stands to a thread."""
+
+    runtime: str
+    status: str | None  # `warm`, `resumed` or `cold`: how it came to its newest turn; `error`: it did not; null: never
+    reference: str | None  # what it comes back by; only the runtime reads it
+    used_at: int | None
+    restarts: int  # how often it had to come back
+    health: str | None  # of the runtime now; null where there is none of that name any more
+    reason: str  # what was wrong, or is
+
+
+class AdoptableView(Struct, frozen=True):
+    """A session that was begun outside clew, in the runtime's own program."""
+
+    id: str  # the runtime's own
+    runtime: str
+    title: str
+    workspace: str
+    source: str  # what it was begun with, in the runtime's words
+    created_at: int
+    updated_at: int
+    in_use: str | None  # the program that has it open now, where that can be seen
+
+
+class ReleasedView(Struct, frozen=True):
+    """A session that is free for its own program."""
+
+    thread: str
+    runtime: str
+    session: str
+    command: str  # goes on with it there
+
+
+class AskingView(Struct, frozen=True):
+    """Somebody who has written to clew and is not let in yet."""
+
+    id: str  # SURFACE:ID
+    name: str  # as they call themselves
+    code: str
+    asked_at: int
+
+
+class PersonView(Struct, frozen=True):
+    """Somebody who may speak on a chat surface."""
+
+    id: str  # SURFACE:ID, the id as the platform gives it
+    name: str
+    role: str
+    added_at: int
+    added_by: str
+
+
+class QuestionView(Struct, frozen=True):
+    id: str
+    text: str
+    options: tuple[str, ...]
+    free: bool
+    several: bool
+    secret: bool
+
+
+class QuestionShown(Struct, frozen=True):
+    text: str
+    options: tuple[str, ...]  # in the order of the question's own
+
+
+class GateShown(Struct, frozen=True):
+    """The texts of a gate as a person has to see them: what is invisible, or passes for another character, is an escape
+    such as `\\u0441`. Lines of code stay lines."""
+
+    title: str
+    detail: str  # shortened where the gate's is
+    folder: str | None
+    reason: str
+    questions: tuple[QuestionShown, ...]
+    rule: str | None
+    replies: tuple[tuple[str, ...], ...]
+
+
+class GateView(Struct, frozen=True):
+    """A question that the runtime cannot pass without a person. Texts are as the runtime gave them: show people those
+    of `shown`."""
+
+    id: str
+    code: str
+    thread: str
+    turn: str
+    kind: str
+    title: str
+    detail: str  # shortened in lists; `GET /api/gates/{id}` has the whole
+    options: tuple[str, ...]  # what can be chosen, in the order of its numbers
+    state: str
+    asked_at: int
+    answered_by: str | None
+    answered_at: int | None = None
+    decision: str | None = None
+    why: str = ""  # why it is void
+    folder: str | None = None
+    reason: str = ""
+    warning: str = ""
+    questions: tuple[QuestionView, ...] = ()
+    blocking: bool = True
+    replies: tuple[tuple[str, ...], ...] = ()  # what was answered to each question; of a secret one only that
+    rule: str | None = None  # the pattern of the rule that is offered with a yes
+    answer_reason: str = ""  # why the answer was no
+    closed_at: int | None = None  # when the runtime took the answer, or nobody could answer any more
+    shown: GateShown | None = None  # always there in an answer of this version
+    leaves_sandbox: bool = False  # a command that would run outside of the sandbox that the rest of the turn runs in
+
+
+class Snapshot(Struct, frozen=True):
+    """How things stand: one thread, or the newest that are open; turns that run; gates that wait."""
+
+    threads: tuple[ThreadView, ...]
+    turns: tuple[TurnView, ...]
+    gates: tuple[GateView, ...]
+
+
+class AnswerGate(Struct, frozen=True):
+    """What a person decides. `once`, for this `thread` from now on, or with a `rule`."""
+
+    decision: Decision
+    extent: str = "once"  # once | thread | rule
+    pattern: str | None = None  # of the rule; else the one that is offered
+    scope: Scope = Scope.WORKSPACE
+    lasts: int | None = None  # milliseconds; None: as offered, or for ever with a pattern of one's own
+    reason: str = ""
+    replies: tuple[tuple[str, ...], ...] = ()  # for each question, in their order
+    sender: str = "you"
+
+
+class NewRuleView(Struct, frozen=True):
+    effect: Effect
+    pattern: str
+    kind: RuleKind | None = None  # None: what the pattern can only mean; if that is not clear it is refused
+    scope: Scope = Scope.EVERYWHERE
+    place: str = ""  # a thread's id or a folder, by scope
+    lasts: int | None = None  # milliseconds
+    sender: str = "you"
+
+
+class RuleView(Struct, frozen=True):
+    id: str
+    effect: str
+    kind: str
+    pattern: str
+    scope: str
+    place: str
+    until: int | None
+    created_at: int
+    created_by: str
+    shown: str = ""  # the pattern as a person has to see it
+
+
+class RuleTest(Struct, frozen=True):
+    """What would become of a request, and why."""
+
+    effect: str
+    why: str
+    note: str = ""  # a rule of another kind that has such a pattern, and so says nothing here
+
+
+class Verdict(Struct, frozen=True):
+    thread: str
+    sound: bool
+    nodes: int
+    bad_node: str | None = None
+    reason: str | None = None
+
+
+class Notified(Struct, frozen=True):
+    """What one pass of `clew notify` did, or would do, with one answer."""
+
+    delivery: str
+    thread: str
+    target: str | None
+    state: str  # `would send`, `sent`, `pending`, `failed`
+    error: str | None = None
+
+
+class RuntimeView(Struct, frozen=True):
+    name: str
+    health: str
+    reason: str
+    pid: int | None
+
+
+class HandoffView(Struct, frozen=True):
+    """The move of a thread to another surface."""
+
+    id: str
+    thread: str
+    surface: str
+    conversation: str | None  # where it went, as the surface names it
+    state: str  # pending, running, completed or failed
+    asked_by: str
+    requested_at: int
+    ended_at: int | None
+    error: str | None
+
+
+class OwedView(Struct, frozen=True):
+    """What is owed to a conversation and has not arrived."""
+
+    delivery: str
+    kind: str
+    thread: str
+    turn: str | None
+    conversation: str | None
+    state: str  # pending, sending or failed
+    attempts: int
+    error: str | None
+    created_at: int
+    next_at: int | None  # when it is tried again
+
+
+class Bucket(Struct, frozen=True):
+    """A part of the last day. Times in milliseconds; null where there was nothing."""
+
+    ended: int  # turns
+    failed: int  # of them
+    median: int | None  # from asked to answered
+    p95: int | None
+    oldest_gate: int | None  # how long the oldest one had waited by its end
+
+
+class FiguresView(Struct, frozen=True):
+    """The last day, in equal parts."""
+
+    begins: int
+    step: int
+    buckets: tuple[Bucket, ...]
+
+
+class TargetView(Struct, frozen=True):
+    """A place that a thread can be handed to, as `clew handoff` takes it."""
+
+    target: str
+    surface: str
+    name: str  # `home`, or the title of the thread that is talked about there
+    state: str  # `up` or `down`
+    reason: str
+
+
+class ChoicesView(Struct, frozen=True):
+    """What a new thread can be begun with, and where one can be handed to."""
+
+    runtimes: tuple[RuntimeView, ...]
+    default_runtime: str
+    policies: tuple[str, ...]
+    default_policy: str
+    workspaces: tuple[str, ...]  # of the newest threads, newest first
+    default_workspace: str
+    targets: tuple[TargetView, ...]
+
+
+class AwayView(Struct, frozen=True):
+    """Where the person is who is not at the desk."""
+
+    conversation: str | None
+
+
+class SurfaceView(Struct, frozen=True):
+    name: str
+    state: str  # `up` or `down`
+    reason: str
+    pending: int
+    delivery: str = "best effort"  # idempotent, verifiable, editable or best effort
+    backlog: str = "none"  # what becomes of messages while clew is down: platform, history or none

@@ -1,0 +1,226 @@
+"""Starting the daemon from outside, as tmux does: who needs it starts it, and waits until it is ready.
+
+One start at a time per home, by a lock of its own; who comes second finds the daemon there. What is started is a
+supervisor, which starts the daemon and brings it back after a crash.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from msgspec import Struct
+
+from clew.client.sync import Deaf, known
+from clew.process import hung, lock, supervisor
+from clew.support.errors import ClewError, OutOfReach, StoreHeld
+from clew.support.home import Home
+from clew.support.sockets import listens
+
+if TYPE_CHECKING:
+    from clew.process.scan import Named
+
+START = 60.0  # seconds in which a daemon must get ready
+HANDOVER = 30.0  # seconds in which one that starts or stops must have done so
+OUTPUT = "daemon.out"  # what a daemon says beside its log, and its supervisor
+KEPT_OUTPUT = 1 << 20  # bytes
+_POLL = 0.05
+
+Say = Callable[[str], None]
+
+
+def answers(home: Home) -> bool:
+    """Raises Deaf where one is there, but takes no connection."""
+    try:
+        return listens(home.socket)
+    except TimeoutError as error:
+        raise Deaf(hung.words(home)) from error
+
+
+def ensure_daemon(home: Home, say: Say, *, again: bool = False) -> bool:
+    """Raises why it cannot run. True: it was started now. `again`: even if its supervisor has given it up."""
+    if answers(home):
+        supervise(home)
+        return False
+    if again:
+        forget(home)
+    home.prepare()
+    with starting(home, say):
+        return start(home, say)
+
+
+@contextmanager
+def starting(home: Home, say: Say) -> Iterator[None]:
+    """Nobody else starts a daemon on this home meanwhile."""
+    handle = os.open(home.run / "start.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("waiting for the daemon that somebody else starts…")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def start(home: Home, say: Say) -> bool:
+    """Inside `starting`. One that is just starting or stopping by other means is waited for; one that was given up, now
+    or before, is not started again."""
+    deadline = time.monotonic() + HANDOVER
+    said = False
+    while not answers(home):
+        if not is_supervised(home) and lock.is_free(home.lock):
+            if why := given_up(home):
+                raise OutOfReach(why)
+            say("starting the daemon…")
+            try:
+                _spawn(home)
+                return True
+            except StoreHeld:
+                continue  # somebody was faster
+        if time.monotonic() > deadline:
+            raise OutOfReach(f"no daemon answers: {lock.words(home.lock)}")
+        if not said:
+            say("waiting for the daemon that is starting or stopping…")
+            said = True
+        time.sleep(_POLL)
+    return False
+
+
+def is_supervised(home: Home) -> bool:
+    return not lock.is_free(home.run / supervisor.LOCK)
+
+
+def supervise(home: Home) -> None:
+    """Give a daemon that has lost its supervisor a new one. One that runs in the foreground has none."""
+    if is_supervised(home) or lock.is_free(home.lock):
+        return
+    holder = lock.read(home.lock)
+    if holder and holder.what == "daemon" and not (holder.foreground or holder.stopping):
+        with suppress(ClewError, OSError):  # somebody was faster; else the next command tries again
+            _spawn(home, adopt=holder.pid)
+
+
+def given_up(home: Home) -> str | None:
+    """Why its supervisor does not bring the daemon back any more, and what to do."""
+    try:
+        why = (home.run / supervisor.GAVE_UP).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return f"{why}. `clew logs` and {home.logs / OUTPUT} tell more; `clew up` tries again"
+
+
+def forget(home: Home) -> None:
+    """That the daemon was given up."""
+    with suppress(OSError):
+        (home.run / supervisor.GAVE_UP).unlink(missing_ok=True)
+
+
+def _spawn(home: Home, adopt: int = 0) -> None:
+    """Start a supervisor, and by it a daemon, and wait until that is ready. Raises why it is not."""
+    import subprocess  # slow to import, and seldom needed
+
+    receiver, sender = os.pipe()
+    with os.fdopen(receiver, "rb") as pipe, daemon_output(home) as out:
+        begin = out.seek(0, os.SEEK_END)
+        given = [str(each) for each in (home.run, home.socket, _hang(home), sender, adopt)]
+        try:
+            # It leaves this process at once, and what is waited for here is only that.
+            subprocess.run(
+                [*_small_python(), supervisor.__file__, *given, *_daemon_command()],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                env=environ(home),
+                cwd=home.root,
+                pass_fds=[sender],
+            )
+        finally:
+            os.close(sender)
+        _await_ready(home, pipe.fileno(), begin)
+
+
+def _hang(home: Home) -> float:
+    """After how many seconds without an answer a daemon is restarted. A mistake in the settings is the daemon's to
+    tell, and the supervisor is needed all the same."""
+    from clew.config import settings
+
+    try:
+        return settings.load(home.config).supervisor.hang
+    except ClewError:
+        return settings.SupervisorConfig().hang
+
+
+def _small_python() -> list[str]:
+    """Without site-packages, and without what the environment would add: a third of the memory."""
+    return [sys.executable, "-I", "-S"]
+
+
+def _daemon_command() -> list[str]:
+    """-P, here and wherever we run a module: none of whatever folder it is started in is taken for one of ours."""
+    return [sys.executable, "-P", "-m", "clew.process.bootstrap", "clew.daemon.main"]
+
+
+def environ(home: Home) -> dict[str, str]:
+    """A daemon that is started from within an agent's work must not be taken for a part of it."""
+    from clew.process.scan import LAID_DOWN, VARIABLE
+
+    return {**os.environ, VARIABLE: LAID_DOWN, "CLEW_HOME": str(home.root)}
+
+
+def daemon_output(home: Home) -> BinaryIO:
+    """For what a daemon says beside its log, such as its last words; only its owner may read it."""
+    home.logs.mkdir(mode=0o700, exist_ok=True)  # somebody may have tidied up
+    file = open(home.logs / OUTPUT, "a+b", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115 (given to the caller)
+    if os.fstat(file.fileno()).st_size > KEPT_OUTPUT:
+        file.truncate(0)
+    return file
+
+
+def _await_ready(home: Home, pipe: int, begin: int) -> None:
+    news = b""
+    deadline = time.monotonic() + START
+    while not news.endswith(b"\n"):
+        if not select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))[0]:
+            raise OutOfReach(f"the daemon was not ready within {START:.0f} s; `clew logs` tells more")
+        if not (piece := os.read(pipe, 65536)):
+            raise ClewError(f"{_what_ended(home)} ended while it started{_last_words(home, begin)}")
+        news += piece
+    told: dict[str, Any] = json.loads(news)
+    if error := told.get("error"):
+        raise known(error["code"], error["message"])
+
+
+def _what_ended(home: Home) -> str:
+    note = read_note(home)
+    return "the supervisor of the daemon" if note and note.daemon and note.daemon.find() else "the daemon"
+
+
+def _last_words(home: Home, begin: int) -> str:
+    path = home.logs / OUTPUT
+    lines = path.read_bytes()[begin:].decode(errors="replace").strip().splitlines()
+    return f": {lines[-1]} (see {path})" if lines else "; `clew logs` tells more"
+
+
+class Note(Struct, frozen=True):
+    """What a supervisor writes down: itself, and the daemon that it has begun or adopted."""
+
+    supervisor: Named
+    daemon: Named | None
+
+
+def read_note(home: Home) -> Note | None:
+    from clew.process.scan import Named
+
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        data: dict[str, Any] = json.loads((home.run / supervisor.LOCK).read_bytes())
+        return Note(Named(**data["supervisor"]), Named(**data["daemon"]) if data["daemon"] else None)
+    return None

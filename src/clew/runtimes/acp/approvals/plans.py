@@ -1,0 +1,275 @@
+"""What a tool call would do, as far as the agent tells: the command, its folder and environment, the files that it
+changes, and whatever else it carries. It looks at folders and runs nothing.
+
+An agent tells it in two places: where it announces a call, and where it asks. Both count. If they differ, or if
+something is not understood, that is a doubt: it is shown, and only a person may allow it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Mapping, Set
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from clew.model.events import ActivityKind
+from clew.runtimes.acp import tools
+from clew.runtimes.acp.approvals import diff_check
+from clew.runtimes.acp.wire import Part, ToolCall
+
+SHELL = ("/bin/sh", "-c")
+GRAMMAR = ("if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until", "for", "in", "time")
+COMMANDS = ("command", "cmd")
+FOLDERS = ("cwd", "workdir", "directory")
+PATHS = ("path", "filePath", "filepath", "file_path")
+# Keys that change nothing about what is judged. Each new one is a promise: keep these lists as short as real agents
+# allow.
+HARMLESS = ("description", "timeout", "timeout_ms")  # of a command
+MODE = "mode"  # Hermes names the way of its edit
+REMOVING = ("delete", "move")  # kinds of calls
+
+Env = tuple[tuple[str, str], ...]
+Given = Mapping[str, Any]
+
+
+class Plan(Struct, frozen=True):
+    """What a person is asked about. `folder` is None if the agent does not tell where, or not clearly."""
+
+    kind: ActivityKind
+    argv: tuple[str, ...] = ()  # as it is started; empty: there is no command
+    folder: str | None = None
+    env: Env = ()
+    paths: tuple[str, ...] = ()
+    removes: bool = False  # it deletes or moves these files
+    diffs: tuple[Part, ...] = ()
+    texts: Mapping[str, Any] = {}  # given along with a diff, which have to say what it shows
+    rest: str = ""  # what else the agent gives along, as JSON
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def hides_command(self) -> bool:
+        """It is one that runs a command, and the agent does not tell which, or not clearly."""
+        return self.kind is ActivityKind.COMMAND and not self.argv
+
+    @property
+    def command(self) -> str:
+        """To the byte; with its environment, as a shell would be told it."""
+        return with_env(_line(self.argv), self.env) if self.argv else ""
+
+
+def _line(argv: tuple[str, ...]) -> str:
+    """A shell that is given one line, and nothing but that, is not named."""
+    is_bare = argv[:2] == SHELL and len(argv) == 3 and bool(argv[2]) and argv[2][0] not in "-+"
+    return argv[2] if is_bare else " ".join((_program(argv[0]), *map(shlex.quote, argv[1:])))
+
+
+def _program(word: str) -> str:
+    """In quotes if a shell would take it for something else: `A=b` for a variable, `if` for a word of its grammar."""
+    is_special = "=" in word or word in GRAMMAR
+    return f"'{word}'" if is_special and shlex.quote(word) == word else shlex.quote(word)
+
+
+ENDED = ("completed", "failed")  # what an agent tells of such a call afterwards is not heard
+
+
+class _Told(Struct, frozen=True):
+    """All that the agent has told of a call by now."""
+
+    call: ToolCall
+    removes: bool
+    given: Mapping[str, Any]
+    differing: Mapping[str, Any]  # what was announced otherwise than it is asked
+    doubts: tuple[str, ...]
+    announced_paths: tuple[str, ...]
+
+
+def read(announced: ToolCall | None, asking: ToolCall, workspace: str, *, tells_folder: bool = True) -> Plan:
+    """`tells_folder`: if the agent names no folder, it means the workspace."""
+    told = _told(announced, asking)
+    kind, given = tools.kind(told.call), told.given
+    if kind is ActivityKind.COMMAND and (argv := _argv(given)):
+        return _command(told, argv, workspace, tells_folder)
+    if kind is ActivityKind.CHANGE and (paths := _paths(told)):
+        return _change(told, paths)
+    folder = _folder(given, workspace) if any(key in given for key in FOLDERS) else None
+    doubts = (*told.doubts, "the agent names neither a command nor files nor a tool that a rule could mean")
+    return Plan(kind, folder=folder, diffs=diffs(told.call), rest=_json(given, told.differing), doubts=doubts)
+
+
+def _told(announced: ToolCall | None, asking: ToolCall) -> _Told:
+    before, now = _given(announced), _given(asking)
+    differing = {key: before[key] for key in now if key in before and before[key] != now[key] and key not in HARMLESS}
+    differing |= _shown_otherwise(announced, asking) if announced is not None else {}
+    doubts = [f"it was announced with another {', '.join(differing)}"] if differing else []
+    if not is_announced(announced, asking):
+        doubts.append("the agent has not announced all of it")
+    if announced is not None and announced.status in ENDED:
+        doubts.append("the call that it asks about has ended before")
+    removes = any(each is not None and each.kind in REMOVING for each in (announced, asking))
+    return _Told(
+        tools.merge(announced, asking),
+        removes,
+        {**before, **now},
+        differing,
+        tuple(doubts),
+        tools.paths(announced) if announced is not None else (),
+    )
+
+
+def _shown_otherwise(announced: ToolCall, asking: ToolCall) -> dict[str, Any]:
+    """The diffs and the files that were announced, if the request says others."""
+    found: dict[str, Any] = {}
+    before = diffs(announced)
+    if before and asking.content is not None and before != diffs(asking):
+        found["toolCall.content"] = [
+            {"path": part.path, "oldText": part.old_text, "newText": part.new_text} for part in before
+        ]
+    places = [{place.path for place in call.locations or ()} for call in (announced, asking)]
+    if all(places) and places[0] != places[1]:
+        found["toolCall.locations"] = sorted(places[0])
+    return found
+
+
+def is_announced(announced: ToolCall | None, asking: ToolCall) -> bool:
+    """False: the agent began to tell of this call, and has not come to its command yet. Its folder comes along with it,
+    so what the request itself says is not all. OpenCode asks before or after it announces, as it happens."""
+    if announced is None or announced.raw_input is None:
+        return True
+    return not any(key in _given(asking) for key in COMMANDS) or any(key in _given(announced) for key in COMMANDS)
+
+
+def with_env(line: str, env: Env) -> str:
+    names = " ".join(f"{shlex.quote(name)}={shlex.quote(value)}" for name, value in env)
+    return f"export {names}; {line}" if env else line
+
+
+def diffs(call: ToolCall) -> tuple[Part, ...]:
+    return tuple(part for part in call.content or () if part.type == "diff")
+
+
+def resolved(folder: str, workspace: str) -> str:
+    """Where a folder really is; the workspace as its owner names it. Raises ValueError and OSError."""
+    found = os.path.realpath(Path(workspace, folder))
+    return workspace if found == os.path.realpath(workspace) else found
+
+
+def _command(told: _Told, argv: tuple[str, ...], workspace: str, tells_folder: bool) -> Plan:
+    named = [key for key in FOLDERS if key in told.given]
+    folder = _folder(told.given, workspace) if named or tells_folder else None
+    env, changes = _env(told.given.get("env")), diffs(told.call)
+    known = {*COMMANDS, *HARMLESS, *(named if folder else ()), *(["env"] if env is not None else [])}
+    rest = _unknown(told.given, known)
+    doubts = [*told.doubts, *_doubts(rest)]
+    doubts += ["it sets environment variables"] if env else []
+    doubts += ["the agent does not tell its folder, or not clearly"] if folder is None else []
+    doubts += ["it changes files as well"] if changes else []
+    shown = _json(rest, told.differing)
+    return Plan(ActivityKind.COMMAND, argv, folder, env or (), diffs=changes, rest=shown, doubts=tuple(doubts))
+
+
+def _change(told: _Told, paths: tuple[str, ...]) -> Plan:
+    """A change without a diff is shown as the agent tells it."""
+    rest, changes = _unknown(told.given, {*PATHS, *diff_check.KEYS, MODE}), diffs(told.call)
+    given = (
+        {key: told.given[key] for key in diff_check.KEYS if key in told.given and key not in rest} if changes else {}
+    )
+    shown = _json(rest if changes else told.given, told.differing)
+    doubts = (*told.doubts, *_doubts(rest))
+    return Plan(
+        ActivityKind.CHANGE,
+        paths=paths,
+        removes=told.removes,
+        diffs=changes,
+        texts=given,
+        rest=shown,
+        doubts=doubts,
+    )
+
+
+def with_odd_texts(plan: Plan, odd: Given) -> Plan:
+    """`odd`: texts that say something else than the diff."""
+    if not odd:
+        return plan
+    rest = "\n".join(filter(None, (plan.rest, _json(odd, {}))))
+    return replace(plan, rest=rest, doubts=(*plan.doubts, f"its diff does not show what it carries: {', '.join(odd)}"))
+
+
+def with_doubt(plan: Plan, doubt: str) -> Plan:
+    return replace(plan, doubts=(*plan.doubts, doubt))
+
+
+def _unknown(given: Given, known: Set[str]) -> Given:
+    return {key: value for key, value in given.items() if key not in known or not _is_plain(key, value)}
+
+
+def _doubts(rest: Given) -> list[str]:
+    return [f"it carries what clew does not know: {', '.join(rest)}"] if rest else []
+
+
+def _is_plain(key: str, value: Any) -> bool:
+    """Whether a key that is known has the type that it is known with."""
+    if key in ("timeout", "timeout_ms"):
+        return isinstance(value, int | float)
+    if key in ("replaceAll", "replace_all"):
+        return isinstance(value, bool)
+    if key == MODE:
+        return bool(value == "replace")
+    return isinstance(value, str) or key in (*COMMANDS, *FOLDERS, "env")
+
+
+def _given(call: ToolCall | None) -> dict[str, Any]:
+    raw = call.raw_input if call is not None else None
+    if isinstance(raw, dict) and raw.keys() == {"tool", "arguments"} and isinstance(raw["arguments"], dict):
+        raw = raw["arguments"]  # as Hermes gives them
+    if isinstance(raw, dict):
+        return {str(key): value for key, value in raw.items() if value is not None}
+    return {} if raw is None else {"rawInput": raw}
+
+
+def _argv(given: Given) -> tuple[str, ...]:
+    """Empty if there is no command, or if it is not clear."""
+    said = [given[key] for key in COMMANDS if key in given]
+    if not said or any(each != said[0] for each in said):
+        return ()
+    if isinstance(said[0], str):
+        return (*SHELL, said[0]) if said[0].strip() and "\0" not in said[0] else ()
+    words = tuple(said[0]) if isinstance(said[0], list) else ()
+    return words if words and words[0] and all(isinstance(word, str) and "\0" not in word for word in words) else ()
+
+
+def _folder(given: Given, workspace: str) -> str | None:
+    """None where what the agent says is no path, or more than one."""
+    said = [given[key] for key in FOLDERS if key in given]
+    if any(not isinstance(each, str) or not each or each.startswith("~") for each in said):
+        return None
+    try:
+        found = {resolved(each, workspace) for each in said or [workspace]}
+    except (OSError, ValueError):
+        return None
+    return found.pop() if len(found) == 1 else None
+
+
+def _env(value: Any) -> Env | None:
+    """By name, or as ACP lists it. None if it is neither, and so cannot be shown as variables."""
+    if value is None or value in ({}, []):
+        return ()
+    if isinstance(value, list) and all(isinstance(each, dict) and each.keys() == {"name", "value"} for each in value):
+        pairs = tuple((each["name"], each["value"]) for each in value)
+    else:
+        pairs = tuple(value.items()) if isinstance(value, dict) else ()
+    whole = all(isinstance(half, str) and "\0" not in half for pair in pairs for half in pair)
+    return pairs if pairs and whole else None
+
+
+def _paths(told: _Told) -> tuple[str, ...]:
+    named = [told.given[key] for key in PATHS if isinstance(told.given.get(key), str) and told.given[key]]
+    return tuple(dict.fromkeys((*tools.paths(told.call), *named, *told.announced_paths)))
+
+
+def _json(given: Given, announced: Given) -> str:
+    shown = {**given, **({"announced": announced} if announced else {})}
+    return json.dumps(shown, ensure_ascii=False, sort_keys=True) if shown else ""

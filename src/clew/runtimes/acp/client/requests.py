@@ -1,0 +1,234 @@
+"""What an agent asks of us in a turn: permission, files, commands. A person decides about what changes something,
+unless a yes to just that was given before and not used yet; what only reads is given, inside the workspace."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from clew.model.events import ActivityKind
+from clew.model.gates import Answer, Asked, GateKind
+from clew.runtimes.acp import tools, wire
+from clew.runtimes.acp.approvals import changes, permissions, plans
+from clew.runtimes.acp.approvals.grants import Grant, Run, Write
+from clew.runtimes.acp.approvals.permissions import Pending
+from clew.runtimes.acp.approvals.plans import Plan
+from clew.runtimes.acp.client import files, terminals
+from clew.runtimes.acp.connection import Connection
+from clew.runtimes.acp.live_turn import Live
+from clew.runtimes.jsonrpc import RequestId
+from clew.support.errors import BadInput, RuntimeLost
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[["Desk", RequestId, msgspec.Raw], Awaitable[Any]]
+ANNOUNCED = 2.0  # seconds in which an agent that asks about a command it has not announced whole has to do so
+_LATER = object()  # a handler's result: the answer is sent by somebody else
+
+
+class Desk:
+    """Serves one turn."""
+
+    def __init__(self, connection: Connection, live: Live, workspace: str, own: terminals.Terminals) -> None:
+        self._connection = connection
+        self._live = live
+        self._workspace = workspace
+        self._terminals = own
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def take(self, id: RequestId, method: str, params: msgspec.Raw) -> bool:
+        """False: nobody here knows such a request. It is answered later, and holds nothing up."""
+        if (handler := _HANDLERS.get(method)) is None:
+            return False
+        reference = self._connection.reference(id)
+        task = asyncio.get_running_loop().create_task(self._serve(id, handler, params))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: self._connection.give_up(id, reference))
+        return True
+
+    def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+
+    async def _permission(self, id: RequestId, params: msgspec.Raw) -> Any:
+        """Asks a person, and once more whenever the agent changes what it asks. The answer is sent from where it comes
+        in: after a stop no yes may follow."""
+        request = _read(params, wire.PermissionRequest)
+
+        def send(answer: Answer) -> None:
+            self._connection.answer(id, permissions.outcome(request.options, answer))
+
+        ref, numbers = self._connection.reference(id), itertools.count(2)
+        await self._announced(request)
+        pending = await self._asking(ref, request, send)
+        while not await self._is_settled(pending):
+            self._live.withdraw(pending)
+            pending = await self._asking(f"{ref}.{next(numbers)}", request, send)
+        return _LATER
+
+    async def _is_settled(self, pending: Pending) -> bool:
+        """Asks, until it is answered, or until the agent, or somebody the file, has changed what it asks: False."""
+        self._live.ask(pending)
+        while not pending.is_answered and pending.is_current():
+            self._live.moved.clear()
+            await self._live.moved.wait()
+        return pending.is_answered
+
+    async def _announced(self, request: wire.PermissionRequest) -> None:
+        """Some agents ask a moment before they tell where a command is to run."""
+        call = request.tool_call
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ANNOUNCED):
+                while not plans.is_announced(self._live.translation.tool(call.tool_call_id), call):
+                    self._live.moved.clear()
+                    await self._live.moved.wait()
+
+    def _plan(self, request: wire.PermissionRequest) -> Plan:
+        known = self._live.translation.tool(request.tool_call.tool_call_id)
+        tells_folder = self._connection.entry.quirks.tells_folder
+        return plans.read(known, request.tool_call, self._workspace, tells_folder=tells_folder)
+
+    async def _asking(self, ref: str, request: wire.PermissionRequest, send: Callable[[Answer], None]) -> Pending:
+        plan = self._plan(request)
+        found = [await asyncio.to_thread(changes.proposed, self._workspace, part) for part in plan.diffs]
+        call = tools.merge(self._live.translation.tool(request.tool_call.tool_call_id), request.tool_call)
+        whole = await asyncio.to_thread(changes.checked, plan, found)
+        asked = permissions.asked(request, call, whole, "\n".join(filter(None, (each.shown for each in found))))
+        asked = changes.with_doubts(asked, found)
+        asked = replace(asked, item=self._item(request.tool_call.tool_call_id, asked))
+        granted: list[Grant] = [*_runs(plan), *(each.grant for each in found if each.grant is not None)]
+
+        def is_current() -> bool:
+            return self._plan(request) == plan and all(each.is_current() for each in found)
+
+        return Pending(ref, asked, send, tuple(granted), is_current)
+
+    def _item(self, id: str, asked: Asked) -> str | None:
+        """The activity that stands at this gate; some agents ask under another name than they act."""
+        if self._live.translation.tool(id) is not None:
+            return id
+        open_now = [each for each in self._live.translation.activities if each.outcome is None]
+        alike = [each.item for each in open_now if each.kind is ActivityKind.COMMAND and each.title == asked.title]
+        return alike[-1] if alike else None
+
+    async def _serve(self, id: RequestId, handler: Handler, params: msgspec.Raw) -> None:
+        try:
+            if (result := await handler(self, id, params)) is not _LATER:
+                self._reply(id, result)
+        except BadInput as bad:
+            self._refuse(id, wire.INVALID, bad.message)
+        except FileNotFoundError as error:
+            self._refuse(id, wire.NOT_FOUND, str(error))
+        except (OSError, ValueError) as error:
+            self._refuse(id, wire.INVALID, str(error))
+        except Exception:  # the agent waits for an answer, whatever it is
+            log.exception("could not serve a request of turn %s", self._live.turn)
+            self._refuse(id, wire.INTERNAL, "clew itself failed on this request")
+
+    def _reply(self, id: RequestId, result: Any) -> None:
+        try:
+            self._connection.answer(id, result)
+        except RuntimeLost:
+            log.debug("nobody is there any more for the answer to %r", id)
+
+    def _refuse(self, id: RequestId, code: int, message: str) -> None:
+        log.info("refused the agent a request: %s", message)
+        try:
+            self._connection.refuse(id, code, message)
+        except RuntimeLost:
+            log.debug("nobody is there any more for the answer to %r", id)
+
+    async def _read_file(self, id: RequestId, params: msgspec.Raw) -> Any:
+        request = _read(params, wire.FileRequest)
+        path = files.inside(self._workspace, request.path)
+        return {"content": await asyncio.to_thread(files.read, path, request.line, request.limit)}
+
+    async def _write_file(self, id: RequestId, params: msgspec.Raw) -> Any:
+        request = _read(params, wire.FileRequest)
+        path = files.inside(self._workspace, request.path)
+        if "\0" in request.content:
+            raise BadInput("a text has no NUL in it")
+        found = await asyncio.to_thread(files.look, path)
+        if not self._live.granted.use(Write(str(path), request.content, found.mark)):
+            await self._must_be_allowed(id, await asyncio.to_thread(changes.rewritten, path, found, request.content))
+        self._refuse_if_stopped()
+        files.stays(self._workspace, request.path, path)
+        await asyncio.to_thread(files.write, path, request.content, found.mark)
+        return {}
+
+    async def _create_terminal(self, id: RequestId, params: msgspec.Raw) -> Any:
+        request = _read(params, wire.TerminalRequest)
+        where = files.inside(self._workspace, request.cwd or ".")
+        plan = terminals.plan(request, plans.resolved(str(where), self._workspace))
+        if not any(self._live.granted.use(run) for run in _runs(plan)):
+            unjudged = "; ".join(plan.doubts)
+            await self._must_be_allowed(
+                id, Asked(GateKind.COMMAND, plan.command, folder=plan.folder, unjudged=unjudged)
+            )
+        self._refuse_if_stopped()
+        files.stays(self._workspace, request.cwd or ".", where)
+        return {"terminalId": await self._terminals.create(request, self._connection.mark())}
+
+    async def _terminal_output(self, id: RequestId, params: msgspec.Raw) -> Any:
+        return self._terminals.get(_read(params, wire.TerminalRequest).terminal_id).output()
+
+    async def _terminal_exit(self, id: RequestId, params: msgspec.Raw) -> Any:
+        return await self._terminals.get(_read(params, wire.TerminalRequest).terminal_id).exit()
+
+    async def _kill_terminal(self, id: RequestId, params: msgspec.Raw) -> Any:
+        await self._terminals.get(_read(params, wire.TerminalRequest).terminal_id).end()
+        return {}
+
+    async def _release_terminal(self, id: RequestId, params: msgspec.Raw) -> Any:
+        await self._terminals.release(_read(params, wire.TerminalRequest).terminal_id)
+        return {}
+
+    async def _must_be_allowed(self, id: RequestId, asked: Asked) -> None:
+        """Raises BadInput where the answer is no."""
+        self._refuse_if_stopped()
+        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._live.ask(Pending(self._connection.reference(id), asked, answered.set_result))
+        answer = await answered
+        if not answer.is_yes:
+            raise BadInput(f"not allowed{f': {answer.reason}' if answer.reason else ''}")
+
+    def _refuse_if_stopped(self) -> None:
+        """A yes does not outlive a stop, though the agent may only now ask for what it was allowed. Raises BadInput."""
+        if self._live.is_ending:
+            raise BadInput("the turn was stopped")
+
+
+T = TypeVar("T")
+
+
+def _read(params: msgspec.Raw, kind: type[T]) -> T:
+    if (found := wire.read(params, kind)) is None:
+        raise BadInput("clew cannot read this request")
+    return found
+
+
+def _runs(plan: Plan) -> list[Run]:
+    """What a yes to it grants; nothing where it is not known what would run, or where."""
+    known = bool(plan.argv) and plan.folder is not None
+    return [Run(plan.argv, os.path.realpath(plan.folder or ""), plan.env)] if known else []
+
+
+_HANDLERS: dict[str, Handler] = {
+    "session/request_permission": Desk._permission,
+    "fs/read_text_file": Desk._read_file,
+    "fs/write_text_file": Desk._write_file,
+    "terminal/create": Desk._create_terminal,
+    "terminal/output": Desk._terminal_output,
+    "terminal/wait_for_exit": Desk._terminal_exit,
+    "terminal/kill": Desk._kill_terminal,
+    "terminal/release": Desk._release_terminal,
+}

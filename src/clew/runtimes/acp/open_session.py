@@ -1,0 +1,107 @@
+"""How a session gets onto the agent's own: loaded or resumed where that is offered and can be believed, else a new one;
+always with our mode and model."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from clew.config.settings import AcpConfig
+from clew.model.runtime import Continuity, Seat
+from clew.runtimes.acp import problems, wire
+from clew.runtimes.acp.connection import Connection
+from clew.runtimes.jsonrpc import RpcError
+
+log = logging.getLogger(__name__)
+
+
+class Position(msgspec.Struct, frozen=True):
+    """Our continuity: which session of the agent it is, and how many turns it has had. Later versions add fields; what
+    they do not know they ignore."""
+
+    session: str
+    turns: int = 0
+    version: int = 1
+
+    @classmethod
+    def read(cls, continuity: Continuity) -> Position | None:
+        try:
+            return msgspec.json.decode(continuity.data, type=cls)
+        except msgspec.DecodeError:
+            log.warning("cannot read the stored continuity %.200r; the agent begins anew", continuity.data)
+            return None
+
+    def continuity(self) -> Continuity:
+        return Continuity(msgspec.json.encode(self).decode())
+
+
+async def come_back(connection: Connection, position: Position, seat: Seat, replayed: Callable[[], int]) -> Any:
+    """None: the agent does not know the session, or cannot come back to any. `replayed` tells how much of its past it
+    has told us: one that says yes and knows nothing of turns that it has had is not believed."""
+    can = connection.agent.agent_capabilities
+    methods = ["session/load"] if can.load_session else []
+    if not methods and can.session_capabilities.resume is not None:
+        methods = ["session/resume"]
+    for method in methods:
+        params = {"sessionId": position.session, "cwd": seat.workspace, "mcpServers": []}
+        try:
+            entered = await connection.ask(method, params, wire.Entered)
+        except RpcError as error:
+            if error.code == wire.AUTH_REQUIRED:
+                raise problems.not_logged_in(connection.entry, error.message) from error
+            log.info("%s does not come back to %s: %s", connection.entry.title, position.session, error.message)
+            continue
+        if method == "session/load" and position.turns and not replayed():
+            log.warning("%s says that it loaded %s, and knows nothing", connection.entry.title, position.session)
+            continue
+        return entered
+    return None
+
+
+async def begin(connection: Connection, seat: Seat) -> wire.Entered:
+    params = {"cwd": seat.workspace, "mcpServers": []}
+    try:
+        entered = await connection.ask("session/new", params, wire.Entered)
+    except RpcError as error:
+        raise problems.refuses(connection.entry, "begin a session", error.code, error.message) from error
+    if not entered.session_id:
+        raise problems.refuses(connection.entry, "begin a session", 0, "it named none")
+    return entered
+
+
+async def settle(connection: Connection, session: str, entered: wire.Entered, seat: Seat, config: AcpConfig) -> None:
+    """The mode and the model that are wanted."""
+    try:
+        if config.mode is not None:
+            await _set_mode(connection, session, entered, config.mode)
+        if model := seat.model or config.model:
+            await _set_model(connection, session, entered, model)
+    except RpcError as error:
+        raise problems.refuses(connection.entry, "take its mode or model", error.code, error.message) from error
+
+
+async def _set_mode(connection: Connection, session: str, entered: wire.Entered, mode: str) -> None:
+    offered = [each.id for each in entered.modes.available_modes] if entered.modes else []
+    if mode not in offered:
+        raise problems.not_offered(connection.entry, "mode", mode, offered)
+    await connection.ask("session/set_mode", {"sessionId": session, "modeId": mode}, dict)
+
+
+async def _set_model(connection: Connection, session: str, entered: wire.Entered, model: str) -> None:
+    for option in entered.config_options or ():
+        if option.category == "model":
+            _must_offer(connection, model, [choice.value for choice in option.options])
+            params = {"sessionId": session, "configId": option.id, "value": model}
+            await connection.ask("session/set_config_option", params, dict)
+            return
+    offered = [each.model_id for each in entered.models.available_models] if entered.models else []
+    _must_offer(connection, model, offered)
+    await connection.ask("session/set_model", {"sessionId": session, "modelId": model}, dict)
+
+
+def _must_offer(connection: Connection, model: str, offered: list[str]) -> None:
+    if model not in offered:
+        raise problems.not_offered(connection.entry, "model", model, offered)

@@ -1,0 +1,98 @@
+"""How a person's answer looks on the wire, each in the shape that its request wants. Pure. What does not fit raises
+BadInput, before anything is sent.
+
+A yes is a yes to this one request: never for the session, never as a rule. The person's own Codex rules are theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from clew.model.gates import Answer, Decision
+from clew.runtimes.codex import wire
+from clew.runtimes.codex.approvals import forms, requests
+from clew.support.errors import BadInput
+
+NO = Answer(Decision.DECLINE)
+
+# To cancel one of these ends the turn by itself. Codex leaves an interrupt after it unanswered.
+ENDS_THE_TURN = frozenset({requests.COMMAND, requests.CHANGE, requests.OLD_COMMAND, requests.OLD_CHANGE})
+
+_DECISIONS = {Decision.ACCEPT: "accept", Decision.DECLINE: "decline", Decision.CANCEL: "cancel"}
+_OLD_DECISIONS: dict[Decision, object] = {
+    Decision.ACCEPT: "approved",
+    Decision.DECLINE: {"denied": {"rejection": "the person declined"}},
+    Decision.CANCEL: "abort",
+}
+
+
+def is_known(method: str) -> bool:
+    return method in _SHAPES
+
+
+def shape(method: str, request: wire.Request, answer: Answer) -> object:
+    return _SHAPES[method](request, answer)
+
+
+def _decision(request: wire.Request, answer: Answer) -> object:
+    return {"decision": _DECISIONS[_yes_or_no(answer)]}
+
+
+def _old_decision(request: wire.Request, answer: Answer) -> object:
+    return {"decision": _OLD_DECISIONS[_yes_or_no(answer)]}
+
+
+def _grant(request: wire.Request, answer: Answer) -> object:
+    is_yes = _yes_or_no(answer) is Decision.ACCEPT
+    return {"permissions": request.permissions if is_yes else {}, "scope": "turn"}
+
+
+def _input(request: wire.Request, answer: Answer) -> object:
+    if answer.decision in (Decision.DECLINE, Decision.CANCEL):
+        return {"answers": {question.id: {"answers": []} for question in request.questions}}
+    said = {id: [word for word in words if word] for id, words in answer.replies}
+    if strange := said.keys() - {question.id for question in request.questions}:
+        raise BadInput(f"There is no question {', '.join(sorted(strange))} here.")
+    if not any(said.values()):
+        raise BadInput("This is a question: answer it with words.")
+    return {"answers": {each.id: {"answers": _fitting(each, said.get(each.id, []))} for each in request.questions}}
+
+
+def _fitting(question: wire.Question, said: list[str]) -> list[str]:
+    labels = [option.label for option in question.options or ()]
+    strange = [word for word in said if word not in labels]
+    if labels and strange and not question.is_other:
+        given = "another answer" if question.is_secret else repr(strange[0])
+        raise BadInput(f"{question.question} takes one of {', '.join(labels)}, not {given}.")
+    return said
+
+
+def _elicitation(request: wire.Request, answer: Answer) -> object:
+    if answer.decision in (Decision.DECLINE, Decision.CANCEL):
+        return {"action": _DECISIONS[answer.decision]}
+    if request.mode == "url" or not forms.fields(request.requested_schema):
+        _yes_or_no(answer)
+        return {"action": "accept"} if request.mode == "url" else {"action": "accept", "content": {}}
+    return {"action": "accept", "content": forms.fill(request.requested_schema, answer.replies)}
+
+
+def _no_such_tool(request: wire.Request, answer: Answer) -> object:
+    return {"success": False, "contentItems": [{"type": "inputText", "text": "unknown tool"}]}
+
+
+def _yes_or_no(answer: Answer) -> Decision:
+    if answer.decision is Decision.REPLY:
+        raise BadInput("This wants a yes or a no, not words.")
+    return answer.decision
+
+
+_SHAPES: dict[str, Callable[[wire.Request, Answer], object]] = {
+    requests.COMMAND: _decision,
+    requests.CHANGE: _decision,
+    requests.PERMISSIONS: _grant,
+    requests.INPUT: _input,
+    requests.ELICITATION: _elicitation,
+    requests.TOOL: _no_such_tool,
+    requests.OLD_COMMAND: _old_decision,
+    requests.OLD_CHANGE: _old_decision,
+}

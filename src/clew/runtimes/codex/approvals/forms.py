@@ -1,0 +1,166 @@
+"""The form that an MCP server wants filled in: its fields as questions, and what was said to them as the values that
+its schema wants. Pure. What does not fit is BadInput, in words for whoever said it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from clew.model.gates import Question
+from clew.support.errors import BadInput
+
+YES, NO = ("yes", "true", "y"), ("no", "false", "n")
+
+Replies = Iterable[tuple[str, tuple[str, ...]]]
+
+
+class Field(Struct, frozen=True):
+    name: str
+    schema: Mapping[str, Any]
+    is_required: bool
+
+    @property
+    def kind(self) -> str:
+        return str(self.schema.get("type") or "string")
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """What is shown, and the value that it stands for."""
+        if self.kind == "boolean":
+            return {YES[0]: True, NO[0]: False}
+        source = self.schema.get("items") if self.kind == "array" else self.schema
+        return _choices(source if isinstance(source, Mapping) else {})
+
+    def question(self) -> Question:
+        options = tuple(self.choices)
+        text = self._text()
+        return Question(self.name, text, options, free=not options, several=self.kind == "array")
+
+    def value(self, said: Sequence[str]) -> Any:
+        if self.kind == "array":
+            return self._several(said)
+        if len(said) != 1:
+            raise self._misfit("takes one answer")
+        return self._one(said[0])
+
+    def _one(self, said: str) -> Any:
+        if self.choices:
+            return self._chosen(said)
+        if self.kind in ("number", "integer"):
+            return self._number(said)
+        return self._words(said)
+
+    def _chosen(self, said: str) -> Any:
+        wanted = said.strip()
+        if self.kind == "boolean" and wanted.lower() in (*YES, *NO):
+            return wanted.lower() in YES
+        if wanted in self.choices:
+            return self.choices[wanted]
+        if wanted in self.choices.values():
+            return wanted
+        raise self._misfit(f"takes one of {', '.join(self.choices)}, not {said!r}")
+
+    def _several(self, said: Sequence[str]) -> list[Any]:
+        chosen = [self._chosen(each) if self.choices else each for each in said]
+        self._within(len(chosen), "minItems", "maxItems", "answers")
+        return chosen
+
+    def _number(self, said: str) -> int | float:
+        try:
+            number = int(said) if self.kind == "integer" else float(said)
+        except ValueError:
+            whole = "a whole number" if self.kind == "integer" else "a number"
+            raise self._misfit(f"takes {whole}, not {said!r}") from None
+        if number != number or number in (float("inf"), float("-inf")):
+            raise self._misfit(f"takes a number, not {said!r}")
+        self._within(number, "minimum", "maximum")
+        return number
+
+    def _words(self, said: str) -> str:
+        self._within(len(said), "minLength", "maxLength", "characters")
+        words, looks_right = _FORMATS.get(str(self.schema.get("format")), ("", bool))
+        if words and not _holds(looks_right, said):
+            raise self._misfit(f"takes {words}, not {said!r}")
+        return said
+
+    def _within(self, size: float, least: str, most: str, of: str = "") -> None:
+        low, high = self.schema.get(least), self.schema.get(most)
+        if (low is not None and size < low) or (high is not None and size > high):
+            raise self._misfit(f"takes {_span(low, high, of)}")
+
+    def _text(self) -> str:
+        """Its title and what there is to know about it."""
+        title = str(self.schema.get("title") or self.name)
+        about = self.schema.get("description")
+        hints = [self._limits(), "" if self.is_required else "optional"]
+        small = ", ".join(hint for hint in hints if hint)
+        return title + (f": {about}" if about else "") + (f" ({small})" if small else "")
+
+    def _limits(self) -> str:
+        if self.kind not in ("number", "integer"):
+            return str(self.schema.get("format") or "")
+        low, high = self.schema.get("minimum"), self.schema.get("maximum")
+        kind = "whole number" if self.kind == "integer" else "number"
+        return f"{kind}, {_span(low, high)}" if low is not None or high is not None else kind
+
+    def _misfit(self, words: str) -> BadInput:
+        return BadInput(f"{self.schema.get('title') or self.name} {words}.")
+
+
+def fields(schema: Any) -> list[Field] | None:
+    """None: not a form that a person could fill in with words."""
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    if not isinstance(properties, Mapping) or not all(_is_plain(each) for each in properties.values()):
+        return None
+    required = set(schema.get("required") or ())
+    return [Field(name, each, name in required) for name, each in properties.items()]
+
+
+def fill(schema: Any, replies: Replies) -> dict[str, Any]:
+    """The content of the form. Raises BadInput where it does not fit."""
+    said = {name: tuple(word for word in words if word.strip()) for name, words in replies}
+    known = fields(schema) or []
+    if strange := said.keys() - {field.name for field in known}:
+        raise BadInput(f"There is no question {', '.join(sorted(strange))} here.")
+    if missing := [field.name for field in known if field.is_required and not said.get(field.name)]:
+        raise BadInput(f"This still needs an answer to: {', '.join(missing)}.")
+    return {field.name: field.value(said[field.name]) for field in known if said.get(field.name)}
+
+
+def _is_plain(schema: Any) -> bool:
+    return isinstance(schema, Mapping) and schema.get("type", "string") != "object"
+
+
+def _choices(schema: Mapping[str, Any]) -> dict[str, Any]:
+    if titled := schema.get("oneOf") or schema.get("anyOf"):
+        return {str(each.get("title", each.get("const"))): each.get("const") for each in titled}
+    values = schema.get("enum") or ()
+    names = schema.get("enumNames") or values
+    return {str(name): value for name, value in zip(names, values, strict=False)}
+
+
+def _span(low: Any, high: Any, of: str = "") -> str:
+    if low is None or high is None:
+        limit = f"at most {high:g}" if low is None else f"at least {low:g}"
+    else:
+        limit = f"{low:g} to {high:g}"
+    return f"{limit} {of}".strip()
+
+
+def _holds(looks_right: Callable[[str], object], said: str) -> bool:
+    try:
+        return bool(looks_right(said))
+    except ValueError:
+        return False
+
+
+_FORMATS: dict[str, tuple[str, Callable[[str], object]]] = {
+    "email": ("an e-mail address", lambda said: "@" in said.strip("@")),
+    "uri": ("an address such as https://example.org", lambda said: urlsplit(said).scheme),
+    "date": ("a date such as 2026-08-31", date.fromisoformat),
+    "date-time": ("a time such as 2026-08-31T12:00:00Z", datetime.fromisoformat),
+}

@@ -1,0 +1,194 @@
+"""Reads a request of the server into what a person is asked. Pure; how it is answered is in `answers.py`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from clew.model.gates import Asked, GateKind, Question
+from clew.runtimes.codex import items, wire
+from clew.runtimes.codex.approvals import forms
+from clew.runtimes.codex.translate import Translation
+
+COMMAND = "item/commandExecution/requestApproval"
+CHANGE = "item/fileChange/requestApproval"
+PERMISSIONS = "item/permissions/requestApproval"
+INPUT = "item/tool/requestUserInput"
+ELICITATION = "mcpServer/elicitation/request"
+TOOL = "item/tool/call"
+OLD_COMMAND = "execCommandApproval"
+OLD_CHANGE = "applyPatchApproval"
+
+UNSEEN = "a change of files that Codex does not show"
+_TOOL_NAME = re.compile(r'run tool "([^"]+)"')
+
+
+def read(method: str, request: wire.Request, turn: Translation) -> Asked | None:
+    """None: nothing that a person could decide here."""
+    reader = _READERS.get(method)
+    return reader(request, turn) if reader else None
+
+
+def about(request: wire.Request) -> str:
+    """In a few words, for a line about a request that could not be put to a person."""
+    asked = " / ".join(question.question for question in request.questions)
+    return asked or _command(request) or request.message or request.tool or request.reason or ""
+
+
+def _a_command(request: wire.Request, turn: Translation) -> Asked:
+    known = turn.open_item(request.item_id)
+    command = _command(request) or (known.command if known and known.command else "")
+    host = _host(request.network_approval_context)
+    if request.kind == "writeStdin":
+        return _permission(request, f"type into a running command: {command}")
+    if not command:
+        return _permission(request, f"network access to {host}" if host else "something that Codex does not name")
+    also = permissions_in_words(request.additional_permissions)
+    detail = "\n".join(line for line in (host and f"network access to {host}", also and f"with: {also}") if line)
+    asks_for_more = bool(detail)
+    why = request.reason or ""
+    return Asked(GateKind.COMMAND, command, detail, request.cwd, why, item=_item(request), leaves_sandbox=asks_for_more)
+
+
+def _a_change(request: wire.Request, turn: Translation) -> Asked:
+    known = turn.open_item(request.item_id)
+    return _changed(request, known.changes or () if known else ())
+
+
+def _an_old_change(request: wire.Request, turn: Translation) -> Asked:
+    return _changed(request, _old_changes(request.file_changes))
+
+
+def _changed(request: wire.Request, changes: tuple[wire.Change, ...]) -> Asked:
+    """A grant for later is more than this change: no rule over paths and no policy speaks for it, and it is shown."""
+    root = f"it also asks to write below {request.grant_root} from now on" if request.grant_root else ""
+    paths = tuple(path for change in changes for path in (change.path, change.kind.moved_to) if path)
+    return Asked(
+        GateKind.CHANGE,
+        ", ".join(paths) or UNSEEN,
+        detail="\n".join(part for part in (root, items.diff(changes)) if part),
+        reason=request.reason or "",
+        paths=paths,
+        item=_item(request),
+        unjudged=root,
+        removes=any(change.kind.type == "delete" or change.kind.moved_to for change in changes),
+    )
+
+
+def _permissions(request: wire.Request, turn: Translation) -> Asked:
+    words = permissions_in_words(request.permissions) or "nothing"
+    return _permission(request, words, _json(request.permissions))
+
+
+def _questions(request: wire.Request, turn: Translation) -> Asked:
+    questions = tuple(_question(question) for question in request.questions)
+    return Asked(
+        GateKind.QUESTION,
+        " / ".join(question.text for question in questions),
+        detail="\n".join(_explained(request.questions)),
+        questions=questions,
+        item=request.item_id,
+    )
+
+
+def _question(question: wire.Question) -> Question:
+    options = tuple(option.label for option in question.options or ())
+    free = question.is_other or not options
+    return Question(question.id, question.question, options, free=free, secret=question.is_secret)
+
+
+def _explained(questions: tuple[wire.Question, ...]) -> list[str]:
+    options = [option for question in questions for option in question.options or ()]
+    return [f"{each.label}: {each.description}" for each in options if each.description not in ("", each.label)]
+
+
+def _elicitation(request: wire.Request, turn: Translation) -> Asked | None:
+    """An MCP server asks something, or Codex asks whether a tool of it may run."""
+    server = f"asked by the MCP server {request.server_name}"
+    if isinstance(request.meta, dict) and request.meta.get("codex_approval_kind") == "mcp_tool_call":
+        return _a_tool(request, turn)
+    if request.mode == "url":
+        return _permission(request, f"open {request.url}", reason=f"{request.message} ({server})")
+    if (fields := forms.fields(request.requested_schema)) is None:
+        return None
+    if not fields:
+        return _permission(request, request.message, reason=server)
+    questions = tuple(field.question() for field in fields)
+    return Asked(GateKind.QUESTION, request.message, reason=server, questions=questions)
+
+
+def _a_tool(request: wire.Request, turn: Translation) -> Asked:
+    named = _TOOL_NAME.search(request.message)
+    title = f"{request.server_name}.{named.group(1)}" if named else request.message
+    given = _json(request.meta.get("tool_params"))
+    return Asked(GateKind.PERMISSION, title, given, reason=request.message, item=turn.item_called(title))
+
+
+def _permission(request: wire.Request, title: str, detail: str = "", reason: str = "") -> Asked:
+    why = reason or request.reason or ""
+    return Asked(GateKind.PERMISSION, title, detail, request.cwd, why, item=_item(request))
+
+
+def permissions_in_words(profile: Any) -> str:
+    """`write /x, network`."""
+    if not isinstance(profile, dict):
+        return ""
+    files, network = profile.get("fileSystem"), profile.get("network")
+    words = _files_in_words(files) if isinstance(files, dict) else []
+    is_on = isinstance(network, dict) and network.get("enabled")
+    return ", ".join([*words, *(["network"] if is_on else [])])
+
+
+def _files_in_words(files: dict[str, Any]) -> list[str]:
+    if entries := files.get("entries"):
+        return [f"{entry.get('access')} {_place(entry.get('path'))}" for entry in entries if isinstance(entry, dict)]
+    return [f"{access} {path}" for access in ("read", "write") for path in files.get(access) or ()]
+
+
+def _place(path: Any) -> str:
+    if not isinstance(path, dict):
+        return str(path)
+    special = path.get("value")
+    name = special.get("kind") if isinstance(special, dict) else None
+    return str(path.get("path") or path.get("pattern") or name or _json(path))
+
+
+def _host(context: Any) -> str:
+    return f"{context.get('protocol')}://{context.get('host')}" if isinstance(context, dict) else ""
+
+
+def _command(request: wire.Request) -> str:
+    return request.command if isinstance(request.command, str) else " ".join(request.command or ())
+
+
+def _item(request: wire.Request) -> str | None:
+    return request.item_id or request.call_id
+
+
+def _old_changes(changes: Any) -> tuple[wire.Change, ...]:
+    if not isinstance(changes, dict):
+        return ()
+    return tuple(_old_change(path, change) for path, change in changes.items() if isinstance(change, dict))
+
+
+def _old_change(path: str, change: dict[str, Any]) -> wire.Change:
+    kind = wire.ChangeKind(str(change.get("type", "")), change.get("move_path"))
+    return wire.Change(path, str(change.get("unified_diff") or change.get("content") or ""), kind)
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+_READERS: dict[str, Callable[[wire.Request, Translation], Asked | None]] = {
+    COMMAND: _a_command,
+    OLD_COMMAND: _a_command,
+    CHANGE: _a_change,
+    OLD_CHANGE: _an_old_change,
+    PERMISSIONS: _permissions,
+    INPUT: _questions,
+    ELICITATION: _elicitation,
+}

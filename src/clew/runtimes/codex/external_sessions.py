@@ -1,0 +1,162 @@
+"""Codex threads that people use without clew: which there are, what was said in them, and who has one open now."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from pathlib import Path
+
+from clew.model.events import Event, Notice, NoticeKind, Phase, TextDone, TurnEnded
+from clew.model.nouns import Said, TurnState
+from clew.model.shared_sessions import Outside, PastTurn
+from clew.runtimes.codex import problems, record, wire
+from clew.runtimes.codex.items import SILENT, activity
+from clew.runtimes.codex.server.connection import Connection
+from clew.runtimes.codex.threads import Position
+from clew.runtimes.codex.translate import COMPACTED, STATES, final_text
+from clew.runtimes.jsonrpc import RpcError
+
+log = logging.getLogger(__name__)
+
+PAGE = 100
+SOURCES = ["cli", "vscode", "exec", "appServer", "unknown"]  # not the helpers that agents make for themselves
+PERSON = "you"
+PROC = Path("/proc")
+_SAID = "userMessage"
+_BACKGROUND = "--managed-daemon"
+
+
+async def every(connection: Connection, folders: Sequence[str]) -> AsyncIterator[Outside]:
+    """Newest first, without what was archived."""
+    cursor: str | None = None
+    while True:
+        page = await _page(connection, folders, cursor)
+        for listed in page.data:
+            yield _outside(listed)
+        if (cursor := page.next_cursor) is None:
+            return
+
+
+async def _page(connection: Connection, folders: Sequence[str], cursor: str | None) -> wire.ThreadPage:
+    params = {
+        "limit": PAGE,
+        "cursor": cursor,
+        "sortKey": "updated_at",
+        "sourceKinds": SOURCES,
+        "modelProviders": [],  # of all of them
+        **({"cwd": list(folders)} if folders else {}),
+    }
+    try:
+        return await connection.ask("thread/list", params, wire.ThreadPage)
+    except RpcError as error:
+        raise problems.refuses("list its threads", error.message) from error
+
+
+def _outside(listed: wire.Listed) -> Outside:
+    return Outside(
+        id=listed.id,
+        continuity=Position(listed.id).continuity(),
+        title=listed.name or listed.preview,
+        workspace=listed.cwd,
+        source=listed.source if isinstance(listed.source, str) else "",
+        created_at=int(listed.created_at * 1000),
+        updated_at=int(listed.updated_at * 1000),
+    )
+
+
+async def past(connection: Connection, thread: str, after: str | None) -> list[PastTurn]:
+    """Oldest first. A turn that runs in another program looks like one that was cut off there."""
+    found: list[PastTurn] = []
+    try:
+        async for turn in record.turns(connection, thread):
+            if turn.id == after:
+                break
+            found.append(as_past(turn))
+    except RpcError as error:
+        raise problems.refuses(f"tell what was said in {thread}", error.message) from error
+    return found[::-1]
+
+
+def as_past(turn: wire.Turn) -> PastTurn:
+    items = [wire.read_item(raw) for raw in turn.items]
+    state = STATES.get(turn.status, TurnState.INTERRUPTED)
+    told = record.as_record(turn)
+    return PastTurn(
+        runtime_turn=turn.id,
+        said=tuple(Said(item.client_id or item.id, PERSON, _words(item)) for item in items if item.type == _SAID),
+        events=tuple(event for item in items if (event := _event(item)) is not None),
+        end=TurnEnded(state, final_text(items), told.problem, told.messages),
+        began_at=_millis(turn.started_at),
+        ended_at=_millis(turn.completed_at),
+    )
+
+
+def _event(item: wire.Item) -> Event | None:
+    if item.type == "agentMessage":
+        return TextDone(item.id, item.text or "")
+    if item.type == "contextCompaction":
+        return Notice(NoticeKind.COMPACTED, COMPACTED)
+    return activity(item, Phase.DONE) if item.type not in SILENT else None
+
+
+def _words(item: wire.Item) -> str:
+    parts = item.content if isinstance(item.content, list) else []
+    return "\n".join(_part(part) for part in parts if isinstance(part, dict))
+
+
+def _part(part: dict[str, object]) -> str:
+    """The words; of what is none, what it is."""
+    if isinstance(text := part.get("text"), str):
+        return text
+    name = part.get("path") or part.get("name") or ""
+    return f"[{part.get('type', 'something')}{f': {name}' if name else ''}]"
+
+
+def _millis(seconds: float | None) -> int | None:
+    return None if seconds is None else int(seconds * 1000)
+
+
+def holders(threads: Collection[str]) -> dict[str, str]:
+    """Which of these threads a program has open to write, and which program that is.
+
+    Codex keeps a thread's file open for as long as it has the thread loaded, and beside it a lock that carries the
+    thread's name. An older Codex has no lock, but the file. Read from the outside, so that nobody is in anybody's way;
+    on a system without /proc nothing is known here, and only Codex's own refusal counts.
+    """
+    found: dict[str, str] = {}
+    for process in _processes():
+        for name in _written(process):
+            found.update((thread, _who(process)) for thread in threads if thread in name)
+    return found
+
+
+def _processes() -> Iterator[Path]:
+    if PROC.is_dir():
+        yield from (entry for entry in PROC.iterdir() if entry.name.isdigit())
+
+
+def _written(process: Path) -> Iterator[str]:
+    """Names of the files that it has open to write."""
+    try:
+        for handle in (process / "fd").iterdir():
+            name = handle.readlink().name
+            if name.endswith((".jsonl", ".lock")) and _is_writable(process, handle.name):
+                yield name
+    except OSError:
+        return  # it has ended, or is somebody else's
+
+
+def _is_writable(process: Path, handle: str) -> bool:
+    flags = next(line for line in (process / "fdinfo" / handle).read_text().splitlines() if line.startswith("flags"))
+    return int(flags.split()[1], 8) & os.O_ACCMODE != os.O_RDONLY
+
+
+def _who(process: Path) -> str:
+    try:
+        argv = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        argv = [""]
+    if _BACKGROUND in argv:
+        return f"Codex's background server, pid {process.name}; `codex app-server daemon stop` ends it"
+    return f"{Path(argv[0]).name or 'a program'}, pid {process.name}"

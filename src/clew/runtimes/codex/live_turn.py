@@ -1,0 +1,122 @@
+"""A turn that Codex works on: its events, and what it asks meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+from msgspec.structs import replace
+
+from clew.model.events import GateClosed, GateOpened, Notice, NoticeKind
+from clew.model.gates import Asked, GateKind
+from clew.runtimes.codex import wire
+from clew.runtimes.codex.approvals import requests
+from clew.runtimes.codex.approvals.pending import CANCELLED, Pending
+from clew.runtimes.codex.translate import Translation
+from clew.runtimes.process import within
+from clew.runtimes.turn_events import Events
+from clew.support.errors import RuntimeLost
+from clew.support.text import LONGEST
+
+
+class Live:
+    """A turn that Codex works on, as far as it has come."""
+
+    def __init__(
+        self,
+        turn: str,
+        runtime_turn: str | None = None,
+        longest_text: int = LONGEST,
+        *,
+        is_sandboxed: bool = False,
+    ) -> None:
+        self.turn = turn
+        self._is_sandboxed = is_sandboxed  # then Codex asks only about what is to run outside of its sandbox
+        self.translation = Translation(runtime_turn, longest_text)
+        self.events: Events = asyncio.Queue()
+        self.gates: dict[str, Pending] = {}  # what it has asked
+        self._known = asyncio.Event()  # Codex's id of it; or it is over
+        self._begun = asyncio.Event()  # or it is over
+        self.is_over = False
+        self.is_interrupted = False
+        self.is_ending = False  # something was cancelled whose cancellation ends the turn
+        self._signal()
+
+    def feed(self, method: str, params: msgspec.Raw) -> None:
+        for event in self.translation.feed(method, params):
+            self.events.put_nowait(event)
+        self._signal()
+
+    def catch_up(self, thread: str, turn: wire.Turn) -> None:
+        """What it said and did before anybody here listened."""
+        for event in self.translation.catch_up(thread, turn):
+            self.events.put_nowait(event)
+
+    def ask(self, pending: Pending) -> bool:
+        """Tell what a person is asked, once. False: no person can be asked this, or not for this turn."""
+        if pending.request.turn_id not in (None, self.translation.runtime_turn):
+            return False
+        if self.is_interrupted:
+            return self.cancel(pending)
+        if pending.ref in self.gates:
+            return True
+        pending.asked = pending.asked or self._read(pending)
+        if pending.asked is None:
+            self._declined(pending)
+            return False
+        self.gates[pending.ref] = pending
+        self.events.put_nowait(GateOpened(pending.ref, pending.asked))
+        return True
+
+    def _read(self, pending: Pending) -> Asked | None:
+        asked = requests.read(pending.method, pending.request, self.translation)
+        is_command = asked is not None and asked.kind is GateKind.COMMAND
+        return replace(asked, leaves_sandbox=True) if asked and is_command and self._is_sandboxed else asked
+
+    def resolved(self, pending: Pending) -> None:
+        if self.gates.pop(pending.ref, None) is not None:
+            self.events.put_nowait(GateClosed(pending.ref))
+
+    def cancel(self, pending: Pending) -> bool:
+        """False: it was answered before."""
+        if not pending.answer(CANCELLED):
+            return False
+        self.is_ending = self.is_ending or pending.cancel_ends_the_turn
+        return True
+
+    def cancel_gates(self) -> None:
+        for pending in self.gates.values():
+            self.cancel(pending)
+
+    @property
+    def is_told(self) -> bool:
+        """Nothing is left to follow."""
+        return self.is_over and self.events.empty()
+
+    def answered(self, runtime_turn: str) -> None:
+        """`turn/start` was answered. Its notifications may have been read before."""
+        self.translation.runtime_turn = self.translation.runtime_turn or runtime_turn
+        self._signal()
+
+    async def knows_its_id(self, patience: float) -> bool:
+        return await within(patience, self._known) and not self.is_over
+
+    async def has_begun(self, patience: float) -> bool:
+        """It can be interrupted."""
+        return await within(patience, self._begun) and not self.is_over
+
+    def lose(self, reason: str) -> None:
+        self.is_over = True
+        self.events.put_nowait(RuntimeLost(reason))
+        self._signal()
+
+    def _declined(self, pending: Pending) -> None:
+        about = requests.about(pending.request) or pending.method
+        self.events.put_nowait(Notice(NoticeKind.DECLINED, f"declined: clew cannot ask anybody this: {about}"))
+
+    def _signal(self) -> None:
+        self.is_over = self.is_over or self.translation.is_ended
+        if self.is_over or self.translation.runtime_turn is not None:
+            self._known.set()
+        if self.is_over or self.translation.is_started:
+            self._begun.set()

@@ -1,0 +1,85 @@
+"""Which Codex program is run, and whether it is new enough."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import shutil
+from pathlib import Path
+
+from msgspec import Struct
+
+from clew.config.settings import CodexConfig
+from clew.process.scan import Marks
+from clew.runtimes.codex import problems
+from clew.runtimes.process import spawn
+from clew.support.clock import Clock
+
+OLDEST = (0, 163, 0)  # the first whose turns can be listed, and the one that all was measured with
+_UNRELEASED = (0, 0, 0)  # what a build from source says
+
+
+class Binary(Struct, frozen=True):
+    path: str
+    version: str
+
+
+async def find(config: CodexConfig, clock: Clock, marks: Marks) -> Binary:
+    """Raises CodexMissing, CodexTooOld or CodexExits."""
+    path = locate(config)
+    said = await _say_version(path, config.start_timeout, clock, marks)
+    match = re.search(r"(\d+)\.(\d+)\.(\d+)\S*", said)
+    if match is None:
+        raise problems.no_version(path, said)
+    version = int(match[1]), int(match[2]), int(match[3])
+    if version < OLDEST and version != _UNRELEASED:
+        raise problems.too_old(path, match[0], ".".join(map(str, OLDEST)))
+    return Binary(path, match[0])
+
+
+def locate(config: CodexConfig) -> str:
+    """The config's, else the one on PATH, else the bundled one."""
+    if config.command is not None:
+        wanted = Path(config.command).expanduser()
+        if found := shutil.which(wanted):
+            return str(found)
+        _refuse_unusable(wanted)
+        raise problems.missing(f"`runtimes.codex.command` is {config.command}")
+    if found := shutil.which("codex") or _bundled():
+        return found
+    for folder in filter(None, os.environ.get("PATH", "").split(os.pathsep)):
+        if (path := Path(folder) / "codex").is_file():
+            _refuse_unusable(path)
+    raise problems.missing("neither on PATH nor bundled")
+
+
+def _refuse_unusable(path: Path) -> None:
+    if path.is_dir():
+        raise problems.unusable(str(path), "it is a folder")
+    if path.exists():
+        raise problems.unusable(str(path), f"it is not executable; `chmod +x {path}` makes it so")
+
+
+def _bundled() -> str | None:
+    try:
+        return str(importlib.import_module("codex_cli_bin").bundled_codex_path())
+    except (ImportError, FileNotFoundError):
+        return None
+
+
+async def _say_version(path: str, patience: float, clock: Clock, marks: Marks) -> str:
+    lines: list[bytes] = []
+    try:
+        child = await spawn([path, "--version"], marks.next(), clock, lines.append, name="codex")
+    except OSError as error:
+        raise problems.unusable(path, f"the system says: {error.strerror}") from error
+    try:
+        await child.settled(patience)
+        hangs = child.exit_code is None
+    finally:
+        await child.end()
+    if hangs:
+        raise problems.no_answer(path, patience)
+    said = b" ".join(lines).decode(errors="replace").strip()
+    return said if child.exit_code == 0 else " ".join(child.last_words)

@@ -1,0 +1,53 @@
+"""What of its environment a daemon goes by. It keeps that until `clew restart`, while a shell may have another by now;
+so both are told apart by marks of the values, which themselves never leave a process: some are keys."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from clew.config.settings import CodexConfig
+from clew.support.errors import RuntimeTrouble
+
+FOLDER = "CODEX_HOME"
+PROGRAM = "the Codex program"
+KEYS = ("OPENAI_API_KEY", "CODEX_API_KEY")
+
+
+def marks(settings: CodexConfig, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """By name, also for what is not there."""
+    folder = _folder(settings, environ)
+    keys = {name: environ.get(name, "") for name in (*KEYS, *_named_keys(folder))}
+    found = {FOLDER: str(folder), PROGRAM: _program(settings), **keys}
+    return {name: hashlib.sha256(f"{name}={value}".encode()).hexdigest()[:12] for name, value in found.items()}
+
+
+def differing(theirs: Mapping[str, str], ours: Mapping[str, str]) -> list[str]:
+    return [name for name in ours if name in theirs and theirs[name] != ours[name]]
+
+
+def _folder(settings: CodexConfig, environ: Mapping[str, str]) -> Path:
+    return Path(settings.home or environ.get(FOLDER) or "~/.codex").expanduser()
+
+
+def _program(settings: CodexConfig) -> str:
+    from clew.runtimes.codex.server.binary import locate
+
+    try:
+        return locate(settings)
+    except RuntimeTrouble:
+        return ""
+
+
+def _named_keys(folder: Path) -> Iterator[str]:
+    """The variables in which Codex's own config looks for keys."""
+    try:
+        data: dict[str, Any] = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))
+        providers = data.get("model_providers", {}).values()
+        yield from (each["env_key"] for each in providers if isinstance(each.get("env_key"), str))
+    except (OSError, ValueError, AttributeError):
+        return  # Codex itself says what is wrong with it

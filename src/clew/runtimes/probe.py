@@ -1,0 +1,74 @@
+"""Looking at a runtime without a daemon: which program it is, whether it is logged in; and one tiny turn. Trouble has
+the same words as everywhere."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+
+from msgspec import Struct
+
+from clew.model.events import Event, GateOpened, TurnEnded
+from clew.model.gates import Answer, Decision, Policy
+from clew.model.nouns import Said, TurnState
+from clew.model.runtime import Look, Runtime, Seat, Session, TurnRequest
+from clew.support.clock import Clock
+from clew.support.errors import RuntimeTrouble
+
+PROMPT = "Answer with the one word: pong"
+PATIENCE = 120.0
+
+
+class PingStep(Struct, frozen=True):
+    name: str  # find, start, turn, stop
+    seconds: float
+    detail: str = ""
+
+
+async def look(runtime: Runtime) -> Look:
+    """Raises RuntimeTrouble with what is wrong. A runtime that cannot be looked at is only tried by a turn."""
+    looked = getattr(runtime, "look", None)
+    found: Look = await looked() if looked is not None else Look("", "", None)
+    return found
+
+
+async def ping(runtime: Runtime, clock: Clock, patience: float = PATIENCE) -> AsyncIterator[PingStep]:
+    """Raises RuntimeTrouble at the step that fails. No process is left in any case."""
+    with tempfile.TemporaryDirectory(prefix="clew-ping-") as folder:
+        try:
+            began = clock.monotonic()
+            session = await runtime.open(Seat("ping", folder, policy=Policy.READ_ONLY))
+            pid = (await runtime.health()).pid
+            yield PingStep("start", clock.monotonic() - began, f"pid {pid}" if pid else "")
+            began = clock.monotonic()
+            text = await answer(_tiny_turn(session), patience)
+            yield PingStep("turn", clock.monotonic() - began, text)
+            began = clock.monotonic()
+        finally:
+            await runtime.close()
+        yield PingStep("stop", clock.monotonic() - began)
+
+
+async def _tiny_turn(session: Session) -> AsyncIterator[Event]:
+    async for event in session.run(TurnRequest("ping", (Said("ping", "clew", PROMPT),))):
+        if isinstance(event, GateOpened):
+            await session.answer(event.ref, Answer(Decision.DECLINE))
+        yield event
+
+
+async def answer(events: AsyncIterator[Event], patience: float) -> str:
+    """The text of a turn. Raises RuntimeTrouble where it has none in time."""
+    ended = TurnEnded(TurnState.FAILED)
+    try:
+        async with asyncio.timeout(patience):
+            async for event in events:
+                if isinstance(event, TurnEnded):
+                    ended = event
+    except TimeoutError:
+        raise RuntimeTrouble(
+            f"The model did not answer within {patience:g} s. Check the network and its address."
+        ) from None
+    if ended.problem is not None:
+        raise RuntimeTrouble(ended.problem.message)
+    return ended.text

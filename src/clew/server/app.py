@@ -1,0 +1,58 @@
+"""The two apps, over the same routes: for the Unix socket as they are, for TCP behind a guard."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+
+from starlette.applications import Starlette
+from starlette.types import ASGIApp
+
+from clew.server import openapi, problems
+from clew.server.auth.guard import Guard
+from clew.server.auth.login import Logins
+from clew.server.auth.tokens import Token
+from clew.server.dependencies import Door
+from clew.server.idempotency import Once
+from clew.server.page import files as page_files
+from clew.server.routes import adopt, chat, daemon, events, gates, handoffs, page, people, threads
+from clew.server.routes import files as route_files
+from clew.server.routing.functions import Router
+from clew.support.files import LARGEST
+
+_ROUTERS = (
+    daemon.router,
+    chat.router,
+    threads.router,
+    adopt.router,
+    gates.router,
+    people.router,
+    handoffs.router,
+    route_files.router,
+    events.router,
+    page.router,
+)
+ROUTES = [route for router in _ROUTERS for route in router.routes]
+
+
+def unix_app(door: Door, routers: Sequence[Router] = ()) -> Starlette:
+    """Without a token: who may open the socket is its owner."""
+    routes = [*ROUTES, *(route for router in routers for route in router.routes)]
+    served = [*(route.served() for route in (*routes, *page_files.router.routes)), *openapi.served(routes)]
+    app = Starlette(routes=served)
+    app.router.redirect_slashes = False
+    app.state.door = door
+    app.state.is_at_the_machine = True
+    app.add_middleware(Once, store=door.store, joined=(chat.CHAT,))
+    problems.install(app, {route_files.PATH: LARGEST + 1})
+    return app
+
+
+def tcp_app(
+    door: Door, token: Token, hosts: Collection[str], routers: Sequence[Router] = (), logins: Logins | None = None
+) -> ASGIApp:
+    """The same API behind a token, or the cookie of the page; webhooks verify a signature themselves."""
+    signed = [route.path.partition("{")[0] for router in routers for route in router.routes]
+    app = unix_app(door, routers)
+    app.state.is_at_the_machine = False
+    return Guard(app, token.fits, hosts, signed, time.monotonic, logins)

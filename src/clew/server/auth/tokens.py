@@ -1,0 +1,57 @@
+"""The token that lets a program on this machine speak to the TCP listener: made once, in a file for its owner alone."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+from clew.support.errors import ConfigError
+
+
+def read(path: Path) -> str:
+    """Raises ConfigError where there is none, or others could read it."""
+    try:
+        with path.open("rb") as file:
+            mode, text = os.fstat(file.fileno()).st_mode, file.read(200)
+    except FileNotFoundError:
+        raise ConfigError(f"there is no token at {path} yet: `clew up` with an http.port makes one") from None
+    if mode & 0o077:
+        raise ConfigError(f"others can read {path}: `clew token rotate` makes a new one that they cannot")
+    return text.decode("ascii", "replace").strip()
+
+
+def make(path: Path) -> str:
+    """A new one, in the place of any other: whole or not at all."""
+    token = secrets.token_urlsafe(32)
+    draft = path.with_name(f".{path.name}.new")
+    draft.unlink(missing_ok=True)
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "w", encoding="ascii") as file:
+        file.write(f"{token}\n")
+    draft.replace(path)
+    return token
+
+
+class Token:
+    """The one that counts now: set on purpose in the config, else from the file, also after a rotation."""
+
+    def __init__(self, path: Path, fixed: str | None = None) -> None:
+        self._path = path
+        self._fixed = fixed
+        self._known: tuple[int, str] | None = None
+        if fixed is None and not path.exists():
+            make(path)
+
+    def fits(self, given: str) -> bool:
+        """Compared in constant time."""
+        return hmac.compare_digest(given.encode(errors="replace"), self.now().encode())
+
+    def now(self) -> str:
+        if self._fixed is not None:
+            return self._fixed
+        changed = self._path.stat().st_mtime_ns if self._path.exists() else 0
+        if self._known is None or self._known[0] != changed:
+            self._known = (changed, read(self._path))
+        return self._known[1]

@@ -1,0 +1,76 @@
+"""What a front end gets. A field may be missing, a name never changes: `metadata` first and once, exactly one of `done`
+and `error` last."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import msgspec
+
+from clew.model.nouns import Usage
+
+RESTARTED = "restarted"
+
+# What may well go better when the same is said again, without anybody changing anything.
+RETRYABLE = frozenset({"connection", "failed", "internal", "model", "model_error", "never_began", "overloaded"})
+RETRYABLE |= {"rate_limit", "runtime_lost", "silence", "stopping", "restarting", "store", "too_slow", "usage_limit"}
+
+
+class Metadata(msgspec.Struct, frozen=True, omit_defaults=True):
+    event: ClassVar[str] = "metadata"
+    conversation_id: str
+    message_id: str
+    thread: str | None = None
+    turn: str | None = None
+    runtime: str | None = None
+    model: str | None = None
+    continuity: str | None = None  # warm | resumed | cold
+
+
+class Progress(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`restarted`: what the chunks have said until now counts no more, the text begins again."""
+
+    event: ClassVar[str] = "progress"
+    stage: str
+    agent: str | None = None
+    tool_name: str | None = None
+    step: int | None = None
+    steps: int | None = None
+    detail: str | None = None  # words for a person: a command, a reason
+    outcome: str | None = None  # of a tool: ok | failed | declined; of a gate: what became of it
+    gate: str | None = None  # its id: `POST /api/gates/{gate}/answer`
+    code: str | None = None  # the gate's short name, which a person can type
+
+
+class Chunk(msgspec.Struct, frozen=True):
+    event: ClassVar[str] = "chunk"
+    content: str
+
+
+class Error(msgspec.Struct, frozen=True):
+    event: ClassVar[str] = "error"
+    code: str
+    message: str
+    retryable: bool
+
+
+class Done(msgspec.Struct, frozen=True, omit_defaults=True):
+    event: ClassVar[str] = "done"
+    conversation_id: str
+    message_id: str
+    content: str
+    finish_reason: str  # completed | interrupted | answer | command
+    usage: Usage | None = None
+
+
+Frame = Metadata | Progress | Chunk | Error | Done
+_encode = msgspec.json.Encoder().encode
+
+
+def wire(frame: Frame) -> bytes:
+    """As a server-sent event."""
+    return b"event: %s\ndata: %s\n\n" % (frame.event.encode(), _encode(frame))
+
+
+def failure(code: str, message: str) -> Error:
+    return Error(code, message, code in RETRYABLE)

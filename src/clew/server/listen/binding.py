@@ -1,0 +1,201 @@
+"""Sockets that we bind ourselves, and a uvicorn server that leaves signals and time to the daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import os
+import socket
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from ipaddress import ip_address
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from clew.server.listen.connections import Room
+from clew.support.errors import ClewError, ConfigError, StoreError
+from clew.support.home import remove_socket
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+LAST_ANSWERS = 2  # seconds that open requests get at the end
+WAITING = 2048  # connections that the system keeps for us until we accept them
+
+
+class _Calm(logging.Filter):
+    """asyncio tells that no descriptor is free once for each connection that might be waiting, thousands of times in a
+    second. Once is enough."""
+
+    words = "socket.accept() out of system resource"
+    second = -1
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if not record.getMessage().startswith(self.words):
+            return True
+        before, self.second = self.second, int(record.created)
+        return before != self.second
+
+
+_CALM = _Calm()
+
+
+class PortTaken(ClewError):
+    code = "port_taken"
+
+
+class Server(uvicorn.Server):
+    """With a `room`, its connections are limited in number and time; without one, whoever may connect is trusted."""
+
+    def __init__(self, app: ASGIApp, listener: socket.socket, room: Room | None = None) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                loop="asyncio",
+                http=room.protocol if room else "h11",  # type: ignore[arg-type]  # it only calls it
+                backlog=room.at_once if room else WAITING,
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                date_header=False,
+                timeout_graceful_shutdown=LAST_ANSWERS,
+            )
+        )
+        logging.getLogger("uvicorn").setLevel(logging.WARNING)
+        logging.getLogger("asyncio").addFilter(_CALM)
+        self._listener = listener
+        self._over = asyncio.Event()
+        self.listening = asyncio.Event()
+
+    async def run(self) -> None:  # type: ignore[override]
+        await self.serve(sockets=[self._listener])
+
+    def refuse(self) -> None:
+        """No new connections; those that are open go on."""
+        for server in self.servers:
+            server.close()
+
+    def end(self) -> None:
+        self.should_exit = True
+        self._over.set()
+
+    def capture_signals(self) -> nullcontext[None]:  # type: ignore[override]
+        return nullcontext()  # signals are the daemon's
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._listener.listen(WAITING)  # asyncio accepts `backlog` at once, and lets no more wait; here they may
+        self.listening.set()
+
+    async def main_loop(self) -> None:
+        """Uvicorn would wake up ten times a second, for a date header that nobody reads."""
+        await self._over.wait()
+
+
+def names(listener: socket.socket, host: str) -> set[str]:
+    """What a request may call us: the address that we listen on, by any of its names, always with the port."""
+    own, port = listener.getsockname()[:2]
+    known = {host, own, *(("localhost", "127.0.0.1", "[::1]") if is_loopback(own) else ())}
+    return {f"[{name}]:{port}" if ":" in name and "[" not in name else f"{name}:{port}" for name in known}
+
+
+def is_loopback(address: str) -> bool:
+    return ip_address(address).is_loopback
+
+
+def _check(listener: socket.socket, token: str | None) -> None:
+    """Beyond this machine only with a token that somebody has set on purpose."""
+    own = listener.getsockname()[0]
+    if is_loopback(own):
+        return
+    if token is None:
+        raise ConfigError(
+            f"{own} can be reached from other machines, so a token has to be set on purpose:"
+            " `clew config set http.token -`; or set `host` under [http] to 127.0.0.1"
+        )
+    logging.getLogger(__name__).warning("clew listens on %s, beyond this machine; put TLS in front of it", own)
+
+
+@contextmanager
+def unix(path: Path) -> Iterator[socket.socket]:
+    """A socket that only its owner can open. A stale one is replaced: who holds the lock has no rival."""
+    _remove_stale(path)
+    listener = _bind_unix(path)
+    try:
+        yield listener
+    finally:
+        listener.close()
+        remove_socket(path)
+
+
+@contextmanager
+def tcp(host: str, port: int | None, token: str | None = None) -> Iterator[socket.socket | None]:
+    """None without a port: there is no TCP listener then."""
+    if port is None:
+        yield None
+        return
+    listener = _bind(host, port)
+    try:
+        _check(listener, token)
+        yield listener
+    finally:
+        listener.close()
+
+
+def address(listener: socket.socket | None) -> str | None:
+    if listener is None:
+        return None
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _bind_unix(path: Path) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    before = os.umask(0o177)
+    try:
+        listener.bind(str(path))
+    except OSError as error:
+        listener.close()
+        raise StoreError(f"cannot listen at {path}: {error.strerror}. Set CLEW_HOME to another folder.") from error
+    finally:
+        os.umask(before)
+    return listener
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    try:
+        family, kind, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError as error:
+        raise ClewError(
+            f"cannot listen at {host}: {error.strerror}. Set `host` under [http] in config.toml."
+        ) from error
+    listener = socket.socket(family, kind)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(where)
+        listener.listen()  # at once: two may bind, and only one may listen
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise PortTaken(
+                f"port {port} on {host} is taken by another program: end that program, or set another `port` under"
+                " [http] in config.toml"
+            ) from error
+        raise ClewError(
+            f"cannot listen at {host}, port {port}: {error.strerror}. See [http] in config.toml."
+        ) from error
+    return listener
+
+
+def _remove_stale(path: Path) -> None:
+    with suppress(FileNotFoundError):
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            raise StoreError(f"{path} is in the way and is no socket: move it away")
+        path.unlink()

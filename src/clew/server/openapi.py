@@ -1,0 +1,161 @@
+"""The description of the API: as JSON for programs, and as a plain page for people that needs no other site.
+
+`python -m clew.server.openapi` prints what `docs/openapi.json` must be.
+"""
+
+from __future__ import annotations
+
+import html
+import inspect
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route as StarletteRoute
+
+from clew import __version__
+from clew.server.routing.functions import Route, Value
+
+EXAMPLES = Path(__file__).with_name("examples.json")
+KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "The same key and body get the same answer for a day.",
+    "schema": {"type": "string", "maxLength": 200},
+}
+PROBLEM = {
+    "type": "object",
+    "required": ["title", "status", "detail", "code"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string", "description": "what happened and what to do next, in the words of the CLI"},
+        "code": {"type": "string", "examples": ["refused", "not_found", "bad_input"]},
+    },
+}
+A_PROBLEM = {
+    "description": "a problem, in words",
+    "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
+
+
+def served(routes: Sequence[Route]) -> list[StarletteRoute]:
+    """The description of these, for programs and for people."""
+
+    async def program(request: Request) -> Response:
+        return JSONResponse(describe(routes))
+
+    async def person(request: Request) -> Response:
+        return HTMLResponse(page(describe(routes)), headers={"Content-Security-Policy": "default-src 'none'"})
+
+    return [StarletteRoute("/openapi.json", program), StarletteRoute("/docs", person)]
+
+
+def describe(routes: Sequence[Route]) -> dict[str, Any]:
+    """What holds for all routes is said once here: how errors look, the token, the key of a POST."""
+    shapes = _Shapes(routes)
+    paths: dict[str, dict[str, Any]] = {}
+    examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
+    for route in routes:
+        operation = _operation(route, shapes)
+        _show(operation, examples.get(f"{route.method} {route.path}"))
+        paths.setdefault(route.path, {})[route.method.lower()] = operation
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "clew", "version": __version__},
+        "paths": paths,
+        "components": {
+            "schemas": {**shapes.named, "Problem": PROBLEM},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"token": []}],
+    }
+
+
+class _Shapes:
+    """The schemas of all that routes take and give: made at once, so that each has a name of its own."""
+
+    def __init__(self, routes: Sequence[Route]) -> None:
+        kinds = [kind for route in routes for kind in _kinds(route)]
+        made, self.named = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
+        self._made = dict(zip(map(str, kinds), made, strict=True))
+
+    def of(self, kind: Any) -> dict[str, Any]:
+        return self._made[str(kind)]
+
+
+def _kinds(route: Route) -> Iterator[Any]:
+    yield from (value.kind for value in route.takes.values if value.shown)
+    yield from (kind for kind in (route.takes.body, route.gives) if kind is not None)
+
+
+def _operation(route: Route, shapes: _Shapes) -> dict[str, Any]:
+    answer: dict[str, Any] = {"description": "done"}
+    if route.gives is not None:
+        answer["content"] = {"application/json": {"schema": shapes.of(route.gives)}}
+    operation: dict[str, Any] = {
+        "tags": [route.tag],
+        "summary": route.summary,
+        "operationId": route.name,
+        "parameters": [_parameter(value, shapes) for value in route.takes.values if value.shown],
+        "responses": {str(route.status): answer, "default": A_PROBLEM},
+        **route.extra,
+    }
+    if words := inspect.getdoc(route.handler):
+        operation.setdefault("description", " ".join(words.split()))
+    if route.takes.body is not None:
+        content = {"application/json": {"schema": shapes.of(route.takes.body)}}
+        operation["requestBody"] = {"required": True, "content": content}
+    if route.method == "POST":
+        operation["parameters"].append(KEY)
+    return operation
+
+
+def _parameter(value: Value, shapes: _Shapes) -> dict[str, Any]:
+    schema = dict(shapes.of(value.kind))
+    words = {"description": schema.pop("description")} if "description" in schema else {}
+    if not value.required:
+        schema["default"] = value.default
+    return {"name": value.key, "in": value.place, "required": value.required, "schema": schema, **words}
+
+
+def _show(operation: dict[str, Any], example: dict[str, Any] | None) -> None:
+    """What it looks like: what is sent, and what comes back. Taken from a real run."""
+    if example is None:
+        return
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        content["example"] = example["request"]
+    answer = operation["responses"].setdefault(str(example["status"]), {"description": "done"})
+    described = answer.get("content", {}).get("application/json", {})
+    answer["content"] = {example["type"]: {**described, "example": example["response"]}}
+
+
+def page(schema: dict[str, Any]) -> str:
+    rows = [_row(path, method, each) for path, item in schema["paths"].items() for method, each in item.items()]
+    body = json.dumps(schema, indent=1)
+    return (
+        f"<!doctype html><meta charset=utf-8><title>clew {html.escape(schema['info']['version'])}: API</title>"
+        "<h1>clew: API</h1><p>For programs: <a href=/openapi.json>openapi.json</a>. How to use it: docs/http.md.</p>"
+        f"<table>{''.join(rows)}</table><details><summary>All of it</summary><pre>{html.escape(body)}</pre></details>"
+    )
+
+
+def _row(path: str, method: str, operation: dict[str, Any]) -> str:
+    cells = (method.upper(), path, operation.get("summary", ""))
+    return f"<tr>{''.join(f'<td>{html.escape(cell)}' for cell in cells)}"
+
+
+def document() -> str:
+    from clew.server.app import ROUTES
+
+    return json.dumps(describe(ROUTES), indent=2, sort_keys=True) + "\n"
+
+
+if __name__ == "__main__":
+    print(document(), end="")

@@ -1,0 +1,88 @@
+"""The page's files, and the way in. The files hold no secret, so anybody may have them; what they show needs the
+cookie."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import mimetypes
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from clew.server import page
+from clew.server.auth.login import COOKIE
+from clew.server.dependencies import Door
+from clew.server.page import forward
+from clew.server.routing.functions import Router
+from clew.support.errors import NotFound
+
+router = Router(tag="page")
+
+FILES = Path(page.__file__).with_name("static")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self';"
+    " base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
+    " require-trusted-types-for 'script'; trusted-types clew"
+)
+TYPES = {".js": "text/javascript", ".css": "text/css", ".json": "application/json", ".svg": "image/svg+xml"}
+
+
+@router.get("/")
+async def index(request: Request) -> Response:
+    return await _file(request, "index.html")
+
+
+@router.get("/page/{name:path}")
+async def file(request: Request, name: str) -> Response:
+    return await _file(request, name)
+
+
+async def _file(request: Request, name: str) -> Response:
+    """Asked about each time, and sent only where it is another: an update counts at the next look."""
+    found = await asyncio.to_thread(_read, name)
+    if found is None:
+        raise NotFound(f"there is no {name} in the page")
+    tag = f'"{hashlib.sha256(found).hexdigest()[:32]}"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache", "Content-Security-Policy": POLICY}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(found, headers=headers, media_type=_type(name))
+
+
+def _read(name: str) -> bytes | None:
+    """None for what is not one of the page's own files."""
+    try:
+        path = (FILES / name).resolve()
+        return path.read_bytes() if path.is_relative_to(FILES.resolve()) and path.is_file() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _type(name: str) -> str:
+    return TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
+
+
+@router.get("/login")
+async def login(request: Request, door: Door, code: str = "") -> Response:
+    """The link of `clew web`. Who is in already may follow an old one."""
+    logins = door.logins
+    if logins is None:
+        raise NotFound("there is no page at this address: `clew web` opens it")
+    if logins.redeem(code):
+        forward.remove(door.home, code)
+        cookie = logins.cookie()
+        answer = RedirectResponse(f"/#k={logins.key(cookie)}", 303, {"Cache-Control": "no-store"})
+        answer.set_cookie(logins.name, cookie, max_age=COOKIE, httponly=True, samesite="strict")
+        return answer
+    if logins.fits(request.cookies.get(logins.name, "")):
+        return RedirectResponse("/", 303, {"Cache-Control": "no-store"})
+    return HTMLResponse(_TOO_LATE, 403, {"Cache-Control": "no-store"})
+
+
+_TOO_LATE = (
+    "<!doctype html><meta charset=utf-8><title>clew</title>"
+    "<p>This link was used already, or is older than five minutes. Run <code>clew web</code> for a new one."
+    "<p>这个链接已经用过，或者超过了五分钟。请运行 <code>clew web</code> 取得新的链接。"
+)

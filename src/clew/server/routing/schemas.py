@@ -1,0 +1,232 @@
+"""What the API is sent, and the two shapes that only it gives. What it gives else is in `clew.model.views`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+from clew.model.views import RuntimeView, SurfaceView
+from clew.server.routing.validation import Body
+
+ID = r"^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$(?!\n)"
+MessageId = Annotated[str, Meta(pattern=ID)]  # also the name of a folder
+Text = Annotated[str, Meta(max_length=1 << 20)]
+Title = Annotated[str, Meta(min_length=1, max_length=200)]
+Name = Annotated[str, Meta(min_length=1, max_length=200)]
+Path = Annotated[str, Meta(min_length=1, max_length=4096)]
+Pattern = Annotated[str, Meta(min_length=1, max_length=4096)]
+Lasts = Annotated[float, Meta(gt=0, le=366 * 86_400)]
+Grace = Annotated[float, Meta(ge=0, le=86_400)]
+
+
+Upload = Annotated[str, Meta(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$(?!\n)")]
+Uploads = Annotated[tuple[Upload, ...], Meta(max_length=20, description="ids that `POST /api/files` gave")]
+
+
+class Start(Body):
+    message_id: MessageId
+    text: Text
+    kind: Literal["chat", "task"] = "chat"
+    workspace: Path | None = None
+    title: Title | None = None
+    runtime: Name | None = None
+    model: Name | None = None
+    effort: Name | None = None
+    policy: Literal["careful", "trusted", "read-only", "yolo"] | None = None
+    notify: Path | None = None
+    sender: Name = "you"
+    attachments: Annotated[tuple[Path, ...], Meta(max_length=20, description="files on this machine")] = ()
+    files: Uploads = ()
+
+
+class Say(Body):
+    message_id: MessageId
+    text: Text
+    queue: bool = False
+    sees: Annotated[
+        Annotated[tuple[Name, ...], Meta(max_length=100)] | None,
+        Meta(description="ids or codes of the gates you show whole: a short reply means these, and allows no other"),
+    ] = None
+    answers: Annotated[
+        Name | None,
+        Meta(description="`asks` of the thread as you show it: `continue`, `stop` and the like answer only that"),
+    ] = None
+    sender: Name = "you"
+    attachments: Annotated[tuple[Path, ...], Meta(max_length=20, description="files on this machine")] = ()
+    files: Uploads = ()
+
+
+class Chat(Body):
+    message: Text
+    conversation_id: Annotated[MessageId | None, Meta(description="of your choice; left out: a new conversation")] = (
+        None
+    )
+    message_id: Annotated[
+        MessageId | None, Meta(description="of your choice, and random: the same again joins the same turn")
+    ] = None
+    runtime: Annotated[Name | None, Meta(description="for a conversation that begins here")] = None
+    sees: Annotated[
+        Annotated[tuple[Name, ...], Meta(max_length=100)] | None,
+        Meta(description="ids or codes of the gates you show as open: a short reply means these, and no other"),
+    ] = None
+    files: Uploads = ()
+    sender: Name = "you"
+
+
+class Resume(Body):
+    message_id: MessageId
+    supplement: Text
+    sender: Name = "you"
+
+
+class Fork(Body):
+    turn: Name | None = None
+    title: Title | None = None
+
+
+class Adopt(Body):
+    session: Annotated[Name, Meta(description="the runtime's own id, or any unique beginning of it")]
+    runtime: Annotated[Name | None, Meta(description="else the one whose sessions can be taken over")] = None
+    fork: Annotated[bool, Meta(description="a copy: the session stays with whoever uses it")] = False
+    workspace: Annotated[Path | None, Meta(description="else the session's own folder")] = None
+    policy: Literal["careful", "trusted", "read-only", "yolo"] | None = None
+
+
+class Retitle(Body):
+    title: Title
+
+
+class Answer(Body):
+    decision: Literal["accept", "decline", "cancel", "reply"]
+    extent: Literal["once", "thread", "rule"] = "once"
+    pattern: Annotated[Pattern | None, Meta(description="of the rule; else the one that is offered")] = None
+    scope: Literal["thread", "workspace", "everywhere"] = "workspace"
+    lasts: Annotated[Lasts | None, Meta(description="seconds that the rule holds")] = None
+    reason: Text = ""
+    replies: Annotated[
+        tuple[tuple[Text, ...], ...], Meta(max_length=50, description="for each question, in their order")
+    ] = ()
+    sender: Name = "you"
+
+
+class AcceptAll(Body):
+    codes: Annotated[
+        Annotated[tuple[Name, ...], Meta(max_length=100)] | None, Meta(description="only these: those that you show")
+    ] = None
+    sender: Name = "you"
+
+
+class Pair(Body):
+    code: Annotated[str, Meta(min_length=1, max_length=64)]
+    role: Literal["owner", "driver", "watcher"] = "driver"
+    sender: Name = "you"
+    force: Annotated[bool, Meta(description="do not wait after five wrong codes; only over the Unix socket")] = False
+
+
+class HandOver(Body):
+    thread: Name
+    target: Annotated[Path, Meta(description="SURFACE for its home, or SURFACE:CONVERSATION")]
+    say: Annotated[Text, Meta(description="said there with it")] = ""
+    quiet: Annotated[bool, Meta(description="the agent does not greet there")] = False
+    sender: Name = "you"
+
+
+class Away(Body):
+    target: Annotated[Path, Meta(description="SURFACE for its home, or SURFACE:CONVERSATION")]
+
+
+class NewRule(Body):
+    effect: Literal["allow", "ask", "deny"]
+    pattern: Pattern
+    kind: Literal["command", "change", "tool"] | None = None  # else what the pattern can only mean
+    scope: Literal["thread", "workspace", "everywhere"] = "everywhere"
+    place: Annotated[str, Meta(max_length=4096)] = ""
+    lasts: Lasts | None = None
+    sender: Name = "you"
+
+
+class RuleTest(Body):
+    subject: Annotated[str, Meta(min_length=1, max_length=100_000)]
+    workspace: Path
+    kind: Literal["command", "change", "tool"] = "command"
+    thread: Name | None = None
+
+
+class Markdown(Body):
+    texts: Annotated[tuple[Text, ...], Meta(max_length=200)]
+
+
+class Verify(Body):
+    thread: Name | None = None
+
+
+class Notify(Body):
+    dry_run: bool = False
+    retry_failed: bool = False
+
+
+class Shutdown(Body):
+    grace: Grace = 10.0
+    restart: bool = False  # watchers are told to wait for the next one
+
+
+class SteerView(Struct, frozen=True):
+    """A message on its way into a running turn."""
+
+    message: str
+    author: str
+    text: str
+
+
+class DaemonView(Struct, frozen=True):
+    pid: int
+    since: int
+    version: str
+    home: str
+    http: str | None  # the address of the TCP listener
+    supervised: bool
+    outdated: bool = False  # config.toml says something else by now
+    environment: dict[str, str] = field(
+        default_factory=dict
+    )  # marks, without values; see `clew.runtimes.codex.server.environment`
+    left_out: list[str] = field(default_factory=list)  # runtimes and surfaces that could not be made, and why
+
+
+class LoginView(Struct, frozen=True):
+    """A link for a browser: whoever opens it first is in."""
+
+    url: str
+    expires_at: int
+
+
+class ProcessView(Struct, frozen=True):
+    pid: int
+    role: str  # supervisor, daemon, agent, command (what an agent has started) and others
+    rss: int  # bytes
+    age: float  # seconds
+    command: str
+    threads: list[str]  # that it works for
+
+
+class RenderedView(Struct, frozen=True):
+    html: str
+    stable: int  # UTF-16 code units of the text whose HTML stays, whatever is written behind it
+    html_stable: str  # theirs: the beginning of `html`
+
+
+class MarkdownView(Struct, frozen=True):
+    rendered: list[RenderedView]
+
+
+class Ready(Struct, frozen=True):
+    ready: bool
+    reasons: list[str]  # why it is not
+
+
+class StatusView(Struct, frozen=True):
+    daemon: DaemonView
+    runtimes: list[RuntimeView]
+    surfaces: list[SurfaceView]
+    fates: dict[str, int]
+    gates: int = 0  # that wait for a person

@@ -1,0 +1,384 @@
+"""SQLite: opening the file, its dialect, and the two executors. The only file with SQLite-only words in it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from clew.store.base import Body, Entry, Row, Tx
+from clew.store.sqlite.file import OpenFile
+from clew.support import crash
+from clew.support.errors import SearchBusy, SearchTooLong, StoreError
+
+T = TypeVar("T")
+SERIAL = "INTEGER PRIMARY KEY AUTOINCREMENT"
+_log = logging.getLogger(__name__)
+_BATCH = 256
+_READERS = 2
+_SEARCHES = 8  # that run or wait; one runs at a time
+_SEARCH = 5.0  # seconds from the question to its deadline
+_STEPS = 10_000  # of SQLite's machine between two looks at the clock: a few milliseconds
+_KNOWN = 1000  # statements whose columns are remembered; the code has fewer
+
+
+class SqliteConnection:
+    """The dialect: what `Tx` needs, over one sqlite3 connection."""
+
+    serial = SERIAL
+
+    def __init__(self, raw: sqlite3.Connection) -> None:
+        self.raw = raw
+        self._columns: dict[str, tuple[str, ...]] = {}  # by statement
+
+    def run(self, sql: str, params: Sequence[Any]) -> int:
+        return self.raw.execute(sql, params).rowcount
+
+    def insert(self, sql: str, params: Sequence[Any]) -> int:
+        """The growing key of the row that was added."""
+        return self.raw.execute(sql, params).lastrowid or 0
+
+    def all(self, sql: str, params: Sequence[Any]) -> list[Row]:
+        cursor = self.raw.execute(sql, params)
+        rows = cursor.fetchall()
+        if not rows:
+            return rows
+        columns = self._columns.get(sql) or self._note_columns(sql, cursor)
+        return [dict(zip(columns, row, strict=True)) for row in rows]  # sqlite3.Row looks through all names every time
+
+    def _note_columns(self, sql: str, cursor: sqlite3.Cursor) -> tuple[str, ...]:
+        columns = tuple(column[0] for column in cursor.description)
+        if len(self._columns) < _KNOWN:
+            self._columns[sql] = columns
+        return columns
+
+    def script(self, sql: str) -> None:
+        """Several statements, inside the transaction that is open."""
+        for statement in _statements(sql):
+            self.raw.execute(statement)
+
+
+def connect(path: Path, *, read_only: bool = False, create: bool = False) -> SqliteConnection:
+    """Durable by default: WAL, and an fsync at every commit. A file that is not there is made only on purpose."""
+    name = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+    raw = sqlite3.connect(name, uri=True, isolation_level=None, check_same_thread=False, timeout=10.0)
+    raw.execute("PRAGMA busy_timeout = 10000")
+    raw.execute("PRAGMA synchronous = FULL")
+    if read_only:
+        raw.execute("PRAGMA query_only = 1")
+    else:
+        raw.execute("PRAGMA journal_mode = WAL")
+    raw.execute("PRAGMA cache_size = -16000")
+    raw.execute("PRAGMA temp_store = MEMORY")
+    return SqliteConnection(raw)
+
+
+def _reader(path: Path) -> SqliteConnection:
+    """With the file and its log open, so that it needs no name any more."""
+    connection = connect(path, read_only=True)
+    connection.all("SELECT 1 FROM sqlite_master LIMIT 1", ())
+    return connection
+
+
+def explain(error: sqlite3.Error, path: Path | str) -> StoreError:
+    """SQLite's words as ours: what is wrong with the file, and what to do."""
+    words = str(error)
+    if "full" in words:
+        return StoreError(f"no room left for {path}: free some disk space; nothing that was accepted is lost")
+    if "readonly" in words or "unable to open" in words:
+        return StoreError(f"cannot write {path}: check the permissions of the file and its folder")
+    if "not a database" in words or "malformed" in words:
+        return StoreError(
+            f"{path} is damaged ({words}): it was left as it is; put a copy back (`clew.db.before-*` beside it, or your"
+            " own backup) or move it away to begin anew"
+        )
+    if "locked" in words:
+        return StoreError(f"{path} is locked by another program: close what has it open, then try again")
+    if "I/O" in words:
+        return StoreError(
+            f"cannot write or read {path} ({words}): its disk is full, read-only now, or failing. `clew doctor` tells"
+            " more; nothing that was accepted is lost"
+        )
+    return StoreError(f"{path}: {words}")
+
+
+@dataclass(slots=True)
+class _Job:
+    body: Body[Any]
+    loop: asyncio.AbstractEventLoop
+    future: asyncio.Future[Any]
+    committed: Callable[[list[Entry]], None]
+    result: Any = None
+    error: BaseException | None = None
+    entries: list[Entry] | None = None
+
+
+class WriterThread:
+    """One thread writes, with group commit: every body that waits goes into one transaction, each in a savepoint of its
+    own, and is answered after the COMMIT. A failed COMMIT fails them all. Readers work beside it on snapshots; searches
+    have one of their own, one at a time, each with a deadline."""
+
+    def __init__(self, path: Path, search: float = _SEARCH, now: Callable[[], float] = time.monotonic) -> None:
+        self._path = path
+        self._search_seconds = search
+        self._now = now
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._connection = connect(path)
+        self._idle: queue.SimpleQueue[SqliteConnection] = queue.SimpleQueue()
+        self._opened = [_reader(path) for _ in range(_READERS)]  # now: later the name may be another file's
+        for connection in self._opened:
+            self._idle.put(connection)
+        self._searcher = _reader(path)
+        self._searches = ThreadPoolExecutor(1, thread_name_prefix="clew-search")
+        self._searching = 0
+        self._is_closing = False
+        self._file = OpenFile(path)
+        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="clew-reader")
+        self._thread = threading.Thread(target=self._work, name="clew-writer", daemon=True)
+        self._thread.start()
+
+    async def write(self, body: Body[T], committed: Callable[[list[Entry]], None]) -> T:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._jobs.put(_Job(body, loop, future, committed))
+        return await future
+
+    async def read(self, body: Body[T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, body)
+
+    async def search(self, body: Body[T]) -> T:
+        if self._searching >= _SEARCHES:
+            raise SearchBusy(f"{_SEARCHES} searches run or wait already. Try again in a few seconds.")
+        until = self._now() + self._search_seconds
+        self._searching += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._searches, self._search, body, until)
+        finally:
+            self._searching -= 1
+
+    def close(self) -> None:
+        self._jobs.put(None)
+        self._thread.join()
+        self._readers.shutdown()
+        self._is_closing = True
+        self._searches.shutdown(cancel_futures=True)
+        for connection in [self._connection, self._searcher, *self._opened]:
+            connection.raw.close()
+
+    def _read(self, body: Body[T]) -> T:
+        connection = self._idle.get()
+        try:
+            return self._read_with(connection, body)
+        finally:
+            self._idle.put(connection)
+
+    def _search(self, body: Body[T], until: float) -> T:
+        def timed(tx: Tx) -> T:
+            """The end of the transaction, after it, must not be interrupted."""
+            self._searcher.raw.set_progress_handler(lambda: self._is_closing or self._now() >= until, _STEPS)
+            try:
+                return body(tx)
+            finally:
+                self._searcher.raw.set_progress_handler(None, 0)
+
+        return self._read_with(self._searcher, timed)
+
+    def _read_with(self, connection: SqliteConnection, body: Body[T]) -> T:
+        try:
+            self._file.check(connection.raw, to_write=False)
+            return _snapshot(connection, body)
+        except sqlite3.ProgrammingError:
+            raise  # the body's own failure, which no second try would mend
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+                raise SearchTooLong(f"The search took longer than {self._search_seconds:g} s.") from error
+            raise explain(error, self._path) from error
+
+    def _work(self) -> None:
+        while (first := self._jobs.get()) is not None:
+            batch = self._batch(first)
+            try:
+                self._commit(batch)
+            except Exception as error:  # a dead writer would leave everybody waiting without a word
+                _log.exception("the writer failed, and opens the file anew")
+                _fail(batch, StoreError(f"{self._path}: {error}"))
+                self._reopen()
+            _answer(batch)
+
+    def _reopen(self) -> None:
+        if not self._file.is_there():
+            return  # what has the name now is another file
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.raw.close()
+        with contextlib.suppress(sqlite3.Error):
+            self._connection = connect(self._path)
+
+    def _batch(self, first: _Job) -> list[_Job]:
+        batch = [first]
+        while len(batch) < _BATCH:
+            try:
+                job = self._jobs.get_nowait()
+            except queue.Empty:
+                break
+            if job is None:
+                self._jobs.put(None)
+                break
+            batch.append(job)
+        return batch
+
+    def _commit(self, batch: list[_Job]) -> None:
+        try:
+            self._file.check(self._connection.raw, to_write=True)
+            self._connection.raw.execute("BEGIN IMMEDIATE")
+            for job in batch:
+                _run_in_savepoint(self._connection, job)
+            crash.point("store.written-not-committed")
+            self._connection.raw.execute("COMMIT")
+            crash.point("store.committed-not-told")
+        except StoreError as error:
+            _fail(batch, error)
+        except sqlite3.Error as error:
+            _fail(batch, explain(error, self._path))
+            _roll_back(self._connection)
+
+
+def _run_in_savepoint(connection: SqliteConnection, job: _Job) -> None:
+    tx = Tx(connection)
+    connection.raw.execute("SAVEPOINT body")
+    try:
+        job.result = job.body(tx)
+        job.entries = tx.entries
+    except (sqlite3.IntegrityError, sqlite3.ProgrammingError) as error:
+        connection.raw.execute("ROLLBACK TO body")
+        job.error = error
+    except sqlite3.Error:
+        raise  # the disk or the file: no body of this batch can be trusted to be whole
+    except BaseException as error:  # a body's own failure belongs to its caller, whatever it is
+        connection.raw.execute("ROLLBACK TO body")
+        job.error = error
+    connection.raw.execute("RELEASE body")
+
+
+def _fail(batch: list[_Job], trouble: StoreError) -> None:
+    for job in batch:
+        job.error = trouble
+
+
+def _roll_back(connection: SqliteConnection) -> None:
+    if connection.raw.in_transaction:
+        connection.raw.execute("ROLLBACK")
+
+
+def _answer(batch: list[_Job]) -> None:
+    """One wake-up of each loop for the whole batch."""
+    for loop in {job.loop for job in batch}:
+        mine = [job for job in batch if job.loop is loop]
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_settle, mine)
+
+
+def _settle(batch: list[_Job]) -> None:
+    for job in batch:
+        if job.error is None and job.entries:
+            _tell(job)
+        if job.future.done():
+            continue
+        if job.error is not None:
+            job.future.set_exception(job.error)
+        else:
+            job.future.set_result(job.result)
+
+
+def _tell(job: _Job) -> None:
+    """A listener that breaks must not leave the rest of the batch unanswered."""
+    try:
+        job.committed(job.entries or [])
+    except Exception:
+        _log.exception("a listener broke")
+
+
+def _snapshot(connection: SqliteConnection, body: Body[T]) -> T:
+    connection.raw.execute("BEGIN")
+    try:
+        return body(Tx(connection))
+    finally:
+        _roll_back(connection)
+
+
+class Inline:
+    """Runs each body at once, on the caller's turn of the loop: for simulations, where a thread would be chance. A full
+    disk is met at the commit, when the body has run already; a file that cannot be read, before."""
+
+    def __init__(
+        self,
+        connection: SqliteConnection,
+        fails: Callable[[], bool] = lambda: False,
+        hides: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._connection = connection
+        self._fails = fails  # whether the disk is full just now
+        self._hides = hides  # whether nothing can be read just now
+        self.alive = True
+
+    async def write(self, body: Body[T], committed: Callable[[list[Entry]], None]) -> T:
+        await asyncio.sleep(0)
+        result, entries = self._transact(body)
+        if entries:
+            committed(entries)
+        await asyncio.sleep(0)
+        return result
+
+    async def read(self, body: Body[T]) -> T:
+        await asyncio.sleep(0)
+        self._check()
+        if self._hides():
+            raise StoreError("the file cannot be read")
+        return body(Tx(self._connection))  # at once: nobody writes meanwhile, so it needs no snapshot
+
+    async def search(self, body: Body[T]) -> T:
+        return await self.read(body)
+
+    def close(self) -> None:
+        self.alive = False
+
+    def _check(self) -> None:
+        if not self.alive:
+            raise StoreError("this process is dead")
+
+    def _transact(self, body: Body[T]) -> tuple[T, list[Entry]]:
+        self._check()
+        tx, is_full = Tx(self._connection), self._fails()
+        self._connection.raw.execute("BEGIN IMMEDIATE")
+        try:
+            result = body(tx)
+            if is_full:
+                raise StoreError("no room left")
+            self._connection.raw.execute("COMMIT")
+        except BaseException:
+            _roll_back(self._connection)
+            raise
+        return result, tx.entries
+
+
+def wipe(connection: SqliteConnection) -> None:
+    """All rows but those that opening a store writes: for simulations, which use one for many stories."""
+    tables = connection.all("SELECT name FROM sqlite_master WHERE type = 'table'", ())
+    names = [row["name"] for row in tables if row["name"] not in ("meta", "schema_version")]
+    connection.raw.execute("BEGIN")
+    for name in names:
+        connection.raw.execute(f"DELETE FROM {name}")
+    connection.raw.execute("COMMIT")
+
+
+def _statements(sql: str) -> list[str]:
+    lines = [line for line in sql.splitlines() if not line.lstrip().startswith("--")]
+    return [part.strip() for part in "\n".join(lines).split(";") if part.strip()]

@@ -1,0 +1,50 @@
+"""Rows of sessions that were begun outside clew and taken over."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from clew.model.runtime import Continuity
+from clew.store.base import Row, Tx
+
+
+class Adoption(Struct, frozen=True):
+    thread: str
+    runtime: str
+    session: str  # the runtime's own id of it
+    last_turn: str | None  # the newest of the runtime's turns that was looked at
+    adopted_at: int
+
+
+def insert(tx: Tx, adoption: Adoption) -> None:
+    tx.run(
+        "INSERT INTO adoptions (thread, runtime, session, last_turn, adopted_at) VALUES (?, ?, ?, ?, ?)",
+        adoption.thread,
+        adoption.runtime,
+        adoption.session,
+        adoption.last_turn,
+        adoption.adopted_at,
+    )
+
+
+def get(tx: Tx, thread: str) -> Adoption | None:
+    row = tx.one("SELECT thread, runtime, session, last_turn, adopted_at FROM adoptions WHERE thread = ?", thread)
+    return _adoption(row) if row else None
+
+
+def threads(tx: Tx) -> frozenset[str]:
+    return frozenset(row["thread"] for row in tx.all("SELECT thread FROM adoptions"))
+
+
+def looked_at(tx: Tx, thread: str, runtime_turn: str) -> None:
+    tx.run("UPDATE adoptions SET last_turn = ? WHERE thread = ?", runtime_turn, thread)
+
+
+def owners(tx: Tx, runtime: str) -> dict[Continuity, str]:
+    """Every session of a runtime that is a thread of clew's, made by it or taken over."""
+    rows = tx.all("SELECT thread, data FROM continuity WHERE runtime = ? AND data IS NOT NULL", runtime)
+    return {Continuity(row["data"]): row["thread"] for row in rows}
+
+
+def _adoption(row: Row) -> Adoption:
+    return Adoption(row["thread"], row["runtime"], row["session"], row["last_turn"], row["adopted_at"])

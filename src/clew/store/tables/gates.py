@@ -1,0 +1,294 @@
+"""Rows of gates. Every change of state is a compare-and-set: of two answers one counts."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from clew.model.gates import Answer, Asked, Gate, GateState
+from clew.model.nouns import Conversation
+from clew.store.base import Row, Tx
+
+_COLUMNS = (
+    "id, code, thread, turn, ref, asked, state, warning, answer, answered_by, why, card, surface, address, carried,"
+    " reminded, asked_at, answered_at, sent_at, closed_at, whole_in, offer"
+)
+_asked = msgspec.json.Decoder(Asked).decode
+_answer = msgspec.json.Decoder(Answer).decode
+_CHAIN = 32  # how far back a turn's continuations are followed
+
+
+def insert(tx: Tx, gate: Gate) -> None:
+    where = gate.where
+    tx.run(
+        f"INSERT INTO gates ({_COLUMNS}, subject)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        gate.id,
+        gate.code,
+        gate.thread,
+        gate.turn,
+        gate.ref,
+        msgspec.json.encode(gate.asked).decode(),
+        gate.state,
+        gate.warning,
+        _encoded(gate.answer),
+        gate.answered_by,
+        gate.why,
+        gate.card,
+        where.surface if where else None,
+        where.address if where else None,
+        int(gate.carried),
+        int(gate.reminded),
+        gate.asked_at,
+        gate.answered_at,
+        gate.sent_at,
+        gate.closed_at,
+        gate.whole_in,
+        gate.offer,
+        _digest(gate.asked),
+    )
+
+
+def get(tx: Tx, gate: str) -> Gate | None:
+    return _maybe(tx.one(f"SELECT {_COLUMNS} FROM gates WHERE id = ?", gate))
+
+
+def by_ref(tx: Tx, ref: str) -> Gate | None:
+    return _maybe(tx.one(f"SELECT {_COLUMNS} FROM gates WHERE ref = ?", ref))
+
+
+def by_code(tx: Tx, code: str) -> Gate | None:
+    """The newest gate with this code: an open one, if there is one, since codes are not given again so soon."""
+    return _maybe(tx.one(f"SELECT {_COLUMNS} FROM gates WHERE code = ? ORDER BY asked_at DESC, id DESC LIMIT 1", code))
+
+
+def is_taken(tx: Tx, code: str, since: int) -> bool:
+    """Whether a code is in use, or was not long ago."""
+    row = tx.one(
+        "SELECT 1 FROM gates WHERE code = ? AND (asked_at > ? OR state IN ('open', 'answered')) LIMIT 1", code, since
+    )
+    return row is not None
+
+
+def matching(tx: Tx, prefix: str) -> list[Gate]:
+    """Gates whose id begins so, at most two: enough to know whether it is unique."""
+    sql = f"SELECT {_COLUMNS} FROM gates WHERE id >= ? AND id < ? ORDER BY id LIMIT 2"
+    return _many(tx.all(sql, prefix, prefix + "~"))
+
+
+def all_open(tx: Tx, limit: int = 1000) -> list[Gate]:
+    """Everything that waits for a person, oldest first."""
+    sql = f"SELECT {_COLUMNS} FROM gates WHERE state = 'open' ORDER BY asked_at, id LIMIT ?"
+    return _many(tx.all(sql, limit))
+
+
+def open_codes(tx: Tx) -> dict[str, tuple[str, ...]]:
+    """By thread; costs what is open, not what ever was."""
+    found: dict[str, tuple[str, ...]] = {}
+    for row in tx.all("SELECT thread, code FROM gates WHERE state = 'open' ORDER BY asked_at, id"):
+        found[row["thread"]] = (*found.get(row["thread"], ()), row["code"])
+    return found
+
+
+def count_open(tx: Tx) -> int:
+    row = tx.one("SELECT count(*) AS n FROM gates WHERE state = 'open'")
+    return int(row["n"]) if row else 0
+
+
+def open_at(tx: Tx, where: Conversation) -> list[Gate]:
+    """What is shown in a conversation and open, whatever its thread; costs what is open, not what ever was."""
+    sql = f"SELECT {_COLUMNS} FROM gates WHERE state = 'open' AND surface = ? AND address = ? ORDER BY asked_at, id"
+    return _many(tx.all(sql, where.surface, where.address))
+
+
+def settled_in(tx: Tx, thread: str, since: int) -> list[Gate]:
+    """What people were asked in a thread and what was answered or closed at this moment or later."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM gates WHERE thread = ? AND state != 'open' AND card IS NOT NULL"
+        " AND coalesce(answered_at, closed_at) >= ? ORDER BY id"
+    )
+    return _many(tx.all(sql, thread, since))
+
+
+def settled_at(tx: Tx, where: Conversation, since: int) -> list[Gate]:
+    """The same for what was shown in a conversation, and is closed by now."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM gates WHERE closed_at >= ? AND surface = ? AND address = ? AND card IS NOT NULL"
+        " AND coalesce(answered_at, closed_at) >= ? ORDER BY id"
+    )
+    return _many(tx.all(sql, since, where.surface, where.address, since))
+
+
+def open_in(tx: Tx, thread: str) -> list[Gate]:
+    sql = f"SELECT {_COLUMNS} FROM gates WHERE thread = ? AND state = 'open' ORDER BY asked_at, id"
+    return _many(tx.all(sql, thread))
+
+
+def of_thread(tx: Tx, thread: str, limit: int) -> list[Gate]:
+    """Newest first, whatever became of them."""
+    sql = f"SELECT {_COLUMNS} FROM gates WHERE thread = ? ORDER BY id DESC LIMIT ?"
+    return _many(tx.all(sql, thread, limit))
+
+
+def of_turn(tx: Tx, turn: str) -> list[Gate]:
+    return _many(tx.all(f"SELECT {_COLUMNS} FROM gates WHERE turn = ? ORDER BY id", turn))
+
+
+def unsettled(tx: Tx, turn: str) -> list[Gate]:
+    """Of a turn: what is open, or has an answer that the runtime has not taken."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM gates WHERE turn = ?"
+        " AND (state IN ('open', 'answered') OR (state = 'expired' AND sent_at IS NULL)) ORDER BY id"
+    )
+    return _many(tx.all(sql, turn))
+
+
+def every(tx: Tx) -> list[Gate]:
+    """For an auditor."""
+    return _many(tx.all(f"SELECT {_COLUMNS} FROM gates ORDER BY id"))
+
+
+def on_card(tx: Tx, card: str) -> list[Gate]:
+    return _many(tx.all(f"SELECT {_COLUMNS} FROM gates WHERE card = ? ORDER BY id", card))
+
+
+def alike(tx: Tx, turn: str, asked: Asked) -> list[Gate]:
+    """Gates about the very same thing, newest first: void ones of this turn or of those that it continues, and of those
+    also what the runtime took before it was cut off."""
+    sql = (
+        "WITH RECURSIVE before (id, continues, depth) AS ("
+        " SELECT id, continues, 0 FROM turns WHERE id = ?"
+        " UNION ALL SELECT t.id, t.continues, b.depth + 1 FROM turns t JOIN before b ON t.id = b.continues"
+        " WHERE b.depth < ?)"
+        f" SELECT {_COLUMNS} FROM gates WHERE turn IN (SELECT id FROM before) AND subject = ?"
+        " AND (state = 'void' OR (state = 'taken' AND turn != ?)) ORDER BY id DESC"
+    )
+    return _many(tx.all(sql, turn, _CHAIN, _digest(asked), turn))
+
+
+def answer(tx: Tx, gate: Gate, given: Answer, by: str, at: int) -> bool:
+    """The first answer counts."""
+    return _moved(
+        tx,
+        gate,
+        GateState.OPEN,
+        "state = 'answered', answer = ?, answered_by = ?, answered_at = ?",
+        _encoded(given),
+        by,
+        at,
+    )
+
+
+def sending(tx: Tx, gate: Gate, at: int) -> bool:
+    """Written just before the answer leaves: it leaves at most once."""
+    sql = "UPDATE gates SET sent_at = ? WHERE id = ? AND state IN ('answered', 'expired') AND sent_at IS NULL"
+    return tx.run(sql, at, gate.id) == 1
+
+
+def taken(tx: Tx, gate: Gate, at: int) -> bool:
+    return _moved(tx, gate, GateState.ANSWERED, "state = 'taken', closed_at = ?", at)
+
+
+def void(tx: Tx, gate: Gate, why: str, at: int, *, carried: bool) -> bool:
+    """What was asked cannot be answered any more. `carried`: its unsent answer waits for the same question."""
+    return _moved(tx, gate, gate.state, "state = 'void', why = ?, closed_at = ?, carried = ?", why, at, int(carried))
+
+
+def expire(tx: Tx, gate: Gate, at: int) -> bool:
+    return _moved(tx, gate, GateState.OPEN, "state = 'expired', closed_at = ?", at)
+
+
+def unsend(tx: Tx, gate: Gate) -> bool:
+    """Its answer left and did not arrive: it leaves once more."""
+    sql = "UPDATE gates SET sent_at = NULL WHERE id = ? AND state IN ('answered', 'expired')"
+    return tx.run(sql, gate.id) == 1
+
+
+def reopen(tx: Tx, gate: Gate, warning: str, at: int) -> bool:
+    """Its answer had no effect: it is asked again, and from now on."""
+    undone = (
+        "state = 'open', answer = NULL, answered_by = NULL, answered_at = NULL, sent_at = NULL, warning = ?,"
+        " asked_at = ?, reminded = 0"
+    )
+    return _moved(tx, gate, GateState.ANSWERED, undone, warning, at)
+
+
+def forget_carried(tx: Tx, thread: str) -> None:
+    """What was said since may mean something else: what was answered is asked again."""
+    tx.run("UPDATE gates SET carried = 0 WHERE thread = ? AND carried = 1", thread)
+
+
+def uncarry(tx: Tx, gate: Gate) -> bool:
+    """A carried answer is used: once."""
+    return tx.run("UPDATE gates SET carried = 0 WHERE id = ? AND carried = 1", gate.id) == 1
+
+
+def rename(tx: Tx, gate: Gate, ref: str) -> None:
+    tx.run("UPDATE gates SET ref = ? WHERE id = ?", ref, gate.id)
+
+
+def remind(tx: Tx, gate: Gate) -> bool:
+    return tx.run("UPDATE gates SET reminded = 1 WHERE id = ? AND state = 'open' AND reminded = 0", gate.id) == 1
+
+
+def set_card(tx: Tx, gate: str, card: str, where: Conversation, whole_in: int) -> None:
+    sql = "UPDATE gates SET card = ?, surface = ?, address = ?, whole_in = ? WHERE id = ?"
+    tx.run(sql, card, where.surface, where.address, whole_in, gate)
+
+
+def not_whole(tx: Tx, gate: str) -> None:
+    """Where it is shown it is not, or no longer, shown whole."""
+    tx.run("UPDATE gates SET whole_in = 0 WHERE id = ?", gate)
+
+
+def forget_card(tx: Tx, gate: str) -> None:
+    """It is shown elsewhere from now on."""
+    tx.run("UPDATE gates SET card = NULL, surface = NULL, address = NULL, whole_in = 0 WHERE id = ?", gate)
+
+
+def _moved(tx: Tx, gate: Gate, state: GateState, assignment: str, *params: Any) -> bool:
+    return tx.run(f"UPDATE gates SET {assignment} WHERE id = ? AND state = ?", *params, gate.id, state) == 1
+
+
+def _digest(asked: Asked) -> str:
+    return hashlib.sha256(asked.subject.encode(errors="replace")).hexdigest()
+
+
+def _encoded(answer: Answer | None) -> str | None:
+    return msgspec.json.encode(answer).decode() if answer else None
+
+
+def _many(rows: list[Row]) -> list[Gate]:
+    return [_gate(row) for row in rows]
+
+
+def _maybe(row: Row | None) -> Gate | None:
+    return _gate(row) if row else None
+
+
+def _gate(row: Row) -> Gate:
+    return Gate(
+        id=row["id"],
+        code=row["code"],
+        thread=row["thread"],
+        turn=row["turn"],
+        ref=row["ref"],
+        asked=_asked(row["asked"]),
+        state=GateState(row["state"]),
+        asked_at=row["asked_at"],
+        warning=row["warning"],
+        answer=_answer(row["answer"]) if row["answer"] else None,
+        answered_by=row["answered_by"],
+        answered_at=row["answered_at"],
+        sent_at=row["sent_at"],
+        closed_at=row["closed_at"],
+        why=row["why"],
+        card=row["card"],
+        where=Conversation(row["surface"], row["address"]) if row["surface"] else None,
+        carried=bool(row["carried"]),
+        reminded=bool(row["reminded"]),
+        whole_in=row["whole_in"],
+        offer=row["offer"],
+    )

@@ -1,0 +1,138 @@
+"""Rows of handoffs. Every change is a compare-and-set on state and generation: of two that race, one wins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clew.model.nouns import Conversation, Handoff, HandoffState
+from clew.store.base import Row, Tx
+
+_COLUMNS = (
+    "id, thread, surface, address, state, owner, generation, asked_by, asked_in, say, quiet, requested_at, expires_at,"
+    " opening_at, opened, displaced, displaced_drove, former, ended_at, error"
+)
+_OPEN = "state IN ('pending', 'running')"
+
+
+def request(tx: Tx, handoff: Handoff) -> bool:
+    """False where one of this thread is under way already."""
+    changed = tx.run(
+        "INSERT INTO handoffs (id, thread, surface, address, state, asked_by, asked_in, say, quiet, requested_at,"
+        " expires_at) VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        handoff.id,
+        handoff.thread,
+        handoff.surface,
+        handoff.target.address if handoff.target else None,
+        handoff.asked_by,
+        str(handoff.asked_in) if handoff.asked_in else None,
+        handoff.say,
+        int(handoff.quiet),
+        handoff.requested_at,
+        handoff.expires_at,
+    )
+    return changed == 1
+
+
+def get(tx: Tx, handoff: str) -> Handoff | None:
+    row = tx.one(f"SELECT {_COLUMNS} FROM handoffs WHERE id = ?", handoff)
+    return _handoff(row) if row else None
+
+
+def all_open(tx: Tx) -> list[Handoff]:
+    """By the partial index: it costs what is under way, not what ever was."""
+    return [_handoff(row) for row in tx.all(f"SELECT {_COLUMNS} FROM handoffs WHERE {_OPEN} ORDER BY id")]
+
+
+def newest(tx: Tx, limit: int) -> list[Handoff]:
+    return [_handoff(row) for row in tx.all(f"SELECT {_COLUMNS} FROM handoffs ORDER BY id DESC LIMIT ?", limit)]
+
+
+def claim(tx: Tx, handoff: Handoff, owner: str) -> Handoff | None:
+    """To carry it out; also from an owner that is dead."""
+    row = tx.one(
+        "UPDATE handoffs SET state = 'running', owner = ?, generation = generation + 1"
+        f" WHERE id = ? AND generation = ? AND {_OPEN} RETURNING {_COLUMNS}",
+        owner,
+        handoff.id,
+        handoff.generation,
+    )
+    return _handoff(row) if row else None
+
+
+def opening(tx: Tx, handoff: Handoff, at: int) -> bool:
+    """Just before a fresh thread of the platform is asked for: from here on there may be one."""
+    return _fenced(tx, handoff, "opening_at = coalesce(opening_at, ?)", at)
+
+
+def opened(tx: Tx, handoff: Handoff, where: Conversation, displaced: str | None, drove: bool) -> bool:
+    """`displaced` was bound there, and perhaps driven from there."""
+    told = "opened = ?, displaced = ?, displaced_drove = ?"
+    return _fenced(tx, handoff, told, where.address, displaced, int(drove))
+
+
+def displaced_again(tx: Tx, where: Conversation, failed: Handoff) -> None:
+    """What a failed one had displaced is now displaced by whoever came to the same place after it."""
+    tx.run(
+        "UPDATE handoffs SET displaced = ?, displaced_drove = ? WHERE state = 'running' AND surface = ? AND opened = ?"
+        " AND displaced = ? AND id != ?",
+        failed.displaced,
+        int(failed.displaced_drove),
+        where.surface,
+        where.address,
+        failed.thread,
+        failed.id,
+    )
+
+
+def complete(tx: Tx, handoff: Handoff, at: int, former: Conversation | None) -> bool:
+    return _fenced(
+        tx, handoff, "state = 'completed', owner = NULL, ended_at = ?, former = ?", at, str(former) if former else None
+    )
+
+
+def fail(tx: Tx, handoff: Handoff, at: int, error: str) -> bool:
+    """Also what nobody has claimed yet: taking it back is this."""
+    changed = tx.run(
+        "UPDATE handoffs SET state = 'failed', owner = NULL, generation = generation + 1, ended_at = ?, error = ?"
+        f" WHERE id = ? AND {_OPEN}",
+        at,
+        error,
+        handoff.id,
+    )
+    return changed == 1
+
+
+def _fenced(tx: Tx, handoff: Handoff, assignment: str, *params: Any) -> bool:
+    changed = tx.run(
+        f"UPDATE handoffs SET {assignment} WHERE id = ? AND generation = ? AND state = 'running'",
+        *params,
+        handoff.id,
+        handoff.generation,
+    )
+    return changed == 1
+
+
+def _handoff(row: Row) -> Handoff:
+    surface = row["surface"]
+    return Handoff(
+        id=row["id"],
+        thread=row["thread"],
+        surface=surface,
+        target=Conversation(surface, row["address"]) if row["address"] is not None else None,
+        state=HandoffState(row["state"]),
+        asked_by=row["asked_by"],
+        requested_at=row["requested_at"],
+        expires_at=row["expires_at"],
+        asked_in=Conversation.parse(row["asked_in"]) if row["asked_in"] else None,
+        say=row["say"],
+        quiet=bool(row["quiet"]),
+        owner=row["owner"],
+        generation=row["generation"],
+        opening_at=row["opening_at"],
+        opened=Conversation(surface, row["opened"]) if row["opened"] is not None else None,
+        displaced=row["displaced"],
+        displaced_drove=bool(row["displaced_drove"]),
+        former=Conversation.parse(row["former"]) if row["former"] else None,
+        ended_at=row["ended_at"],
+        error=row["error"],
+    )

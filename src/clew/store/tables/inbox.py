@@ -1,0 +1,166 @@
+"""Rows of what arrived, its fate, and the steers among it. A (conversation, message id) is accepted once, for good."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct
+
+from clew.model.nouns import Conversation, Fate, Inbound, Said, Steer, SteerState
+from clew.store.base import Row, Tx
+from clew.support.text import clean
+
+
+class Arrival(Struct, frozen=True):
+    fate: Fate
+    thread: str | None
+    turn: str | None
+    words: str
+
+
+def find(tx: Tx, where: Conversation, message_id: str) -> Arrival | None:
+    row = tx.one(
+        "SELECT fate, thread, turn, words FROM inbox WHERE surface = ? AND address = ? AND message_id = ?",
+        where.surface,
+        where.address,
+        message_id,
+    )
+    return Arrival(Fate(row["fate"]), row["thread"], row["turn"], row["words"]) if row else None
+
+
+def has_heard(tx: Tx, where: Conversation) -> bool:
+    """Whether anything was ever said there by somebody who may."""
+    sql = "SELECT 1 FROM inbox WHERE surface = ? AND address = ? AND fate <> 'refused' LIMIT 1"
+    return tx.one(sql, where.surface, where.address) is not None
+
+
+def heard_at(tx: Tx, where: Conversation) -> int | None:
+    """When something was last stored from a conversation, whatever became of it."""
+    sql = "SELECT max(received_at) AS newest FROM inbox WHERE surface = ? AND address = ?"
+    row = tx.one(sql, where.surface, where.address)
+    return row["newest"] if row else None
+
+
+def last_heard(tx: Tx, surface: str) -> dict[str, str | None]:
+    """By address: the newest message that was stored from each conversation that is bound or was heard. Of several
+    within a millisecond any will do: what is read again is known."""
+    last: dict[str, str | None] = {
+        row["address"]: None for row in tx.all("SELECT address FROM bindings WHERE surface = ?", surface)
+    }
+    rows = tx.all(
+        "SELECT i.address, max(i.message_id) AS last FROM inbox i JOIN"
+        " (SELECT address, max(received_at) AS newest FROM inbox WHERE surface = ? AND pressed = 0 GROUP BY address) n"
+        " ON n.address = i.address AND n.newest = i.received_at WHERE i.surface = ? AND i.pressed = 0"
+        " GROUP BY i.address",
+        surface,
+        surface,
+    )
+    return last | {row["address"]: row["last"] for row in rows}
+
+
+def record(tx: Tx, inbound: Inbound, arrival: Arrival, at: int) -> None:
+    tx.run(
+        "INSERT INTO inbox (surface, address, message_id, sender, fate, thread, turn, words, received_at, pressed)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        inbound.conversation.surface,
+        inbound.conversation.address,
+        inbound.message_id,
+        clean(inbound.sender),
+        arrival.fate,
+        arrival.thread,
+        arrival.turn,
+        arrival.words,
+        at,
+        int(inbound.pressed),
+    )
+    _count(tx, arrival.fate, 1)
+
+
+def change_fate(tx: Tx, steer: Steer, turn: str) -> None:
+    """A steer that became a turn of its own: still one fate."""
+    assert steer.conversation is not None
+    tx.run(
+        "UPDATE inbox SET fate = 'turn', turn = ? WHERE surface = ? AND address = ? AND message_id = ?",
+        turn,
+        steer.conversation.surface,
+        steer.conversation.address,
+        steer.message.id,
+    )
+    _count(tx, Fate.STEER, -1)
+    _count(tx, Fate.TURN, 1)
+
+
+def fates(tx: Tx) -> dict[str, int]:
+    """How many messages had which fate, since the store was made. Kept as it happens, so that asking costs nothing."""
+    counted = {row["name"]: row["value"] for row in tx.all("SELECT name, value FROM counters WHERE name LIKE 'fate.%'")}
+    return {str(fate): int(counted.get(f"fate.{fate}", 0)) for fate in Fate}
+
+
+def count_rows(tx: Tx) -> dict[str, int]:
+    """The same, counted over all rows: what the counters must add up to."""
+    rows = tx.all("SELECT fate, count(*) AS n FROM inbox GROUP BY fate")
+    found = {row["fate"]: int(row["n"]) for row in rows}
+    return {str(fate): found.get(str(fate), 0) for fate in Fate}
+
+
+def offer_steer(tx: Tx, steer: Steer, seq: int) -> None:
+    assert steer.conversation is not None
+    tx.run(
+        "INSERT INTO steers (surface, address, message_id, turn, thread, message, state, seq)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        steer.conversation.surface,
+        steer.conversation.address,
+        steer.message.id,
+        steer.turn,
+        steer.thread,
+        msgspec.json.encode(steer.message).decode(),
+        SteerState.OFFERED,
+        seq,
+    )
+
+
+def open_steers(tx: Tx, turn: str) -> list[Steer]:
+    """Those of a turn whose end is not yet known, in the order they came."""
+    rows = tx.all(
+        "SELECT surface, address, turn, thread, message, state FROM steers"
+        " WHERE turn = ? AND state IN ('offered', 'sent') ORDER BY seq",
+        turn,
+    )
+    return [_steer(row) for row in rows]
+
+
+def taken_steers(tx: Tx, turn: str) -> list[Said]:
+    """What was said into a turn and heard there, in the order it came."""
+    rows = tx.all("SELECT message FROM steers WHERE turn = ? AND state = 'taken' ORDER BY seq", turn)
+    return [msgspec.json.decode(row["message"], type=Said) for row in rows]
+
+
+def move_steer(tx: Tx, steer: Steer, state: SteerState) -> bool:
+    assert steer.conversation is not None
+    changed = tx.run(
+        "UPDATE steers SET state = ? WHERE surface = ? AND address = ? AND message_id = ? AND state = ?",
+        state,
+        steer.conversation.surface,
+        steer.conversation.address,
+        steer.message.id,
+        steer.state,
+    )
+    return changed == 1
+
+
+def _count(tx: Tx, fate: Fate, by: int) -> None:
+    tx.run(
+        "INSERT INTO counters (name, value) VALUES (?, ?)"
+        " ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value",
+        f"fate.{fate}",
+        by,
+    )
+
+
+def _steer(row: Row) -> Steer:
+    return Steer(
+        message=msgspec.json.decode(row["message"], type=Said),
+        turn=row["turn"],
+        thread=row["thread"],
+        conversation=Conversation(row["surface"], row["address"]),
+        state=SteerState(row["state"]),
+    )

@@ -1,0 +1,52 @@
+"""Rows of history. Written once, never changed."""
+
+from __future__ import annotations
+
+from clew.model import history
+from clew.model.history import Content, Node
+from clew.store.base import Row, Tx
+from clew.store.tables import threads
+from clew.support.errors import StoreError
+
+
+def append(tx: Tx, thread: str, head: str | None, content: Content) -> str:
+    """Add to a thread's history. `head` must be its newest node; returns the new one."""
+    node = history.make(content, head)
+    insert(tx, node)
+    if not threads.move_head(tx, thread, head, node.hash):
+        raise StoreError(f"thread {thread} moved on while it was written to; nothing was changed")
+    return node.hash
+
+
+def insert(tx: Tx, node: Node) -> None:
+    tx.run(
+        "INSERT INTO nodes (hash, type, prev, content) VALUES (?, ?, ?, ?)",
+        node.hash,
+        node.type,
+        node.prev,
+        node.content,
+    )
+
+
+def get(tx: Tx, digest: str) -> Node | None:
+    row = tx.one("SELECT hash, type, prev, content FROM nodes WHERE hash = ?", digest)
+    return _node(row) if row else None
+
+
+def back_from(tx: Tx, head: str | None, limit: int) -> list[Node]:
+    """The newest `limit` nodes up to `head`, newest first."""
+    rows = tx.all(
+        "WITH RECURSIVE walk (hash, type, prev, content, depth) AS ("
+        " SELECT hash, type, prev, content, 1 FROM nodes WHERE hash = ?"
+        " UNION ALL"
+        " SELECT n.hash, n.type, n.prev, n.content, walk.depth + 1 FROM walk JOIN nodes n ON n.hash = walk.prev"
+        " WHERE walk.depth < ?"
+        ") SELECT hash, type, prev, content FROM walk ORDER BY depth",
+        head,
+        limit,
+    )
+    return [_node(row) for row in rows]
+
+
+def _node(row: Row) -> Node:
+    return Node(row["hash"], row["type"], row["prev"], row["content"])

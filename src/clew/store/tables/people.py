@@ -1,0 +1,115 @@
+"""Rows of who may speak on which surface, of those who ask to, and of how often a wrong code was given."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from clew.model.nouns import Conversation, Person, Role
+from clew.store.base import Row, Tx
+
+_PERSON = "surface, id, name, role, added_at, added_by"
+_PAIRING = "surface, id, name, address, code, asked_at"
+_FAILURES, _LOCKED = "pairing.failures", "pairing.locked_until"
+
+
+class Asking(Struct, frozen=True):
+    """Somebody whom nobody knows yet, and the code that lets them in."""
+
+    where: Conversation
+    id: str
+    name: str
+    code: str
+    at: int
+
+
+def get(tx: Tx, surface: str, id: str) -> Person | None:
+    row = tx.one(f"SELECT {_PERSON} FROM people WHERE surface = ? AND id = ?", surface, id)
+    return _person(row) if row else None
+
+
+def tell_stranger(tx: Tx, surface: str, id: str, now: int, lasts: int) -> bool:
+    """False where they were told so a while ago. A time in the future is of a clock that was set back."""
+    tx.run("DELETE FROM strangers WHERE told_at <= ? OR told_at > ?", now - lasts, now)
+    sql = "INSERT INTO strangers (surface, id, told_at) VALUES (?, ?, ?) ON CONFLICT (surface, id) DO NOTHING"
+    return tx.run(sql, surface, id, now) == 1
+
+
+def all_people(tx: Tx) -> list[Person]:
+    return [_person(row) for row in tx.all(f"SELECT {_PERSON} FROM people ORDER BY surface, added_at, id")]
+
+
+def add(tx: Tx, person: Person) -> None:
+    """Known already: with another role from now on."""
+    tx.run(
+        f"INSERT INTO people ({_PERSON}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (surface, id) DO UPDATE SET"
+        " name = excluded.name, role = excluded.role, added_at = excluded.added_at, added_by = excluded.added_by",
+        person.surface,
+        person.id,
+        person.name,
+        person.role,
+        person.added_at,
+        person.added_by,
+    )
+
+
+def remove(tx: Tx, surface: str, id: str) -> bool:
+    return tx.run("DELETE FROM people WHERE surface = ? AND id = ?", surface, id) == 1
+
+
+def ask(tx: Tx, asking: Asking) -> None:
+    tx.run(
+        f"INSERT INTO pairings ({_PAIRING}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (surface, id) DO UPDATE SET"
+        " name = excluded.name, address = excluded.address, code = excluded.code, asked_at = excluded.asked_at",
+        asking.where.surface,
+        asking.id,
+        asking.name,
+        asking.where.address,
+        asking.code,
+        asking.at,
+    )
+
+
+def asking(tx: Tx, since: int) -> list[Asking]:
+    sql = f"SELECT {_PAIRING} FROM pairings WHERE asked_at > ? ORDER BY asked_at"
+    return [_asking(row) for row in tx.all(sql, since)]
+
+
+def asked_at(tx: Tx, surface: str, id: str) -> int | None:
+    row = tx.one("SELECT asked_at FROM pairings WHERE surface = ? AND id = ?", surface, id)
+    return int(row["asked_at"]) if row else None
+
+
+def count_asked(tx: Tx, surface: str, since: int) -> int:
+    row = tx.one("SELECT count(*) AS n FROM pairings WHERE surface = ? AND asked_at > ?", surface, since)
+    return int(row["n"]) if row else 0
+
+
+def take(tx: Tx, code: str, since: int) -> Asking | None:
+    """Who asked with this code; it is used up."""
+    row = tx.one(f"DELETE FROM pairings WHERE code = ? AND asked_at > ? RETURNING {_PAIRING}", code, since)
+    return _asking(row) if row else None
+
+
+def failures(tx: Tx) -> tuple[int, int]:
+    """How often in a row a wrong code was given, and until when no more is taken."""
+    found = {
+        row["name"]: int(row["value"]) for row in tx.all("SELECT name, value FROM counters WHERE name LIKE 'pair%'")
+    }
+    return found.get(_FAILURES, 0), found.get(_LOCKED, 0)
+
+
+def set_failures(tx: Tx, count: int, locked_until: int) -> None:
+    for name, value in ((_FAILURES, count), (_LOCKED, locked_until)):
+        tx.run(
+            "INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            name,
+            value,
+        )
+
+
+def _asking(row: Row) -> Asking:
+    return Asking(Conversation(row["surface"], row["address"]), row["id"], row["name"], row["code"], row["asked_at"])
+
+
+def _person(row: Row) -> Person:
+    return Person(row["surface"], row["id"], row["name"], Role(row["role"]), row["added_at"], row["added_by"])

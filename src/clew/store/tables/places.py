@@ -1,0 +1,64 @@
+"""Rows of what a conversation has set for the threads that begin there, and of each surface's home."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from clew.model.nouns import Conversation
+from clew.store.base import Tx
+
+COLUMNS = frozenset({"runtime", "model", "workspace", "language"})
+
+
+class Place(Struct, frozen=True):
+    runtime: str | None = None
+    model: str | None = None
+    workspace: str | None = None
+    language: str | None = None
+
+
+def get(tx: Tx, where: Conversation) -> Place:
+    sql = "SELECT runtime, model, workspace, language FROM places WHERE surface = ? AND address = ?"
+    row = tx.one(sql, where.surface, where.address)
+    return Place(row["runtime"], row["model"], row["workspace"], row["language"]) if row else Place()
+
+
+def put(tx: Tx, where: Conversation, column: str, value: str) -> None:
+    assert column in COLUMNS, column
+    tx.run(
+        f"INSERT INTO places (surface, address, {column}) VALUES (?, ?, ?)"
+        f" ON CONFLICT (surface, address) DO UPDATE SET {column} = excluded.{column}",
+        where.surface,
+        where.address,
+        value,
+    )
+
+
+def set_home(tx: Tx, where: Conversation) -> None:
+    tx.run(
+        "INSERT INTO homes (surface, address) VALUES (?, ?)"
+        " ON CONFLICT (surface) DO UPDATE SET address = excluded.address",
+        where.surface,
+        where.address,
+    )
+
+
+def set_away(tx: Tx, where: Conversation, at: int) -> None:
+    come_back(tx)
+    tx.run("INSERT INTO away (surface, address, since) VALUES (?, ?, ?)", where.surface, where.address, at)
+
+
+def come_back(tx: Tx) -> bool:
+    """False: the person was not away."""
+    return tx.run("DELETE FROM away") > 0
+
+
+def away(tx: Tx) -> Conversation | None:
+    """Where the person is who is not at the desk."""
+    row = tx.one("SELECT surface, address FROM away")
+    return Conversation(row["surface"], row["address"]) if row else None
+
+
+def home(tx: Tx, surface: str) -> Conversation | None:
+    row = tx.one("SELECT address FROM homes WHERE surface = ?", surface)
+    return Conversation(surface, row["address"]) if row else None

@@ -1,0 +1,282 @@
+"""Rows of threads. Every change of status is a compare-and-set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from clew.model.gates import Policy
+from clew.model.nouns import SuspendedBy, Thread, ThreadKind, ThreadStatus
+from clew.store.base import Row, Tx
+
+_COLUMNS = (
+    "id, kind, status, title, runtime, workspace, model, effort, head, created_at, completed_at, suspended_by,"
+    " suspend_message, notify_target, forked_from, last_turn, policy"
+)
+
+
+class Damaged(Struct, frozen=True):
+    """A row that cannot be read. It is listed as what it is, and hides no other."""
+
+    id: str
+    reason: str
+
+
+class Filter(Struct, frozen=True):
+    history: bool = False
+    status: ThreadStatus | None = None
+    text: str | None = None
+    workspace: str | None = None
+    before: str | None = None  # the id that the last page ended with
+    limit: int = 50
+    running: bool = False  # only those of which a turn is live, whatever is stored
+    since: str | None = None  # the oldest id that is looked at
+
+
+def insert(tx: Tx, thread: Thread) -> None:
+    tx.run(
+        f"INSERT INTO threads ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        thread.id,
+        thread.kind,
+        thread.status,
+        thread.title,
+        thread.runtime,
+        thread.workspace,
+        thread.model,
+        thread.effort,
+        thread.head,
+        thread.created_at,
+        thread.completed_at,
+        thread.suspended_by,
+        thread.suspend_message,
+        thread.notify_target,
+        thread.forked_from,
+        thread.last_turn,
+        thread.policy,
+    )
+
+
+def get(tx: Tx, thread: str) -> Thread | None:
+    row = tx.one(f"SELECT {_COLUMNS} FROM threads WHERE id = ?", thread)
+    return _thread(row) if row else None
+
+
+def head(tx: Tx, thread: str) -> str | None:
+    """Also of a row that cannot be read otherwise."""
+    row = tx.one("SELECT head FROM threads WHERE id = ?", thread)
+    return row["head"] if row else None
+
+
+def matching(tx: Tx, prefix: str) -> list[str]:
+    """Ids that begin with `prefix`, at most two: enough to know whether it is unique."""
+    rows = tx.all("SELECT id FROM threads WHERE id >= ? AND id < ? ORDER BY id LIMIT 2", prefix, prefix + "~")
+    return [row["id"] for row in rows]
+
+
+class Seen(Struct, frozen=True):
+    """A thread with what is known of it elsewhere: its live turn, its queue, and its newest answer with the receipt."""
+
+    thread: Thread | Damaged
+    live_turn: str | None
+    queued: int
+    receipt: str | None  # the state of the delivery
+    sent_at: int | None
+    error: str | None
+    answer_end: str | None  # the last characters of the answer
+    adopted: str | None = None  # the session outside that it was taken over from
+
+
+_SEEN = (
+    f"SELECT {', '.join(f't.{column}' for column in _COLUMNS.split(', '))},"
+    " (SELECT l.id FROM turns l WHERE l.thread = t.id AND l.state IN ('running', 'waiting')) AS live_turn,"
+    " (SELECT count(*) FROM turns q WHERE q.thread = t.id AND q.state = 'queued') AS queued,"
+    " (SELECT o.session FROM adoptions o WHERE o.thread = t.id) AS adopted,"
+    " coalesce(d.state, a.state) AS receipt, coalesce(d.sent_at, a.sent_at) AS sent_at,"
+    " coalesce(d.error, a.error) AS error,"
+    " substr(d.body, CASE WHEN length(d.body) > 400 THEN length(d.body) - 399 ELSE 1 END) AS answer_end"
+    " FROM ({threads}) t LEFT JOIN deliveries d ON d.id = t.last_turn || ':final'"
+    " LEFT JOIN deliveries a ON a.id = t.last_turn || ':ask' ORDER BY t.id DESC"
+)
+
+
+def see(tx: Tx, thread: str) -> Seen | None:
+    row = tx.one(_SEEN.format(threads=f"SELECT {_COLUMNS} FROM threads WHERE id = ?"), thread)
+    return _seen(row) if row else None
+
+
+def page(tx: Tx, wanted: Filter) -> list[Seen]:
+    """One page, newest first. Active and finished threads are two views of one table."""
+    where, params = _conditions(wanted)
+    one_page = f"SELECT {_COLUMNS} FROM threads WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT ?"
+    return [_seen(row) for row in tx.all(_SEEN.format(threads=one_page), *params, wanted.limit)]
+
+
+def slices(tx: Tx, wanted: Filter, size: int) -> Iterator[Filter]:
+    """The same question, about so many threads at a time, newest first: a search tells by it how far it came."""
+    before = wanted.before
+    while True:
+        where, params = _conditions(replace(wanted, text=None, before=before))
+        last = tx.one(
+            f"SELECT id FROM threads WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT 1 OFFSET ?", *params, size - 1
+        )
+        since = last["id"] if last else None
+        yield replace(wanted, before=before, since=since)
+        if since is None:
+            return
+        before = since
+
+
+def ids(tx: Tx, after: str, limit: int) -> list[str]:
+    """Every thread there is, in order, whatever its row looks like."""
+    return [row["id"] for row in tx.all("SELECT id FROM threads WHERE id > ? ORDER BY id LIMIT ?", after, limit)]
+
+
+_LIVE = "SELECT l.thread FROM turns l WHERE l.state IN ('running', 'waiting')"
+_ACTIVE = "status IN ('idle', 'suspended')"
+_HISTORY = "status IN ('completed', 'cancelled')"
+_FOUND = (  # by its id, its title, its folder, or its newest answer
+    "lower(id) LIKE ? ESCAPE '!' OR lower(title) LIKE ? ESCAPE '!' OR lower(workspace) LIKE ? ESCAPE '!'"
+    " OR EXISTS (SELECT 1 FROM deliveries f WHERE f.id = threads.last_turn || ':final'"
+    " AND lower(f.body) LIKE ? ESCAPE '!')"
+)
+_VIEWS = {  # in the words of the partial indices, so that one of them is used
+    ThreadStatus.IDLE: f"{_ACTIVE} AND status = 'idle' AND NOT EXISTS ({_LIVE} AND l.thread = threads.id)",
+    ThreadStatus.SUSPENDED: "status = 'suspended'",
+    ThreadStatus.COMPLETED: f"{_HISTORY} AND status = 'completed'",
+    ThreadStatus.CANCELLED: "status = 'cancelled'",
+}
+
+
+def _conditions(wanted: Filter) -> tuple[list[str], list[str]]:
+    where = [_view(wanted)]
+    params: list[str] = []
+    plain = (("workspace = ?", wanted.workspace), ("id < ?", wanted.before), ("id >= ?", wanted.since))
+    for column, value in plain:
+        if value is not None:
+            where.append(column)
+            params.append(value)
+    if wanted.text:
+        where.append(f"({_FOUND})")
+        sought = _literal(wanted.text.lower())
+        params += [f"{sought}%", *[f"%{sought}%"] * 3]
+    return where, params
+
+
+def _view(wanted: Filter) -> str:
+    if wanted.running:
+        return f"id IN ({_LIVE})"
+    return _VIEWS[wanted.status] if wanted.status else _HISTORY if wanted.history else _ACTIVE
+
+
+def workspaces(tx: Tx, among: int) -> list[str]:
+    """The folders of the newest threads, newest first."""
+    rows = tx.all(
+        "SELECT workspace, max(id) AS newest FROM (SELECT workspace, id FROM threads ORDER BY id DESC LIMIT ?) t"
+        " GROUP BY workspace ORDER BY newest DESC",
+        among,
+    )
+    return [row["workspace"] for row in rows]
+
+
+def next_seq(tx: Tx, thread: str) -> int:
+    """Where a new turn stands in its thread. Gaps are left: a continuation comes right after what it continues."""
+    row = tx.one("UPDATE threads SET next_seq = next_seq + 1024 WHERE id = ? RETURNING next_seq - 1024 AS seq", thread)
+    assert row is not None, thread
+    return int(row["seq"])
+
+
+def move_head(tx: Tx, thread: str, old: str | None, new: str) -> bool:
+    if old is None:
+        return tx.run("UPDATE threads SET head = ? WHERE id = ? AND head IS NULL", new, thread) == 1
+    return tx.run("UPDATE threads SET head = ? WHERE id = ? AND head = ?", new, thread, old) == 1
+
+
+def reopen(tx: Tx, thread: str, was: ThreadStatus) -> bool:
+    """Back to idle from `was`, with nothing left of why it had ended or waited."""
+    changed = tx.run(
+        "UPDATE threads SET status = 'idle', completed_at = NULL, suspended_by = NULL, suspend_message = NULL"
+        " WHERE id = ? AND status = ?",
+        thread,
+        was,
+    )
+    return changed == 1
+
+
+def finish(tx: Tx, thread: str, was: ThreadStatus, status: ThreadStatus, at: int) -> bool:
+    """Completed or cancelled. Its time is set once."""
+    changed = tx.run(
+        "UPDATE threads SET status = ?, completed_at = ?, suspended_by = NULL, suspend_message = NULL"
+        " WHERE id = ? AND status = ?",
+        status,
+        at,
+        thread,
+        was,
+    )
+    return changed == 1
+
+
+def suspend(tx: Tx, thread: str, by: SuspendedBy, message: str) -> bool:
+    changed = tx.run(
+        "UPDATE threads SET status = 'suspended', suspended_by = ?, suspend_message = ?"
+        " WHERE id = ? AND status = 'idle'",
+        by,
+        message,
+        thread,
+    )
+    return changed == 1
+
+
+def set_title(tx: Tx, thread: str, title: str) -> None:
+    tx.run("UPDATE threads SET title = ? WHERE id = ?", title, thread)
+
+
+def set_last_turn(tx: Tx, thread: str, turn: str) -> None:
+    tx.run("UPDATE threads SET last_turn = ? WHERE id = ?", turn, thread)
+
+
+def _thread(row: Row) -> Thread:
+    return Thread(
+        id=row["id"],
+        kind=ThreadKind(row["kind"]),
+        status=ThreadStatus(row["status"]),
+        title=row["title"],
+        runtime=row["runtime"],
+        workspace=row["workspace"],
+        created_at=row["created_at"],
+        model=row["model"],
+        effort=row["effort"],
+        head=row["head"],
+        completed_at=row["completed_at"],
+        suspended_by=SuspendedBy(row["suspended_by"]) if row["suspended_by"] else None,
+        suspend_message=row["suspend_message"],
+        notify_target=row["notify_target"],
+        forked_from=row["forked_from"],
+        last_turn=row["last_turn"],
+        policy=Policy(row["policy"]),
+    )
+
+
+def _seen(row: Row) -> Seen:
+    return Seen(
+        _thread_or_damaged(row),
+        row["live_turn"],
+        int(row["queued"]),
+        row["receipt"],
+        row["sent_at"],
+        row["error"],
+        row["answer_end"],
+        row["adopted"],
+    )
+
+
+def _thread_or_damaged(row: Row) -> Thread | Damaged:
+    try:
+        return _thread(row)
+    except ValueError as error:
+        return Damaged(row["id"], str(error))
+
+
+def _literal(text: str) -> str:
+    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")

@@ -1,0 +1,278 @@
+"""Rows of turns. A turn's lease is its owner and generation: a writer of an older generation changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from clew.model.nouns import Conversation, Origin, Problem, Said, Turn, TurnState, Usage
+from clew.store.base import Row, Tx
+
+_COLUMNS = (
+    "id, thread, seq, state, origin, request, surface, address, owner, generation, attempts, continues, stop_asked,"
+    " runtime, runtime_turn, request_node, node, queued_at, started_at, ended_at, problem_code, problem_message, usage"
+)
+_request = msgspec.json.Decoder(tuple[Said, ...]).decode
+_usage = msgspec.json.Decoder(Usage).decode
+
+
+def insert(tx: Tx, turn: Turn) -> None:
+    """A new turn, queued."""
+    where = turn.conversation
+    tx.run(
+        "INSERT INTO turns (id, thread, seq, state, origin, request, surface, address, continues, queued_at)"
+        " VALUES (?, ?, ?, 'queued', ?, ?, ?, ?, ?, ?)",
+        turn.id,
+        turn.thread,
+        turn.seq,
+        turn.origin,
+        msgspec.json.encode(turn.request).decode(),
+        where.surface if where else None,
+        where.address if where else None,
+        turn.continues,
+        turn.queued_at,
+    )
+
+
+def insert_ended(tx: Tx, turn: Turn) -> None:
+    """A turn that was over before clew heard of it."""
+    insert(tx, turn)
+    tx.run(
+        "UPDATE turns SET state = ?, runtime = ?, runtime_turn = ?, request_node = ?, node = ?, started_at = ?,"
+        " ended_at = ?, problem_code = ?, problem_message = ? WHERE id = ?",
+        turn.state,
+        turn.runtime,
+        turn.runtime_turn,
+        turn.request_node,
+        turn.node,
+        turn.started_at,
+        turn.ended_at,
+        turn.problem.code if turn.problem else None,
+        turn.problem.message if turn.problem else None,
+        turn.id,
+    )
+
+
+def known(tx: Tx, thread: str) -> frozenset[str]:
+    """Our ids and the runtime's of every turn that a thread has had."""
+    rows = tx.all("SELECT id, runtime_turn FROM turns WHERE thread = ?", thread)
+    return frozenset(name for row in rows for name in (row["id"], row["runtime_turn"]) if name)
+
+
+def get(tx: Tx, turn: str) -> Turn | None:
+    return _maybe(tx.one(f"SELECT {_COLUMNS} FROM turns WHERE id = ?", turn))
+
+
+def began(tx: Tx, names: Sequence[str]) -> dict[str, int | None]:
+    """When the work on each of these turns began."""
+    sql = f"SELECT id, started_at FROM turns WHERE id IN ({', '.join('?' * len(names))})"
+    return {row["id"]: row["started_at"] for row in tx.all(sql, *names)}
+
+
+def live(tx: Tx, thread: str) -> Turn | None:
+    """The turn that runs or waits now."""
+    return _maybe(tx.one(f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND state IN ('running', 'waiting')", thread))
+
+
+def all_live(tx: Tx) -> list[Turn]:
+    """By the partial index, so that it costs what is live, not what ever was."""
+    rows = tx.all(f"SELECT {_COLUMNS} FROM turns WHERE state IN ('running', 'waiting')")
+    return sorted((_turn(row) for row in rows), key=lambda turn: turn.id)
+
+
+def every(tx: Tx) -> list[Turn]:
+    """For an auditor."""
+    return [_turn(row) for row in tx.all(f"SELECT {_COLUMNS} FROM turns ORDER BY id")]
+
+
+def queued(tx: Tx, thread: str) -> list[Turn]:
+    sql = f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND state = 'queued' ORDER BY seq"
+    return [_turn(row) for row in tx.all(sql, thread)]
+
+
+def count_queued(tx: Tx, thread: str) -> int:
+    row = tx.one("SELECT count(*) AS n FROM turns WHERE thread = ? AND state = 'queued'", thread)
+    return int(row["n"]) if row else 0
+
+
+def threads_with_queued(tx: Tx) -> list[str]:
+    return [row["thread"] for row in tx.all("SELECT DISTINCT thread FROM turns WHERE state = 'queued' ORDER BY thread")]
+
+
+def last_with_runtime(tx: Tx, thread: str, seq: int) -> Turn | None:
+    """The newest turn up to `seq` that its runtime has seen."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND seq <= ? AND runtime_turn IS NOT NULL"
+        " ORDER BY seq DESC LIMIT 1"
+    )
+    return _maybe(tx.one(sql, thread, seq))
+
+
+def last_own(tx: Tx, thread: str) -> Turn | None:
+    """The newest turn that has ended here, and not in another program."""
+    sql = (
+        f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND node IS NOT NULL AND origin != 'outside'"
+        " ORDER BY seq DESC LIMIT 1"
+    )
+    return _maybe(tx.one(sql, thread))
+
+
+def continuation_of(tx: Tx, turn: Turn) -> str | None:
+    """The turn that continues this one: it stands right behind it."""
+    row = tx.one(
+        "SELECT id FROM turns WHERE thread = ? AND seq = ? AND continues = ?", turn.thread, turn.seq + 1, turn.id
+    )
+    return row["id"] if row else None
+
+
+def claim(tx: Tx, thread: str, owner: str, at: int) -> Turn | None:
+    """The first queued turn of an idle thread, if none runs. Of two claimers one gets it."""
+    row = tx.one(
+        "UPDATE turns SET state = 'running', owner = ?, generation = generation + 1, attempts = attempts + 1,"
+        " started_at = coalesce(started_at, ?)"
+        " WHERE id = (SELECT id FROM turns WHERE thread = ? AND state = 'queued' ORDER BY seq LIMIT 1)"
+        " AND state = 'queued'"
+        " AND NOT EXISTS (SELECT 1 FROM turns o WHERE o.thread = turns.thread AND o.state IN ('running', 'waiting'))"
+        " AND EXISTS (SELECT 1 FROM threads t WHERE t.id = turns.thread AND t.status = 'idle')"
+        f" RETURNING {_COLUMNS}",
+        owner,
+        at,
+        thread,
+    )
+    return _maybe(row)
+
+
+def waiting(tx: Tx) -> frozenset[str]:
+    """Those that stand at a gate; by the partial index of live ones."""
+    rows = tx.all("SELECT id FROM turns WHERE state IN ('running', 'waiting') AND state = 'waiting'")
+    return frozenset(row["id"] for row in rows)
+
+
+def adopt(tx: Tx, turn: Turn, owner: str) -> Turn | None:
+    """Take over the lease of a dead owner."""
+    row = tx.one(
+        "UPDATE turns SET owner = ?, generation = generation + 1"
+        f" WHERE id = ? AND generation = ? AND state IN ('running', 'waiting') RETURNING {_COLUMNS}",
+        owner,
+        turn.id,
+        turn.generation,
+    )
+    return _maybe(row)
+
+
+def is_held(tx: Tx, turn: Turn) -> bool:
+    """Whether this lease on it still counts."""
+    now = get(tx, turn.id)
+    return now is not None and now.generation == turn.generation and now.state in (TurnState.RUNNING, TurnState.WAITING)
+
+
+def requeue(tx: Tx, turn: Turn) -> bool:
+    """It never ran: back to the queue, in its old place."""
+    return _fenced(tx, turn, "state = 'queued', owner = NULL, runtime_turn = NULL")
+
+
+def begun(tx: Tx, turn: Turn, runtime: str, runtime_turn: str) -> bool:
+    return _fenced(tx, turn, "runtime = ?, runtime_turn = ?", runtime, runtime_turn)
+
+
+def set_waiting(tx: Tx, turn: str, *, waiting: bool) -> bool:
+    """Whether it stands at a gate."""
+    was, now = ("running", "waiting") if waiting else ("waiting", "running")
+    return tx.run("UPDATE turns SET state = ? WHERE id = ? AND state = ?", now, turn, was) == 1
+
+
+def set_request_node(tx: Tx, turn: str, node: str) -> None:
+    tx.run("UPDATE turns SET request_node = ? WHERE id = ?", node, turn)
+
+
+def set_request(tx: Tx, turn: str, request: tuple[Said, ...]) -> bool:
+    """A queued turn's words; only before they are history."""
+    encoded = msgspec.json.encode(request).decode()
+    sql = "UPDATE turns SET request = ? WHERE id = ? AND state = 'queued' AND request_node IS NULL"
+    return tx.run(sql, encoded, turn) == 1
+
+
+def end(tx: Tx, turn: Turn, state: TurnState, at: int, node: str, problem: Problem | None, usage: Usage | None) -> bool:
+    return _fenced(
+        tx,
+        turn,
+        "state = ?, owner = NULL, ended_at = ?, node = ?, problem_code = ?, problem_message = ?, usage = ?",
+        state,
+        at,
+        node,
+        problem.code if problem else None,
+        problem.message if problem else None,
+        msgspec.json.encode(usage).decode() if usage else None,
+    )
+
+
+def drop_queued(tx: Tx, turn: str, at: int) -> bool:
+    """A queued turn that will never run: the thread was cancelled or the person skipped it."""
+    changed = tx.run(
+        "UPDATE turns SET state = 'interrupted', ended_at = ?, stop_asked = 1 WHERE id = ? AND state = 'queued'",
+        at,
+        turn,
+    )
+    return changed == 1
+
+
+def ask_stop(tx: Tx, turn: str) -> bool:
+    """A person wants it to end. Only this row knows it; a runtime's record never does."""
+    changed = tx.run(
+        "UPDATE turns SET stop_asked = 1 WHERE id = ? AND state IN ('running', 'waiting') AND stop_asked = 0", turn
+    )
+    return changed == 1
+
+
+def move(tx: Tx, thread: str, to: Conversation) -> None:
+    """The answers of what runs and of what waits go there."""
+    for these in ("state IN ('running', 'waiting')", "state = 'queued'"):  # as the partial indexes have them
+        sql = f"UPDATE turns SET surface = ?, address = ? WHERE thread = ? AND {these}"
+        tx.run(sql, to.surface, to.address, thread)
+
+
+def is_stopping(tx: Tx, turn: str) -> bool:
+    row = tx.one("SELECT stop_asked FROM turns WHERE id = ?", turn)
+    return bool(row and row["stop_asked"])
+
+
+def _fenced(tx: Tx, turn: Turn, assignment: str, *params: Any) -> bool:
+    changed = tx.run(
+        f"UPDATE turns SET {assignment} WHERE id = ? AND generation = ? AND state IN ('running', 'waiting')",
+        *params,
+        turn.id,
+        turn.generation,
+    )
+    return changed == 1
+
+
+def _maybe(row: Row | None) -> Turn | None:
+    return _turn(row) if row else None
+
+
+def _turn(row: Row) -> Turn:
+    return Turn(
+        id=row["id"],
+        thread=row["thread"],
+        seq=row["seq"],
+        state=TurnState(row["state"]),
+        origin=Origin(row["origin"]),
+        request=_request(row["request"]),
+        conversation=Conversation(row["surface"], row["address"]) if row["surface"] else None,
+        queued_at=row["queued_at"],
+        owner=row["owner"],
+        generation=row["generation"],
+        attempts=row["attempts"],
+        continues=row["continues"],
+        stop_asked=bool(row["stop_asked"]),
+        runtime=row["runtime"],
+        runtime_turn=row["runtime_turn"],
+        request_node=row["request_node"],
+        node=row["node"],
+        started_at=row["started_at"],
+        ended_at=row["ended_at"],
+        problem=Problem(row["problem_code"], row["problem_message"]) if row["problem_code"] else None,
+        usage=_usage(row["usage"]) if row["usage"] else None,
+    )

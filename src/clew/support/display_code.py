@@ -1,0 +1,112 @@
+"""How commands, paths, diffs and an agent's words are shown to whoever allows them. Beside what `seen.exactly` does for
+every text, many blank lines are folded and counted. In code, letters that are written from right to left, which would
+turn the words around them about, become escapes; and in a command so do signs that pass for a quote or for another sign
+of the shell. What runs stays as it is."""
+
+from __future__ import annotations
+
+import re
+
+from clew.support.display import exactly
+
+MANY = 20  # lines of a command, a reason or a question from which on their number is told
+
+# The blocks of scripts that are written from right to left: of the classes R, AL and AN, and the marks on them.
+_FROM_RIGHT = re.compile("[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]+")
+_FOLD = "⏎"
+_BLANK_LINES = re.compile(r"^([+-]?)[ \t]*\n(?:\1[ \t]*\n){3,}", re.MULTILINE)  # in a diff each has its sign
+
+_EASTERN = re.compile(  # letters; `丶` alone is none
+    "[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u4e35\u4e37-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff]"
+)
+_LIKE_A_SIGN = re.compile(
+    "["
+    "\u00b4\u02b9\u02bb-\u02bf\u02c8\u02ca\u02cb\u02f4\u0374\u0384\u0559\u055a\u055d\u144a\u16cc\u1fbd\u1fbf\u1fef\u1ffd\u1ffe"
+    "\u2018-\u201b\u2032\u2035\u275b\u275c\ua78b\ua78c\uff07\uff40\U00016f51"  # ' `
+    "\u02ba\u02dd\u02ee\u02f5\u02f6\u1cd3\u201c-\u201f\u2033\u2034\u2036\u2037\u2057\u275d\u275e\u3003\u301d-\u301f"
+    "\uff02\U0001f676\U0001f677"  # "
+    "\u22d5\u2317\u266f\u2d4c\ufe5f\uff03"  # #
+    "\u204f\ufe14\ufe54\uff1b"  # ;
+    "\ua778\ufe60\uff06"  # &
+    "\u00a6\u01c1\u16c1\u2016\u2225\u2502\u2503\u2551\u2758-\u275a\ufe31\ufe33\uff5c\uffe8"  # |
+    "\ufe69\uff04"  # $
+    "\u02c2\u1438\u16b2\u2039\u2329\u276e\u2770\u27e8\u29fc\u3008\ufe3f\ufe64\uff1c"  # <
+    "\u02c3\u1433\u203a\u232a\u276f\u2771\u27e9\u29fd\u3009\ufe65\uff1e"  # >
+    "\u207d\u208d\u2768\u276a\u2772\u27ee\u2985\u3014\ufe59\uff08\uff5f"  # (
+    "\u207e\u208e\u2769\u276b\u2773\u27ef\u2986\u3015\ufe5a\uff09\uff60"  # )
+    "\u2774\u2983\ufe5b\uff5b\u2775\u2984\ufe5c\uff5d\uff3b\uff3d"  # { } [ ]
+    "\u1420\u27cd\u29f9\uff3c\U0001f67d\u2571\u27cb\u29f6\uff0f"  # \ /
+    "\u207b\u208b\u2796\u2cba\ufe58\ufe63\uff0d"  # -
+    "\u204e\u2217\ufe61\uff0a\u02dc\u2053\u223c\u1400\ua78a\ufe66\uff1d\ufe52\uff0e"  # * ~ = .
+    "]"
+    f"|(?<!{_EASTERN.pattern}|\u4e36)\u4e36++(?!{_EASTERN.pattern})"  # a stroke that is no part of a word
+)
+# Common punctuation of Chinese and Japanese. A piece without blanks and signs of the shell means the same with quotes
+# around it and without, so they stay if they are in pairs there, beside letters of such a language.
+_PAIRS = {"“": "”", "‘": "’", "（": "）", "〈": "〉"}
+_COMMON = frozenset({*_PAIRS, *_PAIRS.values(), "；"})
+_PIECE = re.compile(r"""[^\s"'`#;&|$<>(){}\\]+""")
+
+
+def as_command(text: str, *, lines: bool = True) -> str:
+    return as_code(text if text.isascii() else _PIECE.sub(_signs, text), lines=lines)
+
+
+def as_code(text: str, *, lines: bool = True) -> str:
+    """A path or a diff. `lines`: newlines and tabs do what they do; otherwise they are shown too."""
+    folded = _folded(text) if lines else text
+    return exactly(_FROM_RIGHT.sub(lambda found: _escaped(found[0]), folded), lines=lines)
+
+
+def as_prose(text: str) -> str:
+    """An agent's words: a reason, a question, what explains it."""
+    return exactly(_folded(text))
+
+
+def title_shown(kind: str, title: str, *, lines: bool = True) -> str:
+    """The title of a gate: words, paths, or a command."""
+    if kind == "question":
+        return as_prose(title) if lines else exactly(title, lines=False)
+    return as_code(title, lines=lines) if kind == "change" else as_command(title, lines=lines)
+
+
+def detail_shown(kind: str, detail: str) -> str:
+    """The detail of a gate: a diff, or what explains a question."""
+    return as_prose(detail) if kind == "question" else as_code(detail)
+
+
+def many_lines(kind: str, title: str) -> int | None:
+    """How many lines a command has, if they are too many to be seen at a glance."""
+    return many_in(title) if kind == "command" else None
+
+
+def many_in(text: str) -> int | None:
+    """How many lines a text has, if they are too many."""
+    count = text.rstrip("\n").count("\n") + 1
+    return count if count > MANY else None
+
+
+def _folded(text: str) -> str:
+    """With no more than three blank lines in a row: beside the buttons one would see only what comes after them."""
+    own = text.replace(f"{_FOLD}×", f"{_escaped(_FOLD)}×")
+    return _BLANK_LINES.sub(lambda run: f"{run[1]}{_FOLD}×{len(run[0].splitlines())}\n", own)
+
+
+def _signs(piece: re.Match[str]) -> str:
+    stays = _COMMON if _is_prose(piece[0]) else frozenset[str]()
+    return _LIKE_A_SIGN.sub(lambda sign: sign[0] if sign[0] in stays else _escaped(sign[0]), piece[0])
+
+
+def _is_prose(piece: str) -> bool:
+    """It has letters of Chinese, Japanese or Korean, and each of its marks has its other half."""
+    expected: list[str] = []
+    for char in piece:
+        if char in _PAIRS:
+            expected.append(_PAIRS[char])
+        elif char in _PAIRS.values() and (not expected or expected.pop() != char):
+            return False
+    return not expected and _EASTERN.search(piece) is not None
+
+
+def _escaped(text: str) -> str:
+    return text.encode("ascii", "backslashreplace").decode()

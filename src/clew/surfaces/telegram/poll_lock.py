@@ -1,0 +1,66 @@
+"""One who polls per token. A clew has its home for itself, but two homes of one person may name the same bot, and each
+would get some of the messages. The lock is the kernel's, and ends with its process; other programs than clew are told
+of by Telegram itself (409)."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+
+from clew.support.clock import Clock
+
+EVERY = 5.0  # seconds between two looks whether it is free
+HELD = (
+    "another clew of yours receives the messages of this bot: stop it (`clew down` with its CLEW_HOME), or make another"
+    " bot for this one with @BotFather"
+)
+
+
+class Seat:
+    """Entered when it is ours; until then `tell` gets the words that somebody else has it."""
+
+    def __init__(self, token: str, clock: Clock, tell: Callable[[str], None]) -> None:
+        name = hashlib.sha256(f"telegram {token}".encode()).hexdigest()[:24]
+        self._path = Path(tempfile.gettempdir()) / f"clew-{os.getuid()}-{name}.lock"
+        self._clock = clock
+        self._tell = tell
+        self._handle: int | None = None
+
+    async def __aenter__(self) -> None:
+        while not self._take():
+            self._tell(HELD)
+            await self._clock.sleep(EVERY)
+        self._tell("")
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            self._path.unlink(missing_ok=True)
+            os.close(handle)
+
+    def _take(self) -> bool:
+        """Where no lock can be had at all, it is done without."""
+        try:
+            handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError:
+            return True
+        if not self._lock(handle):
+            os.close(handle)
+            return False
+        self._handle = handle
+        return True
+
+    def _lock(self, handle: int) -> bool:
+        """False also where whoever had it has just removed the file: the next look finds another."""
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return os.fstat(handle).st_ino == self._path.stat().st_ino
+        except OSError:
+            return False

@@ -1,0 +1,137 @@
+"""The same scripts by the chat-completions API, which most other agents speak.
+
+A request without tools is none of a person's: agents have titles written that way, and commands judged. It gets a word
+that means nothing to them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from msgspec import Struct
+
+from clew.testing.scripted_model.play import Player, SingleAct, Trouble
+from clew.testing.scripted_model.request import flat
+from clew.testing.scripted_model.script import Cut, Hold, Patch, Say, Shell, Status, Step, Tool
+
+SHELLS = ("terminal", "bash", "shell", "run_shell_command")
+WRITERS = {"write_file": ("path", "content"), "write": ("filePath", "content")}
+ASIDE = "noted"
+
+
+class ChatRequest(Struct, frozen=True):
+    body: dict[str, Any]
+
+    @property
+    def is_aside(self) -> bool:
+        return not self.body.get("tools")
+
+    @property
+    def prompts(self) -> list[str]:
+        return [flat(message.get("content")) for message in self._messages if message.get("role") == "user"]
+
+    @property
+    def prompt(self) -> str:
+        """The newest one. Some agents put what was never answered before it, with a blank line between."""
+        return self.prompts[-1].rpartition("\n\n")[2] if self.prompts else ""
+
+    @property
+    def acts_done(self) -> int:
+        """How many of the newest prompt's tool calls have come back."""
+        roles = [message.get("role") for message in self._messages]
+        newest = len(roles) - 1 - roles[::-1].index("user") if "user" in roles else -1
+        return roles[newest + 1 :].count("tool")
+
+    @property
+    def outputs(self) -> list[str]:
+        return [flat(message.get("content")) for message in self._messages if message.get("role") == "tool"]
+
+    def tool(self, *names: str) -> dict[str, Any] | None:
+        """The first of these tools that is on offer."""
+        offered = {each["function"]["name"]: each["function"] for each in self.body.get("tools", ())}
+        return next((offered[name] for name in names if name in offered), None)
+
+    @property
+    def _messages(self) -> list[dict[str, Any]]:
+        return list(self.body.get("messages", ()))
+
+
+class ChatPlayer(Player[ChatRequest]):
+    _is_first = True
+    _calls = 0
+
+    async def aside(self) -> None:
+        if self._request.body.get("stream"):
+            await self.play([Say(ASIDE)])
+            return
+        message = {"role": "assistant", "content": ASIDE}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        await self._reply.whole(
+            200, {**self._frame(), "object": "chat.completion", "choices": [choice], "usage": _USAGE}
+        )
+
+    async def _step(self, step: Step) -> None:
+        if isinstance(step, Hold):
+            await self._delta({"content": ""})  # so that it is known to have begun
+        await super()._step(step)
+
+    async def _say(self, step: Say) -> None:
+        for index, piece in enumerate(step.words):
+            begins = "" if self._is_first or index else "\n"
+            await self._delta({"content": begins + piece})
+            self._is_first = False
+            if step.interval_ms:
+                await self._clock.sleep(step.interval_ms / 1000)
+
+    async def _think(self, text: str) -> None:
+        await self._delta({"reasoning_content": text})
+
+    async def _act(self, step: SingleAct) -> None:
+        if not isinstance(step, Shell | Patch | Tool):
+            await self._say(Say(f"(this agent has nothing for {type(step).__name__.lower()})"))
+            return
+        name, arguments = call(self._request, step)
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        made = {"index": self._calls, "id": f"call_{self._id}_{self._calls}", "type": "function", "function": function}
+        self._calls += 1
+        await self._delta({"tool_calls": [made]})
+
+    async def _fail(self, step: Trouble) -> None:
+        if isinstance(step, Cut) or self._reply.is_begun:
+            self._reply.cut()
+        else:
+            code = step.code if isinstance(step, Status) else 500
+            error = {"message": f"the script says {step.code}", "type": "scripted", "code": str(step.code)}
+            await self._reply.whole(code, {"error": error})
+
+    async def _complete(self) -> None:
+        await self._delta({}, "tool_calls" if self._calls else "stop")
+        await self._reply.data({**self._frame(), "choices": [], "usage": _USAGE})
+        await self._reply.raw(b"data: [DONE]\n\n")
+
+    async def _delta(self, delta: dict[str, Any], finish: str | None = None) -> None:
+        choice = {"index": 0, "delta": {"role": "assistant", **delta}, "finish_reason": finish}
+        await self._reply.data({**self._frame(), "choices": [choice]})
+
+    def _frame(self) -> dict[str, Any]:
+        model = self._request.body.get("model", "scripted")
+        return {"id": f"chatcmpl-{self._id}", "object": "chat.completion.chunk", "created": 0, "model": model}
+
+
+_USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+
+
+def call(request: ChatRequest, step: Shell | Patch | Tool) -> tuple[str, dict[str, Any]]:
+    """The tool of this agent that does it, and its arguments."""
+    match step:
+        case Shell(command):
+            tool = request.tool(*SHELLS) or {"name": SHELLS[0]}
+            fields = tool.get("parameters", {}).get("properties", {})
+            more = {"description": "the script says so"} if "description" in fields else {}
+            return str(tool["name"]), {"command": command, **more}
+        case Patch(path, text):
+            name = str((request.tool(*WRITERS) or {"name": "write_file"})["name"])
+            where, what = WRITERS[name]
+            return name, {where: path, what: text}
+        case Tool(name=name, arguments=arguments):
+            return name, json.loads(arguments)

@@ -1,0 +1,72 @@
+"""The scripted runtime's own record: what it has played of which turn. It outlives the process that wrote it."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+from msgspec import Struct
+
+from clew.model.events import Activity
+from clew.model.gates import Answer
+from clew.model.nouns import Problem, Said, TurnState
+from clew.support import private_files
+
+
+class Played(Struct, frozen=True):
+    """One turn as far as it was played."""
+
+    turn: str
+    messages: tuple[Said, ...]
+    position: int = 0  # the next step
+    state: TurnState = TurnState.RUNNING
+    texts: tuple[str, ...] = ()
+    activities: tuple[Activity, ...] = ()
+    problem: Problem | None = None
+    steers: tuple[Said, ...] = ()
+    answers: tuple[tuple[str, Answer], ...] = ()  # to its gates, by their reference, in order; nothing secret
+    executions: tuple[str, ...] = ()  # every command that a yes let it run, once for each time
+
+    @property
+    def text(self) -> str:
+        return self.texts[-1] if self.texts else ""
+
+
+class Ledger(Protocol):
+    def load(self, session: str) -> list[Played]: ...
+
+    def save(self, session: str, played: list[Played]) -> None: ...
+
+
+class MemoryLedger:
+    def __init__(self) -> None:
+        self._sessions: dict[str, list[Played]] = {}
+
+    def load(self, session: str) -> list[Played]:
+        return list(self._sessions.get(session, ()))
+
+    def save(self, session: str, played: list[Played]) -> None:
+        self._sessions[session] = list(played)
+
+
+class FileLedger:
+    """One JSON file per session, replaced whole, for its owner alone: prompts are in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def load(self, session: str) -> list[Played]:
+        with contextlib.suppress(FileNotFoundError):
+            return msgspec.json.decode(self._path(session).read_bytes(), type=list[Played])
+        return []
+
+    def save(self, session: str, played: list[Played]) -> None:
+        private_files.make_folder(self._folder)
+        draft = self._path(session).with_suffix(".draft")
+        private_files.write(draft, msgspec.json.encode(played))
+        draft.replace(self._path(session))
+
+    def _path(self, session: str) -> Path:
+        return self._folder / f"{session}.json"

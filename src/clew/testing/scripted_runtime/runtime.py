@@ -1,0 +1,71 @@
+"""The scripted runtime: it makes sessions, and can be told to die."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from clew import __version__
+from clew.model.runtime import Health, HealthState, Look, RuntimeCan, Seat, Session
+from clew.support.clock import Clock
+from clew.support.errors import RuntimeTrouble
+from clew.testing.scripted_runtime.gates import Bell
+from clew.testing.scripted_runtime.holds import Holds
+from clew.testing.scripted_runtime.ledger import Ledger
+from clew.testing.scripted_runtime.session import Script, ScriptedSession, from_prompt
+
+
+class ScriptedRuntime:
+    name = "scripted"
+
+    def __init__(
+        self,
+        clock: Clock,
+        ledger: Ledger,
+        *,
+        holds: Holds | None = None,
+        play: Script = from_prompt,
+        outlives: bool = False,
+        pace: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        self.clock = clock
+        self.ledger = ledger
+        self.holds = holds or Holds()
+        self.bell = Bell()
+        self.play = play
+        self.pace = pace  # seconds before each step
+        self.can = RuntimeCan(
+            steer=True, interrupt=True, record=True, fork=True, images=True, questions=True, outlives=outlives
+        )
+        self._lost = asyncio.Event()
+        self._closed = False
+
+    async def open(self, seat: Seat) -> Session:
+        if self._closed:
+            raise RuntimeTrouble("the scripted runtime is closed")
+        if seat.continuity is not None:
+            return ScriptedSession(self, seat.continuity.data, self._lost, seat.longest_text)
+        name = f"scripted-{seat.thread}"
+        if seat.fork is not None:
+            self._copy(seat.fork.continuity.data, name, seat.fork.runtime_turn)
+        return ScriptedSession(self, name, self._lost, seat.longest_text)
+
+    async def health(self) -> Health:
+        return Health(HealthState.STOPPED, "closed") if self._closed else Health(HealthState.HEALTHY)
+
+    async def look(self) -> Look:
+        return Look(__version__, "", None)
+
+    async def close(self) -> None:
+        self._closed = True
+        self.lose()
+
+    def lose(self) -> None:
+        """As if its process had died: whoever runs on it is told, and a new one is there at once."""
+        self._lost.set()
+        self._lost = asyncio.Event()
+
+    def _copy(self, source: str, target: str, last: str | None) -> None:
+        played = self.ledger.load(source)
+        ids = [entry.turn for entry in played]
+        self.ledger.save(target, played[: ids.index(last) + 1] if last in ids else played)

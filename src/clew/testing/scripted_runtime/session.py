@@ -1,0 +1,385 @@
+"""Playing a script, step by step, as events; every step is in the ledger before it is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from clew.model.events import (
+    Activity,
+    ActivityKind,
+    Event,
+    GateClosed,
+    GateOpened,
+    Notice,
+    NoticeKind,
+    Outcome,
+    Phase,
+    TextDelta,
+    TextDone,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+)
+from clew.model.gates import Answer, Asked, Decision, GateKind
+from clew.model.long_text import GrowingText
+from clew.model.nouns import Problem, Said, TurnState
+from clew.model.nouns import Usage as Tokens
+from clew.model.runtime import Continuity, RecordState, RuntimeCan, TurnRecord, TurnRequest
+from clew.support.clock import Clock
+from clew.support.errors import RuntimeLost
+from clew.support.text import LONGEST
+from clew.testing.scripted_model import script
+from clew.testing.scripted_model.script import Step
+from clew.testing.scripted_runtime import gates
+from clew.testing.scripted_runtime.holds import Holds
+from clew.testing.scripted_runtime.ledger import Ledger, Played
+
+Script = Callable[[TurnRequest], tuple[Step, ...]]
+SHORT = 0.5  # seconds that a stop may wait for
+Act = script.Shell | script.Patch | script.Tool | script.Plan | script.Think
+
+
+def from_prompt(request: TurnRequest) -> tuple[Step, ...]:
+    """The script that the messages carry; what clew itself adds to them is not part of it."""
+    return script.parse("\n".join(said.text for said in request.messages if said.author != "clew"))
+
+
+class Stage(Protocol):
+    """What a session needs of its runtime."""
+
+    clock: Clock
+    ledger: Ledger
+    holds: Holds
+    bell: gates.Bell
+    play: Script
+    pace: Callable[[], float]
+    can: RuntimeCan
+
+
+class ScriptedSession:
+    """One thread. Each turn is an entry of its ledger."""
+
+    def __init__(self, runtime: Stage, name: str, lost: asyncio.Event, longest_text: int = LONGEST) -> None:
+        self._runtime = runtime
+        self._name = name
+        self._lost = lost
+        self._longest = longest_text
+        self._standing: dict[str, Asked] = {}  # the gates at which the turn stands
+        self._stop: asyncio.Event | None = None  # there while a turn runs
+        self._ends: tuple[asyncio.Task[object], ...] = ()  # what ends a turn from outside
+        self._items = 0
+
+    async def run(self, request: TurnRequest) -> AsyncIterator[Event]:
+        await self._pause()
+        self._write(Played(request.turn, request.messages))
+        async for event in self._play(request.turn):
+            yield event
+
+    async def attach(self, turn: str) -> AsyncIterator[Event]:
+        async for event in self._play(turn):
+            yield event
+
+    async def steer(self, message: Said) -> bool:
+        entry = self._last()
+        if self._stop is None or entry is None or entry.state is not TurnState.RUNNING:
+            return False
+        self._write(replace(entry, steers=(*entry.steers, message)))
+        return True
+
+    async def interrupt(self) -> None:
+        if self._stop is not None:
+            for ref in list(self._standing):
+                await self.answer(ref, gates.CANCELLED)
+            self._stop.set()
+
+    async def answer(self, ref: str, answer: Answer) -> bool:
+        """In the ledger first: a runtime that outlives the daemon does not forget it."""
+        self._check()
+        entry, asked = self._last(), self._standing.get(ref)
+        if entry is None or asked is None or _answer(entry, ref) is not None:
+            return False
+        gates.check(asked, answer)
+        if (known := gates.written(asked, answer)) != answer:
+            self._runtime.bell.secrets[ref] = answer
+        self._change(entry.turn, answers=(*entry.answers, (ref, known)))
+        self._runtime.bell.ring()
+        return True
+
+    async def record(self, turn: str) -> TurnRecord | None:
+        self._check()
+        entry = self._entry(turn)
+        if entry is None:
+            return None
+        return TurnRecord(
+            self._record_state(entry),
+            entry.turn,
+            entry.text if entry.state is TurnState.COMPLETED else "",
+            entry.problem,
+            None,
+            entry.activities,
+            _message_ids(entry),
+        )
+
+    def continuity(self) -> Continuity | None:
+        return Continuity(self._name)
+
+    async def close(self) -> None:
+        return
+
+    def _record_state(self, entry: Played) -> RecordState:
+        if entry.state is TurnState.RUNNING:
+            plays = self._stop is not None and entry == self._last()
+            return RecordState.ALIVE if plays or self._runtime.can.outlives else RecordState.CUT
+        known = {TurnState.COMPLETED: RecordState.COMPLETED, TurnState.FAILED: RecordState.FAILED}
+        return known.get(entry.state, RecordState.CUT)
+
+    async def _play(self, turn: str) -> AsyncIterator[Event]:
+        """From where the ledger stands to the end."""
+        self._stop = asyncio.Event()
+        self._ends = tuple(asyncio.ensure_future(event.wait()) for event in (self._stop, self._lost))
+        try:
+            yield TurnStarted(turn)
+            entry = self._must(turn)
+            steps = self._runtime.play(TurnRequest(turn, entry.messages))
+            self._items = sum(map(_items_of, steps[: entry.position]))  # a step that is played again is the same item
+            while (entry := self._must(turn)).position < len(steps):
+                async for event in self._step(entry, steps[entry.position]):
+                    yield event
+                if self._must(turn).state is not TurnState.RUNNING:
+                    break
+            else:
+                async for event in self._acknowledge_steers(turn):
+                    yield event
+                self._change(turn, state=TurnState.COMPLETED)
+            yield Usage(Tokens(10, 0, 5, 0, 15))
+            yield self._end(turn)
+        except _Stopped:
+            self._change(turn, state=TurnState.INTERRUPTED)
+            for ref in self._standing:
+                yield GateClosed(ref)
+            yield self._end(turn)
+        finally:
+            for end in self._ends:
+                end.cancel()
+            self._stop = None
+            self._standing, self._ends = {}, ()
+
+    def _end(self, turn: str) -> TurnEnded:
+        entry = self._must(turn)
+        text = entry.text if entry.state is TurnState.COMPLETED else ""
+        return TurnEnded(entry.state, text, entry.problem, _message_ids(entry))
+
+    async def _acknowledge_steers(self, turn: str) -> AsyncIterator[Event]:
+        """What was steered in shows in the answer."""
+        steers = self._must(turn).steers
+        if steers:
+            heard = "; ".join(said.text for said in steers)
+            async for event in self._say(turn, script.Say(f"{self._must(turn).text} (heard: {heard})".strip())):
+                yield event
+
+    async def _step(self, entry: Played, step: Step) -> AsyncIterator[Event]:
+        await self._pause()
+        match step:
+            case script.Say():
+                async for event in self._say(entry.turn, step):
+                    yield event
+            case script.Recall():
+                async for event in self._say(entry.turn, script.Say(self._recall())):
+                    yield event
+            case script.Hold(name):
+                await self._or_stopped(self._runtime.holds.wait(name))
+            case script.Shell() | script.Patch() | script.Tool() | script.Plan() | script.Think():
+                async for event in self._act(entry.turn, step):
+                    yield event
+            case script.Aside():
+                yield GateOpened(self._ref(entry, 0), gates.asked(step)[0])
+            case script.Approve() | script.Permit() | script.Ask():
+                async for event in self._ask(entry, gates.asked(step)):
+                    yield event
+            case script.Status(code=code) | script.Error(code=code):
+                self._change(entry.turn, state=TurnState.FAILED, problem=Problem("model", f"The model said {code}."))
+            case script.Cut(times=int() as times):
+                for number in range(times):
+                    async for event in self._begun_again(number + 1):
+                        yield event
+            case script.Cut():
+                self._change(entry.turn, state=TurnState.INTERRUPTED)
+                raise RuntimeLost("the scripted runtime was told to die")
+        self._change(entry.turn, position=entry.position + 1)
+
+    async def _begun_again(self, number: int) -> AsyncIterator[Event]:
+        """A text that is given up in mid-sentence, as when the connection to a model breaks."""
+        item, text = self._next_item(), script.filler(2)
+        yield TextDelta(item, 0, text)
+        yield TextDone(item, text, cut=True)
+        yield Notice(NoticeKind.RETRYING, f"The connection broke; trying again ({number}).")
+
+    async def _act(self, turn: str, step: Act) -> AsyncIterator[Event]:
+        started = _activity(step, self._next_item())
+        yield started
+        await self._pause()
+        ended = replace(started, phase=Phase.DONE, outcome=Outcome.OK)
+        self._change(turn, activities=(*self._must(turn).activities, ended))
+        yield ended
+
+    async def _ask(self, entry: Played, asked: Iterable[Asked]) -> AsyncIterator[Event]:
+        """Until all is answered. Whoever attaches later is told again what is open, by the same reference."""
+        refs = {self._ref(entry, number): each for number, each in enumerate(asked)}
+        self._standing = {ref: replace(each, item=ref) for ref, each in refs.items()}
+        for ref, each in self._standing.items():
+            if each.kind is GateKind.COMMAND:
+                yield Activity(ref, ActivityKind.COMMAND, Phase.STARTED, each.title)
+            if _answer(entry, ref) is None:
+                yield GateOpened(ref, each)
+        while self._standing:
+            ref, answer = await self._next_answer(entry.turn)
+            async for event in self._obey(entry.turn, ref, answer):
+                yield event
+
+    async def _next_answer(self, turn: str) -> tuple[str, Answer]:
+        """In the order in which they were given."""
+        while True:
+            bell = self._runtime.bell.next
+            for ref, answer in self._must(turn).answers:
+                if ref in self._standing:
+                    return ref, self._runtime.bell.secrets.pop(ref, answer)
+            await self._or_stopped(bell.wait())
+
+    async def _obey(self, turn: str, ref: str, answer: Answer) -> AsyncIterator[Event]:
+        if answer.decision is Decision.CANCEL:
+            raise _Stopped
+        asked = self._standing.pop(ref)
+        yield GateClosed(ref)
+        if asked.kind is GateKind.COMMAND:
+            await self._pause()
+            yield self._execute(turn, ref, asked.title, answer)
+        if asked.kind is not GateKind.COMMAND or not answer.is_yes:
+            async for event in self._say(turn, script.Say(gates.words(asked, answer))):
+                yield event
+
+    def _execute(self, turn: str, ref: str, command: str, answer: Answer) -> Activity:
+        """One yes, one execution: what is in the ledger is not done again."""
+        entry = self._must(turn)
+        outcome = Outcome.OK if answer.is_yes else Outcome.DECLINED
+        done = Activity(ref, ActivityKind.COMMAND, Phase.DONE, command, outcome=outcome)
+        if ref not in {act.item for act in entry.activities}:
+            ran = (command,) if answer.is_yes else ()
+            self._change(turn, activities=(*entry.activities, done), executions=(*entry.executions, *ran))
+        return done
+
+    def _ref(self, entry: Played, number: int) -> str:
+        return f"{self._name}:{entry.turn}:{entry.position}.{number}"
+
+    async def _say(self, turn: str, step: script.Say) -> AsyncIterator[Event]:
+        item, text = self._next_item(), GrowingText(self._longest)
+        for word in step.words:
+            await self._pause(step.interval_ms / 1000)
+            offset = text.length
+            if shown := text.add(word):
+                yield TextDelta(item, offset, shown)
+            for notice in text.news():
+                yield notice
+        self._change(turn, texts=(*self._must(turn).texts, text.whole()))
+        yield TextDone(item, text.whole())
+
+    def _recall(self) -> str:
+        said = [message.text for entry in self._runtime.ledger.load(self._name) for message in entry.messages]
+        return f"I know {len(said)} messages. The first: {said[0] if said else '(none)'}"
+
+    async def _pause(self, seconds: float = 0.0) -> None:
+        wait = seconds + self._runtime.pace()
+        if wait > SHORT:
+            await self._or_stopped(self._runtime.clock.sleep(wait))
+            return
+        self._check()
+        await self._runtime.clock.sleep(wait)
+        self._go_on()
+
+    async def _or_stopped(self, waiting: Coroutine[Any, Any, object]) -> None:
+        """Wait for something, unless a person stops the turn or the process dies first."""
+        if self._lost.is_set():
+            waiting.close()
+        self._check()
+        task = asyncio.ensure_future(waiting)
+        try:
+            await asyncio.wait((task, *self._ends), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            task.cancel()
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Unless it was stopped or has died meanwhile."""
+        self._check()
+        if self._stop is not None and self._stop.is_set():
+            raise _Stopped
+
+    def _check(self) -> None:
+        if self._lost.is_set():
+            raise RuntimeLost("the scripted runtime died")
+
+    def _next_item(self) -> str:
+        self._items += 1
+        return f"item-{self._items}"
+
+    def _entry(self, turn: str) -> Played | None:
+        return next((entry for entry in reversed(self._runtime.ledger.load(self._name)) if entry.turn == turn), None)
+
+    def _must(self, turn: str) -> Played:
+        entry = self._entry(turn)
+        assert entry is not None, turn
+        return entry
+
+    def _last(self) -> Played | None:
+        played = self._runtime.ledger.load(self._name)
+        return played[-1] if played else None
+
+    def _change(self, turn: str, **changes: Any) -> None:
+        """On what the ledger says now: a steer may have come meanwhile."""
+        self._write(replace(self._must(turn), **changes))
+
+    def _write(self, entry: Played) -> None:
+        self._check()
+        others = [old for old in self._runtime.ledger.load(self._name) if old.turn != entry.turn]
+        self._runtime.ledger.save(self._name, [*others, entry])
+
+
+def _items_of(step: Step) -> int:
+    """How many items it is told as."""
+    match step:
+        case script.Cut(times=int() as times):
+            return times
+        case script.Say() | script.Recall():
+            return 1
+        case script.Shell() | script.Patch() | script.Tool() | script.Plan() | script.Think():
+            return 1
+    return 0
+
+
+class _Stopped(Exception):
+    """A person stopped the turn."""
+
+
+def _activity(step: Act, item: str) -> Activity:
+    match step:
+        case script.Shell(command):
+            return Activity(item, ActivityKind.COMMAND, Phase.STARTED, command)
+        case script.Patch(path, text):
+            return Activity(item, ActivityKind.CHANGE, Phase.STARTED, path, f"--- /dev/null\n+++ {path}\n+{text}\n")
+        case script.Tool(server, name):
+            return Activity(item, ActivityKind.TOOL, Phase.STARTED, f"{server}.{name}")
+        case script.Plan(steps):
+            return Activity(item, ActivityKind.PLAN, Phase.STARTED, " | ".join(steps))
+        case script.Think(text):
+            return Activity(item, ActivityKind.THOUGHT, Phase.STARTED, "", text)
+
+
+def _message_ids(entry: Played) -> frozenset[str]:
+    return frozenset({entry.turn, *(said.id for said in (*entry.messages, *entry.steers))})
+
+
+def _answer(entry: Played, ref: str) -> Answer | None:
+    return next((answer for given, answer in entry.answers if given == ref), None)

@@ -1,0 +1,226 @@
+"""`clew chat` on a real daemon: by a pipe, and on a terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import Terminal, read_words
+from tests.helpers.daemons import Clew
+
+
+def by_pipe(clew: Clew, *lines: str, args: tuple[str, ...] = ()) -> tuple[int, str, str]:
+    result = clew.run("chat", *args, input="".join(f"{line}\n" for line in lines))
+    return result.code, result.out, result.err
+
+
+def test_each_line_of_a_pipe_is_a_message_of_one_thread_and_is_answered(clew: Clew) -> None:
+    code, out, err = by_pipe(clew, "!text one", "", "!shell ls", "!recall")
+    assert (code, out) == (0, "one\nI know 3 messages. The first: !text one\n")
+    assert "· command: ls" in err and err.count("· completed in") == 3
+
+
+def test_a_message_of_a_pipe_may_have_several_lines(clew: Clew) -> None:
+    assert by_pipe(clew, "!text one\\", "!text two")[1] == "one\ntwo\n"
+
+
+def test_a_known_thread_goes_on_and_a_finished_one_is_picked_up(clew: Clew) -> None:
+    thread = clew.json("run", "!text one")["thread"]
+    assert by_pipe(clew, "/done", "!recall", args=(thread[:20].lower(),))[1] == (
+        "I know 2 messages. The first: !text one\n"
+    )
+    assert clew.json("show", thread)["status"] == "idle"
+
+
+def test_commands_by_a_pipe(clew: Clew, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("chatted")
+    code, out, err = by_pipe(
+        clew, f"/file {tmp_path / 'notes.txt'}", "!text one", "/fork", "/status", "/where", "/quit", "x"
+    )
+    assert code == 0
+    assert re.search(r"title +!text one \(fork\)\n", out)
+    assert "· attached notes.txt" in err and "· nothing is owed for it yet" in err
+    assert [path.read_text() for path in clew.home.files.glob("*/notes.txt")] == ["chatted"]
+
+
+def test_an_unknown_command_is_an_error_and_the_next_line_goes_on(clew: Clew) -> None:
+    code, out, err = by_pipe(clew, "/statsu", "!text fine")
+    assert (code, out) == (1, "fine\n")
+    assert err.startswith("clew: there is no /statsu; perhaps /status")
+
+
+def test_a_turn_that_fails_says_why_and_is_told_by_the_exit_code(clew: Clew) -> None:
+    code, _, err = by_pipe(clew, "!error server_error")
+    assert code == 1
+    assert "clew: The model said server_error." in err
+
+
+def test_with_json_each_answer_is_a_line(clew: Clew) -> None:
+    code, out, _ = by_pipe(clew, "!text one", "/nope", "!text two", args=("--json",))
+    one, wrong, two = map(json.loads, out.splitlines())
+    assert (code, one["text"], two["text"], one["thread"]) == (1, "one", "two", two["thread"])
+    assert "there is no /nope" in wrong["error"]["message"]
+
+
+def test_an_answer_by_a_pipe_survives_the_death_of_the_daemon(clew: Clew) -> None:
+    gate, again = clew.gate("piped-kill"), clew.gate("piped-kill")
+    chatting = clew.begin("chat")
+    assert chatting.stdin is not None
+    chatting.stdin.write("!text before\n!text one\\\n!hold piped-kill\\\n!text two\n")
+    chatting.stdin.close()
+    chatting.stdin = None
+    gate.wait()
+    begun = read_words(chatting, 2)
+    clew.kill()
+    again.release_with(gate)
+    result = clew.wait(chatting)
+    assert result.code == 0
+    assert begun + result.out == "before\none\none\ntwo\n"  # cut off behind `one`, and continued from its beginning
+    assert "it was cut off and is continued" in result.err
+
+
+@pytest.fixture
+def chat(clew: Clew) -> Iterator[Terminal]:
+    with Terminal(clew, ["chat"]) as terminal:
+        terminal.read_until("a new thread · /help")
+        yield terminal
+
+
+def thread_of(terminal: Terminal) -> str:
+    """As the line at the bottom names it."""
+    return terminal.find(r"(01[0-9A-Z]{24}) · /help")
+
+
+def test_what_is_typed_is_answered_above_the_prompt(chat: Terminal, clew: Clew) -> None:
+    chat.type("!text hello \x1b\r!shell make\r")
+    chat.read_until("turn completed")
+    assert "· command: make" in chat.shown
+    assert "› !text hello" in chat.shown and "… !shell make" in chat.shown
+    chat.type("/quit\r")
+    assert chat.wait() == 0
+    thread = re.search(r"clew chat (\w+) comes back to it", chat.shown)
+    assert thread and clew.json("show", thread[1])["status"] == "idle"
+
+
+def test_while_a_turn_runs_it_is_steered_or_queued_and_ctrl_c_stops_it(chat: Terminal, clew: Clew) -> None:
+    gate = clew.gate("steered-here")
+    chat.type("!hold steered-here\r")
+    gate.wait()
+    chat.read_until("working")
+    chat.type("look left\r")
+    chat.read_until("· Passed on to the running turn.")
+    chat.type("/queue !text queued\r")
+    chat.read_until("· Queued: it runs next.")
+    chat.type("half a line\x03")
+    chat.read_until("· stopping the turn…")
+    chat.read_until("turn interrupted")
+    chat.read_until("turn completed")
+    assert "queued" in chat.shown
+    chat.type("\x03\x03\x03")  # clears the line, then tells how to leave
+    chat.read_until("· Ctrl-D or /quit leaves")
+    chat.type("\x04")
+    assert chat.wait() == 0
+
+
+def test_what_is_said_elsewhere_is_told_and_what_is_said_here_is_not(chat: Terminal, clew: Clew) -> None:
+    gate = clew.gate("elsewhere")
+    chat.type("!text from here\r")
+    chat.read_until("turn completed")
+    thread = thread_of(chat)
+    clew("send", thread, "!hold elsewhere")
+    chat.read_until("· from another place: !hold elsewhere")
+    gate.wait()
+    clew("send", thread, "look left")
+    chat.read_until("· from another place: look left")
+    chat.type("look right\r")
+    chat.read_until("· Passed on to the running turn.")
+    gate.release()
+    chat.read_until("turn completed", 2)
+    assert chat.shown.count("from another place") == 2
+    chat.type("\x04")
+    assert chat.wait() == 0
+
+
+def test_an_image_that_is_pasted_as_data_goes_with_the_next_message(chat: Terminal, clew: Clew) -> None:
+    chat.type("\x1b[200~data:image/png;base64,cGFzdGVk\x1b[201~")
+    chat.read_until("· attached pasted.png")
+    chat.type("!text seen\r")
+    chat.read_until("turn completed")
+    assert "cGFzdGVk" not in chat.shown
+    assert [path.read_bytes() for path in clew.home.files.glob("*/pasted.png")] == [b"pasted"]
+    chat.type("\x04")
+    assert chat.wait() == 0
+
+
+def test_ctrl_d_leaves_the_turn_running_and_one_comes_back_to_it(chat: Terminal, clew: Clew) -> None:
+    gate = clew.gate("left-here")
+    chat.type("!text begun\\\r!hold left-here\\\r!text ended\r")
+    gate.wait()
+    chat.read_until("working")
+    chat.type("\x04")
+    assert chat.wait() == 0
+    left = re.search(r"left it running; clew chat (\w+) comes back to it", chat.shown)
+    assert left and clew.json("show", left[1])["status"] == "running"
+    with Terminal(clew, ["chat", left[1]]) as again:
+        again.read_until("begun\n")
+        gate.release()
+        again.read_until("turn completed")
+        assert "ended" in again.shown
+        again.type("\x04")
+        assert again.wait() == 0
+
+
+def test_a_chat_survives_the_death_of_the_daemon_and_says_so_in_a_line(chat: Terminal, clew: Clew) -> None:
+    gate, again = clew.gate("chat-kill"), clew.gate("chat-kill")
+    chat.type("!text the first line\\\r!hold chat-kill\\\r!text the last line\r")
+    gate.wait()
+    chat.read_until("the first line\n")
+    clew.kill()
+    again.release_with(gate)
+    chat.read_until("turn completed")
+    said = chat.shown
+    assert said.count("· the daemon was away for") == said.count("; back again") == 1
+    assert "it was cut off and is continued" in said
+    chat.type("!text and on\r")
+    chat.read_until("turn completed", 2)
+    chat.type("\x04")
+    assert chat.wait() == 0
+
+
+def test_one_goes_from_thread_to_thread(chat: Terminal, clew: Clew) -> None:
+    other = clew.json("run", "!text from the other one", "--title", "the other")["thread"]
+    chat.type("!text here\r")
+    chat.read_until("turn completed")
+    here = thread_of(chat)
+    chat.type("/res")
+    chat.read_until("go to a thread")  # the menu
+    chat.type(f"\t{other.lower()}\r")
+    chat.read_until(f"· {other}, idle: the other")
+    chat.read_until("from the other one\n")
+    clew.wait_ended(clew.json("send", here, "!text not seen"))
+    clew.wait_ended(clew.json("send", other, "!text seen"))
+    chat.read_until("turn completed", 2)
+    assert "not seen" not in chat.shown
+    chat.type("\x04")
+    assert chat.wait() == 0
+
+
+def test_a_daemon_that_is_stopped_is_started_by_the_next_message(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home") as clew:
+        clew.up()
+        with Terminal(clew, ["chat"]) as chat:
+            chat.type("!text one\r")
+            chat.read_until("turn completed")
+            clew("down")
+            chat.read_until("clew: the daemon was stopped")
+            chat.type("!text two\r")
+            chat.read_until("turn completed", 2)
+            chat.type("\x04")
+            assert chat.wait() == 0
+        assert stat.S_IMODE((clew.root / "chat_history").stat().st_mode) == 0o600
+        assert "+!text two" in (clew.root / "chat_history").read_text()

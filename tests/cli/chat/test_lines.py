@@ -1,0 +1,165 @@
+"""What a line means, what completes it, and how the text flows above the prompt: pure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.cli.chat.flow import Flow
+from clew.cli.chat.lines import (
+    COMMANDS,
+    Command,
+    Files,
+    Image,
+    Message,
+    Wrong,
+    dropped,
+    help_lines,
+    joined,
+    meaning,
+    only_path,
+    suggestions,
+)
+from clew.cli.view.events import Aside, Words
+
+
+def means(line: str, *files: str) -> object:
+    return meaning(line, lambda path: str(path) in files)
+
+
+def test_an_empty_line_means_nothing() -> None:
+    assert means("  \n ") is None
+
+
+def test_words_are_a_message() -> None:
+    assert means(" fix the test \n") == Message("fix the test")
+    assert means("and/or") == Message("and/or")
+
+
+def test_a_word_with_a_slash_is_a_command() -> None:
+    assert means("/stop") == Command("stop")
+    assert means("/Queue  and then this\nand that") == Command("queue", "and then this\nand that")
+    assert means("/resume") == Command("resume")
+
+
+def test_an_unknown_command_names_the_nearest_and_is_never_a_message() -> None:
+    wrong = means("/statsu now")
+    assert isinstance(wrong, Wrong)
+    assert "there is no /statsu; perhaps /status" in wrong.words
+    assert isinstance(means("/zzzz"), Wrong)
+
+
+@given(st.from_regex(r"/[a-zA-Z-]+( .*)?", fullmatch=True))
+def test_no_word_with_a_slash_ever_reaches_the_agent(line: str) -> None:
+    assert not isinstance(means(line), Message)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"), [("/queue", "needs TEXT"), ("/file ", "needs PATH"), ("/stop it", "nothing")]
+)
+def test_a_command_says_what_it_takes(line: str, words: str) -> None:
+    wrong = means(line)
+    assert isinstance(wrong, Wrong) and words in wrong.words
+
+
+def test_two_slashes_are_a_message_with_one() -> None:
+    assert means("//etc is a folder") == Message("/etc is a folder")
+
+
+@pytest.mark.parametrize("line", ["/tmp/a b.png", "'/tmp/a b.png'", r"/tmp/a\ b.png", "file:///tmp/a%20b.png"])
+def test_a_file_that_is_dropped_is_attached(line: str) -> None:
+    assert means(line, "/tmp/a b.png") == Files((Path("/tmp/a b.png"),))
+
+
+def test_several_files_may_be_dropped_at_once() -> None:
+    assert means("/a/x '/a/y z'", "/a/x", "/a/y z") == Files((Path("/a/x"), Path("/a/y z")))
+
+
+def test_a_path_that_is_no_file_and_a_path_among_words_are_messages() -> None:
+    assert means("/tmp/none.png") == Message("/tmp/none.png")
+    assert means("/tmp/a.png is broken", "/tmp/a.png") == Message("/tmp/a.png is broken")
+    assert means("README.md") == Message("README.md")
+    assert means("it's /tmp/a.png", "/tmp/a.png") == Message("it's /tmp/a.png")
+
+
+@given(st.text(max_size=50))
+def test_any_text_means_something(text: str) -> None:
+    assert (meaning(text) is None) == (not text.strip())
+    dropped(text)
+
+
+def test_a_text_too_long_for_a_path_is_a_message() -> None:
+    assert meaning("/a/" + "x" * 5000) == Message("/a/" + "x" * 5000)
+
+
+def test_the_path_of_a_file_may_have_bare_spaces_and_begin_at_home(tmp_path: Path) -> None:
+    assert only_path("a b.png") == Path.cwd() / "a b.png"
+    assert only_path("~/x") == Path.home() / "x"
+    assert only_path("'/tmp/a b'") == Path("/tmp/a b")
+
+
+def test_a_line_that_ends_with_a_backslash_goes_on() -> None:
+    assert list(joined(["a\\\n", "b\n", "c\r\n", "d\\"])) == ["a\nb", "c", "d"]
+    assert list(joined(["C:\\\\\n"])) == ["C:\\\\"]
+
+
+def test_help_names_every_command_and_the_keys() -> None:
+    told = "\n".join(help_lines())
+    assert all(f"/{name}" in told for name in COMMANDS)
+    assert "Alt-Enter" in told and "Ctrl-D" in told
+
+
+def test_commands_and_thread_ids_are_completed() -> None:
+    threads = [("01AB", "one"), ("01AC", "two")]
+    assert list(suggestions("/st", lambda: threads)) == [
+        ("/stop", -3, COMMANDS["stop"][1]),
+        ("/status", -3, COMMANDS["status"][1]),
+    ]
+    assert list(suggestions("/resume 01ac", lambda: threads)) == [("01AC", -4, "two")]
+    assert list(suggestions("say /st", lambda: threads)) == []
+
+
+def lines(flow: Flow, *pieces: Words | Aside, room: int = 20) -> list[str]:
+    return [each.text if isinstance(each, Words) else f"[{each.line}]" for each in flow.take(pieces, room)]
+
+
+def test_a_line_is_given_out_when_it_is_whole() -> None:
+    flow = Flow()
+    assert lines(flow, Words("one\ntw", fresh=True)) == ["one"]
+    assert flow.pending == "tw"
+    assert lines(flow, Words("o\n\nthree"), Aside("· turn completed")) == ["two", "", "three", "[· turn completed]"]
+
+
+def test_a_long_line_is_given_out_row_by_row() -> None:
+    flow = Flow()
+    assert lines(flow, Words("never lose the thread that leads you back")) == ["never lose the", "thread that leads"]
+    assert flow.pending == "you back"
+
+
+def test_another_text_begins_on_a_line_of_its_own() -> None:
+    assert lines(Flow(), Words("one", fresh=True), Words("two", fresh=True)) == ["one"]
+
+
+def test_what_flows_cannot_command_the_terminal() -> None:
+    assert lines(Flow(), Words("\x1b[2J\n"), Aside("\x07")) == ["\\x1b[2J", "[\\x07]"]
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("data:image/png;base64,aGk=", Image(".png", b"hi")),
+        (" data:image/jpeg;base64,aG\nk= ", Image(".jpg", b"hi")),
+        ("data:image/tiff;base64,aGk=", "an image can be pasted as png, jpeg, gif, webp in base64"),
+        ("data:image/svg+xml;utf8,<svg/>", "an image can be pasted as"),
+        ("data:image/png;base64,aG", "the pasted image is not whole"),
+        ("data:image/png;base64," + "A" * (28 << 20), "the pasted image is larger than 20 MiB"),
+        ("what is data:image/png;base64,aGk= ?", Message("what is data:image/png;base64,aGk= ?")),
+    ],
+    ids=["png", "jpeg", "tiff", "svg", "cut", "large", "talk"],
+)
+def test_an_image_may_be_pasted_as_data(line: str, meant: object) -> None:
+    found = meaning(line)
+    assert found.words.startswith(str(meant)) if isinstance(found, Wrong) else found == meant

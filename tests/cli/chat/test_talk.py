@@ -1,0 +1,281 @@
+"""What a line does, against a daemon that only notes what it is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.cli.chat.follower import past, question
+from clew.cli.chat.prompt import QUICK, SOON, Seen, toolbar
+from clew.cli.chat.talk import Talk
+from clew.cli.view.events import Aside, Words
+from clew.support.errors import NotFound, OutOfReach
+
+
+class Noting:
+    """Answers with what it was given to answer, by the end of the path."""
+
+    def __init__(self, **answers: Any) -> None:
+        self.asked: list[tuple[Any, ...]] = []
+        self._answers = answers
+
+    def get(self, *path: str, **query: object) -> Any:
+        return self._answer(path, query)
+
+    def post(self, *path: str, body: Any = None) -> Any:
+        return self._answer(path, body)
+
+    def put(self, *path: str, body: Any) -> Any:
+        return self._answer(path, body)
+
+    def delete(self, *path: str) -> Any:
+        return self._answer(path, None)
+
+    def _answer(self, path: tuple[str, ...], given: Any) -> Any:
+        self.asked.append((*path, given))
+        named = path[-2] if path[-1] == "wheel" else path[-1]
+        answer = self._answers.get(named, {"id": named})
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def accepted(fate: str = "turn", words: str = "", thread: str = "T") -> dict[str, Any]:
+    return {"fate": fate, "thread": thread, "turn": "U", "state": "running", "words": words}
+
+
+def talk(door: Noting, thread: str | None = "T") -> Talk:
+    return Talk(door, lambda text: {"message_id": "m", "text": text, "kind": "chat"}, thread)
+
+
+def test_the_first_message_begins_a_thread() -> None:
+    here = talk(door := Noting(threads=accepted()), None)
+    reply = here.do("hello")
+    assert (reply.turn, reply.moved, here.thread) == ("U", True, "T")
+    assert door.asked == [("threads", {"message_id": "m", "text": "hello", "kind": "chat", "attachments": []})]
+
+
+def test_a_message_goes_to_the_thread_one_is_in() -> None:
+    here = talk(door := Noting(messages=accepted()))
+    reply = here.do("hello")
+    assert (reply.turn, reply.moved, reply.lines) == ("U", False, ())
+    ((*path, body),) = door.asked
+    assert path == ["threads", "T", "messages"]
+    assert (body["text"], body["queue"], body["attachments"]) == ("hello", False, [])
+
+
+def test_that_one_steers_is_said_once() -> None:
+    here = talk(Noting(messages=accepted("steer", "Passed on to the running turn.")))
+    first, second = here.do("left"), here.do("right")
+    assert first.lines == ("· Passed on to the running turn. /queue TEXT keeps it for after the turn.",)
+    assert (second.lines, second.turn) == ((), None)
+
+
+def test_what_is_queued_never_steers_and_its_place_is_said() -> None:
+    here = talk(door := Noting(messages=accepted(words="Queued: it runs next.")))
+    assert here.do("/queue and then").lines == ("· Queued: it runs next.",)
+    assert (door.asked[0][-1]["queue"], door.asked[0][-1]["text"]) == (True, "and then")
+
+
+def test_a_refused_message_and_an_error_are_words_and_not_an_end() -> None:
+    refused = talk(Noting(messages=accepted("refused", "It is cancelled."))).do("hello")
+    assert (refused.lines, refused.failed, refused.leave) == (("clew: It is cancelled.",), True, False)
+    lost = talk(Noting(messages=OutOfReach("no daemon answers"))).do("hello")
+    assert (lost.lines, lost.failed) == (("clew: no daemon answers",), True)
+
+
+def test_an_unknown_command_asks_the_daemon_nothing() -> None:
+    here = talk(door := Noting())
+    assert here.do("/tsop").failed
+    assert door.asked == []
+
+
+def test_files_go_with_the_next_message_and_only_with_that(tmp_path: Path) -> None:
+    picture = tmp_path / "a b.png"
+    picture.write_bytes(b"")
+    here = talk(door := Noting(messages=accepted()))
+    assert here.do(f"/file {picture}").lines == ("· attached a b.png; it goes with your next message",)
+    assert here.do(f"'{picture}'").lines == ("· attached a b.png; it goes with your next message",)
+    here.do("look")
+    here.do("again")
+    assert [asked[-1]["attachments"] for asked in door.asked] == [[str(picture)] * 2, []]
+
+
+def test_a_file_that_is_not_there_is_not_attached() -> None:
+    here = talk(Noting())
+    assert "there is no file" in here.do("/file ./nowhere.png").lines[0]
+    assert here.files == []
+
+
+def test_files_of_a_message_that_was_not_sent_are_let_go_and_that_is_said(tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("")
+    here = talk(Noting(messages=OutOfReach("no daemon.")))
+    here.do(str(tmp_path / "x"))
+    assert here.do("look").lines == ("clew: no daemon. Nothing was sent; attach x again.",)
+
+
+LISTED: list[dict[str, Any]] = [
+    {
+        "id": name,
+        "status": "idle",
+        "title": f"about {name}",
+        "runtime": "codex",
+        "created_at": 1,
+        "suspend_message": None,
+        "last_line": None,
+        "gates": [],
+    }
+    for name in ("01C", "01B", "01A")
+]
+
+
+def test_threads_are_numbered_and_gone_to_by_number_or_id() -> None:
+    here = talk(Noting(threads={"threads": LISTED}), "01C")
+    assert [line.split()[:2] for line in here.do("/threads").lines] == [["1", "01C"], ["2", "01B"], ["3", "01A"]]
+    assert (here.do("/resume 3").moved, here.thread) == (True, "01A")
+    here.do("/resume 01b")
+    assert here.thread == "01b"
+    assert "no number 4" in here.do("/resume 4").lines[0]
+
+
+def test_resume_alone_goes_to_the_newest_other_thread() -> None:
+    here = talk(Noting(threads={"threads": LISTED[:2]}), "01C")
+    here.do("/resume")
+    assert here.thread == "01B"
+    assert "no other thread" in talk(Noting(threads={"threads": []})).do("/resume").lines[0]
+
+
+def test_a_thread_that_is_not_there_leaves_one_where_one_is() -> None:
+    here = talk(Noting(nope=NotFound("There is no thread nope.")))
+    assert here.do("/resume nope").failed
+    assert here.thread == "T"
+
+
+HANDED = {"id": "H", "surface": "telegram", "conversation": "telegram:7:1", "ended_at": 1, "error": None}
+
+
+def test_a_handoff_says_where_it_goes_on_and_leaves() -> None:
+    here = talk(
+        door := Noting(handoffs={**HANDED, "state": "running", "ended_at": None}, H={**HANDED, "state": "completed"})
+    )
+    told: list[str] = []
+    here.say = told.append
+    reply = here.do("/handoff telegram")
+    assert reply.leave and reply.lines == ("· it goes on in telegram:7:1",) and told == ["· handing it to telegram…"]
+    assert door.asked[0] == ("handoffs", {"thread": "T", "target": "telegram"})
+
+
+def test_a_handoff_that_fails_leaves_all_as_it_is() -> None:
+    here = talk(Noting(handoffs={**HANDED, "state": "failed", "error": "no home."}))
+    reply = here.do("/handoff telegram")
+    assert (reply.leave, reply.failed) == (False, True)
+    assert reply.lines == ("clew: it was not handed to telegram: no home. It stays here.",)
+
+
+def test_away_and_back() -> None:
+    here = talk(door := Noting(away={"conversation": "telegram:7"}))
+    assert "goes to telegram:7 too" in here.do("/away telegram").lines[0]
+    assert here.do("/back").lines == ("· welcome back",)
+    assert door.asked == [("away", {"target": "telegram"}), ("away", None)]
+
+
+def test_fork_goes_to_the_new_thread() -> None:
+    here = talk(Noting(fork={"id": "F", "title": "x (fork)"}))
+    reply = here.do("/fork")
+    assert (reply.moved, reply.lines, here.thread) == (True, ("· forked: x (fork)",), "F")
+
+
+def test_new_leaves_the_thread_and_the_next_message_begins_another() -> None:
+    here = talk(door := Noting(threads=accepted(thread="N")))
+    assert here.do("/new").moved
+    assert here.do("hello").moved
+    assert (here.thread, door.asked[0][0]) == ("N", "threads")
+
+
+@pytest.mark.parametrize("line", ["/fork", "/stop", "/status", "/where", "/done"])
+def test_what_needs_a_thread_says_so_where_there_is_none(line: str) -> None:
+    assert "there is no thread yet" in talk(Noting(), None).do(line).lines[0]
+
+
+def test_stop_and_done_ask_for_that() -> None:
+    here = talk(door := Noting())
+    assert here.do("/stop").lines == ("· stopping the turn…",)
+    assert "completed" in here.do("/done").lines[0]
+    assert [asked[:3] for asked in door.asked] == [("threads", "T", "stop"), ("threads", "T", "done")]
+
+
+def test_where_shows_the_receipts() -> None:
+    row = {
+        "delivery": "U:final",
+        "conversation": "webhook:ci",
+        "state": "sent",
+        "sent_at": 0,
+        "message_id": None,
+        "error": None,
+    }
+    (line,) = talk(Noting(deliveries=[row])).do("/where").lines
+    assert line.split()[:3] == ["U:final", "webhook:ci", "sent"]
+    assert talk(Noting(deliveries=[])).do("/where").lines == ("· nothing is owed for it yet",)
+
+
+def test_a_pasted_image_is_a_file_until_it_is_sent() -> None:
+    here = talk(door := Noting(messages=accepted()))
+    assert here.do("data:image/png;base64,aGk=").lines == ("· attached pasted.png; it goes with your next message",)
+    (file,) = map(Path, here.files)
+    assert (file.read_bytes(), file.parent.stat().st_mode & 0o777) == (b"hi", 0o700)
+    here.do("look at this")
+    assert door.asked[-1][-1]["attachments"] == [str(file)]
+    assert not file.parent.exists()
+
+
+def test_quit_leaves() -> None:
+    assert talk(Noting()).do("/quit").leave
+
+
+def test_who_comes_to_a_thread_is_told_where_it_stands_and_what_was_said_last() -> None:
+    thread = {"id": "T", "status": "suspended", "title": "x", "suspend_message": "Cut off.\nReply `continue`."}
+    said = [
+        {"role": "person", "author": "you", "text": "do\nit", "state": None},
+        {"role": "agent", "author": "codex", "text": "done", "state": "completed"},
+        {"role": "agent", "author": "codex", "text": "", "state": "running"},
+    ]
+    assert past(thread, said) == [
+        Aside("· T, suspended: x"),
+        Aside("you: do it"),
+        Words("done\n", fresh=True),
+        Aside("· Cut off."),
+        Aside("· Reply `continue`."),
+    ]
+    assert question({**thread, "status": "idle"}) == []
+
+
+def test_the_line_at_the_bottom_tells_what_goes_on() -> None:
+    assert toolbar(5, None, None, None, 2) == "a new thread · /help · 2 attached"
+    assert "working 5 s" in toolbar(5, "T", 0, None, 0)
+    assert "the daemon is away for 3 s" in toolbar(5, "T", 0, 2, 0)
+
+
+def test_a_line_entered_as_a_gate_replaces_another_does_not_mean_the_new_one() -> None:
+    now = [100.0]
+    seen, first, second = Seen(lambda: now[0]), {"id": "1", "code": "K7Q2"}, {"id": "2", "code": "B2B2"}
+    seen.show((first,))
+    assert not seen.is_too_new_for("y")  # it replaced none
+    now[0] += 60
+    seen.show(())
+    seen.show((second,))
+    assert seen.is_too_new_for("y") and seen.is_too_new_for("rather not")
+    assert not seen.is_too_new_for("b2b2 y") and not seen.is_too_new_for("/stop")
+    now[0] += 2 * QUICK
+    assert not seen.is_too_new_for("y")
+
+
+def test_a_gate_long_after_another_replaces_none() -> None:
+    now = [100.0]
+    seen = Seen(lambda: now[0])
+    seen.show(({"id": "1", "code": "K7Q2"},))
+    seen.show(())
+    now[0] += 2 * SOON
+    seen.show(({"id": "2", "code": "B2B2"},))
+    assert not seen.is_too_new_for("y")

@@ -1,0 +1,108 @@
+"""`clew adopt` and `clew release`, with the real Codex on both sides."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from clew.cli.commands.adopt import session_table
+from clew.config.settings import CodexConfig
+from clew.runtimes.codex.server import binary
+from clew.testing.scripted_model import write_codex_home
+from tests.helpers.daemons import PATIENCE, SCRIPTED, Clew
+from tests.helpers.models import Model
+
+ID = "01a1e2cb-16e3-7b11-80ef-f738444f63ef"
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    clew: Clew
+    model: Model
+    codex_home: Path
+    folder: Path
+
+    def codex(self, *args: str) -> str:
+        """The person's own Codex, without clew."""
+        argv = [binary.locate(CodexConfig()), "exec", *args, "--skip-git-repo-check"]
+        env = {**os.environ, "CODEX_HOME": str(self.codex_home)}
+        done = subprocess.run(
+            argv, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    with Model() as model:
+        home = write_codex_home(tmp_path / "codex", model.url)
+        with Clew(tmp_path / "home", f'[runtimes.codex]\nhome = "{home}"\n') as clew:
+            yield Desk(clew, model, home, folder)
+
+
+def test_begun_in_codex_gone_on_with_in_clew_and_back(desk: Desk) -> None:
+    assert desk.codex("begun outside\n!text one") == "one"
+    (listed,) = desk.clew.json("adopt", "--workspace", str(desk.folder))
+    assert (listed["title"], listed["source"], listed["in_use"]) == ("begun outside\n!text one", "exec", None)
+    assert "begun outside" in desk.clew("adopt", "--all")
+
+    thread = desk.clew.json("adopt", "1")
+    assert (thread["adopted"], thread["title"]) == (listed["id"], "begun outside")
+    view = desk.clew.wait_ended(desk.clew.json("send", thread["id"], "!recall"))
+    assert view["text"] == "I remember 2 messages. The first was: begun outside"
+
+    command = desk.clew("release", thread["id"]).strip()
+    assert command == f"clew codex resume {listed['id']}"
+    assert desk.codex("resume", listed["id"], "!text back at the desk") == "back at the desk"
+    passages = desk.clew.json("read", thread["id"])
+    assert [(passage["text"], passage["outside"]) for passage in passages][-2:] == [
+        ("!text back at the desk", True),
+        ("back at the desk", True),
+    ]
+    assert "(outside clew)" in desk.clew("read", thread["id"], "--plain")
+    assert desk.clew.run("adopt", listed["id"]).err.count(thread["id"]) == 2, "it names the thread"
+
+
+@pytest.mark.heavy
+def test_a_daemon_that_is_killed_in_mid_turn_comes_back_to_the_adopted_session(desk: Desk) -> None:
+    desk.codex("begun outside\n!text one")
+    (listed,) = desk.clew.json("adopt", "--all")
+    thread = desk.clew.json("adopt", listed["id"])["id"]
+    desk.clew.json("send", thread, "!hold killed\n!text two")
+    desk.model.wait_held("killed")
+    desk.clew.kill()
+    desk.model.wait_left("killed")
+    desk.model.release("killed")
+    desk.clew.up()
+    desk.clew.wait_for(thread, "turn.ended", state="completed")
+    assert desk.clew.json("read", thread)[-1]["text"] == "two"
+    desk.clew("release", thread)
+    assert desk.codex("resume", listed["id"], "!recall").endswith("The first was: begun outside")
+    desk.clew.wait_for(thread, "thread.released")
+    assert desk.clew.json("read", thread)[-1]["outside"]
+
+
+def test_what_is_missing_is_said_in_words(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home", f'{SCRIPTED}[runtimes.codex]\ncommand = "/no/such/codex"\n') as clew:
+        number, missing = clew.run("adopt", "7"), clew.run("adopt")
+    assert number.code == 1 and "no number 7 in the last list" in number.err
+    assert missing.code == 1 and "Codex program was not found" in missing.err
+
+
+def test_sessions_are_a_numbered_table() -> None:
+    row = {"id": ID, "title": "a\x1b[2J\nb", "updated_at": 940_000, "source": "cli", "workspace": "/w", "in_use": None}
+    used = {**row, "in_use": "codex, pid 7"}
+    head, first, second = session_table([row, used], 1000.0, None)
+    assert head.split() == ["ID", "AGE", "WITH", "TITLE", "FOLDER"]
+    assert first.split() == ["1", ID, "1m", "cli", "a\\x1b[2J", "b", "/w"]
+    assert second.endswith("(in use) a\\x1b[2J b  /w")
+    assert [len(line) <= 30 for line in session_table([row, used], 1000.0, 30)] == [True] * 3
+    assert session_table([], 0.0, 80) == []

@@ -1,0 +1,157 @@
+"""Single checks of `clew doctor`; the whole of it is tried in test_main."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from clew.cli.commands.doctor import Finding
+from clew.cli.doctor_agents import agents, named
+from clew.cli.doctor_checks import CLOCK_SLACK, all_checks
+from clew.config.settings import load
+from clew.process import lock
+from clew.store.migrate import open_store
+from clew.support.clock import SystemClock
+from clew.support.home import Home
+from tests.helpers.daemons import SCRIPTED, Clew
+
+
+def found(home: Home, check: str) -> Finding:
+    return next(finding for finding in all_checks(home) if finding.check == check)
+
+
+def write_entry(home: Home, at: int) -> None:
+    home.prepare()
+    store = open_store(home.database, SystemClock())
+    asyncio.run(store.write(lambda tx: tx.log("T", None, "notice", at)))
+    store.close()
+
+
+def test_a_clock_that_stands_before_what_was_written_is_found(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    now = time.time_ns() // 1_000_000
+    write_entry(home, now)
+    assert found(home, "clock").ok
+    write_entry(home, now + 10 * CLOCK_SLACK)
+    finding = found(home, "clock")
+    assert not finding.ok
+    assert "the newest entry of the store is of " in finding.detail
+    assert finding.todo is not None
+
+
+def test_a_store_that_was_removed_and_is_not_put_back_yet_is_found(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    assert "none yet" in found(home, "store").detail
+    write_entry(home, 0)
+    home.database.rename(tmp_path / "clew.db.saved")
+    assert found(home, "store").detail.endswith(f"the next start takes all of it from {tmp_path / 'clew.db.saved'}")
+    open_store(home.database, SystemClock()).close()
+    assert "schema" in found(home, "store").detail
+
+
+def test_a_setting_that_cannot_work_is_found(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.config.write_text('[threads]\nruntime = "codx"\n')
+    finding = found(home, "config")
+    assert not finding.ok
+    assert "it must be one of claude-acp, codex, codex-acp, gemini, hermes, opencode, scripted" in finding.detail
+
+
+def test_a_home_that_cannot_be_is_found(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for folder in (Path("/proc/clew"), tmp_path / "file" / "home"):
+        finding = found(Home(folder), "home")
+        assert not finding.ok and "cannot be made" in finding.detail
+        assert finding.todo and "CLEW_HOME" in finding.todo
+    assert not found(Home(Path("/proc/clew")), "disk").ok
+
+
+def test_a_daemon_as_it_should_be_is_found_so(tmp_path: Path) -> None:
+    with Clew(tmp_path) as clew:
+        clew.up()
+        assert found(clew.home, "supervisor").detail == "brings the daemon back after a crash"
+        assert found(clew.home, "daemon").ok
+
+
+def test_settings_that_do_not_count_yet_are_found(tmp_path: Path) -> None:
+    with Clew(tmp_path) as clew:
+        clew.up()
+        clew.configure(f"# only a remark\n{SCRIPTED}")
+        assert found(clew.home, "daemon").ok
+        clew("config", "set", "turns.parallel", "3")
+        finding = found(clew.home, "daemon")
+        assert not finding.ok and "it has other settings than config.toml" in finding.detail
+        assert finding.todo and finding.todo.startswith("clew restart")
+        assert "clew restart makes it count" in clew("status")
+        clew("restart")
+        assert found(clew.home, "daemon").ok
+
+
+def test_another_environment_than_that_of_the_shell_is_found_and_no_value_is_told(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home") as clew:
+        clew.up(env={"CODEX_HOME": str(tmp_path / "codex"), "OPENAI_API_KEY": "sk-very-secret"})
+        finding = found(clew.home, "daemon")
+        assert not finding.ok
+        assert "environment than that of this shell: CODEX_HOME, OPENAI_API_KEY" in finding.detail
+        assert "very-secret" not in clew("status", "--json")
+
+
+def test_a_daemon_without_a_supervisor_is_found(tmp_path: Path) -> None:
+    with Clew(tmp_path) as clew:
+        clew.up()
+        clew.kill_supervisor()
+        finding = found(clew.home, "supervisor")
+        assert (finding.ok, finding.todo) == (False, "clew up gives it one")
+        clew("up")
+        assert found(clew.home, "supervisor").ok
+
+
+def test_a_daemon_that_is_being_brought_back_is_no_reason_to_end_it(tmp_path: Path) -> None:
+    with Clew(tmp_path) as clew:
+        clew.up()
+        os.kill(clew.supervisor, signal.SIGSTOP)
+        try:
+            clew.kill()
+            result = clew.run("status")
+            finding = found(clew.home, "socket")
+        finally:
+            os.kill(clew.supervisor, signal.SIGCONT)
+    words = "the daemon is just being started by its supervisor; `clew up` waits for it"
+    assert (result.code, result.err) == (3, f"clew: {words}\n")
+    assert (finding.ok, finding.detail) == (True, words)
+
+
+def test_a_daemon_that_has_begun_and_does_not_answer_yet_is_no_reason_to_end_it(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.prepare()
+    now = time.time_ns() // 1_000_000
+    for since, words in ((now, "is just starting or stopping"), (now - 120_000, "no daemon answers, but")):
+        with lock.hold(home.lock, lock.Holder(os.getpid(), "", since)):
+            assert words in found(home, "socket").detail
+
+
+def test_an_agent_that_is_not_installed_is_available_unless_a_setting_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    path = tmp_path / "config.toml"
+    default = '[threads]\nruntime = "hermes"\n'
+    hook = '[surfaces.webhook.x]\nsecret = "sixteen letters."\nruntime = "hermes"\n'
+    for text, is_ok in (("", None), (default, False), (hook, False)):
+        path.write_text(text + '[runtimes.codex]\ncommand = "/nowhere"\n')
+        [finding] = [each for each in agents(load(path)) if each.check == "hermes"]
+        told = finding.todo if is_ok is None else finding.detail
+        assert finding.ok is is_ok and told and "Install Hermes" in told
+
+
+def test_codex_is_needed_only_where_a_setting_or_the_default_names_it(tmp_path: Path) -> None:
+    missing = '[runtimes.codex]\ncommand = "/nowhere"\n'
+    other = '[threads]\nruntime = "scripted"\n'
+    for text, wanted in (("", True), (missing, True), (other, False), (other + missing, True)):
+        (tmp_path / "config.toml").write_text(text)
+        assert ("codex" in named(load(tmp_path / "config.toml"))) is wanted

@@ -1,0 +1,53 @@
+"""Answers that do not arrive: what `status` and `notify` say of them."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from tests.helpers.daemons import PATIENCE, SCRIPTED, Clew
+from tests.helpers.receivers import Answer, Receiver
+
+
+def with_hook(root: Path, receiver: Receiver) -> Clew:
+    hook = f'[surfaces.webhook.ci]\nurl = "{receiver.url}"\nsecret = "hush"\n'
+    return Clew(root, SCRIPTED + hook)
+
+
+def of_webhook(clew: Clew) -> str:
+    return next(line for line in clew("status").splitlines() if line.startswith("surface  webhook"))
+
+
+def told_trouble(clew: Clew) -> str:
+    """That a try has failed is no event: it is looked for until it is written down."""
+    deadline = time.monotonic() + PATIENCE
+    while "last error" not in (said := of_webhook(clew)):
+        assert time.monotonic() < deadline, said
+    return said
+
+
+def test_a_surface_that_is_up_while_its_answers_wait_says_so(tmp_path: Path) -> None:
+    refuses = Answer(503, b"later", {"Retry-After": "3600"})
+    with Receiver(otherwise=refuses) as receiver, with_hook(tmp_path, receiver) as clew:
+        thread = clew.json("start", "!text hi", "--notify", "webhook:ci")["thread"]
+        receiver.wait_for(1)
+        said = told_trouble(clew)
+        assert said.split()[2] == "up"
+        assert "1 waiting to be tried again; the last error: " in said and "503" in said
+        receiver.otherwise = Answer()
+        clew("notify")
+        clew.wait_for(thread, "delivery.sent")
+        assert of_webhook(clew).split() == ["surface", "webhook", "up"]
+
+
+def test_an_answer_that_failed_for_good_is_named_until_it_is_tried_again(tmp_path: Path) -> None:
+    with Receiver(Answer(404, b"nobody")) as receiver, with_hook(tmp_path, receiver) as clew:
+        thread = clew.json("start", "!text hi", "--notify", "webhook:ci")["thread"]
+        clew.wait_for(thread, "delivery.failed")
+        assert "1 not delivered (`clew notify --retry-failed` tries again); the last error: " in of_webhook(clew)
+        result = clew.run("notify")
+        assert (result.code, result.out) == (0, "nothing new is owed\n")
+        assert result.err == "1 failed before; clew notify --retry-failed tries again\n"
+        assert clew.json("notify") == []
+        clew("notify", "--retry-failed")
+        assert clew("notify") == "nothing is owed\n"

@@ -1,0 +1,45 @@
+"""`clew runtimes` and `clew ping`, with an agent by ACP that is a program of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clew.client.sync import Client
+from tests.helpers.daemons import SCRIPTED, Clew
+from tests.runtimes.stages import acp_toml
+
+
+def settings(folder: Path, *what: str) -> str:
+    return f'{SCRIPTED}[runtimes.codex]\ncommand = "/no/such/codex"\n{acp_toml(folder, *what)}'
+
+
+def test_the_runtimes_are_listed_with_how_they_are(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home", settings(tmp_path)) as clew:
+        rows = {row["name"]: row for row in clew.json("runtimes")}
+        assert {"codex", "scripted", "hermes", "opencode", "gemini", "player"} <= set(rows)
+        player = rows["player"]
+        assert (player["health"], player["version"], player["logged_in"]) == ("stopped", "1.2.3", True)
+        assert player["can"] == ["interrupt", "images"] and player["todo"] is None
+        assert rows["codex"]["health"] == "missing" and "Install Codex" in rows["codex"]["todo"]
+        assert "LOGIN" in clew("runtimes")
+
+
+def test_an_agent_is_tried_and_one_without_a_login_says_so(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home", settings(tmp_path)) as clew:
+        assert [step["step"] for step in clew.json("ping", "player")] == ["start", "turn", "stop"]
+    with Clew(tmp_path / "other", settings(tmp_path, "no-auth")) as clew:
+        result = clew.run("ping", "player")
+        assert result.code == 1 and "player is not logged in (please log in first)" in result.err
+        [player] = [row for row in clew.json("runtimes") if row["name"] == "player"]
+        assert (player["health"], player["logged_in"]) == ("trouble", False)
+
+
+def test_a_turn_on_it_by_the_command_line(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home", settings(tmp_path)) as clew:
+        assert clew("run", "--runtime", "player", "!text well and good").strip() == "well and good"
+        [thread] = clew.json("threads")
+        [bond] = Client(clew.home, start=False).get("threads", thread["id"], "continuity")
+        assert (bond["runtime"], bond["status"], bond["restarts"], bond["health"]) == ("player", "cold", 0, "healthy")
+        assert "cold" in clew("show", thread["id"])
+        [player] = [each for each in clew.json("status")["runtimes"] if each["name"] == "player"]
+        assert player["health"] == "healthy"

@@ -1,0 +1,157 @@
+"""Looking at threads and changing them, on a real daemon."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.helpers.daemons import Clew
+
+
+def chat(clew: Clew, text: str = "!text hello") -> str:
+    return str(clew.json("run", text)["thread"])
+
+
+def test_finished_threads_are_in_the_history_and_the_others_are_not(clew: Clew) -> None:
+    open_one, done_one = chat(clew), chat(clew)
+    clew("done", done_one)
+    active = [thread["id"] for thread in clew.json("threads")]
+    history = [thread["id"] for thread in clew.json("threads", "--history")]
+    assert open_one in active and done_one not in active
+    assert done_one in history and open_one not in history
+
+
+def test_threads_are_listed_newest_first_and_in_pages(clew: Clew) -> None:
+    made = [clew.json("run", "!text hi", "--title", "paged")["thread"] for _ in range(3)]
+    first = clew.json("threads", "--text", "paged", "--limit", "2")
+    rest = clew.json("threads", "--text", "paged", "--before", first[-1]["id"])
+    assert [thread["id"] for thread in (*first, *rest)] == made[::-1]
+
+
+def test_threads_for_a_person_are_one_line_each(clew: Clew) -> None:
+    thread = clew.json("run", "!text hi", "--title", "with\x1b[31m colour")["thread"]
+    line = next(line for line in clew("threads").splitlines() if thread.startswith(line.split()[0]))
+    assert "idle" in line and "with\\x1b[31m colour" in line and line.endswith("  hi")
+
+
+def test_threads_that_run_are_found_as_such_and_not_as_idle(clew: Clew) -> None:
+    gate = clew.gate("listed")
+    thread = clew.json("start", "!hold listed")["thread"]
+    gate.wait()
+    assert [each["id"] for each in clew.json("threads", "--status", "running")] == [thread]
+    assert thread not in [each["id"] for each in clew.json("threads", "--status", "idle")]
+    gate.release()
+    clew.wait_for(thread, "thread.status", status="completed")
+    assert clew.json("threads", "--status", "running") == []
+
+
+def test_the_last_line_of_the_newest_answer_is_known(clew: Clew) -> None:
+    thread = chat(clew, "!text one")
+    clew.wait_ended(clew.json("send", thread, "!slow 100 0"))
+    assert clew.json("show", thread)["last_line"].endswith("never lose the thread")
+
+
+def test_show_for_a_person_names_what_there_is(clew: Clew) -> None:
+    thread = clew.json("run", "!text hi", "--title", "shown")["thread"]
+    shown = dict(line.split(maxsplit=1) for line in clew("show", thread).splitlines())
+    assert (shown["id"], shown["title"], shown["status"]) == (thread, "shown", "idle")
+    assert "completed" not in shown
+
+
+def test_show_of_a_suspended_thread_gives_the_command_that_goes_on(clew: Clew) -> None:
+    thread = clew.json("start", "!error server_error")["thread"]
+    clew.wait_for(thread, "thread.status", status="suspended")
+    assert clew.run("show", thread).err == f"clew resume {thread} --supplement continue tries again\n"
+
+
+def test_read_tells_who_said_what(clew: Clew) -> None:
+    thread = chat(clew, "!shell ls\n!text all is well")
+    told = clew("read", thread)
+    assert told.startswith("# !shell ls\n")
+    assert told.index("## you") < told.index("- command: ls") < told.rindex("\n\nall is well\n")
+
+
+def test_read_names_what_was_attached(clew: Clew, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("x")
+    thread = clew.json("run", "!text hi", "--file", str(tmp_path / "notes.txt"))["thread"]
+    assert "\n!text hi\n\n(attached: notes.txt)\n" in clew("read", thread)
+
+
+def test_a_completed_thread_is_resumed_with_new_information(clew: Clew) -> None:
+    thread = chat(clew)
+    clew("done", thread)
+    resumed = clew.json("resume", thread, "--supplement", "!text with that in mind")
+    assert clew.wait_ended(resumed)["text"] == "with that in mind"
+    shown = clew.json("show", thread)
+    assert (shown["status"], shown["completed_at"]) == ("idle", None)
+
+
+def test_an_idle_thread_cannot_be_resumed(clew: Clew) -> None:
+    result = clew.run("resume", chat(clew), "--supplement", "more")
+    assert result.code == 1
+    assert "it is idle" in result.err
+
+
+def test_stop_without_a_running_turn_is_refused(clew: Clew) -> None:
+    result = clew.run("stop", chat(clew))
+    assert result.code == 1
+    assert "Nothing runs" in result.err
+
+
+def test_a_fork_is_a_new_thread_with_the_old_history(clew: Clew) -> None:
+    thread = chat(clew)
+    fork = clew("fork", thread, "--title", "another way").strip()
+    shown = clew.json("show", fork)
+    assert (shown["title"], shown["forked_from"]) == ("another way", thread)
+    assert "hello" in [passage["text"] for passage in clew.json("read", fork)]
+
+
+def test_a_title_can_be_changed(clew: Clew) -> None:
+    thread = chat(clew)
+    clew("title", thread, "by another name")
+    assert clew.json("show", thread)["title"] == "by another name"
+
+
+def test_where_shows_the_receipt(clew: Clew) -> None:
+    thread = clew.json("start", "!text done", "--notify", "local")["thread"]
+    clew.wait_for(thread, "delivery.sent")
+    (receipt,) = clew.json("where", thread)
+    assert (receipt["conversation"], receipt["state"], receipt["attempts"]) == ("local", "sent", 1)
+    assert receipt["message_id"] and receipt["sent_at"]
+
+
+def test_history_verifies(clew: Clew) -> None:
+    thread = chat(clew)
+    (verdict,) = clew.json("verify", thread)
+    assert (verdict["thread"], verdict["sound"]) == (thread, True)
+    assert clew("verify").endswith(", 0 damaged\n")
+
+
+def test_notify_says_that_nothing_is_owed(clew: Clew) -> None:
+    result = clew.run("notify")
+    assert (result.out, result.err) == ("nothing is owed\n", "")
+
+
+def test_a_list_of_threads_that_is_empty_says_so(clew: Clew) -> None:
+    result = clew.run("threads", "--text", "there is none such")
+    assert (result.code, result.out) == (0, "")
+    assert result.err.startswith("no thread fits; clew start PROMPT begins one")
+    assert clew.run("threads", "--text", "there is none such", "--json").json == []
+
+
+def test_where_says_in_plain_words_what_became_of_an_answer(clew: Clew) -> None:
+    here = chat(clew)
+    there = clew.json("start", "!text done", "--notify", "local")["thread"]
+    clew.wait_for(there, "delivery.sent")
+    assert "kept in the thread" in clew("where", here) and "no_target" not in clew("show", here)
+    shown = clew("where", there)
+    known = ("noted only: no terminal looked on", "shown on the desktop", "shown on a terminal")  # a test looks on, too
+    assert any(words in shown for words in known)
+    assert "receipt" not in shown
+
+
+def test_an_empty_title_is_refused_in_plain_words(clew: Clew) -> None:
+    for words in (["title", chat(clew), ""], ["start", "!text hi", "--title", ""]):
+        result = clew.run(*words)
+        assert (result.code, result.err) == (2, "clew: title: must not be empty\n")
+    result = clew.run("title", chat(clew), "x" * 201)
+    assert result.err == "clew: title: must not be longer than 200 characters\n"

@@ -1,0 +1,104 @@
+"""`clew watch` and `clew run` through the death of the daemon, and on a terminal."""
+
+from __future__ import annotations
+
+from tests.cli.terminal import Terminal, read_until, read_words
+from tests.helpers.daemons import Clew
+
+SLOW = "!slow 120 3"
+
+
+def answer_of(clew: Clew, thread: str) -> str:
+    return str([told["text"] for told in clew.json("read", thread) if told["role"] == "agent"][-1])
+
+
+def test_watch_through_a_kill_in_mid_stream_shows_the_final_text_without_gap_or_repeat(clew: Clew) -> None:
+    begin, end = clew.gate("watched-begin"), clew.gate("watched-kill")
+    thread = clew.json("start", f"!hold watched-begin\n{SLOW}\n!hold watched-kill")["thread"]
+    begin.wait()
+    watching = clew.begin("watch", thread)
+    read_until(watching, "watching")
+    begin.release()
+    begun = read_words(watching, 5)
+    clew.kill()
+    begin.release()  # the turn that continues stands there again
+    end.release()
+    said = read_until(watching, "thread is completed")
+    shown = begun + clew.end(watching).out
+    cut, _, continued = shown.partition("\n")
+    assert "it was cut off and is continued" in said
+    assert continued == f"{answer_of(clew, thread)}\n"
+    assert continued.startswith(cut) and len(cut.split()) >= 5
+
+
+def test_watch_shows_the_rest_of_an_answer_that_ended_while_nobody_could_tell(clew: Clew) -> None:
+    """The daemon dies when the runtime is done and nothing of that is written down: the record brings it, once."""
+    gate = clew.gate("watched-end")
+    clew("down")  # else its supervisor brings it back, with nothing armed
+    dies = clew.up(env={"CLEW_CRASH": "turn.ended-not-owed"})
+    thread = clew.json("start", f"!hold watched-end\n{SLOW}")["thread"]
+    gate.wait()
+    watching = clew.begin("watch", thread)
+    read_until(watching, "watching")
+    gate.release()
+    read_until(watching, "thread is completed")
+    assert clew.pid != dies
+    assert clew.end(watching).out == f"{answer_of(clew, thread)}\n"
+    assert clew.json("read", thread)[-1]["items"] == [], "what was stored of the answer is nothing that came before it"
+
+
+def test_who_begins_to_watch_in_mid_turn_gets_what_was_said_and_done_until_then(clew: Clew) -> None:
+    gate = clew.gate("late")
+    thread = clew.json("start", "!text first\n!shell make\n!text second\n!hold late")["thread"]
+    gate.wait()
+    watching = clew.begin("watch", thread)
+    assert "· command: make" in read_until(watching, "command")
+    gate.release()
+    read_until(watching, "thread is completed")
+    assert clew.end(watching).out == "first\nsecond\n"
+
+
+def test_watch_goes_on_with_the_next_turn_after_a_restart(clew: Clew) -> None:
+    """Both turns name their items alike, because the runtime was started anew."""
+    thread = clew.json("run", "!text zero")["thread"]
+    watching = clew.begin("watch", thread)
+    read_until(watching, "watching")
+    clew.json("send", thread, "!text one and more")
+    read_until(watching, "turn completed")
+    clew("restart")
+    read_until(watching, "back again")
+    clew.json("send", thread, "!text one")
+    read_until(watching, "turn completed")
+    assert clew.end(watching).out == "one and more\none\n"
+
+
+def test_run_on_a_terminal_shows_that_it_works_and_how_to_go_on(clew: Clew) -> None:
+    gate = clew.gate("spinning")
+    with Terminal(clew, ["run", "!shell make\n!hold spinning\n!text all is well"]) as terminal:
+        gate.wait()
+        terminal.read_until(" working ", 3)
+        gate.release()
+        assert terminal.wait() == 0
+    activity, answer, summary, hint = terminal.lines
+    assert (activity, answer) == ("· command: make", "all is well")
+    assert summary.startswith("· completed in ") and hint.startswith("clew chat ")
+
+
+def test_threads_on_a_terminal_is_a_table_that_fits(clew: Clew) -> None:
+    clew("run", "!text the last line of it", "--title", "a long title " * 10)
+    with Terminal(clew, ["threads"], columns=90) as terminal:
+        assert terminal.wait() == 0
+    head, first, *_, hint = terminal.shown.splitlines()
+    assert head.split()[:3] == ["ID", "STATUS", "TITLE"]
+    assert "the last line of it" in first and "…" in first and len(first) <= 90
+    assert hint.startswith("clew chat ")
+
+
+def test_read_on_a_terminal_is_laid_out_and_cannot_command_it(clew: Clew) -> None:
+    thread = clew.json("run", "!text **bold** \x1b]0;title\x07 `code`")["thread"]
+    with Terminal(clew, ["read", thread]) as terminal:
+        assert terminal.wait() == 0
+    assert "bold" in terminal.shown and "**bold**" not in terminal.shown.split("scripted,")[-1]
+    assert "\x1b]0;" not in terminal.raw and "\x07" not in terminal.raw
+    assert "**bold**" in clew("read", thread)
+    assert terminal.lines[-1] == f"clew send {thread} '…' or clew chat {thread} goes on", "and not to read it again"

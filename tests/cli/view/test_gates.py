@@ -1,0 +1,192 @@
+"""How gates are shown and kept in mind: values in, lines out."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace as Namespace
+from typing import Any
+
+import pytest
+
+from clew.cli.chat.prompt import toolbar
+from clew.cli.commands.gates import _ask, _asked, _in_a_line
+from clew.cli.view.events import BOLD, Aside
+from clew.cli.view.gates import Gates, asked, by_commands, by_keys, keep_secrets, press
+from clew.client.sync import Event
+from clew.support.errors import Refused
+
+
+def gate(code: str = "K7Q2", kind: str = "command", **given: Any) -> dict[str, Any]:
+    plain = {"id": f"id-{code}", "thread": "T", "turn": "U", "title": "make all", "detail": "", "folder": None}
+    said = {
+        "state": "open",
+        "reason": "",
+        "warning": "",
+        "questions": [],
+        "options": ["allow", "decline"],
+        "replies": [],
+    }
+    return {**plain, **said, "code": code, "kind": kind, "blocking": True, **given}
+
+
+def question(text: str = "Which?", *options: str, **given: Any) -> dict[str, Any]:
+    return {"text": text, "options": list(options), "free": True, "several": False, "secret": False, **given}
+
+
+def test_everything_that_is_asked_is_shown_and_nothing_in_it_hides() -> None:
+    view = gate(
+        title="make\nrm \u0441at", folder="/tmp/a\nb", detail="- old\n+ new", reason="to\ntry", warning="Again."
+    )
+    assert asked(view) == [
+        "K7Q2: the agent asks to run a command",
+        "    make",
+        "    rm \\u0441at",
+        "  in /tmp/a\\nb",
+        "    - old",
+        "    + new",
+        "  why: to",
+        "  try",
+        "  ⚠ Again.",
+    ]
+
+
+def test_a_command_is_shown_as_it_runs_however_long_and_in_whatever_letters() -> None:
+    view = gate(title="cat א > ב\necho ʼ; x ʼ" + "\n" * 30 + "ls", folder="/tmp/א", detail="+א")
+    assert asked(view)[1:] == [
+        "  32 lines:",
+        r"    cat \u05d0 > \u05d1",
+        r"    echo \u02bc; x \u02bc",
+        "    ⏎×29",
+        "    ls",
+        r"  in /tmp/\u05d0",
+        r"    +\u05d0",
+    ]
+
+
+def test_blank_lines_in_an_agents_words_are_folded_and_counted() -> None:
+    gap = "tests" + "\n" * 300 + "x"
+    view = gate(kind="question", detail=gap, reason=gap, questions=[question(gap, "a")])
+    assert asked(view)[1:] == [
+        *("    tests", "    ⏎×299", "    x"),
+        *("  why: 301 lines:", "  tests", "  ⏎×299", "  x"),
+        *("  301 lines:", "  tests", "  ⏎×299", "  x", "    1 a"),
+    ]
+
+
+def test_a_long_diff_is_shown_whole() -> None:
+    view = gate(kind="change", detail="+" * 100_000)
+    assert asked(view)[-1].strip() == "+" * 100_000
+
+
+def test_what_a_list_has_shortened_is_fetched_before_it_is_shown() -> None:
+    whole = gate(kind="change", detail="+" * 5_000)
+    listed = {**whole, "detail": "+ … 4,999 characters left out … "}
+
+    class Daemon(Door):
+        def get(self, *path: str, **query: object) -> Any:
+            return whole if path[-1] == whole["id"] else [listed]
+
+    shown = Gates(Daemon(), "T", by_keys).catch_up()  # type: ignore[arg-type]
+    assert any(isinstance(piece, Aside) and piece.line.strip() == "+" * 5_000 for piece in shown)
+
+
+def test_the_keys_are_those_that_answer() -> None:
+    one = gate(kind="question", questions=[question("Which?", "red")])
+    assert press([gate()]) == "y, n or a number; other words are for the agent"
+    assert press([one]) == "a number, or K7Q2 and words of your own"
+    assert press([gate(kind="question", questions=[question("Which?", "red", free=False)])]) == "a number"
+    assert press([gate(kind="question", questions=[question()])]) == "your next words answer it"
+    assert "K7Q2 y or Z3H8 1;" in press([gate(), gate("Z3H8", "question", questions=[question("Which?", "red")])])
+
+
+def test_several_questions_are_shown_with_a_number_for_each() -> None:
+    view = gate(kind="question", questions=[question("Which?", "red", "green"), question("How many?", "1", "2")])
+    shown = [*asked(view), *by_keys(view, [view])]
+    assert shown == [
+        "K7Q2: the agent asks",
+        "  Which?",
+        "    1 red",
+        "    2 green",
+        "  How many?",
+        "    1 1",
+        "    2 2",
+        "  a number for each of them, such as 1 2",
+    ]
+    assert by_commands(view) == ["  clew answer K7Q2 ANSWER ANSWER answers it"]
+
+
+@pytest.mark.parametrize("line", ["hunter", "K7Q2 hunter", "y", "1234", "no idea"])
+def test_where_a_secret_is_asked_for_nothing_that_is_typed_leaves(line: str) -> None:
+    secret = gate(kind="question", questions=[question(secret=True)])
+    with pytest.raises(Refused, match="give it with `clew answer K7Q2`, not here"):
+        keep_secrets(line, [gate("Z3H8"), secret])
+
+
+@pytest.mark.parametrize("line", ["z3h8 y", "n Z3H8 not now", "yes all"])
+def test_beside_a_secret_another_gate_can_be_answered_by_its_code(line: str) -> None:
+    keep_secrets(line, [gate("Z3H8"), gate(kind="question", questions=[question(secret=True)])])
+
+
+class Door:
+    """A daemon with these gates."""
+
+    def __init__(self, *views: dict[str, Any]) -> None:
+        self.views = views
+
+    def get(self, *path: str, **query: object) -> Any:
+        found = [view for view in self.views if view["id"] == path[-1]]
+        return found[0] if found else list(reversed(self.views))
+
+
+def event(kind: str, **data: Any) -> Event:
+    return Event(kind, 1, {"turn": "U", "data": {"gate": "id-K7Q2", "code": "K7Q2", **data}})
+
+
+def test_a_gate_is_shown_once_and_again_when_it_is_asked_once_more() -> None:
+    gates = Gates(Door(gate()), "T", by_keys)  # type: ignore[arg-type]
+    first = gates.catch_up()
+    assert first[0] == Aside("K7Q2: the agent asks to run a command", BOLD)
+    assert gates.take(event("gate.opened")) == [] and [view["code"] for view in gates.open] == ["K7Q2"]
+    told = gates.take(event("gate.answered", decision="accept", by="ann", title="make all"))
+    assert (told, gates.open) == ([Aside("· K7Q2: yes by ann: make all")], ())
+    assert gates.take(event("gate.opened")) == first and len(gates.open) == 1
+
+
+def test_of_another_turn_a_gate_is_known_and_not_shown() -> None:
+    gates = Gates(Door(gate(turn="before")), "T", by_keys)  # type: ignore[arg-type]
+    assert gates.catch_up("U") == [] and len(gates.open) == 1
+
+
+def test_the_line_at_the_bottom_names_what_waits() -> None:
+    assert toolbar(5, "T", 0, None, 0, ["K7Q2"]).startswith("? K7Q2 waits for you")
+
+
+def test_options_that_are_numbers_are_marked_where_an_answer_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr("click.prompt", lambda *_, **__: "#1")
+    assert _ask(Namespace(say=told.append), question("How many?", "2", "1")) == "#1"  # type: ignore[arg-type]
+    assert told == ["  #1 2", "  #2 1"]
+
+
+def test_whoever_is_asked_for_an_answer_is_told_first_what_the_options_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = gate(kind="question", detail="red: stop everything", questions=[question("Which?", "red", "blue")])
+    told: list[str] = []
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+
+    class Heard:
+        def say(self, line: str) -> None:
+            told.append(line)
+
+    def prompt(text: str, **_: object) -> str:
+        told.append(text)
+        return "1"
+
+    monkeypatch.setattr("click.prompt", prompt)
+
+    assert _asked(Heard(), view) == [["1"]]  # type: ignore[arg-type]
+    assert told == ["    red: stop everything", "  1 red", "  2 blue", "Which?"]
+
+
+def test_a_yes_says_what_it_allowed_and_where() -> None:
+    view = gate(title="make א\nls", folder="/srv/work")
+    assert _in_a_line(view) == r"make \u05d0\nls, in /srv/work"
+    assert _in_a_line(gate(title="x" * 500)) == "x" * 159 + "…"

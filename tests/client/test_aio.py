@@ -1,0 +1,84 @@
+"""The Python door against a socket that behaves badly, and text without repeats."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from clew import Clew
+from clew.client.events import Event, Sent, Texts
+from clew.model.nouns import Fate
+from clew.support.errors import OutOfReach, Refused
+from clew.support.home import Home
+
+
+@asynccontextmanager
+async def serving(home: Home, *answers: bytes) -> AsyncIterator[list[bytes]]:
+    """A server that gives each connection one answer, in this order; an empty one hangs up."""
+    home.prepare()
+    requests: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(
+            (int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), 0
+        )
+        requests.append(await reader.readexactly(length))
+        body = answers[len(requests) - 1]
+        if body:
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_unix_server(serve, home.socket):
+        yield requests
+
+
+async def test_a_message_whose_answer_was_lost_is_sent_again_under_its_id(tmp_path: Path) -> None:
+    answer = json.dumps({"thread": "A", "turn": "B", "fate": "turn"}).encode()
+    async with serving(Home(tmp_path), b"", b"", answer) as requests, Clew(tmp_path, start=False) as clew:
+        assert await clew.send("A", "hello") == Sent("A", "B", Fate.TURN)
+    ids = {json.loads(request)["message_id"] for request in requests}
+    assert (len(requests), len(ids)) == (3, 1)
+
+
+async def test_what_has_no_message_id_is_not_sent_twice(tmp_path: Path) -> None:
+    async with serving(Home(tmp_path), b"", b"") as requests, Clew(tmp_path, start=False) as clew:
+        with pytest.raises(OutOfReach, match="went away before it answered"):
+            await clew.fork("A")
+    assert len(requests) == 1
+
+
+async def test_a_refused_message_is_raised_with_the_reason(tmp_path: Path) -> None:
+    answer = json.dumps({"thread": "A", "turn": None, "fate": "refused", "words": "It is over."}).encode()
+    async with serving(Home(tmp_path), answer), Clew(tmp_path, start=False) as clew:
+        with pytest.raises(Refused, match=r"It is over\."):
+            await clew.send("A", "hello")
+
+
+def text(offset: int, words: str) -> Event:
+    return Event("text", turn="T", data={"item": "1", "offset": offset, "text": words})
+
+
+def whole(words: str) -> Event:
+    return Event("open", turn="T", data={"item": "1", "kind": "text", "text": words})
+
+
+@pytest.mark.parametrize(
+    ("came", "told"),
+    [
+        ([whole("one")], [text(0, "one")]),
+        ([text(0, "one"), whole("one"), text(3, " two")], [text(0, "one"), text(3, " two")]),
+        ([text(0, "one"), whole("one two")], [text(0, "one"), text(3, " two")]),
+        ([text(0, "one"), whole("other")], [text(0, "one"), text(0, "other")]),
+        ([text(0, "one"), text(0, "anew"), whole("anew!")], [text(0, "one"), text(0, "anew"), text(4, "!")]),
+    ],
+)
+def test_text_goes_on_where_it_was_after_a_reconnection(came: list[Event], told: list[Event]) -> None:
+    texts = Texts()
+    assert [event for each in came if (event := texts.without_repeats(each))] == told

@@ -1,0 +1,154 @@
+"""clew speaks the language of the conversation: all that it says itself, wherever it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from clew.config.settings import ChatsConfig, Config, InboxConfig, ThreadsConfig
+from clew.engine.delivery.language import heard
+from clew.model.nouns import Accepted, Fate, Person, Role
+from clew.model.surface import InDoubt, SurfaceCan
+from clew.store.tables import people
+from clew.texts import messages
+from tests.helpers.rig import Rig, Room
+
+CAN = SurfaceCan(chat=True, edit=True, buttons=8, edit_every=0.0)
+SETTINGS = Config(threads=ThreadsConfig(runtime="scripted"), chats=ChatsConfig(language="zh"))
+LATIN = re.compile(r"[A-Za-z]{3,}")
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("请修一下测试", "zh"),
+        ("运行 make test 然后提交", "zh"),
+        ("fix the tests", "en"),
+        ("ありがとう、漢字です", None),
+        ("y", None),
+        ("K7Q2 y", None),
+        ("/status", None),
+        ("/状态", "zh"),
+        ("好", "zh"),
+        ("", None),
+        ("👍 1, 2", None),
+    ],
+)
+def test_the_language_of_a_message(text: str, language: str | None) -> None:
+    assert heard(text) == language
+
+
+async def known(rig: Rig) -> None:
+    person = Person("room", "7", "安", Role.DRIVER, 0, "test")
+    await rig.store.write(lambda tx: people.add(tx, person))
+
+
+@pytest.fixture
+async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
+    async with Rig(tmp_path, room=Room(can=CAN)) as rig:
+        await known(rig)
+        yield rig
+
+
+async def say(rig: Rig, text: str, **more: object) -> Accepted:
+    return await rig.say(text, sender_id="7", **more)  # type: ignore[arg-type]
+
+
+async def test_what_was_said_last_counts_and_survives(rig: Rig, tmp_path: Path) -> None:
+    await say(rig, "!text 你好")
+    assert (await say(rig, "/resume 99")).words == "没有会话 99；/会话 列出全部。"
+    await say(rig, "!text hello there")
+    assert (await say(rig, "/resume 99")).words == "There is no thread 99; /threads lists them."
+    assert (await say(rig, "/帮助", room="b")).words.startswith("/新建")
+    await rig.kill()
+    async with Rig(tmp_path, room=Room(can=CAN)) as again:
+        assert "没有" in (await say(again, "/resume 99", room="b")).words
+        assert "There is no" in (await say(again, "/resume 99")).words
+
+
+async def test_where_nothing_was_said_a_setting_counts(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CAN), config=SETTINGS) as rig:
+        await known(rig)
+        task = await rig.start("!text", notify="room:a")
+        await rig.delivered(f"{task.turn}:final")
+        assert rig.room.sent[-1].text == "（已完成，没有文字答复。）" and "秒" in rig.room.sent[-1].note
+
+
+async def test_a_turn_is_shown_and_ends_in_chinese(rig: Rig) -> None:
+    turn = (await say(rig, "!hold door\n!shell make\n!text 完成了")).turn
+    await rig.held("door")
+    steered = await say(rig, "/排队 !text 第二条")
+    assert steered.words == "已排队：接下来运行。"
+    rig.scripted.holds.release("door")
+    await rig.delivered(f"{turn}:placeholder:over")
+    texts = {str(sent.kind): sent for sent in rig.room.sent if sent.turn == turn}
+    assert texts["placeholder"].text == "处理中…"
+    assert re.search(r"^\d+ 秒 · ", texts["final"].note)
+    over = next(edit for _, edit in rig.room.edits if edit.id == f"{turn}:placeholder:over")
+    assert re.fullmatch(r"✓ \d+ 秒, 1 步", over.text)
+
+
+async def test_a_gate_is_asked_pressed_and_redrawn_in_chinese(rig: Rig) -> None:
+    turn = (await say(rig, "!approve rm 旧文件\n!text 好了")).turn
+    await rig.until(lambda entry: any(sent.kind == "ask" for sent in rig.room.sent))
+    [card] = [sent for sent in rig.room.sent if sent.kind == "ask"]
+    assert card.text.startswith("代理请求运行命令 (") and "1. 允许" in card.text and "回复「同意」" in card.text
+    assert card.buttons[0].label == "✅ 允许" and card.buttons[0].says.endswith(" y")
+    pressed = await say(rig, card.buttons[0].says, pressed=True, quoted=f"message-{rig.room.sent.index(card) + 1}")
+    assert pressed.fate is Fate.ANSWER and "正在送往代理" in pressed.words
+    await rig.delivered(f"{turn}:final")
+    await rig.until(lambda entry: any("已允许" in edit.text for _, edit in rig.room.edits))
+    [redrawn] = [edit.text for _, edit in rig.room.edits if "已允许" in edit.text]
+    assert set(LATIN.findall(redrawn)) == {"ann"}
+
+
+async def test_a_cut_turn_and_a_backlog_ask_in_chinese_and_say_what_became_of_it(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        turn = (await rig.say("!shell make\n!hold door\n!text 好")).turn
+        await rig.held("door")
+        await rig.kill()
+    async with Rig(tmp_path, room=Room(can=CAN), config=SETTINGS) as rig:
+        await known(rig)
+        await rig.delivered(f"{turn}:ask")
+        assert rig.room.sent[-1].text.startswith("这一轮中断了，可能已经做了一些事。")
+        assert [button.label for button in rig.room.sent[-1].buttons] == ["▶ 继续", "⏹ 停止"]
+        assert (await say(rig, "停止")).words == "已停止。随时可以说新的事。"
+        await rig.delivered(f"{turn}:ask:over")
+        redrawn = rig.room.edits[-1][1].text
+        assert redrawn.startswith("这一轮中断了") and redrawn.endswith("→ ann 选择了停止") and "回复" not in redrawn
+
+
+async def test_a_stale_message_is_asked_about_in_chinese(tmp_path: Path) -> None:
+    config = Config(threads=ThreadsConfig(runtime="scripted"), inbox=InboxConfig(stale_after=1))
+    async with Rig(tmp_path, room=Room(can=CAN), config=config) as rig:
+        await known(rig)
+        turn = (await say(rig, "!text 早上好", sent_at=1)).turn
+        await rig.delivered(f"{turn}:backlog")
+        assert rig.room.sent[-1].text.startswith("clew 离开了一段时间，这里有 1 条消息在等。")
+        status = (await say(rig, "/status")).words
+        assert "等待中" in status and "这里有 1 条消息在等" in status
+
+
+async def test_a_send_in_doubt_is_marked_in_chinese(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=SurfaceCan(chat=True))) as rig:
+        await known(rig)
+        rig.room.after.append(InDoubt("the answer was lost"))
+        turn = (await say(rig, "!text 你好")).turn
+        await rig.delivered(f"{turn}:final")
+        assert messages.POSSIBLE_REPEAT.zh in rig.room.sent[-1].note
+
+
+async def test_what_the_agent_says_is_never_translated(rig: Rig) -> None:
+    turn = (await say(rig, f"!text {messages.WORKING}\n你好吗")).turn
+    await rig.delivered(f"{turn}:final")
+    [final] = [sent for sent in rig.room.sent if sent.kind == "final"]
+    assert str(messages.WORKING) in final.text
+
+
+def test_every_sentence_has_its_chinese() -> None:
+    for name, each in vars(messages).items():
+        if isinstance(each, messages.Both):
+            assert heard(each.zh) == "zh" and heard(each) != "zh", name

@@ -1,0 +1,155 @@
+"""An answer that was given and never reached the agent: for what it counts, and for how long."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from clew.engine.gates import dispatch
+from clew.model.gates import Decision
+from clew.model.nouns import Accepted, Fate
+from clew.model.views import AnswerGate
+from clew.store.tables import gates
+from clew.support.clock import SystemClock
+from clew.testing.scripted_model import script
+from tests.engine.gates.test_gates import COMMAND, NO, YES, answered_and_cut, asked, executions
+from tests.helpers.rig import Rig
+
+ACTED = f"!shell make\n!approve {COMMAND}\n!text done"  # a chat that has done something asks before it goes on
+HOURS = 2 * 3600 * 1000
+
+
+class LaterClock(SystemClock):
+    def now(self) -> int:
+        return super().now() + HOURS
+
+
+async def cut_after_a_yes(folder: Path) -> Accepted:
+    async with Rig(folder) as rig:
+        accepted = await rig.say(ACTED)
+        (gate,) = await asked(rig)
+        await answered_and_cut(rig, gate)
+    return accepted
+
+
+async def test_a_plain_continue_means_what_was_answered(tmp_path: Path) -> None:
+    accepted = await cut_after_a_yes(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{accepted.turn}:ask")
+        await rig.ended((await rig.say("continue")).turn)
+        assert executions(rig) == [COMMAND]
+
+
+async def test_whoever_says_something_else_is_asked_again(tmp_path: Path) -> None:
+    accepted = await cut_after_a_yes(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{accepted.turn}:ask")
+        goes_on = await rig.engine.resume(accepted.thread or "", "but do not deploy today", "m-resume", "ann")
+        (again,) = await asked(rig)
+        assert (again.turn, again.state, executions(rig)) == (goes_on.turn, "open", [])
+
+
+async def test_what_is_said_into_the_work_counts_more_than_an_old_yes(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        await rig.start(f"!hold door\n!approve {COMMAND}\n!text done")
+        await rig.held("door")
+        rig.scripted.holds.release("door")
+        (gate,) = await asked(rig)
+        await answered_and_cut(rig, gate)
+    async with Rig(tmp_path) as rig:
+        await rig.held("door")
+        assert (await rig.send(gate.thread, "do not deploy today")).fate is Fate.STEER
+        rig.scripted.holds.release("door")
+        (again,) = await asked(rig)
+        assert again.state == "open" and executions(rig) == []
+
+
+async def test_a_no_to_something_else_of_the_work_counts_more_than_an_old_yes(tmp_path: Path) -> None:
+    accepted = await cut_after_a_yes(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{accepted.turn}:ask")
+        rig.scripted.play = lambda request: (
+            script.Approve(("make test",)),
+            script.Approve((COMMAND,)),
+            script.Say("done"),
+        )
+        await rig.say("continue")
+        (other,) = await asked(rig)
+        await rig.engine.waiting.answer(other.code, AnswerGate(Decision.DECLINE))
+        await rig.until(lambda entry: rig.kinds().count("gate.opened") == 2)
+        (again,) = await rig.engine.waiting.all()
+        assert again.title == COMMAND and executions(rig) == []
+
+
+@pytest.mark.parametrize("first", [YES, NO])
+async def test_a_yes_is_kept_only_if_the_same_was_not_declined_since(tmp_path: Path, first: AnswerGate) -> None:
+    """The agent asks the same twice at once, and is answered yes and no."""
+    async with Rig(tmp_path) as rig:
+        rig.scripted.play = lambda request: (
+            script.Shell("make"),
+            script.Approve((COMMAND, COMMAND)),
+            script.Say("done"),
+        )
+        accepted = await rig.say("go")
+        one, other = await asked(rig, 2)
+        rig.engine._runner.nudge = lambda turn, kind: None  # type: ignore[method-assign]
+        await rig.engine.waiting.answer(one.code, first)
+        await rig.engine.waiting.answer(other.code, NO if first is YES else YES)
+        sql = "UPDATE gates SET answered_at = answered_at + 1 WHERE id = ?"  # however quick this machine is
+        await rig.store.write(lambda tx: tx.run(sql, other.id))
+        await rig.kill()
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{accepted.turn}:ask")
+        kept = {row.id for row in await rig.store.read(gates.every) if row.carried}
+        assert kept == ({other.id} if first is YES else {one.id, other.id})
+
+
+@pytest.mark.parametrize("word", ["stop", "no", "不要"])
+async def test_no_yes_is_kept_for_work_that_is_stopped(tmp_path: Path, word: str) -> None:
+    accepted = await cut_after_a_yes(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{accepted.turn}:ask")
+        await rig.say(word)
+        assert not any(row.carried for row in await rig.store.read(gates.every))
+
+
+async def test_no_yes_is_kept_for_a_turn_that_a_person_stops(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.start(f"!hold door\n!approve {COMMAND}\n!text done")
+        await rig.held("door")
+        rig.scripted.holds.release("door")
+        (gate,) = await asked(rig)
+        await answered_and_cut(rig, gate)
+    async with Rig(tmp_path) as rig:
+        await rig.held("door")
+        await rig.engine.stop(accepted.thread or "")
+        assert not any(row.carried for row in await rig.store.read(gates.every))
+
+
+async def test_an_old_yes_is_asked_for_again(tmp_path: Path) -> None:
+    accepted = await cut_after_a_yes(tmp_path)
+    async with Rig(tmp_path, clock=LaterClock()) as rig:
+        await rig.delivered(f"{accepted.turn}:ask")
+        await rig.say("continue")
+        (again,) = await asked(rig)
+        assert again.state == "open" and executions(rig) == []
+
+
+async def test_a_yes_that_a_stop_overtook_is_not_called_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    never = asyncio.Event()
+
+    async def held(*given: object) -> None:
+        await never.wait()
+
+    monkeypatch.setattr(dispatch, "_give", held)
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say(f"!approve {COMMAND}\n!text done")
+        (gate,) = await asked(rig)
+        await rig.engine.waiting.answer(gate.code, YES)
+        await rig.engine.stop(accepted.thread or "")
+        await rig.ended(accepted.turn)
+        assert (await rig.engine.waiting.one(gate.id)).state == "void" and executions(rig) == []

@@ -1,0 +1,84 @@
+"""Whoever is asked about a command sees that it would leave the agent's sandbox, whatever else there is to say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from clew.cli.view.gates import asked as in_a_terminal
+from clew.engine.gates.cards import drawn
+from clew.engine.gates.gates import ask_once_more, look_at, open_gate
+from clew.engine.progress import GATE, gate_item
+from clew.model.events import GateOpened, Phase
+from clew.model.gates import Asked, Effect, GateKind, RuleKind, Scope
+from clew.model.nouns import Fate, Inbound
+from clew.model.views import NewRuleView
+from clew.store import Tx
+from clew.store.tables import threads, turns
+from clew.store.tables.items import Item
+from clew.texts import messages
+from tests.engine.gates.test_gates import asked
+from tests.engine.gates.test_visibility import PHONE, TOO_LONG, Chat, _opens, _row
+from tests.helpers.rig import Rig, Room
+
+ENGLISH, CHINESE = "⚠ it would run outside of the agent's sandbox", "⚠ 它会在代理的沙箱之外运行"
+
+
+def leaving(command: str, folder: Path) -> Asked:
+    return Asked(GateKind.COMMAND, command, folder=str(folder), leaves_sandbox=True)
+
+
+@pytest.mark.parametrize("command", ["ls -l", "touch made > log.txt", "sudo -n true", "echo $HOME", TOO_LONG])
+async def test_every_card_says_that_a_command_leaves_the_sandbox(tmp_path: Path, command: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        view = await _opens(rig, leaving(command, tmp_path))
+        assert Chat(rig).card(view).text.count(ENGLISH) == 1
+        assert view.leaves_sandbox and view.warning == ""
+        assert ENGLISH in "\n".join(in_a_terminal(msgspec.to_builtins(view)))
+        assert CHINESE in drawn([await _row(rig, view)], lambda english, chinese: chinese)
+
+
+async def test_a_rule_that_asks_does_not_hide_it(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        await rig.engine.waiting.add_rule(NewRuleView(Effect.ASK, "curl", RuleKind.COMMAND, Scope.EVERYWHERE))
+        view = await _opens(rig, leaving("curl example.org", tmp_path))
+        assert ENGLISH in Chat(rig).card(view).text
+
+
+@pytest.mark.parametrize("warning", [messages.DID_NOT_ARRIVE, messages.MAY_HAVE_RUN])
+async def test_another_warning_does_not_take_its_place(tmp_path: Path, warning: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        view = await _opens(rig, leaving("curl example.org", tmp_path))
+        assert (await rig.say("y", sender_id="7")).fate is Fate.ANSWER
+        row = await _row(rig, view)
+        await rig.store.write(lambda tx: ask_once_more(tx, rig.engine._core, row, str(warning)))
+        await rig.delivered(f"{view.id}:again")
+        again = Chat(rig).card(view).text
+        assert ENGLISH in again and f"⚠ {warning}" in again
+        seen = await rig.engine.waiting.one(view.id)
+        assert seen.leaves_sandbox and seen.warning == warning
+
+
+async def test_a_line_that_does_not_say_it_allows_nothing(tmp_path: Path) -> None:
+    """A front end is told of a gate in a line."""
+    async with Rig(tmp_path) as rig:
+        where = rig.engine.conversing.place("browser-1")
+        begun = await rig.engine.say(Inbound(where, "m1", "ann", "!hold here", begins=rig.clock.ulid()))
+        await rig.held("here")
+        thread = await rig.store.read(lambda tx: threads.get(tx, begun.thread or ""))
+        assert thread is not None
+        wants = leaving("make", Path(thread.workspace))
+        seen = await look_at(wants, thread)
+
+        def body(tx: Tx) -> None:
+            turn = turns.get(tx, begun.turn or "")
+            assert turn is not None
+            item = Item(gate_item("r"), GATE, Phase.STARTED, "")
+            open_gate(tx, rig.engine._core, thread, turn, GateOpened("r", wants), item, seen=seen)
+
+        await rig.store.write(body)
+        (view,) = await asked(rig)
+        said = await rig.engine.say(Inbound(where, "m2", "ann", "y", thread=view.thread))
+        assert said.fate is Fate.REFUSED and f"`clew gates {view.code}`" in said.words

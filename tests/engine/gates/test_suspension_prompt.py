@@ -1,0 +1,349 @@
+"""What a suspended thread asks is rewritten once it is settled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from clew.engine.gates import cards
+from clew.engine.threads.import_turns import take_in
+from clew.model.events import TurnEnded
+from clew.model.gates import Decision
+from clew.model.nouns import Accepted, Fate, Person, Role, Said, TurnState
+from clew.model.shared_sessions import PastTurn
+from clew.model.surface import SurfaceCan
+from clew.model.views import AnswerGate
+from clew.store import Tx
+from clew.store.tables import people, threads, turns
+from clew.support.clock import SystemClock
+from clew.texts import messages
+from tests.helpers.rig import Rig, Room, patient
+
+CAN = SurfaceCan(edit=True, buttons=8)
+
+
+async def _cut(folder: Path) -> tuple[str, str]:
+    async with Rig(folder) as rig:
+        accepted = await rig.say("!shell make\n!hold door\n!text hello")
+        await rig.held("door")
+        await rig.kill()
+    return accepted.thread or "", accepted.turn or ""
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        ("continue", "continued by ann"),
+        ("stop", "stopped by ann"),
+        ("but mind the tests", "put aside: ann said something else"),
+    ],
+)
+async def test_what_was_asked_about_a_cut_turn_says_what_became_of_it(tmp_path: Path, said: str, outcome: str) -> None:
+    _, turn = await _cut(tmp_path)
+    async with Rig(tmp_path, room=Room(can=CAN)) as rig:
+        await rig.delivered(f"{turn}:ask")
+        [asked] = [sent for sent in rig.room.sent if sent.kind == "ask"]
+        assert [button.says for button in asked.buttons] == ["continue", "stop"]
+        await rig.say(said)
+        await rig.delivered(f"{turn}:ask:over")
+    [(message, redrawn)] = [(id, edit) for id, edit in rig.room.edits if edit.id == f"{turn}:ask:over"]
+    assert message == f"message-{rig.room.sent.index(asked) + 1}" and not redrawn.buttons
+    assert redrawn.text.startswith("This turn was cut off") and redrawn.text.endswith(f"→ {outcome}")
+    assert "Reply" not in redrawn.text
+
+
+STOPS = ["n", "no.", "No!", "cancel", "拒绝", "不同意", "取消", "停", "停止。", "不", "不要", "别", "`stop`", "STOP"]
+UNCLEAR = ["不要继续", "好的，不过先等一下", "no thanks", "don't", "wait", "stop please", "please stop", "ok, not yet"]
+UNCLEAR += ["算了", "forget it", "!", "。", "what happened?", "continue? no", "continue, but not the last step"]
+GOES_ON = ["y", "Yes.", "同意", "继续。", "go on"]
+
+
+@pytest.mark.parametrize("said", STOPS)
+async def test_every_word_that_means_no_stops_a_cut_turn(tmp_path: Path, said: str) -> None:
+    thread, turn = await _cut(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        assert (await rig.say(said)).words in (messages.STOPPED, messages.STOPPED.zh)
+        assert (await rig.engine.thread(thread)).status == "idle"
+
+
+@pytest.mark.parametrize("said", UNCLEAR)
+async def test_anything_but_a_clear_yes_is_for_the_agent_and_goes_on_with_nothing(tmp_path: Path, said: str) -> None:
+    """What was cut off may have done things: the agent hears what is said, and the request is not sent again."""
+    thread, turn = await _cut(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        await _is_put_aside(rig, thread, await rig.say(said))
+
+
+async def _is_put_aside(rig: Rig, thread: str, heard: Accepted) -> None:
+    row = await rig.store.read(lambda tx: turns.get(tx, heard.turn or ""))
+    assert heard.fate is Fate.TURN and row is not None
+    assert [each.author for each in row.request] == ["clew", "ann"] and "cut off" in row.request[0].text
+    assert (await rig.engine.thread(thread)).status != "suspended"
+
+
+async def test_a_yes_from_before_the_question_does_not_go_on(tmp_path: Path) -> None:
+    thread, turn = await _cut(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        await _is_put_aside(rig, thread, await rig.say("y", sent_at=rig.clock.now() - 60_000))
+
+
+@pytest.mark.parametrize("said", GOES_ON)
+async def test_a_clear_yes_goes_on_with_a_cut_turn(tmp_path: Path, said: str) -> None:
+    _, turn = await _cut(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        assert (await rig.say(said)).fate is Fate.TURN
+
+
+async def test_work_that_a_person_continues_goes_on_with_what_was_said_into_it(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        first = await rig.say("!shell make\n!hold door")
+        await rig.held("door")
+        steered = await rig.say("the other branch")
+        await rig.saw("steer.sent")
+        assert steered.fate is Fate.STEER
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{first.turn}:ask")
+        on = await rig.say("continue")
+        row = await rig.store.read(lambda tx: turns.get(tx, on.turn or ""))
+    assert row is not None
+    own = [each.text for each in row.request if each.author != "clew"]
+    assert own == ["!shell make\n!hold door", "the other branch"]
+
+
+async def test_a_backlog_that_was_taken_back_is_not_asked_about_any_more(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CAN)) as rig:
+        first = await rig.say("!text one")
+        await rig.ended(first.turn)
+        old = await rig.say("!text two", sent_at=rig.clock.now() - 3_600_000)
+        await rig.delivered(f"{old.turn}:backlog")
+        await rig.engine.unqueue(old.turn or "")
+        await rig.delivered(f"{old.turn}:backlog:over")
+        new = await rig.say("!text three")
+        assert (await rig.ended(new.turn)).text == "three"
+    assert rig.room.edits[-1][1].text.endswith("→ it was taken back")
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [("run all", "run in their order, by ann"), ("merge", "merged into one by ann"), ("skip", "skipped by ann")],
+)
+async def test_what_was_asked_about_a_backlog_says_what_became_of_it(tmp_path: Path, said: str, outcome: str) -> None:
+    rig = Rig(tmp_path)
+    first = await rig.say("!text one")
+    await rig.kill()
+    async with Rig(tmp_path, config=patient(stale_after=-1), room=Room(can=CAN)) as rig:
+        await rig.delivered(f"{first.turn}:backlog")
+        await rig.say(said)
+        await rig.delivered(f"{first.turn}:backlog:over")
+    [redrawn] = [edit for _, edit in rig.room.edits if edit.id.endswith(":backlog:over")]
+    assert redrawn.text == f"clew was away, and 1 message waited here.\n→ {outcome}" and not redrawn.buttons
+
+
+async def test_threads_that_wait_for_a_person_do_not_hold_up_one_that_can_run_after_a_restart(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    waiting = [await rig.say("!text one", room=room) for room in ("a", "b")]
+    await rig.kill()
+    async with Rig(tmp_path, config=patient(stale_after=-1)) as rig:
+        for asked in waiting:
+            await rig.delivered(f"{asked.turn}:backlog")
+    rig = Rig(tmp_path)
+    last = await rig.say("!text two", room="c")
+    await rig.kill()
+    async with Rig(tmp_path, config=patient(parallel=1)) as rig:
+        assert (await rig.ended(last.turn)).text == "two"
+
+
+async def test_what_was_asked_and_had_not_left_when_its_thread_went_is_asked_when_it_comes_back(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, room=Room(can=replace(CAN, chat=True)))
+    await rig.allow("7")
+    waits = await rig.say("!text one", sender_id="7", sent_at=1)
+    await rig.engine.take_wheel(waits.thread or "")
+    await rig.say("/resume 1", sender_id="7")
+    async with rig:
+        asked = await rig.until(lambda entry: entry.kind == "delivery.sent" and ":backlog" in entry.data["delivery"])
+        await rig.say("skip", sender_id="7")
+        await rig.delivered(f"{asked.data['delivery']}:over")
+    assert [sent.text.split(".")[0] for sent in rig.room.sent if sent.kind == "ask"] == [
+        "clew was away, and 1 message waited here"
+    ]
+
+
+async def test_merging_what_was_said_in_several_places_answers_in_each_of_them(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    first = await rig.say("!text one")
+    second = await rig.say("!text two", thread=first.thread, room="b")
+    third = await rig.say("!text three")
+    await rig.kill()
+    async with Rig(tmp_path, config=patient(stale_after=-1), room=Room(can=CAN)) as rig:
+        await rig.delivered(f"{first.turn}:backlog")
+        told = await rig.say("merge", thread=first.thread, room="b")
+        await rig.delivered(f"{first.turn}:final")
+        await rig.delivered(f"{second.turn}:final")
+        asked = {turn: (await rig.engine.turn(turn or "")).request for turn in (first.turn, second.turn, third.turn)}
+    assert told.words.startswith("Merged 3 into 2, one for each chat")
+    assert asked == {first.turn: "!text one\n\n!text three", second.turn: "!text two", third.turn: ""}
+    answered = [(sent.conversation.address, sent.turn) for sent in rig.room.sent if sent.kind == "final"]
+    assert answered == [("a", first.turn), ("b", second.turn)]
+
+
+async def test_what_is_continued_is_the_turn_that_was_asked_about_not_what_was_done_outside_since(
+    tmp_path: Path,
+) -> None:
+    thread, turn = await _cut(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        await _work_outside(rig, thread)
+        rig.scripted.holds.release("door")
+        continued = await rig.say("continue")
+        answer = await rig.ended(continued.turn)
+    assert (answer.continues, answer.text) == (turn, "hello")
+
+
+async def test_a_front_end_is_told_of_the_turn_that_was_cut_off_not_of_what_was_done_outside_since(
+    tmp_path: Path,
+) -> None:
+    thread, turn = await _cut(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        outside = await _work_outside(rig, thread)
+        cut, done = [await rig.engine.conversing.standing(each) for each in (turn, outside)]
+    assert cut.problem is not None and cut.problem.code == "cut_off"
+    assert (done.problem, done.text) == (None, "outside")
+
+
+async def _work_outside(rig: Rig, thread: str) -> str:
+    """A turn in another program, taken in; its id."""
+    past = PastTurn("o", (Said("m", "you", "!text outside"),), (), TurnEnded(TurnState.COMPLETED, "outside"), 1, 2)
+
+    def body(tx: Tx) -> str:
+        before = threads.get(tx, thread)
+        assert before is not None and take_in(tx, rig.engine._core, before, [past]) == 1
+        after = threads.get(tx, thread)
+        assert after is not None and after.last_turn is not None
+        return after.last_turn
+
+    return await rig.store.write(body)
+
+
+async def test_whoever_ends_the_thread_settles_what_it_asked(tmp_path: Path) -> None:
+    thread, turn = await _cut(tmp_path)
+    async with Rig(tmp_path, room=Room(can=CAN)) as rig:
+        await rig.delivered(f"{turn}:ask")
+        await rig.engine.cancel(thread)
+        await rig.delivered(f"{turn}:ask:over")
+    assert rig.room.edits[-1][1].text.endswith("→ the thread was cancelled")
+
+
+async def test_where_nothing_can_be_edited_nothing_is_said_again(tmp_path: Path) -> None:
+    _, turn = await _cut(tmp_path)
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{turn}:ask")
+        await rig.say("stop")
+        last = await rig.say("!text last")
+        await rig.delivered(f"{last.turn}:final")
+    assert [sent.kind for sent in rig.room.sent] == ["ask", "final"] and not rig.room.edits
+
+
+async def _press(rig: Rig, says: str, asked: str, **more: object) -> Accepted:
+    """On the card that was sent as this delivery."""
+    [number] = [number for number, sent in enumerate(rig.room.sent, 1) if sent.id == asked]
+    return await rig.say(says, pressed=True, quoted=f"message-{number}", **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("late", ["continue", "stop"])
+async def test_a_late_press_on_what_is_settled_answers_no_question_that_came_since(tmp_path: Path, late: str) -> None:
+    async with Rig(tmp_path) as rig:
+        cut = await rig.say("!shell make\n!hold door\n!ask Which branch?\n!text done")
+        await rig.held("door")
+    async with Rig(tmp_path, room=Room(can=CAN)) as rig:
+        await rig.delivered(f"{cut.turn}:ask")
+        rig.scripted.holds.release("door")
+        assert (await _press(rig, "continue", f"{cut.turn}:ask")).fate is Fate.TURN
+        await rig.saw("gate.opened")
+        second = await _press(rig, late, f"{cut.turn}:ask")
+        assert (second.fate, second.words) == (Fate.REFUSED, messages.SETTLED)
+        [gate] = await rig.engine.waiting.all()
+        assert gate.state == "open"
+
+
+async def test_a_press_on_what_was_asked_about_an_earlier_turn_decides_nothing(tmp_path: Path) -> None:
+    _, turn = await _cut(tmp_path)
+    room = Room(can=CAN)
+    async with Rig(tmp_path, room=room) as rig:
+        await rig.delivered(f"{turn}:ask")
+        again = await _press(rig, "continue", f"{turn}:ask")
+        await rig.held("door")
+    async with Rig(tmp_path, room=room) as rig:
+        await rig.delivered(f"{again.turn}:ask")
+        assert (await _press(rig, "stop", f"{turn}:ask")).words == messages.SETTLED
+        assert (await _press(rig, "stop", f"{again.turn}:ask")).fate is Fate.ANSWER
+
+
+class Setting(SystemClock):
+    ahead = 3_600_000
+
+    def now(self) -> int:
+        return super().now() + self.ahead
+
+
+async def test_what_is_asked_after_the_clock_was_set_back_is_what_a_press_answers(tmp_path: Path) -> None:
+    clock = Setting()
+    async with Rig(tmp_path, room=Room(can=CAN), clock=clock) as rig:
+        cut = await rig.say("!shell make\n!cut")
+        await rig.delivered(f"{cut.turn}:ask")
+        clock.ahead = 0
+        again = await _press(rig, "continue", f"{cut.turn}:ask")
+        await rig.delivered(f"{again.turn}:ask")
+        assert (await _press(rig, "stop", f"{again.turn}:ask")).fate is Fate.ANSWER
+
+
+async def test_yes_to_all_on_a_card_whose_gates_have_moved_allows_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cards, "GATHER", 10**6)
+    room = Room(can=SurfaceCan(chat=True, edit=True, buttons=8))
+    async with Rig(tmp_path, room=room) as rig:
+        await rig.store.write(lambda tx: people.add(tx, Person("room", "7", "ann", Role.OWNER, 0, "me")))
+        await rig.say("!both one | two", sender_id="7")
+        await rig.until(lambda entry: rig.kinds().count("gate.opened") == 2)
+        await rig.hasten()
+        card = f"{(await rig.engine.waiting.all())[0].id}:ask"
+        await rig.delivered(card)
+        await rig.say("/resume 1", sender_id="7", room="b")
+        late = await _press(rig, "yes all", card, sender_id="7")
+        assert (late.fate, late.words) == (Fate.REFUSED, messages.SETTLED)
+        assert len(await rig.engine.waiting.all()) == 2
+
+
+@pytest.mark.parametrize("by_api", [False, True])
+async def test_a_no_to_a_question_in_passing_is_no_answer_about_a_cut_turn(tmp_path: Path, by_api: bool) -> None:
+    """It goes to the agent, with its question, as other words of one's own do."""
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!aside Shall I? | yes | no\n!shell make\n!hold door")
+        await rig.held("door")
+    async with Rig(tmp_path) as rig:
+        await rig.delivered(f"{accepted.turn}:ask")
+        (gate,) = await rig.engine.waiting.all()
+        if by_api:
+            await rig.engine.waiting.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("no",),)))
+        else:
+            assert (await rig.say(f"{gate.code} no")).fate is Fate.TURN
+        assert (await rig.engine.thread(gate.thread)).status in ("idle", "running")
+
+
+@pytest.mark.parametrize("from_desk", [True, False])
+async def test_whoever_does_not_see_the_question_change_is_told_that_the_old_work_is_put_aside(
+    tmp_path: Path, from_desk: bool
+) -> None:
+    """`clew send` prints it; where the question is rewritten in the chat, that says it."""
+    thread, turn = await _cut(tmp_path)
+    async with Rig(tmp_path, room=Room(SurfaceCan(edit=True))) as rig:
+        await rig.delivered(f"{turn}:ask")
+        said = await (rig.send(thread, "look at the docs") if from_desk else rig.say("look at the docs"))
+        assert said.words == (messages.OLD_WORK_ASIDE if from_desk else "")

@@ -1,0 +1,194 @@
+"""What people type at a gate: how a short answer may be written, and what is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clew.engine.gates.choices import option_of
+from clew.engine.gates.gates import close_gate, open_gate
+from clew.engine.progress import GATE, gate_item
+from clew.model.events import GateOpened, Phase
+from clew.model.gates import Asked, Decision, GateKind, Question
+from clew.model.nouns import Fate
+from clew.model.views import GateView
+from clew.store import Tx
+from clew.store.tables import deliveries, threads, turns
+from clew.store.tables.items import Item
+from tests.engine.gates.test_gates import executions
+from tests.engine.gates.test_visibility import PHONE, TOO_LONG, Chat, _opens
+from tests.helpers.rig import Rig, Room
+
+YES, NO, STOP = Decision.ACCEPT, Decision.DECLINE, Decision.CANCEL
+MEANT = [
+    *((word, YES) for word in ("1.", "1)", "yes!", "Yes.", "同意。", "同意！", "CODE: y", "CODE，同意", "CODE：1")),
+    *((word, YES) for word in ("`CODE y`", "`y`", "y CODE.", "Y")),
+    *((word, NO) for word in ("No.", "no!", "不同意", "不同意。", "CODE: n", "`CODE n`", "CODE, no. not today")),
+    *((word, YES) for word in ("allow", "Approve.", "允许", "１", "「同意」", "CODE allow", "「CODE y」")),
+    *((word, NO) for word in ("deny", "Decline!", "「拒绝」", "CODE deny not today")),
+    *((word, STOP) for word in ("停止", "取消", "停止。", "Stop!", "CODE 取消")),
+]
+
+
+@pytest.mark.parametrize(("word", "decision"), MEANT)
+async def test_a_short_answer_may_end_with_a_mark(tmp_path: Path, word: str, decision: Decision) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        (view,) = await chat.asks("make deploy")
+        assert (await chat.says(word.replace("CODE", view.code))).fate is Fate.ANSWER
+        assert (await rig.engine.waiting.one(view.id)).decision == decision
+        await rig.ended(view.turn)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "y?",
+        "同意？",
+        "yes...",
+        "y tho",
+        "好的，不过先等一下",
+        "`y` or not",
+        "CODE?",
+        "yes, but not now",
+        "allow it",
+        "ok",
+    ],
+)
+async def test_a_question_or_a_condition_is_no_answer(tmp_path: Path, word: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        (view,) = await chat.asks("make deploy")
+        assert (await chat.says(word.replace("CODE", view.code))).fate is Fate.STEER
+        assert (await rig.engine.waiting.one(view.id)).state == "open"
+
+
+@pytest.mark.parametrize("word", ["CODE", "CODE:", "`CODE`", "/answer CODE"])
+async def test_a_code_alone_shows_its_gate_and_decides_nothing(tmp_path: Path, word: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        (view,) = await chat.asks("make deploy")
+        said = await chat.says(word.replace("CODE", view.code))
+        assert said.fate is Fate.COMMAND and "make deploy" in said.words and f"`{view.code} y`" in said.words
+        assert (await rig.engine.waiting.one(view.id)).state == "open" and executions(rig) == []
+        await chat.says("n")
+        await rig.ended(view.turn)
+        assert "declined by ann" in (await chat.says(view.code)).words
+
+
+async def test_a_code_alone_shows_no_more_as_allowable_than_its_card(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        (view,) = await chat.asks(TOO_LONG)
+        said = await chat.says(view.code)
+        assert said.fate is Fate.COMMAND and f"`clew approve {view.code}`" in said.words
+
+
+@pytest.mark.parametrize(
+    ("options", "word", "meant"),
+    [
+        (("2", "1"), "2", "2"),
+        (("2", "1"), "1", "1"),
+        (("2", "1"), "#1", "2"),
+        (("2", "4"), "1", None),
+        (("1", "2", "more"), "3", "more"),
+        (("Main", "main"), "main", "main"),
+        (("Main", "main"), "MAIN", None),
+        (("Main", "next"), "main", "Main"),
+        (("Main", "next"), "2", "next"),
+        (("Main", "next"), "3", None),
+    ],
+)
+def test_an_option_is_meant_by_its_own_words_first(options: tuple[str, ...], word: str, meant: str | None) -> None:
+    assert option_of(Question("q", "Which?", options, free=False), word) == meant
+
+
+async def test_options_that_are_numbers_are_answered_by_these_and_by_their_buttons(tmp_path: Path) -> None:
+    question = Question("q", "How many workers?", ("2", "1"), free=False)
+    for press in (False, True):
+        (tmp_path / str(press)).mkdir()
+        async with Rig(tmp_path / str(press), room=Room(PHONE)) as rig:
+            view = await _opens(rig, Asked(GateKind.QUESTION, question.text, questions=(question,)))
+            chat = Chat(rig)
+            card = chat.card(view)
+            assert "#1. " in card.text and [button.label for button in card.buttons] == ["2", "1"]
+            said = await (chat.presses(card, card.buttons[0].says) if press else chat.says("2"))
+            assert said.fate is Fate.ANSWER
+            assert (await rig.engine.waiting.one(view.id)).replies == (("2",),)
+
+
+async def _replaced(rig: Rig) -> tuple[GateView, int]:
+    """The agent takes a gate back and asks another; when the card of that one left."""
+    former = await _opens(rig, Asked(GateKind.COMMAND, "make test", folder=str(rig.folder)))
+    thread = await rig.store.read(lambda tx: threads.get(tx, former.thread))
+    assert thread is not None
+
+    def replace(tx: Tx) -> None:
+        close_gate(tx, rig.engine._core, "r", changed=True)
+        turn, wants = turns.get(tx, former.turn), Asked(GateKind.COMMAND, "make deploy", folder=str(rig.folder))
+        assert turn is not None
+        item = Item(gate_item("r2"), GATE, Phase.STARTED, "")
+        open_gate(tx, rig.engine._core, thread, turn, GateOpened("r2", wants), item)
+
+    await rig.store.write(replace)
+    (view,) = await rig.engine.waiting.all()
+    await rig.delivered(f"{view.id}:ask")
+    card = await rig.store.read(lambda tx: deliveries.get(tx, f"{view.id}:ask"))
+    assert card is not None and card.first_sent_at is not None
+    left = card.first_sent_at
+    sql = "UPDATE gates SET closed_at = ? WHERE id = ?"  # however slow this machine is
+    await rig.store.write(lambda tx: tx.run(sql, left - 200, former.id))
+    return view, left
+
+
+@pytest.mark.parametrize("word", ["y", "1", "yes all", "n"])
+async def test_a_word_of_the_moment_in_which_a_gate_was_replaced_is_no_answer(tmp_path: Path, word: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        view, left = await _replaced(rig)
+        chat, asked_at = Chat(rig), view.asked_at
+        for sent_at in (asked_at // 1000 * 1000, asked_at // 1000 * 1000 - 1, _exact(asked_at + 100)):
+            said = await chat.says(word, sent_at=sent_at)
+            assert said.fate is Fate.REFUSED and f"`{view.code} {word if word == 'n' else ''}" in said.words
+        assert (await rig.engine.waiting.one(view.id)).state == "open"
+        assert (await chat.says(word, sent_at=(left // 1000 + 1) * 1000)).fate is Fate.ANSWER
+
+
+@pytest.mark.parametrize("word", ["y", "1", "yes all", "n", "stop"])
+async def test_where_no_time_is_told_a_word_does_not_mean_what_replaced_a_gate(tmp_path: Path, word: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        view, _ = await _replaced(rig)
+        chat = Chat(rig)
+        said = await chat.says(word)
+        assert said.fate is Fate.REFUSED and f"`{view.code} {'y' if word == 'yes all' else word}`" in said.words
+        assert (await rig.engine.waiting.one(view.id)).state == "open"
+        assert (await chat.says(word)).fate is Fate.ANSWER  # whoever was told which one means it
+
+
+async def test_where_no_time_is_told_the_next_gate_after_an_own_answer_is_meant(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        said = await rig.say("!approve make test\n!approve make deploy\n!text done")
+        for number in (1, 2):
+            await rig.until(lambda entry: rig.kinds().count("gate.opened") == number)  # noqa: B023
+            (view,) = await rig.engine.waiting.all()
+            await rig.delivered(f"{view.id}:ask")
+            assert (await rig.say("y")).fate is Fate.ANSWER
+        await rig.ended(said.turn)
+        assert executions(rig) == ["make test", "make deploy"]
+
+
+async def test_milliseconds_of_a_platform_count(tmp_path: Path) -> None:
+    """Feishu tells them."""
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        (view,) = await chat.asks("make deploy")
+        card = await rig.store.read(lambda tx: deliveries.get(tx, f"{view.id}:ask"))
+        assert card is not None and card.first_sent_at is not None
+        assert (await chat.says("y", sent_at=_exact(card.first_sent_at - 3))).fate is Fate.REFUSED
+        assert (await chat.says("y", sent_at=_exact(card.first_sent_at + 3))).fate is Fate.ANSWER
+        await rig.ended(view.turn)
+
+
+def _exact(moment: int) -> int:
+    """Not a whole second."""
+    return moment + 1 if moment % 1000 == 0 else moment

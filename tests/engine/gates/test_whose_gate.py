@@ -1,0 +1,260 @@
+"""A short answer without a code, a quote or a button means the gates of the thread that is spoken to, and no other's
+that is shown in the same conversation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clew.model.gates import Decision
+from clew.model.nouns import Accepted, Fate
+from clew.model.views import AnswerGate, GateView
+from clew.testing.scripted_model import script
+from tests.engine.gates.test_gates import asked, executions
+from tests.engine.gates.test_quoted_answers import _asks_one_by_one, _quote
+from tests.engine.gates.test_visibility import PHONE, Chat
+from tests.helpers.rig import Rig, Room
+
+BARE = ["yes", "y", "1", "2", "n", "stop", "yes all", "同意", "allow"]
+
+
+async def _state(rig: Rig, view: GateView) -> str:
+    return (await rig.engine.waiting.one(view.id)).state
+
+
+async def _asks_beside(rig: Rig) -> tuple[Chat, GateView, Accepted]:
+    """A gate of one thread stands in the chat; the next thread there has asked something in its own words."""
+    chat = Chat(rig)
+    (view,) = await chat.asks("make deploy")
+    await chat.says("/new")
+    rig.scripted.play = lambda request: (script.Say("Shall I also spell-check them?"),)
+    said = await chat.says("write the docs please")
+    await rig.delivered(f"{said.turn}:final")
+    return chat, view, said
+
+
+@pytest.mark.parametrize("word", BARE)
+async def test_a_bare_word_answers_no_gate_of_another_thread(tmp_path: Path, word: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat, view, _ = await _asks_beside(rig)
+        said = await chat.says(word)
+        assert said.fate is Fate.REFUSED and f"`{view.code} {'y' if word == 'yes all' else word}`" in said.words
+        assert await _state(rig, view) == "open" and executions(rig) == []
+
+
+async def test_it_reaches_the_agent_by_a_quote_or_in_more_words(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat, view, before = await _asks_beside(rig)
+        quoting = await chat.says("yes", quoted=_quote(rig, f"{before.turn}:final"))
+        longer = await chat.says("yes, please")
+        assert {said.thread for said in (quoting, longer)} == {before.thread}
+        assert Fate.REFUSED not in (quoting.fate, longer.fate) and await _state(rig, view) == "open"
+
+
+@pytest.mark.parametrize("how", ["code", "quote", "button"])
+async def test_another_threads_gate_is_answered_by_code_quote_or_button(tmp_path: Path, how: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat, view, _ = await _asks_beside(rig)
+        if how == "button":
+            said = await chat.presses(chat.card(view), f"{view.code} y")
+        elif how == "quote":
+            said = await chat.says("y", quoted=_quote(rig, f"{view.id}:ask"))
+        else:
+            said = await chat.says(f"{view.code} y")
+        assert said.fate is Fate.ANSWER
+        await rig.ended(view.turn)
+        assert executions(rig) == ["make deploy"]
+
+
+async def test_a_bare_word_said_before_the_other_gate_was_asked_is_for_the_agent(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat, view, before = await _asks_beside(rig)
+        said = await chat.says("yes", sent_at=view.asked_at // 1000 * 1000 - 1000)
+        assert said.fate is Fate.TURN and said.thread == before.thread
+
+
+async def test_a_bare_word_means_the_gate_of_the_thread_that_is_spoken_to(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat, first, second = await _asks_one_by_one(rig)
+        assert (await chat.says("y")).fate is Fate.ANSWER
+        await rig.ended(second.turn)
+        assert executions(rig) == ["deploy"] and await _state(rig, first) == "open"
+
+
+async def _cut_beside(rig: Rig) -> tuple[Chat, GateView, Accepted]:
+    """The thread that is spoken to was cut off, and asks whether to go on."""
+    chat = Chat(rig)
+    (view,) = await chat.asks("make deploy")
+    await chat.says("/new")
+    rig.scripted.play = lambda request: (script.Shell("make"), script.Cut())
+    said = await chat.says("go on please")
+    await rig.delivered(f"{said.turn}:ask")
+    return chat, view, said
+
+
+@pytest.mark.parametrize(("word", "fate"), [("y", Fate.TURN), ("stop", Fate.ANSWER), ("no", Fate.ANSWER)])
+async def test_a_bare_word_answers_the_question_of_a_suspended_thread(tmp_path: Path, word: str, fate: Fate) -> None:
+    async with Rig(tmp_path, room=Room(PHONE), outlives=True) as rig:
+        chat, view, cut = await _cut_beside(rig)
+        said = await chat.says(word)
+        assert (said.fate, said.thread) == (fate, cut.thread) and await _state(rig, view) == "open"
+
+
+@pytest.mark.parametrize("word", ["1", "2", "yes all", "allow"])
+async def test_a_word_that_it_does_not_ask_for_decides_nothing(tmp_path: Path, word: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE), outlives=True) as rig:
+        chat, view, cut = await _cut_beside(rig)
+        said = await chat.says(word)
+        assert said.fate is Fate.REFUSED and view.code in said.words and await _state(rig, view) == "open"
+        assert (await rig.engine.thread(cut.thread or "")).status == "suspended"
+
+
+@pytest.mark.parametrize("word", ["y", "stop"])
+async def test_a_gate_that_came_after_its_question_makes_a_bare_word_unclear(tmp_path: Path, word: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE), outlives=True) as rig:
+        chat, view, cut = await _cut_beside(rig)
+        sql = "UPDATE gates SET asked_at = ? WHERE id = ?"
+        await rig.store.write(lambda tx: tx.run(sql, rig.clock.now() + 1, view.id))
+        assert (await chat.says(word)).fate is Fate.REFUSED and await _state(rig, view) == "open"
+        assert (await rig.engine.thread(cut.thread or "")).status == "suspended"
+        assert (await chat.says("continue")).thread == cut.thread
+
+
+@pytest.mark.parametrize("word", ["1", "y", "yes"])
+async def test_what_comes_with_new_begins_a_thread(tmp_path: Path, word: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        (view,) = await chat.asks("make deploy")
+        said = await chat.says(f"/new {word}")
+        assert said.fate is Fate.TURN and said.thread != view.thread
+        assert await _state(rig, view) == "open" and executions(rig) == []
+
+
+@pytest.mark.parametrize("language", ["please do it", "请运行这个"])
+async def test_what_a_card_says_to_reply_works_in_a_chat_of_another_thread(tmp_path: Path, language: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        (view,) = await chat.asks("make deploy", language=language)
+        await chat.says("/new")
+        rig.scripted.play = lambda request: (script.Say("Fine."),)
+        said = await chat.says(language)
+        await rig.delivered(f"{said.turn}:final")
+        _, _, how = chat.card(view).text.partition("1. ")
+        first, _, second = how.partition("\n\n")
+        told = [part for part in first.split("`") if part.startswith(view.code)]
+        assert told[:2] == [f"{view.code} y", f"{view.code} n"] and "`y`" not in first and "「同意」" not in first
+        assert ("talks to this thread" in second) or ("与本会话对话" in second)
+        assert (await chat.says(told[0])).fate is Fate.ANSWER
+        await rig.ended(view.turn)
+        assert executions(rig) == ["make deploy"]
+
+
+async def _asks_while_away(rig: Rig, *commands: str) -> list[GateView]:
+    """Threads of the desk ask in the chat of somebody who is away."""
+    await rig.allow("7")
+    await rig.say("/away", sender_id="7")
+    for number, command in enumerate(commands, 1):
+        await rig.start(f"desk\n!approve {command}\n!text done")
+        await asked(rig, number)
+    found = await rig.engine.waiting.all()
+    for view in found:
+        await rig.delivered(f"{view.id}:ask")
+    return found
+
+
+async def test_away_the_only_gate_in_a_chat_without_a_thread_is_meant_by_a_bare_word(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        (view,) = await _asks_while_away(rig, "make deploy")
+        assert (await Chat(rig).says("y")).fate is Fate.ANSWER
+        await rig.ended(view.turn)
+        assert executions(rig) == ["make deploy"]
+
+
+@pytest.mark.parametrize("word", ["y", "yes all"])
+async def test_away_gates_of_several_threads_need_their_code(tmp_path: Path, word: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        first, second = await _asks_while_away(rig, "make deploy", "make test")
+        said = await Chat(rig).says(word)
+        assert said.fate is Fate.REFUSED and f"`{first.code} y`" in said.words and f"`{second.code} y`" in said.words
+        assert executions(rig) == []
+
+
+@pytest.mark.parametrize("word", ["y", "n", "yes all"])
+async def test_away_a_gate_of_the_desk_needs_its_code_beside_a_thread(tmp_path: Path, word: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        await rig.allow("7")
+        said = await rig.say("!text hello", sender_id="7")
+        await rig.delivered(f"{said.turn}:final")
+        (view,) = await _asks_while_away(rig, "make deploy")
+        assert (await Chat(rig).says(word)).fate is Fate.REFUSED
+        assert await _state(rig, view) == "open"
+
+
+async def test_yes_all_allows_no_gate_of_another_thread(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        (first,) = await chat.asks("rm -rf old")
+        await chat.says("/new")
+        rig.scripted.play = lambda request: (script.Approve(("make a", "make b")), script.Say("done"))
+        said = await chat.says("go on please")
+        await rig.until(lambda entry: rig.kinds().count("gate.opened") == 3)
+        for view in await rig.engine.waiting.all():
+            await rig.delivered((await chat.gate(view)).card or "")
+        assert (await chat.says("yes all")).fate is Fate.ANSWER
+        await rig.ended(said.turn)
+        assert sorted(executions(rig)) == ["make a", "make b"] and await _state(rig, first) == "open"
+
+
+@pytest.mark.parametrize("word", ["thread", "Thread.", "rule", "Rule!"])
+async def test_a_bare_noun_is_no_yes_with_a_rule(tmp_path: Path, word: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        (view,) = await chat.asks("make test")
+        assert (await chat.says(word)).fate is Fate.STEER
+        assert await _state(rig, view) == "open" and await rig.engine.waiting.rules() == []
+
+
+@pytest.mark.parametrize("how", ["CODE thread", "2", "quote"])
+async def test_a_yes_with_a_rule_is_a_number_or_a_noun_at_its_gate(tmp_path: Path, how: str) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        (view,) = await chat.asks("make test")
+        quoted = _quote(rig, f"{view.id}:ask") if how == "quote" else None
+        text = "thread" if how == "quote" else how.replace("CODE", view.code)
+        assert (await chat.says(text, quoted=quoted)).fate is Fate.ANSWER
+        await rig.ended(view.turn)
+        assert len(await rig.engine.waiting.rules()) == 1
+
+
+@pytest.mark.parametrize("quotes", [False, True])
+@pytest.mark.parametrize("word", ["y", "1", "2", "n", "stop"])
+async def test_a_word_that_may_have_meant_what_is_settled_by_now_decides_nothing(
+    tmp_path: Path, word: str, quotes: bool
+) -> None:
+    """Two were open when it was said, and one when it came."""
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        chat = Chat(rig)
+        first, second = await chat.asks("make test", "make deploy")
+        quoted = _quote(rig, (await chat.gate(first)).card or "") if quotes else None
+        said_at = rig.clock.now() + 600_001 - rig.clock.now() % 1000
+        await rig.engine.waiting.answer(first.code, AnswerGate(Decision.DECLINE))
+        sql = "UPDATE gates SET answered_at = ?, closed_at = ? WHERE id = ?"  # however fast this machine is
+        await rig.store.write(lambda tx: tx.run(sql, said_at + 1500, said_at + 1500, first.id))
+        said = await chat.says(word, sent_at=said_at, quoted=quoted)
+        assert said.fate is Fate.REFUSED and f"`{second.code} {word}`" in said.words
+        assert await _state(rig, second) == "open" and executions(rig) == []
+        assert (await chat.says(word, sent_at=said_at + 9000, quoted=quoted)).fate is Fate.ANSWER
+
+
+async def test_away_a_word_that_may_have_meant_what_is_settled_by_now_decides_nothing(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(PHONE)) as rig:
+        first, second = await _asks_while_away(rig, "make test", "make deploy")
+        said_at = rig.clock.now() + 600_001 - rig.clock.now() % 1000
+        await rig.engine.waiting.answer(first.code, AnswerGate(Decision.DECLINE))
+        await rig.ended(first.turn)
+        sql = "UPDATE gates SET answered_at = ?, closed_at = ? WHERE id = ?"
+        await rig.store.write(lambda tx: tx.run(sql, said_at + 1500, said_at + 1500, first.id))
+        said = await Chat(rig).says("y", sent_at=said_at)
+        assert said.fate is Fate.REFUSED and f"`{second.code} y`" in said.words
+        assert await _state(rig, second) == "open"

@@ -1,0 +1,387 @@
+"""Chats: who may speak there, what is said to clew and what is not, and what their people are told."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.config.settings import Config, SurfacesConfig, TelegramConfig
+from clew.engine.delivery.enqueue import owe
+from clew.engine.delivery.placeholder import owe_end, working
+from clew.engine.gates import cards
+from clew.engine.progress import Progress, advance
+from clew.model.events import Activity, ActivityKind, Phase
+from clew.model.nouns import Accepted, Delivery, DeliveryKind, Fate, Role, TurnState
+from clew.model.surface import Never, Outgoing, Receipt, SurfaceCan
+from clew.runtimes.codex.threads import as_input
+from clew.store import Tx
+from clew.store.tables import deliveries, turns
+from clew.support.errors import NotFound, Refused
+from clew.texts import messages
+from tests.helpers.rig import Rig, Room
+
+CHAT = SurfaceCan(chat=True)
+
+
+async def paired(rig: Rig, sender_id: str = "7", role: Role = Role.DRIVER) -> None:
+    await rig.say("hello", sender_id=sender_id)
+    [code] = [found[1] for text in await _told(rig) if (found := re.search(r"clew pair (\w+)", text))][-1:]
+    await rig.engine.people.pair(code, role, "me")
+
+
+async def _told(rig: Rig, count: int = 1) -> list[str]:
+    await rig.until(lambda entry: len(rig.room.sent) >= count)
+    return rig.room.texts
+
+
+async def say(rig: Rig, text: str, **more: object) -> Accepted:
+    return await rig.say(text, sender_id="7", **more)  # type: ignore[arg-type]
+
+
+async def test_a_stranger_gets_a_code_once_and_nothing_runs(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        first, second = await say(rig, "do it"), await say(rig, "do it now")
+        assert (first.fate, second.fate, second.words) == (Fate.REFUSED, Fate.REFUSED, "")
+        assert re.search(r"code is [2-9A-HJ-NP-Z]{8}:", (await _told(rig))[0])
+        assert not [kind for kind in rig.kinds() if kind.startswith("turn.")]
+
+
+async def test_whoever_is_let_in_may_speak_and_their_name_alone_proves_nothing(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await paired(rig)
+        accepted = await say(rig, "!text hi")
+        assert accepted.fate is Fate.TURN and (await rig.ended(accepted.turn)).text == "hi"
+        assert (await rig.say("!text hi", sender_id="8")).fate is Fate.REFUSED
+        assert (await rig.say("!text hi")).fate is Fate.REFUSED
+        [person] = await rig.engine.people.all()
+        assert (person.id, person.name, person.role, person.added_by) == ("room:7", "ann", "driver", "me")
+        await rig.engine.people.remove("room:7")
+        assert (await say(rig, "!text hi")).fate is Fate.REFUSED
+        with pytest.raises(NotFound, match="clew people"):
+            await rig.engine.people.remove("room:7")
+
+
+async def test_a_watcher_may_not_send(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await paired(rig, role=Role.WATCHER)
+        assert (await say(rig, "!text hi")).fate is Fate.REFUSED
+
+
+async def test_after_five_wrong_codes_no_more_is_taken(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await say(rig, "hello")
+        [code] = re.findall(r"clew pair (\w{8})`,", (await _told(rig))[0])
+        for _ in range(5):
+            with pytest.raises(Refused, match="no code"):
+                await rig.engine.people.pair("AAAAAAAA", Role.DRIVER, "me")
+        with pytest.raises(Refused, match="Too many wrong codes"):
+            await rig.engine.people.pair(code, Role.DRIVER, "me")
+
+
+async def test_the_owner_at_the_machine_does_not_wait_after_five_wrong_codes(tmp_path: Path) -> None:
+    """A wrong code stays wrong, and does not end the wait of others."""
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await say(rig, "hello")
+        [code] = re.findall(r"clew pair (\w{8})`,", (await _told(rig))[0])
+        for _ in range(5):
+            with pytest.raises(Refused, match="no code"):
+                await rig.engine.people.pair("AAAAAAAA", Role.DRIVER, "me")
+        with pytest.raises(Refused, match="no code"):
+            await rig.engine.people.pair("AAAAAAAA", Role.DRIVER, "me", force=True)
+        with pytest.raises(Refused, match=r"Too many wrong codes were given.*--force"):
+            await rig.engine.people.pair(code, Role.DRIVER, "me")
+        assert (await rig.engine.people.pair(code, Role.OWNER, "me", force=True)).role is Role.OWNER
+        assert (await say(rig, "!text hi")).fate is Fate.TURN
+
+
+async def test_in_a_group_nobody_is_given_a_code(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        assert "pair" not in (await say(rig, "hello", in_group=True)).words
+
+
+async def test_a_stranger_in_a_group_is_told_so_once_and_a_press_always(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        told = [(await say(rig, "hello", in_group=True)).words for _ in range(3)]
+        assert told == [messages.STRANGER, "", ""]
+        assert (await rig.say("hello", sender_id="8", in_group=True)).words == messages.STRANGER
+        assert (await say(rig, "y", in_group=True, pressed=True)).words == messages.STRANGER
+
+
+async def test_whom_the_config_names_is_not_removed_elsewhere(tmp_path: Path) -> None:
+    allowed = SurfacesConfig(telegram=TelegramConfig(token="t", allow=("42",)))
+    async with Rig(tmp_path, config=Config(surfaces=allowed)) as rig:
+        with pytest.raises(Refused, match=r"allow.*surfaces\.telegram.*config\.toml"):
+            await rig.engine.people.remove("telegram:42")
+        with pytest.raises(NotFound):
+            await rig.engine.people.remove("telegram:43")
+
+
+async def test_an_answer_in_many_parts_is_notified_of_in_their_order(tmp_path: Path) -> None:
+    room = Room(can=SurfaceCan(max_length=150), troubles=[Never("no") for _ in range(40)])
+    async with Rig(tmp_path, room=room) as rig:
+        task = await rig.start("!text " + "word " * 250, notify="room:a")
+        await rig.ended(task.turn)
+        for part in await rig.engine.where(task.thread or ""):
+            await rig.until(lambda entry, part=part: entry.data.get("delivery") == part.delivery)  # type: ignore[misc]
+        found = [each.delivery for each in await rig.engine.notify(dry_run=True, retry_failed=True)]
+    names = [f"{task.turn}:final", *(f"{task.turn}:final:{number}" for number in range(2, len(found) + 1))]
+    assert len(found) > 10 and found == names
+
+
+async def test_a_placeholder_in_doubt_does_not_go_on_saying_that_it_works(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!text one")
+        await rig.delivered(f"{accepted.turn}:final")
+        rig.room.can = SurfaceCan(chat=True, edit=True, idempotency_window=3600)
+        core, now = rig.engine._core, rig.clock.now()
+
+        def ends_in_doubt(tx: Tx) -> list[Delivery | None]:
+            turn = turns.get(tx, accepted.turn or "")
+            assert turn is not None
+            owe(tx, core, turn, DeliveryKind.PLACEHOLDER, turn.conversation, messages.WORKING)
+            owed = deliveries.get(tx, f"{turn.id}:placeholder")
+            shown = deliveries.claim(tx, owed, "me") if owed else None
+            assert shown is not None
+            deliveries.first_sent(tx, shown, now)
+            deliveries.later(tx, shown, now + 3_600_000, "the answer was lost", in_doubt=True)
+            owe_end(tx, core, turn, TurnState.COMPLETED, ())
+            return [deliveries.get(tx, name) for name in (shown.id, f"{shown.id}:over")]
+
+        shown, over = await rig.store.write(ends_in_doubt)
+    assert shown is not None and shown.state == "pending"  # sent once more under its key, which finds it
+    assert over is not None and over.edits == shown.id
+
+
+async def test_what_people_say_to_each_other_is_no_message_to_clew(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await paired(rig)
+        before = await rig.engine.fates()
+        assert (await say(rig, "lunch?", direct=False, in_group=True)).words == ""
+        assert await rig.engine.fates() == before
+        first = await say(rig, "!text hi", room="topic", in_thread=True, in_group=True)
+        await rig.ended(first.turn)
+        there = await say(rig, "!text ho", room="topic", direct=False, in_thread=True, in_group=True)
+        assert (there.fate, there.thread) == (Fate.TURN, first.thread)
+
+
+async def test_a_quoted_answer_is_the_thread_that_is_meant(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await paired(rig)
+        first = await say(rig, "!text one")
+        await rig.delivered(f"{first.turn}:final")
+        receipt = next(row.message_id for row in await rig.engine.where(first.thread or "") if row.kind == "final")
+        await rig.engine.cancel(first.thread or "")
+        other = await rig.start("!text two")
+        await rig.ended(other.turn)
+        quoted = await say(rig, "and this?", quoted=receipt)
+        assert (quoted.fate, quoted.thread) == (Fate.REFUSED, first.thread)  # the cancelled one, and no other
+
+
+async def test_a_thread_of_the_platform_under_an_old_answer_goes_on_with_it(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await paired(rig)
+        first = await say(rig, "!text one")
+        await rig.delivered(f"{first.turn}:final")
+        receipt = next(row.message_id for row in await rig.engine.where(first.thread or "") if row.kind == "final")
+        here: dict[str, Any] = {"in_thread": True, "quoted": receipt, "quoted_in": rig.where("a"), "hangs": True}
+        await say(rig, "/new")
+        stranger = await rig.say("who is this?", sender_id="nobody", room="under", in_group=True, **here)
+        assert stranger.fate is Fate.REFUSED
+        assert (await say(rig, "!text two", room="under", **here)).thread == first.thread
+        assert (await say(rig, "!text three", room="under", in_thread=True)).thread == first.thread
+        await say(rig, "/new", room="under", **here)
+        assert (await say(rig, "!text four", room="under", **here)).thread != first.thread
+        topic = {"in_thread": True, "quoted": receipt, "quoted_in": rig.where("a")}
+        bound = await say(rig, "!text five", room="topic", in_thread=True)
+        assert (await say(rig, "!text six", room="topic", **topic)).thread == first.thread
+        assert (await say(rig, "!text seven", room="topic", in_thread=True)).thread == bound.thread != first.thread
+
+
+async def test_a_sender_is_told_once_what_became_of_their_words(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await paired(rig)
+        first = await say(rig, "!hold door\n!text done")
+        await rig.held("door")
+        steered = await say(rig, "also this", id="m2")
+        again = await say(rig, "also this", id="m2")
+        pressed = await say(rig, "and that", id="m3", pressed=True)
+        assert (steered.fate, again.repeated, pressed.words) == (Fate.STEER, True, messages.SETTLED)
+        rig.scripted.holds.release("door")
+        await rig.delivered(f"{first.turn}:final")
+    assert rig.room.texts.count(steered.words) == 1 and messages.SETTLED not in rig.room.texts
+
+
+async def test_a_long_answer_comes_in_parts_each_with_an_identity_of_its_own(tmp_path: Path) -> None:
+    text = " ".join(f"word{number}" for number in range(60))
+    room = Room(can=SurfaceCan(max_length=250))
+    async with Rig(tmp_path, room=room) as rig:
+        accepted = await rig.say(f"!text {text}")
+        await rig.delivered(f"{accepted.turn}:final:3")
+    assert "".join(room.texts) == text
+    assert [sent.id for sent in room.sent] == [f"{accepted.turn}:final{more}" for more in ("", ":2", ":3")]
+
+
+async def test_a_gate_has_buttons_that_say_what_one_could_type(tmp_path: Path) -> None:
+    room = Room(can=SurfaceCan(chat=True, buttons=8, edit=True))
+    async with Rig(tmp_path, room=room) as rig:
+        await paired(rig)
+        accepted = await say(rig, "!approve make test\n!text done")
+        await rig.saw("gate.opened")
+        [gate] = await rig.engine.waiting.all()
+        await rig.delivered(f"{gate.id}:ask")
+        [card] = [sent for sent in room.sent if sent.kind == "ask"]
+        assert [button.says.partition(" ")[2] for button in card.buttons] == ["y", "thread", "rule", "n", "stop"]
+        answer = await say(rig, card.buttons[0].says, pressed=True, quoted="message-3")
+        assert (answer.fate, answer.thread) == (Fate.ANSWER, accepted.thread)
+        await rig.ended(accepted.turn)
+        await rig.until(lambda entry: bool(room.edits) and not room.edits[-1][1].buttons)
+
+
+async def test_allow_all_means_what_its_card_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not what came since, and not what another thread asks in the same place."""
+    monkeypatch.setattr(cards, "GATHER", 10**6)
+    room = Room(can=SurfaceCan(chat=True, buttons=8))
+    async with Rig(tmp_path, room=room) as rig:
+        await paired(rig)
+        await say(rig, "!both one | two")
+        await rig.until(lambda entry: rig.kinds().count("gate.opened") == 2)
+        await rig.hasten()
+        await rig.until(lambda entry: any("two" in sent.text for sent in room.sent))
+        monkeypatch.setattr(cards, "GATHER", 0)
+        other = await rig.start("!approve rm -rf other", notify="room:a")
+        await rig.until(lambda entry: entry.kind == "delivery.sent" and any("other" in sent.text for sent in room.sent))
+        number, card = next((n, sent) for n, sent in enumerate(room.sent, 1) if "two" in sent.text)
+        assert "yes all" in {button.says for button in card.buttons}
+        await say(rig, "yes all", pressed=True, quoted=f"message-{number}")
+        waiting = await rig.engine.waiting.all()
+    assert [gate.thread for gate in waiting] == [other.thread]
+
+
+@pytest.mark.parametrize("says", ["yes all", "continue"])
+async def test_a_button_on_a_message_without_a_receipt_is_not_guessed(tmp_path: Path, says: str) -> None:
+    room = Room(can=SurfaceCan(chat=True, buttons=8))
+    async with Rig(tmp_path, room=room) as rig:
+        await paired(rig)
+        await say(rig, "!approve rm -rf other")
+        await rig.until(lambda entry: entry.kind == "delivery.sent" and any("other" in sent.text for sent in room.sent))
+        accepted = await say(rig, says, pressed=True, quoted="message-of-a-lost-receipt")
+        [gate] = await rig.engine.waiting.all()
+        assert (accepted.fate, accepted.words, gate.state) == (Fate.REFUSED, messages.UNPLACED, "open")
+        named = await say(rig, f"{gate.code} y", pressed=True, quoted="message-of-a-lost-receipt")
+    assert named.fate is Fate.ANSWER
+
+
+async def test_a_button_that_is_pressed_before_the_receipt_of_its_message_is_there_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("clew.engine.inbox.admission"), "LOOKS", 400)
+    shown, goes_on = asyncio.Event(), asyncio.Event()
+
+    class Quick(Room):
+        async def send(self, outgoing: Outgoing) -> Receipt:
+            receipt = await super().send(outgoing)
+            if outgoing.kind == "ask":
+                shown.set()
+                await goes_on.wait()
+            return receipt
+
+    async with Rig(tmp_path, room=Quick(can=SurfaceCan(chat=True, buttons=8))) as rig:
+        await paired(rig)
+        await say(rig, "!both one | two")
+        await shown.wait()
+        pressing = asyncio.create_task(say(rig, "yes all", pressed=True, quoted=f"message-{len(rig.room.sent)}"))
+        await asyncio.sleep(0)
+        goes_on.set()
+        assert (await pressing).fate is Fate.ANSWER
+
+
+async def test_nobody_is_kept_waiting_for_a_stranger_who_presses_what_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("clew.engine.inbox.admission"), "LOOK", 1e6)
+    leaving, stays = asyncio.Event(), asyncio.Event()
+
+    class Slow(Room):
+        async def send(self, outgoing: Outgoing) -> Receipt:
+            if outgoing.kind == "ask":
+                leaving.set()
+                await stays.wait()
+            return await super().send(outgoing)
+
+    async with Rig(tmp_path, room=Slow(can=SurfaceCan(chat=True, buttons=8))) as rig:
+        await paired(rig)
+        await say(rig, "!approve deploy")
+        await leaving.wait()
+        accepted = await rig.say("yes all", sender_id="9", pressed=True, quoted="nothing")
+        assert (accepted.fate, accepted.words) == (Fate.REFUSED, messages.STRANGER)
+        stays.set()
+
+
+async def test_a_second_click_starts_nothing(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=SurfaceCan(chat=True, buttons=8))) as rig:
+        await paired(rig)
+        first = await say(rig, "!text one")
+        await rig.ended(first.turn)
+        for says in ("continue", "stop", "skip", "yes all"):
+            accepted = await say(rig, says, pressed=True)
+            assert (accepted.fate, accepted.words) == (Fate.REFUSED, messages.SETTLED)
+
+
+async def test_a_card_is_never_longer_than_its_platform_takes(tmp_path: Path) -> None:
+    room = Room(can=SurfaceCan(chat=True, max_length=1000))
+    async with Rig(tmp_path, room=room) as rig:
+        await paired(rig)
+        await say(rig, "!approve " + "x" * 5000)
+        await rig.saw("gate.opened")
+        [gate] = await rig.engine.waiting.all()
+        await rig.delivered(f"{gate.id}:ask")
+        [card] = [sent for sent in room.sent if sent.kind == "ask"]
+    assert len(card.text) <= 1000 and f"({gate.code})" in card.text and "Reply" in card.text
+
+
+async def test_without_buttons_nobody_is_shown_any(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room()) as rig:
+        await rig.say("!approve deploy\n!text done")
+        await rig.saw("delivery.sent")
+    assert rig.room.sent[0].kind == "ask" and rig.room.sent[0].buttons == ()
+
+
+async def test_the_placeholder_tells_what_is_done_and_in_the_end_that_it_is_over(tmp_path: Path) -> None:
+    room = Room(can=SurfaceCan(chat=True, edit=True, edit_every=0.0))
+    async with Rig(tmp_path, room=room) as rig:
+        await paired(rig)
+        accepted = await say(rig, "!hold door\n!shell make\n!hold end\n!text done")
+        await rig.delivered(f"{accepted.turn}:placeholder")
+        rig.scripted.holds.release("door")
+        await room.edited.wait()
+        assert "command: make" in room.edits[0][1].text
+        rig.scripted.holds.release("end")
+        await rig.delivered(f"{accepted.turn}:placeholder:over")
+    assert re.fullmatch(r"✓ \d+ s, 1 step", room.edits[-1][1].text)
+    [answer] = [sent for sent in room.sent if sent.kind == "final"]
+    assert re.fullmatch(rf"\d+ s · 15 tokens · {(accepted.thread or '')[-6:]}", answer.note)
+
+
+def test_what_is_shown_of_a_turn_is_its_newest_steps_made_safe() -> None:
+    progress = Progress()
+    for number in range(6):
+        title = f"echo {number} \x1b[2J" + "x" * 100
+        progress = advance(progress, Activity(f"i{number}", ActivityKind.COMMAND, Phase.STARTED, title))
+    head, *lines = working(progress, 75.0).splitlines()
+    assert head == "Working on it … 1 min 15 s" and len(lines) == 4
+    assert all(len(line) < 100 and "\x1b" not in line for line in lines)
+
+
+async def test_in_a_group_the_agent_is_told_who_speaks(tmp_path: Path) -> None:
+    async with Rig(tmp_path, room=Room(can=CHAT)) as rig:
+        await paired(rig)
+        alone = await say(rig, "!text hi")
+        among = await say(rig, "!text hi", room="b", in_group=True)
+        rows = await rig.store.read(lambda tx: [turns.get(tx, each.turn or "") for each in (alone, among)])
+    told = [part["text"] for row in rows if row is not None for part in as_input(row.request)]
+    assert told == ["!text hi", "ann: !text hi"]

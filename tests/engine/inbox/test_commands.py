@@ -1,0 +1,162 @@
+"""Commands in chats."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from clew.config.settings import Config, ThreadsConfig
+from clew.engine.delivery.language import CHINESE, heard
+from clew.engine.inbox.commands import COMMANDS
+from clew.model.nouns import Accepted, Fate, Person, Role
+from clew.model.surface import SurfaceCan
+from clew.store.tables import people
+from clew.texts.command_replies import SENTENCES
+from clew.texts.commands import MENU
+from tests.helpers.rig import Rig, Room
+
+
+@pytest.fixture
+async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
+    config = Config(threads=ThreadsConfig(runtime="scripted"))
+    async with Rig(tmp_path, room=Room(can=SurfaceCan(chat=True)), config=config) as rig:
+        person = Person("room", "7", "ann", Role.OWNER, 0, "test")
+        await rig.store.write(lambda tx: people.add(tx, person))
+        yield rig
+
+
+async def say(rig: Rig, text: str, **more: object) -> Accepted:
+    return await rig.say(text, sender_id="7", **more)  # type: ignore[arg-type]
+
+
+async def words(rig: Rig, text: str, fate: Fate = Fate.COMMAND) -> str:
+    accepted = await say(rig, text)
+    assert accepted.fate is fate, accepted
+    return accepted.words
+
+
+async def test_new_begins_another_thread_and_resume_comes_back(rig: Rig) -> None:
+    first = await say(rig, "!text one")
+    await rig.ended(first.turn)
+    second = await say(rig, "/new !text two")
+    assert second.fate is Fate.TURN and second.thread != first.thread
+    await rig.ended(second.turn)
+    listed = await words(rig, "/threads")
+    assert listed.splitlines()[0].startswith("1. !text two (idle") and listed.splitlines()[0].endswith("←")
+    assert "!text one" in await words(rig, "/resume 2")
+    assert (await say(rig, "!text three")).thread == first.thread
+    assert "!text two" in await words(rig, f"/resume {second.thread}")
+    assert "There is no thread 9" in await words(rig, "/resume 9", Fate.REFUSED)
+    assert "begins a new thread" in await words(rig, "/new")
+    assert (await say(rig, "!text four")).thread not in (first.thread, second.thread)
+
+
+async def test_stop_queue_status_and_done(rig: Rig) -> None:
+    assert "No thread is bound here" in await words(rig, "/status", Fate.REFUSED)
+    first = await say(rig, "!hold door\n!text one")
+    await rig.held("door")
+    queued = await say(rig, "/queue !text two")
+    assert (queued.fate, queued.thread) == (Fate.TURN, first.thread)
+    assert "1 queued." in await words(rig, "/status")
+    assert "still works" in await words(rig, "/done", Fate.REFUSED)
+    assert await words(rig, "/stop") == "Stopping it."
+    assert (await rig.ended(first.turn)).state == "interrupted"
+    assert (await rig.ended(queued.turn)).text == "two"
+    await rig.delivered(f"{queued.turn}:final")
+    assert "sent: room:a" in await words(rig, "/where")
+    assert "Done." in await words(rig, "/done")
+
+
+async def test_gates_are_answered_by_command(rig: Rig) -> None:
+    asked = await say(rig, "!approve deploy\n!text done")
+    await rig.saw("gate.opened")
+    [gate] = await rig.engine.waiting.all()
+    assert await words(rig, "/gates") == f"{gate.code}: deploy"
+    assert (await say(rig, f"/deny {gate.code} not today")).fate is Fate.ANSWER
+    await rig.ended(asked.turn)
+    assert (await rig.engine.waiting.one(gate.code)).decision == "decline"
+    assert "Nothing waits" in await words(rig, "/gates")
+    for slip in ("/approve K7", "/deny nope", "/answer that is it"):
+        assert "is no code" in await words(rig, slip, Fate.REFUSED)
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        "/approve CODE but only the first one",
+        "/approve CODE not yet",
+        "/同意 CODE 不过先等一下",
+        "/approve CODE B2B2",
+        "/approve CODE\nnot yet",
+    ],
+)
+async def test_approve_with_more_than_a_code_allows_nothing(rig: Rig, order: str) -> None:
+    asked = await say(rig, "!approve deploy\n!text done")
+    await rig.saw("gate.opened")
+    [gate] = await rig.engine.waiting.all()
+    await rig.delivered(f"{gate.id}:ask")
+    told = await words(rig, order.replace("CODE", gate.code), Fate.REFUSED)
+    assert "\n" in order or f"`/deny {gate.code} REASON`" in told or f"`/拒绝 {gate.code} 原因`" in told
+    assert (await rig.engine.waiting.one(gate.code)).state == "open"
+    assert (await say(rig, f"/approve {gate.code} yes")).fate is Fate.ANSWER
+    await rig.ended(asked.turn)
+
+
+async def test_what_a_conversation_sets_counts_for_its_next_thread(rig: Rig, tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    assert str(folder) in await words(rig, f"/dir {folder}")
+    await words(rig, "/model fast-one")
+    assert "scripted" in await words(rig, "/runtime")
+    assert "There is no runtime nobody" in await words(rig, "/runtime nobody", Fate.REFUSED)
+    for folder_ in ("relative", "~nobody-of-that-name/x", "/" + "x" * 5000):
+        assert "not a folder" in await words(rig, f"/dir {folder_}", Fate.REFUSED)
+    thread = await rig.engine.thread((await say(rig, "!text hi")).thread or "")
+    assert (thread.workspace, thread.model) == (str(folder), "fast-one")
+    elsewhere = await rig.engine.thread((await say(rig, "!text hi", room="b")).thread or "")
+    assert elsewhere.model is None
+
+
+async def test_home_is_where_a_task_notifies_that_names_only_the_surface(rig: Rig) -> None:
+    assert "home of room" in await words(rig, "/home")
+    task = await rig.start("!text done", notify="room")
+    await rig.delivered(f"{task.turn}:final")
+    assert [(sent.conversation.address, sent.text) for sent in rig.room.sent if sent.kind == "final"] == [("a", "done")]
+
+
+async def test_a_fork_is_bound_here(rig: Rig) -> None:
+    first = await say(rig, "!text one")
+    await rig.ended(first.turn)
+    await words(rig, "/fork another way")
+    second = await say(rig, "!text two")
+    assert second.thread != first.thread
+    assert (await rig.engine.thread(second.thread or "")).forked_from == first.thread
+
+
+async def test_what_only_looks_like_a_command_goes_to_the_agent(rig: Rig) -> None:
+    for text in ("/usr/bin is full", "/compact", "/ help", "see /help"):
+        assert (await say(rig, text, room=text)).fate is Fate.TURN
+    assert "did you mean /help?" in await words(rig, "/hlep", Fate.REFUSED)
+
+
+async def test_chinese_is_answered_in_chinese(rig: Rig) -> None:
+    assert "/new" in await words(rig, "/help")
+    assert "新会话" in await words(rig, "/新建")
+
+
+async def test_where_nobody_chats_a_slash_is_no_command(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        assert (await rig.say("/new")).fate is Fate.TURN
+
+
+def test_the_list_of_commands_is_all_there_are_in_two_languages() -> None:
+    assert sorted(line.command for line in MENU) == sorted(w for w in COMMANDS if w.isascii() and w != "start")
+    assert all(heard(line.chinese) == CHINESE != heard(line.english) for line in MENU)
+
+
+def test_every_command_has_a_name_in_both_languages() -> None:
+    english = {word for word in COMMANDS if word.isascii()} - {"start"}
+    assert len(COMMANDS) - 1 == 2 * len(english)
+    assert all(english and chinese and english != chinese for english, chinese in SENTENCES.values())

@@ -1,0 +1,645 @@
+"""What rules, safe defaults and policies decide; and the rows of rules."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sqlite3
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.engine.rules.decide import KINDS, checked, decide, describe, exact_pattern
+from clew.engine.rules.read_only.commands import SAFE
+from clew.engine.rules.shell.wrappers import WRAPPERS
+from clew.model.gates import Asked, Effect, GateKind, Policy, Question, Rule, RuleKind, Scope
+from clew.store import Tx
+from clew.store.sqlite.driver import SqliteConnection
+from clew.store.tables import rules as rows
+from clew.support.durations import parse_duration
+from clew.support.errors import BadInput
+from tests.engine.rules.test_lenient_shell import ALWAYS_ASKS
+from tests.engine.rules.test_strict_shell import NOT_EXPLAINED
+from tests.helpers.paths import ROOT
+
+NOW = 1_000_000
+THREAD = "01T"
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A workspace with a repository, a file, a link to outside, and another repository inside."""
+    work = tmp_path / "work"
+    for folder in ("src/deep", "docs", ".git/objects", ".git/refs", "other", "bare/objects"):
+        (work / folder).mkdir(parents=True)
+    (work / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (work / ".git/config").write_text("[core]\n\tbare = false\n")
+    (tmp_path / "secret").write_text("s")
+    (tmp_path / "away").mkdir()
+    for file in ("a.txt", "b.txt", "src/m.py", "bare/HEAD"):
+        (work / file).write_text("x")
+    (work / "link").symlink_to(tmp_path / "secret")
+    (work / "out").symlink_to(tmp_path / "away")
+    (work / "in").symlink_to(work / "src")
+    return work
+
+
+def lines(table: str) -> list[str]:
+    """Commands, two blanks between them."""
+    return re.split(r"\s{2,}", table.strip())
+
+
+def rule(effect: Effect, pattern: str, kind: RuleKind = RuleKind.COMMAND, **more: object) -> Rule:
+    values: dict[str, object] = {"scope": Scope.EVERYWHERE, "place": "", "created_at": 0, **more}
+    return Rule(id="01R", effect=effect, kind=kind, pattern=pattern, **values)  # type: ignore[arg-type]
+
+
+def allow(pattern: str, kind: RuleKind = RuleKind.COMMAND, **more: object) -> Rule:
+    return rule(Effect.ALLOW, pattern, kind, **more)
+
+
+def deny(pattern: str, kind: RuleKind = RuleKind.COMMAND, **more: object) -> Rule:
+    return rule(Effect.DENY, pattern, kind, **more)
+
+
+def ask(pattern: str, kind: RuleKind = RuleKind.COMMAND, **more: object) -> Rule:
+    return rule(Effect.ASK, pattern, kind, **more)
+
+
+def command(line: str, folder: str | None = "/elsewhere") -> Asked:
+    return Asked(GateKind.COMMAND, line, folder=folder)
+
+
+def change(*paths: str) -> Asked:
+    return Asked(GateKind.CHANGE, "\n".join(paths), paths=paths)
+
+
+def effect(asked: Asked, *rules: Rule, policy: Policy = Policy.CAREFUL, workspace: Path | str = "/nowhere") -> str:
+    return decide(asked, policy, str(workspace), rules, NOW, THREAD).effect.value
+
+
+FITS = [
+    ("pytest *", "pytest"),
+    ("pytest *", "pytest -q tests"),
+    ("pytest *", "/bin/bash -lc 'pytest -q'"),
+    ("pytest", "pytest"),
+    ("git commit -m *", "git commit -m 'a b; c'"),
+    ("git log -? *", "git log -5"),
+    ("npm run test:*", "npm run test:unit"),
+    ("./scripts/*.sh *", "./scripts/a.sh x"),
+    ("cat src/*", "cat src/deep/a"),
+    ("make [ab]", "make b"),
+    ("'my prog' *", "'my prog' x"),
+    ("*", "anything at all"),
+    ("fd *", "fd --extension py -H main"),
+]
+FITS_NOT = [
+    ("pytest", "pytest -q"),
+    ("pytest *", "pytest2"),
+    ("pytest *", "./pytest"),
+    ("pytest *", "/tmp/pytest"),
+    ("pytest *", "PYTEST"),
+    ("git log *", "git -c core.pager=x log"),
+    ("git log *", "git"),
+    ("cat src/*", "cat src/../../secret"),
+    ("cat src/*", "cat src/.."),
+    ("cp * dest", "cp --target-directory=x dest"),
+    ("cp * dest", "cp a b dest"),
+    ("cat ?", "cat -"),
+    ("make [ab]", "make c"),
+    ("ls a", "ls 'a '"),
+    ("''", "ls"),
+    ("pytest*", "pytest_x/evil.sh"),
+    ("./scripts/check-*", "./scripts/check-a/evil.sh"),
+    ("python3", "echo 'print(1)' | python3"),
+    ("tee out.txt", "echo evil | tee out.txt"),
+    ("git apply", "cat a.patch | git apply"),
+    ("git apply", "ls; cat a.patch | head | git apply"),
+    ("fd *", "fd -Hx touch x"),
+    ("fd *", "fd -tfx rm"),
+    ("fdfind *", "fdfind -IHX rm"),
+    ("python *.py", "python /tmp/evil.py"),
+    ("curl https://*.example.com/health", "curl https://evil.net/.example.com/health"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "line"), FITS)
+def test_an_allow_covers_what_its_words_cover(pattern: str, line: str) -> None:
+    assert effect(command(line), allow(pattern)) == "allow"
+
+
+@pytest.mark.parametrize(("pattern", "line"), FITS_NOT)
+def test_an_allow_covers_nothing_else(pattern: str, line: str) -> None:
+    assert effect(command(line), allow(pattern)) == "ask"
+
+
+@pytest.mark.parametrize("line", [*NOT_EXPLAINED, *ALWAYS_ASKS], ids=repr)
+def test_no_allow_covers_what_is_not_explained_or_runs_others(line: str) -> None:
+    rules = [allow(pattern) for pattern in ("*", "ls *", "bash *", "env *", "sudo *", "find *", "?*", "[!a] *")]
+    assert effect(command(line), *rules) == "ask"
+    assert effect(command(f"/bin/bash -lc {shlex.quote(line)}"), *rules) == "ask"
+
+
+DENIED = [
+    ("rm *", "rm x"),
+    ("rm", "rm -rf x"),
+    ("rm *", "ls; rm x"),
+    ("rm *", "/bin/rm x"),
+    ("rm *", "/bin/r? x"),
+    ("rm *", "sudo -u me rm x"),
+    ("rm *", "bash -lc 'true && rm x'"),
+    ("rm *", 'echo "$(rm x)"'),
+    ("rm -rf *", "rm -v -rf x"),
+    ("git push *", "git push"),
+    ("git push", "git push --force origin main"),
+    ("git push *", "git -C . push origin"),
+    ("git push *", "git -c a=b --no-pager push"),
+    ("kubectl delete *", "kubectl -n prod delete pod x"),
+    ("sudo *", "ls && sudo ls"),
+    ("*", "ls"),
+    ("rm *", "function f { rm x; }; f"),
+    ("rm *", "alias a='rm x'; a"),
+    ("rm *", "alias a=rm; a x"),
+    ("rm", "r{m,} x"),
+    ("rm", "{r,}{m,} x"),
+    ("rm", "$SUDO rm -rf x"),
+    ("rm", "echo 'rm x' | sh"),
+    ("git push", "$DRY git push"),
+    ("mvn deploy", "mvn clean deploy"),
+    ("mvn deploy *", "./mvnw deploy; mvn -q clean test deploy -B"),
+    ("make deploy", "make test deploy"),
+    ("make deploy", "make CC=x deploy"),
+    ("make deploy", "/usr/bin/make -C x CC=x all deploy"),
+    ("gradle publish", "gradle build publish"),
+    ("just deploy", "just build deploy"),
+    ("cargo publish", "cargo +nightly publish"),
+    ("cargo publish", "cargo +nightly -v publish --dry-run"),
+    ("git push", "git pu$1sh"),
+    ("git push", "g$1it push"),
+    ("git push", 'git "pu\\\nsh"'),
+    ("git push", '"gi\\\nt" push'),
+    ("git push", "git pus{h..h}"),
+    ("git push", "gi{t..t} push"),
+    ("git push", "{git,{push,{a,{b,c}}}}"),
+    ("git push", f"env {'-u A ' * 32}git push"),
+    ("git push", f"nice {'-n 1 ' * 62}git push"),
+    ("git push", "git <(true) push"),
+    ("git push", "command =git push"),
+    ("git push", "git ${:-push}"),
+    ("git push", "git pu$x[1]sh"),
+    ("git push", 'git "$@" push'),
+    ("git push", 'git "${X[@]}" push'),
+    ("git push", "git -C $((1)) push"),
+    *(
+        ("git push", f"{launcher} git push origin")
+        for launcher in (
+            *("uv run", "uv run --with x --", "uvx", "uv tool run", "pipx run", "poetry run", "pdm run", "pipenv run"),
+            *(
+                "rye run",
+                "hatch -e x run",
+                "conda run -n x",
+                "npx",
+                "npx -y --",
+                "npm exec --",
+                "npm x --",
+                "pnpm exec",
+            ),
+            *("pnpm", "pnpm -r exec", "pnpm dlx", "pnpx", "bunx", "bun x", "bun run", "yarn exec", "yarn dlx", "yarn"),
+            *("mise exec --", "mise x node@20 --", "asdf exec", "bundle exec", "rustup run nightly", "opam exec --"),
+            *("docker run --rm -v .:/w image", "docker compose exec web", "podman exec -it x", "kubectl exec x --"),
+            *("git submodule foreach", "git bisect run", "/usr/local/bin/uv -q run", "sudo uv run", "uv run npx"),
+            *("tox exec -e py --", "lerna exec --", "nx exec --", "stack exec --", "volta run", "direnv exec ."),
+        )
+    ),
+    ("git push", "uv run bash -c 'git push'"),
+    ("git push", "npx -c 'git push'"),
+    ("git push", "npm exec -c 'git push'"),
+    ("git push", "git rebase -x 'git push' main"),
+    ("git push", "git rebase --exec='git push' main"),
+    ("git push", "git submodule foreach 'git push || :'"),
+    ("pip install", "python3.11 -m pip install x"),
+    ("pip install", "uv run python -mpip install x"),
+    ("pip install", "python -Im pip install x"),
+    ("git push", "GIT push"),
+    ("git push", "/usr/bin/Git push"),
+    ("git push", "git.exe push"),
+    ("git push", "git -c alias.p=push p"),
+    ("git push", "git -c alias.p='push --force' p"),
+    ("git push", "git -c alias.x='!git push' x"),
+    ("git push", "git -c core.pager='git push' log"),
+    ("git push", "git -ccore.editor='sh -c \"git push\"' commit"),
+    ("twine upload", "python -W ignore -m twine upload dist/*"),
+]
+NOT_DENIED = [
+    ("rm *", "ls rm"),
+    ("git push *", "git commit -m push"),
+    ("git push *", "git log push"),
+    ("rm", "rmdir x"),
+    ("make deploy", "make test"),
+    ("make deploy", "make deploy-docs"),
+    ("cargo publish", "cargo run publish"),
+    ("rm", "grep -rl rm . | head"),
+    ("rm", "npm rm lodash"),
+    ("rm", "docker rm web"),
+    ("rm", "docker run --rm alpine ls"),
+    ("rm", "git rm x"),
+    ("git push", "git -c push.default=simple fetch"),
+    ("rm", "git -c color.ui=false rm x"),
+    ("push", "uv pip install push"),
+    ("git push", "uv run pytest -k push"),
+    ("git push", "git commit -m 'run git push'"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "line"), DENIED)
+def test_a_deny_and_an_ask_reach_every_command_inside(pattern: str, line: str) -> None:
+    assert effect(command(line), deny(pattern), policy=Policy.YOLO) == "deny"
+    assert effect(command(line), ask(pattern), allow("*"), policy=Policy.YOLO) == "ask"
+
+
+@pytest.mark.parametrize(("pattern", "line"), NOT_DENIED)
+def test_a_deny_leaves_other_commands_alone(pattern: str, line: str) -> None:
+    assert effect(command(line), deny(pattern), policy=Policy.YOLO) == "allow"
+
+
+def test_deny_goes_before_ask_and_ask_before_allow() -> None:
+    asked = command("pytest -q")
+    assert effect(asked, allow("pytest *"), ask("pytest *"), deny("pytest *")) == "deny"
+    assert effect(asked, allow("pytest *"), ask("pytest *")) == "ask"
+    assert effect(asked, allow("pytest *")) == "allow"
+    assert effect(asked) == "ask"
+
+
+def test_a_rule_holds_until_its_time_and_where_it_was_made(work: Path) -> None:
+    asked = command("pytest", str(work))
+    for held in (
+        {"until": NOW + 1},
+        {"scope": Scope.THREAD, "place": THREAD},
+        {"scope": Scope.WORKSPACE, "place": str(work)},
+    ):
+        assert effect(asked, allow("pytest", **held), workspace=work) == "allow", held
+    for gone in ({"until": NOW}, {"scope": Scope.THREAD, "place": "01X"}, {"scope": Scope.WORKSPACE, "place": "/else"}):
+        assert effect(asked, allow("pytest", **gone), workspace=work) == "ask", gone
+
+
+def test_a_rule_of_a_workspace_allows_nothing_that_runs_elsewhere(work: Path) -> None:
+    here = allow("make *", scope=Scope.WORKSPACE, place=str(work))
+    assert effect(command("make", str(work / "src")), here, workspace=work) == "allow"
+    assert effect(command("make", str(work / "out")), here, workspace=work) == "ask"
+    assert effect(command("make", "/"), here, workspace=work) == "ask"
+
+
+def test_a_rule_of_another_kind_says_nothing() -> None:
+    for kind in RuleKind:
+        if kind is not RuleKind.COMMAND:
+            assert effect(command("ls -la"), allow("*", kind), deny("*", kind)) == "ask"
+
+
+COVERED = [
+    ("src/**", ("src/m.py",)),
+    ("src/**", ("src/m.py", "src/deep/new.py")),
+    ("src/", ("src/deep/x",)),
+    ("./src/*", ("src/m.py",)),
+    ("**/*.py", ("src/deep/x.py", "y.py")),
+    ("*.txt", ("a.txt",)),
+    ("**", ("a.txt", "src/x")),
+    ("src/**", ("in/m.py",)),
+    ("src/**", ("docs/../src/m.py",)),
+    (".git/**", (".git/config",)),
+    ("s[a-z]c/?.py", ("src/m.py",)),
+]
+COVERED_NOT: list[tuple[str, tuple[str, ...]]] = [
+    ("src/**", ()),
+    ("src/**", ("src/m.py", "docs/x")),
+    ("src/**", ("src/../a.txt",)),
+    ("src/**", ("src/../../secret",)),
+    ("src/*", ("src/deep/x",)),
+    ("in/**", ("in/m.py",)),
+    ("**", ("link",)),
+    ("**", ("out/x",)),
+    ("out/**", ("out/x",)),
+    ("**", ("../secret",)),
+    ("**", ("/etc/passwd",)),
+    ("**", (".git/hooks/pre-commit",)),
+    ("**", ("src/.GIT/config",)),
+    ("**", (".codex/config.toml",)),
+    ("../**", ("../secret",)),
+    ("**", ("a\0b",)),
+    ("**", (".",)),
+    ("**", ("",)),
+    ("SRC/**", ("src/m.py",)),
+    ("s[z-a]c/*", ("src/m.py",)),
+    ("", ("src/m.py",)),
+    ("**/…", (".github/x.py",)),
+    ("**/…", ("node_modules/x.js",)),
+    ("*/…", ("bin/x.py",)),
+    ("src/**/…", ("src/hooks/x.py",)),
+]
+
+
+@pytest.mark.parametrize(("pattern", "paths"), COVERED)
+def test_an_allow_for_paths_covers_a_change_of_them(work: Path, pattern: str, paths: tuple[str, ...]) -> None:
+    written = allow(pattern, RuleKind.CHANGE)
+    assert effect(change(*paths), written, workspace=work) == "allow"
+    assert effect(change(*(str(work / path) for path in paths)), written, workspace=work) == "allow"
+
+
+@pytest.mark.parametrize(("pattern", "paths"), COVERED_NOT)
+def test_an_allow_for_paths_covers_nothing_else(work: Path, pattern: str, paths: tuple[str, ...]) -> None:
+    assert effect(change(*paths), allow(pattern, RuleKind.CHANGE), workspace=work) == "ask"
+
+
+@pytest.mark.parametrize("path", ["l/../../outside.py", "{}/l/../../outside.py", "l/../../../x"])
+def test_a_way_up_behind_a_link_is_asked_about(tmp_path: Path, path: str) -> None:
+    """To the system it leads to where the link leads, and up from there; to many tools just up from the link."""
+    (tmp_path / "w/a/b/c").mkdir(parents=True)
+    (tmp_path / "w/l").symlink_to(tmp_path / "w/a/b/c")
+    asked, work = change(path.format(tmp_path / "w")), tmp_path / "w"
+    assert effect(asked, allow("**", RuleKind.CHANGE), workspace=work) == "ask"
+    assert effect(asked, policy=Policy.TRUSTED, workspace=work) == "ask"
+
+
+def test_an_absolute_pattern_reaches_where_it_says_through_links_too(work: Path, tmp_path: Path) -> None:
+    for pattern in (f"{tmp_path}/away/**", f"{work}/out/**", f"{tmp_path}/*/x"):
+        assert effect(change("out/x"), allow(pattern, RuleKind.CHANGE), workspace=work) == "allow", pattern
+        assert effect(change("../secret"), allow(pattern, RuleKind.CHANGE), workspace=work) == "ask", pattern
+
+
+HIT = [
+    *(
+        ("docs", "docs/x"),
+        ("docs/**", "DOCS/x"),
+        ("**/.env", "src/.env"),
+        ("**/.env", "/else/.env"),
+        ("src/**", "in/m.py"),
+    ),
+    *(
+        ("in/**", "in/m.py"),
+        ("src/", "docs/../src/x"),
+        ("/etc/**", "/etc/hosts"),
+        ("**/secret", "link"),
+        ("*.md", "a.md"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("pattern", "path"), HIT)
+def test_a_deny_for_paths_needs_only_one_of_them(work: Path, pattern: str, path: str) -> None:
+    asked = change("b.rs", path)
+    assert effect(asked, deny(pattern, RuleKind.CHANGE), policy=Policy.YOLO, workspace=work) == "deny"
+    assert effect(change("b.rs"), deny(pattern, RuleKind.CHANGE), policy=Policy.YOLO, workspace=work) == "allow"
+
+
+def test_tools_are_matched_by_name() -> None:
+    tool = Asked(GateKind.PERMISSION, "github.create_issue")
+    assert effect(tool, allow("github.*", RuleKind.TOOL)) == "allow"
+    assert effect(tool, allow("GitHub.*", RuleKind.TOOL)) == "ask"
+    assert effect(tool, allow("gitlab.*", RuleKind.TOOL)) == "ask"
+    assert effect(tool, deny("GitHub.*", RuleKind.TOOL), policy=Policy.YOLO) == "deny"
+
+
+def test_an_exact_rule_means_one_request_to_the_byte() -> None:
+    asked = command("ls; rm x", "/w")
+    exact = allow(exact_pattern(asked), RuleKind.EXACT)
+    assert effect(asked, exact) == "allow"
+    for other in (
+        command("ls; rm y", "/w"),
+        command("ls; rm x", "/v"),
+        Asked(GateKind.PERMISSION, "ls; rm x", folder="/w"),
+    ):
+        assert effect(other, exact) == "ask"
+    assert re.fullmatch("[0-9a-f]{64}", exact_pattern(command("\udcff")))
+
+
+def test_an_exact_rule_for_a_command_inside_the_sandbox_does_not_let_it_leave() -> None:
+    inside, leaving = (Asked(GateKind.COMMAND, "npm test", leaves_sandbox=leaves) for leaves in (False, True))
+    assert inside.subject == "command\0\0npm test\0"  # as it is stored
+    assert effect(inside, allow(exact_pattern(inside), RuleKind.EXACT)) == "allow"
+    assert effect(leaving, allow(exact_pattern(inside), RuleKind.EXACT)) == "ask"
+    assert effect(leaving, allow(exact_pattern(leaving), RuleKind.EXACT)) == "allow"
+
+
+@pytest.mark.parametrize("policy", Policy)
+def test_a_question_is_always_for_a_person(policy: Policy) -> None:
+    asked = Asked(GateKind.QUESTION, "which?", questions=(Question("q", "which?"),))
+    rules = [rule(each, "*", kind) for each in Effect for kind in RuleKind]
+    assert effect(asked, *rules, allow(exact_pattern(asked), RuleKind.EXACT), policy=policy) == "ask"
+
+
+def test_each_policy_says_its_own_where_no_rule_does(work: Path) -> None:
+    requests = (
+        change("src/m.py"),
+        change("link"),
+        command("make", str(work)),
+        command("ls", str(work)),
+        Asked(GateKind.PERMISSION, "t"),
+    )
+    wanted = {
+        Policy.CAREFUL: ["ask", "ask", "ask", "allow", "ask"],
+        Policy.TRUSTED: ["allow", "ask", "ask", "allow", "ask"],
+        Policy.READ_ONLY: ["deny", "deny", "deny", "allow", "deny"],
+        Policy.YOLO: ["allow", "allow", "allow", "allow", "allow"],
+    }  # fmt: skip
+    for policy, effects in wanted.items():
+        assert [effect(asked, policy=policy, workspace=work) for asked in requests] == effects, policy
+
+
+def test_a_verdict_says_in_words_who_decided(work: Path) -> None:
+    def why(asked: Asked, *rules: Rule, policy: Policy = Policy.CAREFUL) -> str:
+        return decide(asked, policy, str(work), rules, NOW, THREAD).why
+
+    here = str(work)
+    assert why(command("pytest -q"), allow("pytest *")) == "the rule `allow pytest *` (01R)"
+    assert why(change("src/a"), deny("src/**", RuleKind.CHANGE)) == "the rule `deny changes of src/**` (01R)"
+    assert why(command("ls", here)) == "it only reads inside the workspace"
+    assert why(change("src/a"), policy=Policy.TRUSTED) == "the policy trusted"
+    assert why(command("ls; ls &", here)) == "it is more than plain words"
+    assert why(command("pytest -q | tail"), allow("pytest *")) == "the rule `allow pytest *` (01R)"
+    (work / "other/.git").mkdir()
+    assert why(command("git status", str(work / "other"))) == "other is another repository inside the workspace"
+    assert why(command("sudo ls", here)) == "`sudo` is always asked about"
+    assert why(command("make", here)) == "no rule allows it"
+
+
+READS = lines(
+    """
+    ls  ls -la src  ls --color=never  pwd  cat a.txt  cat ./a.txt src/m.py  cat src/../a.txt  cat -n a.txt
+    head -n 5 a.txt  head -5 a.txt  tail -n5 a.txt  tail -n +3 a.txt  wc -l a.txt  grep -rn x src  grep -A3 x a.txt
+    grep --include='*.py' -r x .  rg -n x  rg --files src  rg -g '*.py' x  rg --type=py x  stat a.txt  file a.txt
+    tree -L 2 src  git status  git status -sb  git --no-pager log --oneline -5  git log -p -n 3 -- src
+    git diff --stat  git diff HEAD a.txt  git show HEAD:src/m.py  git branch --list  git branch -a
+    git branch --list 'a*'  git rev-parse --abbrev-ref HEAD  git ls-files  git blame -L 1,5 a.txt  which python
+    echo hello /etc '$x'  date  date +%s  date -u '+%Y-%m-%d'  true  sort -n a.txt  sort -k 2 a.txt  uniq -c a.txt
+    cut -d, -f1 a.txt  diff a.txt b.txt  diff -u a.txt b.txt  cmp a.txt b.txt  nl -ba a.txt  sed -n 1,20p a.txt
+    sed -n 5p a.txt  find . -name '*.py' -type f  find src -maxdepth 2  du -sh src  sha256sum a.txt  basename a/b
+    readlink -f a.txt  cat in/m.py  cat -- a.txt  cat -  whoami  uname -a  /bin/bash -lc 'cat a.txt'
+    cat no-such-file
+    """
+)
+READS_NOT = lines(
+    r"""
+    grep -r x /proc/self/cwd/src/../../secret  rg x /proc/self/cwd/../secret  echo /proc/self/cwd/../*
+    grep x /proc/4000000/environ  grep -e x /api/v1  rg --files /api/v1  grep x y /api/v1  grep x src/../../api
+    cat *t^z  cat s*t~zz  grep -E '((a{1000,}){1000,}){1000,}' a.txt  tree -P '*a*a*a*a*a*a*b'
+    grep -E '((((((((((a+)+)+)+)+)+)+)+)+)+)+' a.txt
+    cat ''=which  head ""=which  nl -w 2000000000 a.txt  git blame --date=format:%1999999999d a.txt
+    tr '[a*4000000000000]' b  grep -E '(((a{1,1000}){1,1000}){1,1000})' a.txt  grep 'a\{1,30000\}\{1,30000\}' a.txt
+    git log --grep='\(\(a\{1,250\}\)\{1,250\}\)\{1,250\}'  git rev-parse ':/((a{1,250}){1,250}){1,250}'
+    cat /etc/passwd  cat ../secret  cat ../../etc/passwd  cat src/../../secret  cat link  cat out/x  ls out  ls /
+    ls ..  ./ls  /bin/ls  src/cat a.txt  head -c5 /etc/passwd  wc --files0-from=a.txt  wc --files0-from=/etc/x
+    grep -f /etc/shadow x  grep -f a.txt x  grep -f/etc/shadow x  grep --file=/etc/shadow x  grep -R x .
+    grep x /etc/hosts  grep -e x -f /etc/shadow  grep -rf a.txt .  grep -Af a.txt  grep --exclude-from=/etc/x y
+    grep --exclude=/etc/x y  rg --pre ./x y  rg --pre=./x y  rg -e -- --pre=./x  rg --regexp -- --pre=./x  rg -L x
+    rg -z x  rg -f a.txt  rg --hostname-bin=./x y  rg --follow x  rg --search-zip x  rg --ignore-file=/etc/x y
+    rg x /etc  rg -uuf a.txt  tail -f a.txt  tail -F a.txt  tail --follow=name a.txt  tail --follow a.txt
+    tail --pid=1 a.txt  tail -n5f a.txt  git -c core.pager=./x log  git -C /etc status  git -C src status
+    git -p log  git --paginate log  git --git-dir=x log  git --exec-path=. log  git diff --output=x
+    git diff --output x  git diff --out=x  git log --ext-diff  git show --textconv  git diff -O/etc/x  git diff -Ox
+    git diff --no-index a b  git diff /etc/passwd a.txt  git diff link a.txt  git log --no-pager  git branch new
+    git branch -D main  git branch -d x  git branch --list -D x  git branch -m a b  git branch --edit-description
+    git branch -f x  git checkout x  git config a b  git stash  git  git push  git rev-parse --parseopt  git tag x
+    git blame --contents /etc/x a  git status --porcelain=/etc  git log --open-files-in-pager  git grep -O x
+    git bisect run x  date -s now  date --set=now  date 010100002030  date -f a.txt  date --se=x
+    sort -o b.txt a.txt  sort a.txt -o b.txt  sort --output=b.txt a.txt  sort --out=b a  sort -ob.txt a.txt
+    sort --compress-program=./x a  sort -T /etc a  sort -no b a  sort --files0-from=a  uniq a.txt b.txt
+    uniq - b.txt  uniq -- - b.txt  git branch -
+    uniq -c a.txt b.txt  file -C  file -m x  file -f a.txt  file -z a.txt  file -s a  tree -o x  tree -R  tree -l
+    tree --output=x  tree /  sed -i s/a/b/ a.txt  sed -n 'w x' a.txt  sed 1e a.txt  sed -n 1,5p -i a.txt
+    sed -n '1,5w x' a.txt  sed -n -e 1p a.txt  sed -n 1p link  sed --expression=1p a.txt  nl -b pfoo a.txt -x
+    find . -delete  find . -exec ls  find -L .  find / -name x  find . -fprint x  find . -newer /etc/x
+    find .. -name x  diff src docs  diff -r src docs  diff a.txt link  diff src a.txt  diff --from-file=/etc/x a
+    diff -l a b  sha256sum -c a.txt  which -x a  xxd a.txt  tee a.txt  touch x  less a.txt  env  printenv
+    jq . a.txt  awk 1 a.txt  hostname x  cd src  du -L .  du --files0-from=a  cut -f1 /etc/passwd  stat /
+    cat a.txt > b  python x  make  cat ~  cat '~/x' /x
+    """
+)
+
+
+@pytest.mark.parametrize("line", READS, ids=repr)
+def test_what_plainly_reads_inside_the_workspace_is_not_asked_about(work: Path, line: str) -> None:
+    (work / "out").unlink()  # the history might know it as a folder
+    assert effect(command(line, str(work)), workspace=work) == "allow"
+    assert effect(command(line, str(work)), policy=Policy.READ_ONLY, workspace=work) == "allow"
+
+
+@pytest.mark.parametrize("line", READS_NOT, ids=repr)
+def test_what_may_do_more_than_read_here_is_asked_about(work: Path, line: str) -> None:
+    assert effect(command(line, str(work)), workspace=work) == "ask"
+    assert effect(command(f"bash -lc {shlex.quote(line)}", str(work)), workspace=work) == "ask"
+
+
+@pytest.mark.parametrize("folder", [None, "", ".", "/", "/etc", "{work}/..", "{work}/out", "{work}/../work2"])
+def test_reading_elsewhere_is_asked_about(work: Path, folder: str | None) -> None:
+    assert effect(command("ls", folder and folder.format(work=work)), workspace=work) == "ask"
+
+
+def test_whoever_works_in_the_root_folder_has_no_workspace() -> None:
+    assert effect(command("cat etc/passwd", "/"), workspace="/") == "ask"
+    assert effect(change("etc/passwd"), policy=Policy.TRUSTED, workspace="/") == "ask"
+
+
+@pytest.mark.parametrize("folder", ["other", "bare", "bare/objects"])
+def test_git_in_a_repository_that_is_not_the_workspaces_own_is_asked_about(work: Path, folder: str) -> None:
+    """Its config may name programs that git runs even for a status."""
+    (work / "out").unlink()
+    assert effect(command("git status", str(work / "src/deep")), workspace=work) == "allow"
+    (work / "other/.git").mkdir()
+    assert effect(command("git log", str(work / folder)), workspace=work) == "ask"
+    assert effect(command("git log", str(work / "src/deep")), workspace=work) == "allow"
+    assert effect(command("git status", str(work / "src/deep")), workspace=work) == "ask"  # which goes down into it
+
+
+@given(st.sampled_from(sorted(SAFE)), st.lists(st.text(st.sampled_from("-=/.a ~oO5"), max_size=6), max_size=4))
+def test_whatever_the_words_nothing_that_names_the_outside_is_safe(name: str, rest: list[str]) -> None:
+    line = shlex.join([*name.split(), *rest])
+    if effect(command(line, "/nowhere/w"), workspace="/nowhere/w") == "allow" and not SAFE[name].free:
+        assert not any(word.startswith("/") or word.split("/")[0] == ".." for word in rest)
+
+
+def test_lengths_of_time_are_read_as_people_write_them() -> None:
+    lengths = {
+        "90s": 90_000,
+        "30m": 1_800_000,
+        "2h": 7_200_000,
+        "2 h": 7_200_000,
+        " 1D ": 86_400_000,
+        "1w": 604_800_000,
+    }
+    assert {text: parse_duration(text) for text in lengths} == lengths
+
+
+@pytest.mark.parametrize(
+    "text", ["", "2", "h", "0h", "-1h", "1.5h", "2 hours ago", "٢h", "1000000000d", "2h\x1b[2J", "1y"]
+)
+def test_what_is_no_length_of_time_is_refused_with_help(text: str) -> None:
+    with pytest.raises(BadInput, match="such as 30m, 2h or 1d") as caught:
+        parse_duration(text)
+    assert "\x1b" not in caught.value.message
+
+
+def test_a_rule_can_be_said_in_words() -> None:
+    here = allow("pytest *", scope=Scope.WORKSPACE, place="/w/app")
+    assert describe(here, "14:05") == "allow `pytest *` in /w/app until 14:05"
+    assert describe(here) == "allow `pytest *` in /w/app"
+    assert describe(deny("src/**", RuleKind.CHANGE)) == "deny changes of `src/**` everywhere"
+    assert describe(ask("a.*", RuleKind.TOOL, scope=Scope.THREAD, place="01T")) == "ask the tool `a.*` in thread 01T"
+    assert describe(allow("a" * 64, RuleKind.EXACT)) == "allow exactly `aaaaaaaaaaaa…` everywhere"
+    assert "\x1b" not in describe(allow("\x1b[2J", scope=Scope.WORKSPACE, place="/\x1b"))
+
+
+def test_a_pattern_that_cannot_work_is_refused_with_help() -> None:
+    command_, change_ = RuleKind.COMMAND, RuleKind.CHANGE
+    assert checked(Effect.ALLOW, command_, " pytest * ") == "pytest *"
+    assert checked(Effect.DENY, command_, "sudo *") == "sudo *"
+    refused = [(command_, ""), (command_, "a\nb"), (command_, "сat *"), (command_, "a 'b"), (command_, "sudo *")]
+    refused += [(command_, "ls && rm *"), (command_, "ls;"), (change_, "~/x"), (change_, "../x"), (change_, "a\u200b")]
+    for kind, pattern in refused:
+        with pytest.raises(BadInput):
+            checked(Effect.ALLOW, kind, pattern)
+
+
+def test_every_kind_of_request_but_a_question_can_have_a_rule() -> None:
+    assert set(GateKind) - set(KINDS) == {GateKind.QUESTION}
+
+
+def test_the_page_about_rules_lists_all_that_is_safe_and_all_that_always_asks() -> None:
+    text = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"`([^`]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL)))
+    assert [name for name in (*SAFE, *WRAPPERS) if name not in listed] == []
+
+
+@pytest.fixture
+def tx() -> Tx:
+    connection = SqliteConnection(sqlite3.connect(":memory:", isolation_level=None))
+    connection.script(
+        "CREATE TABLE rules (id TEXT PRIMARY KEY, effect TEXT NOT NULL, kind TEXT NOT NULL, pattern TEXT NOT NULL,"
+        " scope TEXT NOT NULL, place TEXT NOT NULL, until BIGINT, created_at BIGINT, created_by TEXT);"
+    )
+    return Tx(connection)
+
+
+def stored(name: str, scope: Scope, place: str) -> Rule:
+    return Rule(name, Effect.ASK, RuleKind.TOOL, "x*", scope, place, created_at=5, until=7, created_by="me")
+
+
+def test_the_rules_of_a_thread_are_its_own_its_workspaces_and_those_of_everywhere(tx: Tx) -> None:
+    made = [stored("01A", Scope.THREAD, "t"), stored("01B", Scope.WORKSPACE, "/w"), stored("01C", Scope.EVERYWHERE, "")]
+    foreign = [
+        stored("02A", Scope.THREAD, "u"),
+        stored("02B", Scope.WORKSPACE, "/v"),
+        stored("02C", Scope.THREAD, "/w"),
+    ]
+    for each in (*made, *foreign):
+        rows.insert(tx, each)
+    assert rows.of_scopes(tx, "t", "/w") == made
+    assert rows.all_rules(tx) == [*made, *foreign]
+
+
+def test_a_rule_is_found_by_the_beginning_of_its_id_and_removed_once(tx: Tx) -> None:
+    for name in ("01A", "01B", "02A"):
+        rows.insert(tx, stored(name, Scope.EVERYWHERE, ""))
+    assert (rows.matching(tx, "01"), rows.matching(tx, "02"), rows.matching(tx, "03")) == (["01A", "01B"], ["02A"], [])
+    assert rows.get(tx, "01A") == stored("01A", Scope.EVERYWHERE, "") and rows.get(tx, "01") is None
+    assert (rows.remove(tx, "01A"), rows.remove(tx, "01A")) == (True, False)

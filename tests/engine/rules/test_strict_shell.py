@@ -1,0 +1,210 @@
+"""The strict reading of a script, which allows are built on."""
+
+from __future__ import annotations
+
+import random
+import shlex
+import shutil
+import subprocess
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.engine.rules.shell.lenient import asks_always, unwrapped
+from clew.engine.rules.shell.strict import Command, Word, commands, texts
+from tests.engine.rules.test_lenient_shell import ALWAYS_ASKS, ANY, NOT_PLAIN, PLAIN, SHELLISH
+
+# What is more than plain words, and is explained all the same.
+EXPLAINED = {
+    "rg x | head -5": ["rg x", "head -5"],
+    "git status && git diff --stat": ["git status", "git diff --stat"],
+    "find . -name x | wc -l": ["find . -name x", "wc -l"],
+    "ls;rm x": ["ls", "rm x"],
+    "ls ; rm x": ["ls", "rm x"],
+    "ls&&rm x": ["ls", "rm x"],
+    "ls || rm x": ["ls", "rm x"],
+    "ls | sh": ["ls", "sh"],
+    "ls a|b": ["ls a", "b"],
+    "ls\nrm x": ["ls", "rm x"],
+    "ls;": ["ls"],
+    "ls\n": ["ls"],
+    "ls |\n head": ["ls", "head"],
+    "ls 2>&1": ["ls"],
+    "ls 2>/dev/null": ["ls"],
+    "ls > /dev/null 2>&1": ["ls"],
+    "2>/dev/null ls": ["ls"],
+    "cat a </dev/null": ["cat a"],
+    "echo x 1>&2": ["echo x"],
+    "ls *": ["ls *"],
+    "ls a?": ["ls a?"],
+    "ls a~": ["ls a~"],
+    "git diff HEAD~2..HEAD^": ["git diff HEAD~2..HEAD^"],
+    "ls a\\ b": ["ls a_b"],
+    'ls "a\\b"': ["ls a\\b"],
+    'ls "a\\"b"': ['ls a"b'],
+    "find . \\( -name a \\)": ["find . ( -name a )"],
+    "bash -lc 'ls; rm x'": ["ls", "rm x"],
+    "bash -lc 'ls\nrm x'": ["ls", "rm x"],
+}
+NOT_EXPLAINED = [
+    *[command for command in NOT_PLAIN if command not in EXPLAINED],
+    *("ls &", "ls & rm x", "ls |& cat", "ls ||| cat", "ls ;; cat", "ls ; ; cat", "ls &&", "| ls", "&& ls", "ls; &"),
+    *(
+        "ls &> /dev/null",
+        "ls >& x",
+        "ls 2>&3",
+        "ls 2>&-",
+        "ls >&x",
+        "ls 2>>/dev/null",
+        "ls 2>/dev/nul",
+        "ls >/dev/nullx",
+    ),
+    *(
+        "ls 2>/dev/null -l",
+        "ls2>&1",
+        "ls >/dev/null/../x",
+        "ls >'/dev/null'",
+        "ls </dev/tcp/x/1",
+        "cat <x",
+    ),
+    *("*", "* x", "a* x", "'*' | A=b", "ls | A=b cat", "ls | =cat", "ls && ! cat x", "ls && time cat x", "ls; if x"),
+    *("ls a:~", "ls a=~/x", "ls ~+", "ls ^x", "ls -~"),
+    *("ls \\a", "ls \\\n-l", "ls \\", "ls \\é", "ls 'a\nb'", 'ls "a\nb"', 'ls "\\!"', 'ls "a\\\nb"'),
+    *(
+        "ls a[b]",
+        "ls {a,b}",
+        "ls **(x)",
+        "ls @(x)",
+        "ls ?(x)",
+        "ls *(e:rm:)",
+        "ls <1-5>",
+        "(ls) | cat",
+        "{ ls; } | cat",
+    ),
+    *("ls | while read x; do cat x; done", "ls # x\ncat y", "ls\n# x", "cat <<X\nls\nX", "ls | cat <<<x", "ls\r\ncat"),
+]
+
+
+@pytest.mark.parametrize("script", EXPLAINED, ids=repr)
+def test_pipes_and_sequences_are_read_command_by_command(script: str) -> None:
+    assert read(script) == [tuple(each.replace("_", " ") for each in line.split()) for line in EXPLAINED[script]]
+
+
+@pytest.mark.parametrize("command", PLAIN, ids=repr)
+def test_a_command_of_words_alone_is_these_words(command: str) -> None:
+    assert read(command) == [PLAIN[command]]
+
+
+@pytest.mark.parametrize("script", NOT_EXPLAINED, ids=repr)
+def test_whatever_is_not_fully_explained_has_no_reading(script: str) -> None:
+    assert commands(script) is None
+
+
+def test_wildcards_and_signs_of_revisions_are_known_by_their_place() -> None:
+    found = commands("ls 'a*'b*? HEAD~2")
+    assert found == [Command((Word("ls"), Word("a*b*?", wild=(3, 4)), Word("HEAD~2", before_sign="HEAD")))]
+
+
+def test_a_command_knows_whether_another_feeds_it() -> None:
+    found = commands("ls | head -1 && cat a; wc b || sort c | uniq") or []
+    assert [command.is_fed for command in found] == [False, True, False, False, False, True]
+
+
+@given(
+    ANY
+    | SHELLISH
+    | st.lists(st.sampled_from(["ls", " ", "|", "&&", ";", "\n", "a", "2>&1", "'", '"', "\\"])).map("".join)
+)
+def test_any_text_is_read_or_has_no_reading(script: str) -> None:
+    assert commands(script) is None or all(command for command in commands(script) or ())
+
+
+@pytest.mark.parametrize("command", ALWAYS_ASKS, ids=repr)
+def test_what_runs_other_commands_always_asks(command: str) -> None:
+    assert all(asks_always(words) for words in read(command) or ())
+
+
+@given(SHELLISH)
+def test_wrapping_a_script_changes_nothing(script: str) -> None:
+    assert commands(f"/bin/bash -lc {shlex.quote(script)}") in (commands(script), commands(unwrapped(script)))
+
+
+@given(ANY | SHELLISH)
+def test_the_words_of_one_command_are_those_of_every_other_reader(script: str) -> None:
+    found = read(script)
+    if found is not None and len(found) == 1 and not set(script) & set("><;\n"):
+        assert list(found[0]) == shlex.split(unwrapped(script))
+
+
+def test_every_character_that_cannot_be_seen_is_refused() -> None:
+    unseen = [
+        chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) in ("Cf", "Zs", "Zl", "Zp", "Cc")
+    ]
+    assert [char for char in unseen if char != " " and commands(f"ls 'a{char}b'") is not None] == []
+
+
+def read(script: str) -> list[tuple[str, ...]] | None:
+    found = commands(script)
+    return None if found is None else [texts(command) for command in found]
+
+
+def generated(count: int) -> list[str]:
+    """Scripts of pieces that are plain, or nearly so. `p` is a function that tells its words."""
+    draw = random.Random(11)
+    pieces = [
+        *(
+            "p a",
+            "p -b",
+            "p 'x y'",
+            'p "x y"',
+            "p",
+            "p ''",
+            ' "a\\|b"',
+            ' "a\\$b"',
+            ' "\\\\"',
+            " a\\ b",
+            " \\(",
+            " \\*",
+            " a\\;",
+        ),
+        *(
+            " ",
+            " a",
+            " 'a;b'",
+            ' "a|b"',
+            " é",
+            " HEAD~1",
+            " a^",
+            " --c=d",
+            " 2>&1",
+            " 2>/dev/null",
+            " >/dev/null",
+            " a#b",
+        ),
+        *("|", " | ", "&&", " && ", "||", ";", "; ", "\n", " 2", " $x", " '", ' "', " `", " #", " !", " {a,b}", " \\a"),
+    ]
+    return ["p " + "".join(draw.choices(pieces, k=draw.randint(1, 7))) for _ in range(count)]
+
+
+@pytest.mark.parametrize("shell", [shell for shell in ("sh", "bash", "dash", "zsh") if shutil.which(shell)])
+def test_a_real_shell_runs_no_command_that_the_reading_does_not_name(shell: str, tmp_path: Path) -> None:
+    accepted = [(script, found) for script in generated(20_000) if (found := read(script)) is not None]
+    accepted = [(script, found) for script, found in accepted if all(words[0] == "p" for words in found)]
+    assert len(accepted) > 1_500
+    program = tmp_path / "program"
+    program.write_text(_program(accepted))
+    told = subprocess.run([shell, program], capture_output=True, check=True).stdout.decode()
+    runs = [sorted(tuple(line.split("\3")[:-1]) for line in each.split("\1")[:-1]) for each in told.split("\2")[:-1]]
+    for (script, found), ran in zip(accepted, runs, strict=True):
+        named = sorted(words[1:] for words in found)
+        assert ran == named or ("||" in script and set(ran) <= set(named)), script
+
+
+def _program(accepted: list[tuple[str, list[tuple[str, ...]]]]) -> str:
+    """Each command tells its words on descriptor 9, in one write: \\3 ends a word, \\1 a command, \\2 a script."""
+    tells = "told=; for word; do told=$told$word$end; done; printf '%s\\1' \"$told\" >&9"
+    head = f"exec 9>&1 >/dev/null </dev/null; end=$(printf '\\3'); p() {{ {tells}; }}\n"
+    return head + "\n".join(f"{script}\nprintf '\\2' >&9" for script, _ in accepted)

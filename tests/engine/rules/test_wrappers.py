@@ -1,0 +1,47 @@
+"""Programs that run the command they are given: no rule allows them, and a deny sees the command inside."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.engine.rules.decide import checked, decide
+from clew.engine.rules.read_only.commands import SAFE
+from clew.engine.rules.shell.lenient import names
+from clew.engine.rules.shell.wrappers import WRAPPERS
+from clew.model.gates import Asked, Effect, GateKind, Policy, Rule, RuleKind, Scope
+from clew.support.errors import BadInput
+
+NAMED = names(
+    """
+    fakeroot tmux screen zellij dtach abduco setpriv bwrap firejail flatpak-spawn valgrind hyperfine nix nix-shell mise
+    asdf direnv perf ssh-agent dbus-run-session xvfb-run runcon sg newgrp chpst softlimit prlimit cgexec numactl
+    catchsegv rr gdbserver pdsh clusterssh parallel rush rlwrap expect dumb-init tini s6-setuidgid daemonize
+    start-stop-daemon faketime proxychains torsocks torify tsocks eatmydata systemd-inhibit dotenv envdir with-contenv
+    op infisical doppler chamber aws-vault sops watchexec nodemon entr reflex capsh choom cpulimit setarch linux64
+    run-parts openvt logsave sshpass unbuffer ccache xterm gdb kcov bear concurrently nu elvish xonsh
+"""
+)
+
+
+def effect(command: str, rule: Effect, pattern: str, policy: Policy = Policy.CAREFUL) -> str:
+    made = Rule("01R", rule, RuleKind.COMMAND, pattern, Scope.EVERYWHERE, "", created_at=0)
+    asked = Asked(GateKind.COMMAND, command, folder="/nowhere")
+    return decide(asked, policy, "/nowhere", [made], 1, "01T").effect.value
+
+
+@pytest.mark.parametrize("name", sorted(NAMED))
+def test_no_rule_allows_a_program_that_runs_the_command_it_is_given(name: str) -> None:
+    for command in (f"{name} rm -rf x", f"/usr/bin/{name} rm -rf x", f"bash -lc '{name} rm -rf x'"):
+        for pattern in (f"{name} *", f"/usr/bin/{name} *", "*", "? *"):
+            assert effect(command, Effect.ALLOW, pattern) == "ask", pattern
+    with pytest.raises(BadInput, match="always asked about"):
+        checked(Effect.ALLOW, RuleKind.COMMAND, f"{name} *")
+
+
+@pytest.mark.parametrize("name", sorted(NAMED))
+def test_a_deny_sees_the_command_that_such_a_program_is_given(name: str) -> None:
+    assert effect(f"{name} --option value rm -rf x", Effect.DENY, "rm *", Policy.YOLO) == "deny"
+
+
+def test_no_program_is_listed_both_as_a_reader_and_as_one_that_runs_others() -> None:
+    assert WRAPPERS.isdisjoint(SAFE)

@@ -1,0 +1,75 @@
+"""A program that ends at once has still said all that it had to say, or says that it could not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from clew.cli.commands import service
+from clew.cli.demo.stage import Helper
+from clew.process import start
+from clew.runtimes.codex.server import kept_server
+
+CLEW = [sys.executable, "-m", "clew.process.bootstrap", "clew.cli.main"]
+
+
+def test_all_that_was_said_arrives_with_the_exit_code() -> None:
+    done = subprocess.run([*CLEW, "--help"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("\n") and "Never lose the thread" in done.stdout
+    assert subprocess.run([*CLEW, "no-such-command"], capture_output=True).returncode == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+def test_what_could_not_be_written_is_told() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([*CLEW, "--version"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (1, "clew: the disk is full: the output cannot be written\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize("words", [["config", "get", "--json"], ["no-such-command", "--json"], ["completion", "bash"]])
+def test_it_is_told_once_and_without_a_traceback_whatever_was_to_be_said(words: list[str], tmp_path: Path) -> None:
+    env = {**os.environ, "CLEW_HOME": str(tmp_path)}
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([*CLEW, *words], stdout=full, stderr=subprocess.PIPE, text=True, env=env)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr and done.stderr.count("cannot be written") == 1
+
+
+@pytest.mark.parametrize("stream", [1, 2])
+def test_a_stream_that_was_closed_costs_neither_the_work_nor_the_exit_code(stream: int, tmp_path: Path) -> None:
+    for words, code in (("--version", 0), ("no-such-command", 2), ("status", 3)):
+        script = f'"$@" {words} {stream}>&-'
+        env = {**os.environ, "CLEW_HOME": str(tmp_path)}
+        done = subprocess.run(["/bin/sh", "-c", script, "sh", *CLEW], capture_output=True, text=True, env=env)
+        assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+        assert stream == 1 or "clew: " not in done.stdout
+
+
+def test_who_reads_no_further_needs_no_word() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([*CLEW, "--version"], stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("command", [start._daemon_command(), service._command(), kept_server.LOOK])
+def test_nothing_of_the_folder_it_is_started_in_is_run(command: Sequence[str], tmp_path: Path) -> None:
+    (tmp_path / "clew.py").write_text("raise SystemExit('not ours')")
+    done = subprocess.run([*command, "--help"], cwd=tmp_path, capture_output=True, text=True)
+    assert "not ours" not in done.stderr
+
+
+def test_nothing_of_the_folder_in_which_the_demo_is_played_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "clew.py").write_text("raise SystemExit('not ours')")
+    monkeypatch.chdir(tmp_path)
+    Helper("clew.cli.demo.receiver").end()

@@ -1,0 +1,174 @@
+"""Stopping and restarting from outside, where not all is as it should be. A child holds what a daemon would."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from clew.process import kept_programs, lock, scan, stop
+from clew.support.clock import SystemClock
+from clew.support.errors import Refused
+from clew.support.home import Home
+from tests.helpers.daemons import Clew
+
+STORE = f"a-store{os.getpid()}"  # what is left of a store is looked for on the whole machine
+HOLDS = """
+import fcntl, os, signal, sys
+fcntl.flock(os.open(sys.argv[1], os.O_RDWR | os.O_CREAT), fcntl.LOCK_EX)
+print(flush=True)
+signal.pause()
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path / "home")
+    home.prepare()
+    return home
+
+
+@contextmanager
+def holding(home: Home) -> Iterator[subprocess.Popen[bytes]]:
+    """A child that holds the store, as a daemon does."""
+    command = [sys.executable, "-I", "-S", "-c", HOLDS, str(home.lock)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None and child.stdout.readline() == b"\n"
+        write_holder(home, child.pid)
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def started(pid: int) -> str:
+    process = scan.look(pid)
+    assert process is not None
+    return process.started
+
+
+def write_holder(home: Home, pid: int, foreground: bool = False) -> None:
+    home.lock.write_text(json.dumps(asdict(lock.Holder(pid, started(pid), 0, store=STORE, foreground=foreground))))
+
+
+@contextmanager
+def keeping(home: Home, pid: int) -> Iterator[None]:
+    """As the keeper of a program does."""
+    named = {"pid": pid, "started": started(pid), "since": 0}
+    about = {
+        "mark": f"{STORE}:kept.1:1",
+        "socket": str(home.run / "none.sock"),
+        "version": "1",
+        "fate": "",
+        "words": [],
+    }
+    with kept_programs.record(home, "codex-test").open("w") as record:
+        fcntl.flock(record, fcntl.LOCK_EX)
+        json.dump({"keeper": named, "program": named, **about}, record)
+        record.flush()
+        yield
+
+
+@contextmanager
+def deaf(home: Home) -> Iterator[None]:
+    """Connections are taken, and nothing is ever answered."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(home.socket))
+        listener.listen()
+        yield
+
+
+def test_one_that_gives_no_answer_is_told_by_a_signal(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stop, "ANSWER", 0.1)
+    said: list[str] = []
+    with deaf(home), holding(home) as child:
+        assert stop.stop_daemon(home, 0, said.append)
+        assert child.wait() == -signal.SIGTERM
+    assert said == ["stopping the daemon…", f"pid {child.pid} gives no answer; waiting for its end…"]
+
+
+def test_at_a_restart_it_is_told_nothing_that_would_end_what_is_kept(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for patience in ("ANSWER", "CLOSING"):
+        monkeypatch.setattr(stop, patience, 0.1)
+    with deaf(home), holding(home) as child, Sleeping("kept.1") as kept, keeping(home, kept.pid):
+        assert stop.stop_daemon(home, 0, lambda line: None, restart=True)
+        assert (child.wait(), kept.poll()) == (-signal.SIGKILL, None)
+
+
+def test_what_a_daemon_began_that_has_come_meanwhile_is_left_alone(home: Home) -> None:
+    with (
+        holding(home) as daemon,
+        Sleeping(f"host.{daemon.pid}.{started(daemon.pid)}.x") as begun,
+        Sleeping("kept.1") as kept,
+        keeping(home, kept.pid),
+        Sleeping("dead") as left,
+    ):
+        stop._sweep(home, STORE, 0.0, restart=False)
+        assert (left.wait(), begun.poll(), kept.poll()) == (-signal.SIGTERM, None, None)
+
+
+def test_what_is_kept_for_a_home_is_left_alone_by_a_copy_of_it(home: Home, tmp_path: Path) -> None:
+    with (
+        Sleeping("kept.1", folder=home.root) as kept,
+        Sleeping("kept.1", folder=tmp_path) as begun,  # by what is kept
+        keeping(home, kept.pid),
+        Sleeping("dead", folder=home.root) as left,
+    ):
+        copy = Home(Path(shutil.copytree(home.root, tmp_path / "copy")))
+        asyncio.run(kept_programs.end_rest(copy, SystemClock()))
+        stop._sweep(copy, STORE, 0.0, restart=False)
+        assert (left.wait(), begun.poll(), kept.poll()) == (-signal.SIGTERM, None, None)
+
+
+class Sleeping(subprocess.Popen[bytes]):
+    """What carries the mark of an incarnation; ended with the test."""
+
+    def __init__(self, incarnation: str, folder: Path | None = None) -> None:
+        mark = f"{STORE}:{incarnation}:1"
+        super().__init__(["sleep", "1000"], env={**os.environ, scan.VARIABLE: mark}, cwd=folder)
+
+    def __exit__(self, *why: object) -> None:
+        self.kill()
+        self.wait()
+
+
+def test_an_agent_restarts_clew_and_stops_it_without_being_ended_in_the_middle_of_it(tmp_path: Path) -> None:
+    with Clew(tmp_path / "home") as clew:
+        before = clew.up()
+        holder = lock.read(clew.home.lock)
+        assert holder is not None and holder.store is not None
+        agent = {scan.VARIABLE: str(scan.Marks(holder.store, "x").next())}  # a daemon ends all that carries it
+        assert clew("restart", env=agent).startswith("clew restarts now; a turn that is not over in 10 s is cut")
+        clew.wait_gone(before)
+        assert clew.json("up")["started"] is False  # nobody but the agent has started it
+        assert clew("down", env=agent).startswith("clew stops now")
+        for pid in clew.alive():
+            clew.wait_gone(pid)
+        assert lock.is_free(clew.home.lock)
+
+
+def test_an_agent_does_not_restart_what_only_somebody_else_could_start_again(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(scan.VARIABLE, f"{STORE}:x:1")
+    with holding(home) as child:
+        with pytest.raises(Refused, match="this agent's work"):
+            stop.restart_daemon(home, 0, lambda line: None)
+        write_holder(home, child.pid, foreground=True)
+        with pytest.raises(Refused, match="clew runs in the foreground"):
+            stop.leave_to_another(home, ["restart"], restart=True)
+    assert not stop.leave_to_another(home, ["down"], restart=False), "no daemon is there"

@@ -1,0 +1,1070 @@
+"""What a person approved of an ACP agent is what runs: to the byte, in the folder and environment that were shown,
+once. The agent is a hostile one, under the real engine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shlex
+import subprocess
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.model.gates import Decision, Effect, Policy, RuleKind, Scope
+from clew.model.views import AnswerGate, GateView, NewRuleView
+from clew.runtimes.acp import tools
+from clew.runtimes.acp.approvals import permissions
+from clew.runtimes.acp.client import files
+from tests.helpers.rig import Rig
+from tests.runtimes.acp.test_engine import World
+
+YES = AnswerGate(Decision.ACCEPT)
+NO = AnswerGate(Decision.DECLINE)
+IN_THREAD = AnswerGate(Decision.ACCEPT, extent="thread")
+
+
+@pytest.fixture(name="world")
+async def a_world(tmp_path: Path) -> AsyncIterator[World]:
+    world = World(tmp_path)
+    yield world
+    for runtime in world.runtimes:
+        await runtime.close()
+
+
+async def make_repository(folder: Path) -> None:
+    await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(folder)], check=True)
+
+
+def script(*steps: tuple[str, object]) -> str:
+    return "\n".join(f"!{name} {json.dumps(given)}" for name, given in steps)
+
+
+def permit(command: object, id: str = "call", **given: Any) -> tuple[str, object]:
+    raw = {"command": command, **given}
+    return "permit", {"toolCallId": id, "kind": "execute", "title": "a command", "rawInput": raw}
+
+
+def change(path: Path, old: str | None, new: str, id: str = "call") -> tuple[str, object]:
+    diff = {"type": "diff", "path": str(path), "oldText": old, "newText": new}
+    return "permit", {"toolCallId": id, "kind": "edit", "title": "edit", "content": [diff]}
+
+
+def put(path: Path, text: str) -> tuple[str, object]:
+    return "put", {"path": str(path), "content": text}
+
+
+def run(command: str, **more: object) -> tuple[str, object]:
+    return "create", {"command": command, **more}
+
+
+async def opened(rig: Rig, number: int = 1) -> GateView:
+    """The gate that was opened as that many; also one that a rule answered."""
+    seen: list[str] = []
+
+    def happened(entry: Any) -> bool:
+        gate = entry.data.get("gate")
+        if entry.kind in ("gate.opened", "gate.answered") and gate not in seen:
+            seen.append(gate)
+        return len(seen) >= number
+
+    await rig.until(happened)
+    return await rig.engine.waiting.one(seen[number - 1])
+
+
+async def answer(rig: Rig, gate: GateView, given: AnswerGate) -> None:
+    await rig.engine.waiting.answer(gate.code, given)
+
+
+async def gates(rig: Rig, thread: str | None) -> list[GateView]:
+    return (await rig.engine.waiting.of_thread(thread or ""))[::-1]
+
+
+async def allow(rig: Rig, pattern: str, kind: RuleKind = RuleKind.COMMAND, effect: Effect = Effect.ALLOW) -> None:
+    await rig.engine.waiting.add_rule(NewRuleView(effect, pattern, kind, Scope.EVERYWHERE))
+
+
+# The folder
+
+
+@pytest.mark.parametrize("key", ["cwd", "workdir", "directory"])
+async def test_a_command_is_judged_and_shown_in_its_own_folder(world: World, key: str) -> None:
+    """Reading is allowed in the workspace, and this is not there."""
+    async with world.daemon() as rig:
+        said = await rig.say(script(permit("cat passwd", **{key: "/etc"})))
+        gate = await opened(rig)
+        assert (gate.state, gate.kind, gate.title, gate.folder) == ("open", "command", "cat passwd", "/etc")
+        await rig.hasten()
+        await rig.until(lambda entry: entry.kind == "delivery.sent")
+        assert "in `/etc`" in rig.room.texts[-1]
+        await answer(rig, gate, NO)
+        assert (await rig.ended(said.turn)).text == "[no]"
+
+
+async def test_a_relative_folder_is_below_the_workspace(world: World) -> None:
+    (world.folder / "nested").mkdir()
+    async with world.daemon() as rig:
+        said = await rig.say(script(permit("ls", workdir="nested"), permit("ls", "b"), permit("ls", "c", cwd=".")))
+        assert (await rig.ended(said.turn)).text == "[yes][yes][yes]", "nothing of it had to be asked"
+        folders = [gate.folder for gate in await gates(rig, said.thread)]
+        assert folders == [str(world.folder / "nested"), str(world.folder), str(world.folder)]
+
+
+async def test_a_nested_repository_runs_nothing_unasked(world: World) -> None:
+    nested = world.folder / "nested"
+    await make_repository(nested)
+    async with world.daemon() as rig:
+        said = await rig.say(script(permit("git status", workdir="nested")))
+        gate = await opened(rig)
+        assert (gate.state, gate.folder) == ("open", str(nested))
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+async def test_a_link_to_a_folder_is_shown_as_where_it_leads(world: World) -> None:
+    (world.folder / "here").symlink_to("/etc")
+    async with world.daemon() as rig:
+        said = await rig.say(script(permit("cat passwd", cwd="here")))
+        gate = await opened(rig)
+        assert (gate.state, gate.folder) == ("open", "/etc")
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+async def make_folder(parent: Path, name: bytes) -> None:
+    await asyncio.to_thread(os.mkdir, os.fsencode(parent) + b"/" + name)
+
+
+async def test_a_folder_whose_name_cannot_be_stored_is_not_judged_as_another(world: World) -> None:
+    """Without its odd byte it has the name of a folder where all is well."""
+    await make_folder(world.folder, b"d\xff")
+    (world.folder / "d\ufffd").mkdir()
+    (world.folder / "d\ufffd/x").write_text("fine")
+    (world.folder / "link").symlink_to(os.fsdecode(b"d\xff"))
+    (world.folder / "link/x").symlink_to("/etc/passwd")
+    async with world.daemon() as rig:
+        await allow(rig, "cat *")
+        said = await rig.say(script(run("cat x", cwd="link"), permit("cat x", workdir="link")))
+        for number in (1, 2):
+            gate = await opened(rig, number)
+            assert (gate.state, gate.folder) == ("open", f"{world.folder}/d\ufffd")
+            assert f"{world.folder}/d\\udcff" in gate.warning
+            await answer(rig, gate, NO)
+        assert (await rig.ended(said.turn)).text == "[refused: not allowed][no]"
+
+
+async def test_a_yes_for_this_thread_tells_folders_apart_that_look_the_same(world: World) -> None:
+    for name, link in ((b"d\xff", "one"), (b"d\xfe", "two")):
+        await make_folder(world.folder, name)
+        (world.folder / link).symlink_to(os.fsdecode(name))
+    async with world.daemon() as rig:
+        said = await rig.say(script(*(run("touch here", cwd=each) for each in ("one", "one", "two"))))
+        await answer(rig, await opened(rig), IN_THREAD)
+        third = await opened(rig, 3)
+        assert third.state == "open"
+        await answer(rig, third, NO)
+        await rig.ended(said.turn)
+        assert (world.folder / "one/here").exists() and not (world.folder / "two/here").exists()
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"cwd": ["/etc"]},
+        {"cwd": 7},
+        {"cwd": "a\0b"},
+        {"cwd": ""},
+        {"cwd": "~"},
+        {"cwd": ".", "workdir": "/etc"},
+        {"env": "A=1"},
+        {"env": {"A": 1}},
+        {"timeout": {"env": {"A": "1"}}},
+        {"shell": "/tmp/sh"},
+        {"dangerouslyDisableSandbox": True},
+    ],
+    ids=str,
+)
+async def test_what_is_not_understood_is_shown_and_asked_whatever_a_rule_says(
+    world: World,
+    odd: dict[str, Any],
+) -> None:
+    async with world.daemon() as rig:
+        await allow(rig, "ls *")
+        said = await rig.say(script(permit("ls -la", **odd)))
+        gate = await opened(rig)
+        assert (gate.state, gate.kind, gate.title, gate.rule) == ("open", "command", "ls -la", None)
+        assert all(key in gate.detail for key in odd), gate.detail
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+async def test_known_harmless_keys_keep_reading_unasked(world: World) -> None:
+    async with world.daemon() as rig:
+        given: dict[str, Any] = {
+            "description": "look",
+            "timeout": 5000,
+            "timeout_ms": 1.5,
+            "cwd": str(world.folder),
+            "env": {},
+        }
+        said = await rig.say(script(permit("ls", **given), permit(["ls", "-la"], "b")))
+        assert (await rig.ended(said.turn)).text == "[yes][yes]"
+
+
+async def test_a_deny_still_sees_the_command_behind_odd_keys(world: World) -> None:
+    async with world.daemon() as rig:
+        await allow(rig, "rm", effect=Effect.DENY)
+        said = await rig.say(script(permit("rm -rf x", env={"A": "1"}), permit("rm -rf x", "b", odd=1)))
+        assert (await rig.ended(said.turn)).text == "[no][no]"
+        assert [gate.decision for gate in await gates(rig, said.thread)] == ["decline", "decline"]
+
+
+async def test_odd_keys_are_denied_where_a_thread_only_reads_and_allowed_where_all_is(
+    world: World,
+) -> None:
+    async with world.daemon() as rig:
+        for policy, said_so in ((Policy.READ_ONLY, "[no]"), (Policy.YOLO, "[yes]")):
+            started = await rig.start(script(permit("ls", env={"A": "1"})), policy=policy)
+            assert (await rig.ended(started.turn)).text == said_so
+
+
+# The environment
+
+
+@pytest.mark.parametrize("first", [[], [permit("make test")]], ids=["unannounced", "after a yes to the bare command"])
+async def test_the_environment_of_a_command_is_shown_and_asked(
+    world: World,
+    first: list[tuple[str, object]],
+) -> None:
+    env = [{"name": "LD_PRELOAD", "value": "./evil.so"}]
+    async with world.daemon() as rig:
+        await allow(rig, "make *")
+        said = await rig.say(script(*first, run("make test", env=env)))
+        gate = await opened(rig, len(first) + 1)
+        assert (gate.state, gate.title) == ("open", "export LD_PRELOAD=./evil.so; make test")
+        await rig.hasten()
+        await rig.until(lambda entry: entry.kind == "delivery.sent")
+        assert "LD_PRELOAD=./evil.so" in rig.room.texts[-1]
+        await answer(rig, gate, NO)
+        assert "refused: not allowed" in (await rig.ended(said.turn)).text
+
+
+async def test_git_is_not_handed_a_program_by_its_environment(world: World) -> None:
+    await make_repository(world.folder)
+    config = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": "touch ran #"}
+    env = [{"name": name, "value": value} for name, value in config.items()]
+    async with world.daemon() as rig:
+        said = await rig.say(script(run("git status", env=env)))
+        gate = await opened(rig)
+        assert gate.state == "open" and "core.fsmonitor" in gate.title
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+        assert not (world.folder / "ran").exists()
+
+
+async def test_a_yes_for_this_thread_is_for_that_environment_and_folder_only(world: World) -> None:
+    (world.folder / "sub").mkdir()
+    one, other = [{"name": "A", "value": "1"}], [{"name": "A", "value": "2"}]
+    echo = "echo $A $PWD"
+    async with world.daemon() as rig:
+        steps = (run(echo, env=one), run(echo, env=one), run(echo, env=other), run(echo, env=one, cwd="sub"), run(echo))
+        said = await rig.say(script(*steps))
+        await answer(rig, await opened(rig), IN_THREAD)
+        for number in (3, 4, 5):
+            gate = await opened(rig, number)
+            assert gate.state == "open"
+            await answer(rig, gate, NO)
+        text = (await rig.ended(said.turn)).text
+        assert text == f"[0: 1 {world.folder}]" * 2 + "[refused: not allowed]" * 3
+
+
+async def test_a_yes_to_a_command_with_an_environment_runs_just_that(world: World) -> None:
+    env = [{"name": "A", "value": "it's; rm -rf /"}]
+    async with world.daemon() as rig:
+        said = await rig.say(script(permit("echo $A", env={"A": "it's; rm -rf /"}), run("echo $A", env=env)))
+        gate = await opened(rig)
+        assert gate.title == "export A='it'\"'\"'s; rm -rf /'; echo $A"
+        await answer(rig, gate, YES)
+        assert (await rig.ended(said.turn)).text == "[yes][0: it's; rm -rf /]", "and it was not asked again"
+
+
+# Commands that clew runs
+
+
+@pytest.mark.parametrize(
+    "other",
+    [run("touch other"), run("touch one", cwd="sub"), run("touch", args=["one"]), run("touch one ")],
+    ids=["another command", "another folder", "other words", "a blank more"],
+)
+async def test_a_command_other_than_the_approved_one_is_asked_by_itself(
+    world: World,
+    other: tuple[str, object],
+) -> None:
+    (world.folder / "sub").mkdir()
+    async with world.daemon() as rig:
+        said = await rig.say(script(permit("touch one"), other))
+        await answer(rig, await opened(rig), YES)
+        await answer(rig, await opened(rig, 2), NO)
+        assert (await rig.ended(said.turn)).text == "[yes][refused: not allowed]"
+        assert sorted(path.name for path in world.folder.rglob("*") if path.name in ("one", "other")) == []
+
+
+async def test_an_approved_command_runs_once(world: World) -> None:
+    command = "pwd >> trace"
+    async with world.daemon() as rig:
+        said = await rig.say(script(permit(command), run(command), run(command)))
+        await answer(rig, await opened(rig), YES)
+        again = await opened(rig, 2)
+        assert (again.title, again.folder, again.state) == (command, str(world.folder), "open")
+        await answer(rig, again, NO)
+        assert (await rig.ended(said.turn)).text == "[yes][0: ][refused: not allowed]"
+        assert (world.folder / "trace").read_text() == f"{world.folder}\n"
+
+
+async def test_a_gap_that_hides_the_end_of_a_command_is_shown_and_the_command_runs_as_it_is(world: World) -> None:
+    command = f"touch x; printf %s one{' ' * 5000}; printf ' two{' ' * 50}'"
+    async with world.daemon() as rig:
+        said = await rig.say(script(run(command)))
+        gate = await opened(rig)
+        assert gate.title == command and gate.shown is not None
+        assert gate.shown.title == "touch x; printf %s one␣×5000; printf ' two␣×50'"
+        await rig.hasten()
+        await rig.until(lambda entry: entry.kind == "delivery.sent")
+        assert "one␣×5000; printf" in rig.room.texts[-1]
+        await answer(rig, gate, YES)
+        assert (await rig.ended(said.turn)).text == "[0: one two]"
+
+
+SHELL = "/bin/sh"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-c", '"$0" "$1"', "touch", "harm"],
+        ["-c", "-e", "touch harm"],
+        ["-c", "+e", "touch harm"],
+        ["-c", "--", "touch harm"],
+        ["-c", "ls", "touch", "harm"],
+        ["-c"],
+        ["-c", "-e"],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("way", ["run", "permit"])
+async def test_a_shell_with_more_words_is_shown_whole(world: World, words: list[str], way: str) -> None:
+    step = run(SHELL, args=words) if way == "run" else permit([SHELL, *words])
+    async with world.daemon() as rig:
+        said = await rig.say(script(step))
+        gate = await opened(rig)
+        assert (gate.state, gate.title) == ("open", shlex.join([SHELL, *words]))
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+async def test_a_yes_for_this_thread_to_a_shell_is_for_all_its_words(world: World) -> None:
+    line = 'echo building "$0"; "$@"'
+    async with world.daemon() as rig:
+        first, second = run(SHELL, args=["-c", line, "x", "true"]), run(SHELL, args=["-c", line, "x", "touch", "harm"])
+        said = await rig.say(script(first, first, second))
+        await answer(rig, await opened(rig), IN_THREAD)
+        third = await opened(rig, 3)
+        assert third.state == "open" and "harm" in third.title
+        await answer(rig, third, NO)
+        assert (await rig.ended(said.turn)).text == "[0: building x]" * 2 + "[refused: not allowed]"
+        assert not (world.folder / "harm").exists()
+
+
+async def test_a_deny_sees_all_words_of_a_shell(world: World) -> None:
+    async with world.daemon() as rig:
+        await allow(rig, "touch", effect=Effect.DENY)
+        words = (["-c", "-e", "touch harm"], ["-c", "+e", "touch harm"], ["-c", "--", "touch harm"])
+        steps = [step for each in words for step in (run(SHELL, args=each), permit([SHELL, *each]))]
+        started = await rig.start(script(*steps), policy=Policy.YOLO)
+        text = (await rig.ended(started.turn)).text
+        assert text.count("[refused: not allowed") == text.count("[no]") == len(words), text
+        assert not (world.folder / "harm").exists()
+
+
+async def test_two_at_once_each_get_their_own_answer(world: World) -> None:
+    """Answered in the opposite order."""
+    both = [[permit("touch one", "1"), run("touch one")], [permit("touch two", "2"), run("touch two")]]
+    async with world.daemon() as rig:
+        said = await rig.say(script(("at-once", both)))
+        asked = {gate.title: gate for gate in (await opened(rig), await opened(rig, 2))}
+        await answer(rig, asked["touch two"], NO)
+        await answer(rig, asked["touch one"], YES)
+        await answer(rig, await opened(rig, 3), NO)
+        await rig.ended(said.turn)
+        assert (world.folder / "one").exists() and not (world.folder / "two").exists()
+
+
+async def test_news_of_a_call_after_its_approval_grant_nothing(world: World) -> None:
+    call = {"toolCallId": "call", "kind": "execute", "title": "x", "rawInput": {"command": "touch one"}}
+    news = {"toolCallId": "call", "rawInput": {"command": "touch two"}}
+    async with world.daemon() as rig:
+        steps = (("announce", call), permit("touch one"), ("update", news), run("touch two"))
+        said = await rig.say(script(*steps))
+        await answer(rig, await opened(rig), YES)
+        await answer(rig, await opened(rig, 2), NO)
+        await rig.ended(said.turn)
+        assert not (world.folder / "two").exists()
+
+
+async def test_a_request_about_a_call_that_has_ended_is_asked_whatever_it_was(world: World) -> None:
+    """What the agent told of it since is not known."""
+    call = {"toolCallId": "call", "kind": "execute", "title": "x", "rawInput": {"command": "ls"}}
+    async with world.daemon() as rig:
+        ended = {"toolCallId": "call", "status": "completed"}
+        ask = ("permit", {"toolCallId": "call", "kind": "execute", "title": "x"})
+        said = await rig.say(script(("announce", call), ("update", ended), ask))
+        gate = await opened(rig)
+        assert gate.state == "open"
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+async def test_a_call_that_is_changed_while_it_is_asked_is_asked_anew(world: World) -> None:
+    """As OpenCode does that asks before it tells the folder. What was shown before can not be allowed any more."""
+    call = {"toolCallId": "call", "kind": "execute", "title": "x", "rawInput": {"command": "rm -rf build"}}
+    news = {"toolCallId": "call", "rawInput": {"command": "rm -rf build", "workdir": "/etc"}}
+    ask = {"toolCallId": "call", "rawInput": {"command": "rm -rf build"}}
+    both = [[("permit", ask)], [run("true"), ("update", news)]]
+    async with world.daemon() as rig:
+        said = await rig.say(script(("announce", call), ("at-once", both)))
+        asked = {gate.title: gate for gate in (await opened(rig), await opened(rig, 2))}
+        before = asked["rm -rf build"]
+        assert before.folder == str(world.folder)
+        gate = await opened(rig, 3)
+        assert (gate.title, gate.folder, gate.state) == ("rm -rf build", "/etc", "open")
+        void = await rig.engine.waiting.one(before.id)
+        assert (void.state, void.why) == ("void", "what it would do has changed since, so it is asked anew")
+        await answer(rig, gate, NO)
+        assert "[no]" in (await rig.ended(said.turn)).text
+
+
+async def test_a_request_waits_for_the_announcement_that_tells_its_folder(world: World) -> None:
+    """Otherwise reading would be allowed where nobody looked."""
+    early = {"toolCallId": "call", "kind": "execute", "title": "bash", "rawInput": {"cwd": str(world.folder)}}
+    news = {"toolCallId": "call", "rawInput": {"command": "cat passwd", "workdir": "/etc"}}
+    ask = {"toolCallId": "call", "kind": "execute", "title": "cat passwd", "rawInput": {"command": "cat passwd"}}
+    async with world.daemon() as rig:
+        both = [[("permit", ask)], [("update", news)]]
+        said = await rig.say(script(("announce", early), ("at-once", both)))
+        gate = await opened(rig)
+        assert (gate.state, gate.folder) == ("open", "/etc")
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+async def test_a_command_whose_announcement_stays_away_is_asked(world: World) -> None:
+    early = {"toolCallId": "call", "kind": "execute", "title": "bash", "rawInput": {}}
+    async with world.daemon() as rig:
+        said = await rig.say(script(("announce", early), permit("ls")))
+        gate = await opened(rig)
+        assert (gate.state, gate.title) == ("open", "ls")
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+# Ids of requests
+
+SAME_ID = r"is that of a request that is not answered yet"
+
+
+def under(id: int | str, step: tuple[str, object]) -> tuple[str, object]:
+    name, given = step
+    assert isinstance(given, dict)
+    return name, {**given, "under": id}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (run("ls"), run("touch harm")),
+        (run("make test"), run("touch harm")),
+        (permit("ls"), permit("touch harm", "b")),
+        (permit("make test"), permit("touch harm", "b")),
+        (permit("ls"), run("touch harm")),
+        (permit("ls"), put(Path("harm"), "x")),
+        (put(Path("good"), "x"), put(Path("harm"), "x")),
+    ],
+    ids=["ls", "make", "permit ls", "permit make", "permit ls, then run", "permit ls, then write", "write"],
+)
+async def test_a_request_under_the_id_of_one_that_waits_is_refused_and_never_done(
+    world: World,
+    first: tuple[str, object],
+    second: tuple[str, object],
+) -> None:
+    """Whoever would allow the first, a rule or a person, has not seen the second."""
+    both = [[under(1007, first)], [under(1007, second)]]
+    async with world.daemon() as rig:
+        said = await rig.say(script(("at-once", both), run("touch harm")))
+        gate = await opened(rig)
+        assert "harm" not in gate.title
+        if gate.state == "open":
+            await answer(rig, gate, YES)
+        own = await opened(rig, 2)
+        assert (own.title, own.state) == ("touch harm", "open"), "the last step, under an id of its own"
+        assert len(await gates(rig, said.thread)) == 2
+        await answer(rig, own, NO)
+        assert SAME_ID in (await rig.ended(said.turn)).text
+        assert not (world.folder / "harm").exists()
+
+
+@pytest.mark.parametrize("other", [5, "5"], ids=["answered before", "a text"])
+async def test_a_request_under_an_id_that_was_used_is_judged_by_itself(world: World, other: int | str) -> None:
+    async with world.daemon() as rig:
+        said = await rig.say(script(under(5, run("touch one")), under(other, run("touch harm"))))
+        await answer(rig, await opened(rig), YES)
+        second = await opened(rig, 2)
+        assert (second.title, second.state) == ("touch harm", "open")
+        await answer(rig, second, NO)
+        assert (await rig.ended(said.turn)).text == "[0: ][refused: not allowed]"
+        assert not (world.folder / "harm").exists()
+
+
+async def test_ids_that_look_alike_are_two_requests(world: World) -> None:
+    """At the same time: 5 and "5"."""
+    both = [[under(5, run("touch one"))], [under("5", run("touch two"))]]
+    async with world.daemon() as rig:
+        said = await rig.say(script(("at-once", both)))
+        asked = {gate.title: gate for gate in (await opened(rig), await opened(rig, 2))}
+        await answer(rig, asked["touch one"], YES)
+        await answer(rig, asked["touch two"], NO)
+        await rig.ended(said.turn)
+        assert (world.folder / "one").exists() and not (world.folder / "two").exists()
+
+
+async def test_an_id_that_looks_like_a_request_that_was_asked_anew_is_another(world: World) -> None:
+    call = {"toolCallId": "call", "kind": "execute", "title": "x", "rawInput": {"command": "make one"}}
+    news = {"toolCallId": "call", "rawInput": {"command": "make two"}}
+    ask = {"toolCallId": "call", "under": 5}
+    both = [[("permit", ask)], [run("make way"), ("update", news), under("5.2", run("touch harm"))]]
+    async with world.daemon() as rig:
+        said = await rig.say(script(("announce", call), ("at-once", both)))
+        asked = {gate.title: gate for gate in (await opened(rig), await opened(rig, 2))}
+        await answer(rig, asked["make way"], YES)
+        later = {gate.title: gate for gate in (await opened(rig, 3), await opened(rig, 4))}
+        await answer(rig, later["make two"], YES)
+        await answer(rig, later["touch harm"], NO)
+        await rig.ended(said.turn)
+        assert not (world.folder / "harm").exists()
+
+
+async def test_an_id_that_another_thread_used_is_judged_by_itself(world: World) -> None:
+    async with world.daemon() as rig:
+        first = await rig.start(script(under(9, run("touch one"))))
+        await answer(rig, await opened(rig), YES)
+        await rig.ended(first.turn)
+        second = await rig.start(script(under(9, run("touch two"))))
+        gate = await opened(rig, 2)
+        assert (gate.title, gate.state, gate.thread) == ("touch two", "open", second.thread)
+        await answer(rig, gate, NO)
+        await rig.ended(second.turn)
+        assert not (world.folder / "two").exists()
+
+
+# Changes
+
+
+async def test_a_yes_to_a_diff_is_for_that_text_once(world: World) -> None:
+    file = world.folder / "a.txt"
+    async with world.daemon() as rig:
+        steps = (change(file, None, "good\n"), put(file, "evil\n"), put(file, "good\n"), put(file, "good\n"))
+        said = await rig.say(script(*steps))
+        await answer(rig, await opened(rig), YES)
+        other = await opened(rig, 2)
+        assert other.state == "open" and "+evil" in other.detail
+        await answer(rig, other, NO)
+        again = await opened(rig, 3)
+        assert again.state == "open"
+        await answer(rig, again, NO)
+        text = (await rig.ended(said.turn)).text
+        assert text == "[yes][refused: not allowed][written][refused: not allowed]"
+        assert file.read_bytes() == b"good\n"
+
+
+async def test_a_diff_shows_what_becomes_of_the_file_as_it_is(world: World) -> None:
+    """An agent that says that the harm was in the file all along does not hide it."""
+    file = world.folder / "a.sh"
+    file.write_text("one\n")
+    claimed = "one\n" * 20 + "rm -rf ~\n"
+    async with world.daemon() as rig:
+        said = await rig.say(script(change(file, claimed, f"zero\n{claimed}"), put(file, f"zero\n{claimed}")))
+        gate = await opened(rig)
+        assert "+rm -rf ~" in gate.detail and "+zero" in gate.detail
+        await answer(rig, gate, YES)
+        assert (await rig.ended(said.turn)).text == "[yes][written]"
+
+
+async def test_words_of_the_agent_are_no_part_of_the_diff(world: World) -> None:
+    """They are marked, line by line: they could look like one more change, or like the end of them."""
+    forged = "--- b.txt\n+++ b.txt\n@@ -1 +1 @@\n-one\n+two"
+    name, call = change(world.folder / "a.txt", None, "good\n")
+    assert isinstance(call, dict)
+    call["content"].append({"type": "content", "content": {"type": "text", "text": forged}})
+    async with world.daemon() as rig:
+        said = await rig.say(script((name, call)))
+        gate = await opened(rig)
+        diff, mark, claimed = gate.detail.partition(permissions.CLAIMED)
+        assert "+good" in diff and "b.txt" not in diff and mark
+        assert claimed.strip().splitlines() == [f"| {line}" for line in forged.splitlines()]
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+@pytest.mark.parametrize("way", ["asked about", "written"])
+async def test_a_path_forges_no_line_of_a_diff(world: World, way: str) -> None:
+    file = world.folder / "a.txt\n+++ b.txt\n@@ -1 +1 @@\n+harmless"
+    async with world.daemon() as rig:
+        said = await rig.say(script(change(file, None, "x\n") if way == "asked about" else put(file, "x\n")))
+        gate = await opened(rig)
+        assert gate.detail.splitlines()[1:] == [f"+++ {json.dumps(str(file))}", "@@ -0,0 +1 @@", "+x"]
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+def test_two_paths_never_have_the_same_line_in_a_diff() -> None:
+    """A yes for this thread goes by what was shown."""
+    paths = ["a\nb", "a\\nb", '"a\\nb"', "a\tb", "a\\tb", "ab", "аb", "线团"]
+    headers = [tools.diff(path, None, "x").splitlines()[1] for path in paths]
+    assert len(set(headers)) == len(paths) and headers[-1] == "+++ 线团", headers
+
+
+async def test_a_diff_of_a_piece_grants_the_file_with_just_that_piece_changed(world: World) -> None:
+    file = world.folder / "a.txt"
+    file.write_bytes(b"one\r\ntwo\nthree")
+    async with world.daemon() as rig:
+        wrong = put(file, "one\ndos\nthree")
+        said = await rig.say(script(change(file, "two", "dos"), wrong, put(file, "one\r\ndos\nthree")))
+        await answer(rig, await opened(rig), YES)
+        await answer(rig, await opened(rig, 2), NO)
+        assert (await rig.ended(said.turn)).text == "[yes][refused: not allowed][written]"
+        assert file.read_bytes() == b"one\r\ndos\nthree"
+
+
+async def test_a_diff_that_is_changed_after_the_yes_is_asked_by_itself(world: World) -> None:
+    file = world.folder / "a.txt"
+    _, good = change(file, None, "good")
+    _, evil = change(file, None, "evil")
+    bare = {"toolCallId": "call"}
+    async with world.daemon() as rig:
+        steps = (("announce", good), ("permit", bare), ("update", evil), put(file, "evil"), put(file, "good"))
+        said = await rig.say(script(*steps))
+        first = await opened(rig)
+        assert "+good" in first.detail
+        await answer(rig, first, YES)
+        await answer(rig, await opened(rig, 2), NO)
+        await rig.ended(said.turn)
+        assert file.read_text() == "good"
+
+
+async def test_other_ends_of_lines_are_another_text(world: World) -> None:
+    """To the eye they would be the same; a yes for this thread does not take them for it."""
+    file = world.folder / "a.sh"
+    async with world.daemon() as rig:
+        texts = ("# a\u2028rm x\n", "# a\nrm x\n", "# a\rrm x\n", "# a\u2028rm x")
+        said = await rig.say(script(*(put(file, text) for text in texts)))
+        await answer(rig, await opened(rig), IN_THREAD)
+        for number in range(2, len(texts) + 1):
+            gate = await opened(rig, number)
+            assert gate.state == "open"
+            await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+        assert file.read_bytes() == texts[0].encode()
+
+
+async def test_a_link_that_is_put_in_the_way_after_the_yes_is_not_followed(world: World) -> None:
+    work = world.folder
+    outside = work.parent / f"{work.name}-outside"
+    outside.write_text("mine")
+    file = work / "a.txt"
+    async with world.daemon() as rig:
+        said = await rig.say(script(put(file, "theirs")))
+        gate = await opened(rig)
+        file.symlink_to(outside)
+        await answer(rig, gate, YES)
+        assert "outside the workspace" in (await rig.ended(said.turn)).text
+        assert outside.read_text() == "mine"
+
+
+@pytest.mark.parametrize("more", [{"filePath": "/etc/passwd"}, {"command": "rm x"}, {"odd": 1}], ids=str)
+async def test_a_change_that_names_more_than_its_diff_is_asked_where_changes_are_trusted(
+    world: World,
+    more: dict[str, object],
+) -> None:
+    file = world.folder / "a.txt"
+    plain, odd = change(file, None, "x"), change(file, None, "x", "b")
+    assert isinstance(odd[1], dict)
+    odd[1]["rawInput"] = {"filePath": str(file), "content": "x", **more}
+    async with world.daemon() as rig:
+        started = await rig.start(script(plain, odd), policy=Policy.TRUSTED)
+        gate = await opened(rig, 2)
+        assert gate.state == "open" and all(str(value) in gate.title + gate.detail for value in more.values())
+        await answer(rig, gate, NO)
+        assert (await rig.ended(started.turn)).text == "[yes][no]"
+
+
+CONF = "# head\n" + "".join(f"line {n}\n" for n in range(30)) + "allow_root = True\n"
+SAFE = CONF.replace("True", "False")
+
+
+async def test_a_yes_is_for_the_file_that_it_was_shown_against(world: World) -> None:
+    """Neither card shows that the second change is taken back."""
+    file = world.folder / "settings.txt"
+    file.write_text(CONF)
+    headed = CONF.replace("# head", "# title")
+    async with world.daemon() as rig:
+        steps = (change(file, CONF, headed, "c1"), change(file, CONF, SAFE, "c2"), put(file, SAFE), put(file, headed))
+        said = await rig.say(script(*steps))
+        await answer(rig, await opened(rig), YES)
+        await answer(rig, await opened(rig, 2), YES)
+        third = await opened(rig, 3)
+        assert third.state == "open" and "+allow_root = True" in third.detail
+        await answer(rig, third, NO)
+        assert (await rig.ended(said.turn)).text == "[yes][yes][written][refused: not allowed]"
+        assert file.read_text() == SAFE
+
+
+@pytest.mark.parametrize("before", [None, CONF], ids=["a new file", "an old one"])
+async def test_what_a_person_edits_while_a_write_is_asked_is_not_undone(world: World, before: str | None) -> None:
+    file = world.folder / "settings.txt"
+    if before is not None:
+        file.write_text(before)
+    async with world.daemon() as rig:
+        said = await rig.say(script(put(file, CONF.replace("# head", "# title"))))
+        gate = await opened(rig)
+        file.write_text(SAFE)
+        await answer(rig, gate, YES)
+        assert "has changed since this was asked. Nothing was written." in (await rig.ended(said.turn)).text
+        assert file.read_text() == SAFE
+
+
+async def test_a_change_is_asked_anew_if_its_file_changes_meanwhile(world: World) -> None:
+    file = world.folder / "settings.txt"
+    file.write_text(CONF)
+    async with world.daemon() as rig:
+        said = await rig.say(script(change(file, CONF, CONF.replace("# head", "# title"))))
+        first = await opened(rig)
+        file.write_text(SAFE)
+        await answer(rig, first, YES)
+        second = await opened(rig, 2)
+        assert second.state == "open" and "+allow_root = True" in second.detail
+        assert (await rig.engine.waiting.one(first.id)).state == "void"
+        await answer(rig, second, NO)
+        assert (await rig.ended(said.turn)).text == "[no]"
+
+
+BINARY = b"SQLite\0\xff" * 100
+
+
+@pytest.mark.parametrize("way", ["asked about", "written"])
+@pytest.mark.parametrize("text", ["x\n", ""], ids=["text", "empty"])
+async def test_a_file_that_cannot_be_shown_is_not_shown_as_a_new_one(world: World, way: str, text: str) -> None:
+    file = world.folder / "app.db"
+    file.write_bytes(BINARY)
+    async with world.daemon() as rig:
+        await allow(rig, "**", RuleKind.CHANGE)
+        step = change(file, None, text) if way == "asked about" else put(file, text)
+        started = await rig.start(script(step), policy=Policy.TRUSTED)
+        gate = await opened(rig)
+        assert (gate.state, gate.rule) == ("open", None)
+        assert "/dev/null" not in gate.detail and "cannot be shown (800 bytes" in gate.detail
+        assert "无法显示" in gate.detail and "(800 B) cannot be shown, and would be replaced" in gate.warning
+        await answer(rig, gate, NO)
+        await rig.ended(started.turn)
+        assert file.read_bytes() == BINARY
+
+
+async def test_a_file_that_is_too_large_is_not_shown_as_a_new_one(world: World) -> None:
+    file = world.folder / "log.txt"
+    with file.open("wb") as log:
+        log.truncate(files.LARGEST + 1)
+    async with world.daemon() as rig:
+        started = await rig.start(script(put(file, "x\n"), change(file, "piece", "x")), policy=Policy.TRUSTED)
+        for number, line in ((1, "+x"), (2, "-piece")):
+            gate = await opened(rig, number)
+            assert gate.state == "open" and "(10,000,001 bytes" in gate.detail and line in gate.detail
+            await answer(rig, gate, NO)
+        await rig.ended(started.turn)
+
+
+async def test_a_yes_for_this_thread_to_an_empty_file_empties_no_other(world: World) -> None:
+    """Nor does a yes to replace one binary file replace another."""
+    file = world.folder / "app.db"
+    async with world.daemon() as rig:
+        said = await rig.say(script(put(file, ""), put(file, ""), put(file, "")))
+        first = await opened(rig)
+        assert "A new, empty file" in first.detail and "新的空文件" in first.detail
+        file.write_bytes(BINARY)
+        await answer(rig, first, IN_THREAD)
+        second = await opened(rig, 2)
+        assert second.state == "open"
+        file.write_bytes(BINARY[::-1])
+        await answer(rig, second, IN_THREAD)
+        third = await opened(rig, 3)
+        assert third.state == "open"
+        await answer(rig, third, NO)
+        await rig.ended(said.turn)
+        assert file.read_bytes() == BINARY[::-1]
+
+
+async def test_a_file_that_cannot_be_shown_may_have_an_odd_name(world: World) -> None:
+    await make_folder(world.folder, b"d\xff")
+    (world.folder / "link").symlink_to(os.fsdecode(b"d\xff"))
+    (world.folder / "link/app.db").write_bytes(BINARY)
+    async with world.daemon() as rig:
+        said = await rig.say(script(put(world.folder / "link/app.db", "")))
+        gate = await opened(rig)
+        assert gate.state == "open"
+        await answer(rig, gate, YES)
+        assert (await rig.ended(said.turn)).text == "[written]"
+
+
+def along(step: tuple[str, object], **raw: object) -> tuple[str, object]:
+    name, call = step
+    assert isinstance(call, dict)
+    return name, {**call, "rawInput": raw}
+
+
+OLD_TEXT, NEW_TEXT = "one\ntwo\n    three\n", "one\ndos\n    three\n"
+PATCH = "Index: a\n====\n--- a\n+++ a\n@@ -1,3 +1,3 @@\n one\n-two\n+dos\n     three\n"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"mode": "0777"},
+        {"description": "chmod it too"},
+        {"content": "evil"},
+        {"content": "dos"},
+        {"newString": "evil"},
+        {"oldString": "two"},
+        {"oldString": "one", "newString": "dos"},
+        {"old_string": "two", "new_string": "evil"},
+        {"oldString": "o", "newString": "o", "replaceAll": True},
+        {"diff": PATCH.replace("+dos", "+dos\n+evil")},
+        {"diff": PATCH.replace("-two\n", "")},
+        {"diff": f"{PATCH}--- b\n+++ b\n@@ -1 +1 @@\n-x\n+evil\n"},
+        {"diff": PATCH[PATCH.index("@@") :].replace("@@ -1,3", "@@ -9 +9 @@\n-x\n+evil\n@@ -1,3")},
+        {"diff": "evil"},
+        {"diff": PATCH.replace("-two\n+dos\n     three\n", "+dos\n     three\n-two\n")},
+        {"diff": PATCH.replace(" one\n-two\n+dos\n", "-two\n+dos\n one\n")},
+        {"diff": PATCH.replace("+dos", "+  dos")},
+        {"diff": PATCH.replace("-1,3 +1,3", "-2,3 +2,3")},
+    ],
+    ids=str,
+)
+async def test_a_text_beside_a_diff_that_says_something_else_is_shown_and_asked(
+    world: World,
+    raw: dict[str, object],
+) -> None:
+    file = world.folder / "a.txt"
+    file.write_text(OLD_TEXT)
+    async with world.daemon() as rig:
+        step = along(change(file, OLD_TEXT, NEW_TEXT), filePath=str(file), **raw)
+        started = await rig.start(script(step), policy=Policy.TRUSTED)
+        gate = await opened(rig)
+        assert gate.state == "open"
+        assert all(json.dumps(value) in gate.detail and key in gate.warning for key, value in raw.items())
+        await answer(rig, gate, NO)
+        await rig.ended(started.turn)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"content": NEW_TEXT},
+        {"oldString": "two", "newString": "dos"},
+        {"old_string": "two", "new_string": "dos", "replace_all": True},
+        {"oldString": OLD_TEXT, "newString": NEW_TEXT, "replaceAll": False},
+        {"diff": PATCH},
+        {"diff": PATCH[PATCH.index("@@") :]},
+        {"old_string": "two", "new_string": "dos", "mode": "replace"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("piece", [False, True], ids=["whole", "piece"])
+async def test_a_text_that_says_what_the_diff_shows_keeps_changes_unasked(
+    world: World,
+    raw: dict[str, object],
+    piece: bool,
+) -> None:
+    file = world.folder / "a.txt"
+    file.write_text(OLD_TEXT)
+    async with world.daemon() as rig:
+        plain = change(file, "two", "dos") if piece else change(file, OLD_TEXT, NEW_TEXT)
+        started = await rig.start(script(along(plain, filePath=str(file), **raw)), policy=Policy.TRUSTED)
+        assert (await rig.ended(started.turn)).text == "[yes]"
+
+
+@pytest.mark.parametrize("told", ["content", "locations", "nothing"])
+async def test_a_change_that_was_announced_otherwise_is_shown_and_asked(world: World, told: str) -> None:
+    """Both what was announced and what is asked may be what the agent does; a deny sees either."""
+    file, other = world.folder / "a.txt", world.folder / "hooks.txt"
+    plain = {"toolCallId": "call", "kind": "edit", "title": "edit"}
+    first = {"type": "diff", "path": str(other), "oldText": None, "newText": "evil"}
+    second = {"type": "diff", "path": str(file), "oldText": None, "newText": "good"}
+    announced: dict[str, Any] = {**plain, "content": [first]}
+    asking: dict[str, Any] = {**plain, "content": [second] if told != "nothing" else []}
+    if told == "locations":
+        announced = {**plain, "content": [second], "locations": [{"path": str(other)}]}
+        asking["locations"] = [{"path": str(file)}]
+    if told == "nothing":
+        asking["locations"] = [{"path": str(file)}]
+    async with world.daemon() as rig:
+        await allow(rig, "**", RuleKind.CHANGE)
+        steps = (("announce", announced), ("permit", asking))
+        started = await rig.start(script(*steps), policy=Policy.TRUSTED)
+        gate = await opened(rig)
+        assert (gate.state, gate.rule) == ("open", None)
+        assert str(other) in gate.title and str(file) in gate.title and str(other) in gate.detail
+        assert told == "locations" or "evil" in gate.detail
+        assert "announced" in gate.warning
+        await answer(rig, gate, NO)
+        await rig.ended(started.turn)
+        await allow(rig, "hooks.txt", RuleKind.CHANGE, Effect.DENY)
+        again = await rig.start(script(*steps), policy=Policy.TRUSTED)
+        await rig.ended(again.turn)
+        assert [each.decision for each in await gates(rig, again.thread)] == ["decline"]
+
+
+async def test_a_change_that_was_announced_as_it_is_asked_stays_unasked(world: World) -> None:
+    file = world.folder / "a.txt"
+    step = change(file, None, "good")
+    assert isinstance(step[1], dict)
+    call = {**step[1], "locations": [{"path": str(file)}]}
+    bare = {key: value for key, value in call.items() if key not in ("content", "locations")}
+    async with world.daemon() as rig:
+        for announced, asked in ((call, call), (bare, call), (call, bare)):
+            started = await rig.start(script(("announce", announced), ("permit", asked)), policy=Policy.TRUSTED)
+            assert (await rig.ended(started.turn)).text == "[told][yes]"
+
+
+async def test_several_changes_of_one_file_are_shown_and_asked(world: World) -> None:
+    """Each of them is shown against the file as it is, and not what becomes of it after the one before."""
+    file = world.folder / "a.txt"
+    file.write_text("one\n")
+    (world.folder / "same.txt").symlink_to(file)
+    parts = [
+        {"type": "diff", "path": str(file), "oldText": "one", "newText": "two"},
+        {"type": "diff", "path": str(world.folder / "same.txt"), "oldText": "two", "newText": "evil"},
+    ]
+    async with world.daemon() as rig:
+        call = {"toolCallId": "call", "kind": "edit", "title": "edit", "content": parts}
+        started = await rig.start(script(("permit", call)), policy=Policy.TRUSTED)
+        gate = await opened(rig)
+        assert gate.state == "open" and "more than once" in gate.warning
+        await answer(rig, gate, NO)
+        await rig.ended(started.turn)
+
+
+@pytest.mark.parametrize("kind", ["delete", "move"])
+async def test_a_deletion_is_shown_and_asked_where_edits_are_allowed(world: World, kind: str) -> None:
+    """Whichever of its two messages says so."""
+    (world.folder / "src").mkdir()
+    file = str(world.folder / "src/a.py")
+    edit = {"toolCallId": "a", "kind": "edit", "title": "x", "rawInput": {"path": file}}
+    gone = {**edit, "toolCallId": "b", "kind": kind}
+    announced = {**edit, "toolCallId": "c", "kind": kind}
+    async with world.daemon() as rig:
+        await allow(rig, "src/…", RuleKind.CHANGE)
+        steps = (("permit", edit), ("permit", gone), ("announce", announced), ("permit", {**edit, "toolCallId": "c"}))
+        said = await rig.say(script(*steps))
+        for number in (2, 3):
+            gate = await opened(rig, number)
+            assert gate.state == "open" and permissions.REMOVES in gate.detail and gate.rule is None
+            await answer(rig, gate, NO)
+        assert (await rig.ended(said.turn)).text == "[told][no]"
+        assert [gate.decision for gate in await gates(rig, said.thread)] == ["accept", "decline", "decline"]
+
+
+# Calls without a command
+
+
+@pytest.mark.parametrize("raw", [None, {}, {"code": "import os"}, {"command": ["ls", 7]}, {"command": " "}, "ls"])
+async def test_a_call_without_a_command_is_not_judged_by_its_title(
+    world: World,
+    raw: object,
+) -> None:
+    ask = {"toolCallId": "call", "kind": "execute", "title": "ls -la", "rawInput": raw}
+    async with world.daemon() as rig:
+        await allow(rig, "ls *")
+        await allow(rig, "*", RuleKind.TOOL)
+        said = await rig.say(script(("permit", ask), run("ls -la")))
+        gate = await opened(rig)
+        assert (gate.state, gate.kind) == ("open", "permission") and gate.title.endswith("it calls it: ls -la")
+        assert not raw or json.dumps(raw if isinstance(raw, dict) else {"rawInput": raw}) in gate.detail
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+async def test_a_path_that_reads_like_a_sentence_of_clew_hides_no_title(world: World) -> None:
+    call = {"toolCallId": "call", "kind": "edit", "title": "why", "locations": [{"path": permissions.UNSEEN}]}
+    async with world.daemon() as rig:
+        said = await rig.say(script(("permit", call)))
+        gate = await opened(rig)
+        assert (gate.kind, gate.title, gate.reason) == ("change", permissions.UNSEEN, "why")
+        await answer(rig, gate, NO)
+        await rig.ended(said.turn)
+
+
+async def test_the_event_loop_waits_for_no_diff(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    made_in: list[threading.Thread] = []
+    diff = tools.diff
+
+    def noted(path: str, old: str | None, new: str) -> str:
+        made_in.append(threading.current_thread())
+        return diff(path, old, new)
+
+    monkeypatch.setattr(tools, "diff", noted)
+    async with world.daemon() as rig:
+        said = await rig.say(script(put(world.folder / "a.txt", "x")))
+        await answer(rig, await opened(rig), NO)
+        await rig.ended(said.turn)
+    assert made_in and threading.main_thread() not in made_in
+
+
+async def test_a_rule_for_a_tool_does_not_believe_a_title(world: World) -> None:
+    """A model writes it. A no may go by it."""
+    one = {"toolCallId": "a", "kind": "other", "title": "github.list", "rawInput": {"repository": "mine"}}
+    other = {"toolCallId": "b", "kind": "other", "title": "github.list", "rawInput": {"repository": "yours"}}
+    denied = {"toolCallId": "c", "kind": "fetch", "title": "web.fetch", "rawInput": {"url": "x"}}
+    async with world.daemon() as rig:
+        await allow(rig, "github.*", RuleKind.TOOL)
+        await allow(rig, "web.*", RuleKind.TOOL, Effect.DENY)
+        asks = [one, {**one, "toolCallId": "d"}, other, denied]
+        said = await rig.say(script(*(("permit", each) for each in asks)))
+        gate = await opened(rig)
+        assert (gate.state, gate.kind, gate.rule) == ("open", "permission", None) and '"mine"' in gate.detail
+        await answer(rig, gate, IN_THREAD)
+        third = await opened(rig, 3)
+        assert third.state == "open" and '"yours"' in third.detail
+        await answer(rig, third, NO)
+        assert (await rig.ended(said.turn)).text == "[yes][yes][no][no]"
+
+
+async def test_a_choice_of_the_agents_own_shows_what_it_is_about(world: World) -> None:
+    """Where the options are not yes and no, a person picks one, and sees folder and environment too."""
+    async with world.daemon("two-yeses") as rig:
+        said = await rig.say(script(permit("make", cwd="/etc", env={"A": "1"})))
+        gate = await opened(rig)
+        [question] = gate.questions
+        assert "export A=1; make\nin /etc" in question.text
+        await rig.engine.waiting.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("No",),)))
+        assert (await rig.ended(said.turn)).text == "[no]"
+
+
+@pytest.mark.parametrize("argv", [["PATH=/usr/bin", "git", "status"], ["X=./y", "cat"], ["time", "ls"]], ids=str)
+async def test_a_program_named_like_a_word_of_the_shell_is_shown_in_quotes(world: World, argv: list[str]) -> None:
+    """Else a card, and a yes for the thread, would mean the shell's line, which runs something else."""
+    async with world.daemon() as rig:
+        await rig.say(script(permit(argv)))
+        gate = await opened(rig)
+        assert gate.title == f"'{argv[0]}' {' '.join(argv[1:])}"
+        await answer(rig, gate, NO)

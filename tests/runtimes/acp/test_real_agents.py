@@ -1,0 +1,158 @@
+"""Real agents by ACP, with our scripted model behind them: they pass the kit, and what is known of Hermes is met."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from clew.model.events import GateClosed, GateOpened
+from clew.model.gates import Decision
+from clew.model.nouns import TurnState
+from clew.model.views import AnswerGate
+from clew.process.scan import Marks
+from clew.support.clock import SystemClock
+from clew.testing import runtime_kit
+from clew.testing.runtime_kit import Check
+from clew.testing.runtime_stage import YES, Play
+from clew.testing.scripted_model import ScriptedModel
+from tests.helpers.rig import Rig
+from tests.runtimes import installed
+from tests.runtimes.stages import HermesStage, OpenCodeStage
+
+pytestmark = [pytest.mark.heavy, pytest.mark.timeout(1200)]
+
+
+@pytest.fixture(scope="session")
+def cache(pytestconfig: pytest.Config) -> Path:
+    assert pytestconfig.cache is not None
+    return pytestconfig.cache.mkdir("agents")
+
+
+@pytest.fixture(scope="session")
+def hermes(cache: Path) -> str:
+    return installed.hermes(cache)
+
+
+@pytest.fixture(scope="session")
+def opencode(cache: Path) -> str:
+    return installed.opencode(cache)
+
+
+@pytest.mark.parametrize("check", runtime_kit.CHECKS, ids=runtime_kit.named)
+async def test_hermes_conforms(check: Check, hermes: str, tmp_path: Path, own_model: ScriptedModel) -> None:
+    await check(HermesStage(tmp_path, hermes, own_model))
+
+
+@pytest.mark.parametrize("check", runtime_kit.CHECKS, ids=runtime_kit.named)
+async def test_opencode_conforms(check: Check, opencode: str, tmp_path: Path, own_model: ScriptedModel) -> None:
+    await check(OpenCodeStage(tmp_path, opencode, own_model))
+
+
+async def test_an_error_of_hermes_model_is_a_failure(hermes: str, tmp_path: Path, own_model: ScriptedModel) -> None:
+    async with Play(HermesStage(tmp_path, hermes, own_model)) as play:
+        session = await play.open()
+        ended = await play.run(session, "!status 401")
+        assert ended.state is TurnState.FAILED and ended.problem is not None and "401" in ended.problem.message
+        assert ended.problem.code == "not_logged_in"
+        await play.still_works(session)
+
+
+async def test_hermes_titles_and_judgements_are_not_shown(
+    hermes: str, tmp_path: Path, own_model: ScriptedModel
+) -> None:
+    stage = HermesStage(tmp_path, hermes, own_model)
+    async with Play(stage) as play:
+        session = await play.open()
+        turn = play.begin(session, f"!approve {stage.command('one')}\n!text done")
+        await session.answer((await turn.gate()).ref, YES)
+        assert (await turn.end()).text == "done"
+        assert own_model.count("!approve") == 2, "it asked its model more often than once before and once after"
+
+
+async def test_a_hermes_that_forgot_a_session_is_told_what_was_said(
+    hermes: str, tmp_path: Path, own_model: ScriptedModel
+) -> None:
+    """It says that it loaded it."""
+    stage = HermesStage(tmp_path, hermes, own_model)
+    async with Play(stage) as play:
+        session = await play.open()
+        await play.run(session, "!text alpha")
+        kept, past = session.continuity(), play.past
+    for file in (tmp_path / "hermes").glob("state.db*"):
+        file.unlink()
+    async with Play(stage) as play:
+        play.past = past
+        again = await play.open(kept)
+        assert again.continuity() != kept
+        assert "alpha" in (await play.run(again, "!recall")).text
+
+
+async def test_what_hermes_waits_for_no_longer_is_withdrawn(
+    hermes: str, tmp_path: Path, own_model: ScriptedModel
+) -> None:
+    """Before it denies by itself: the turn is cut, and so it can be asked anew."""
+    stage = HermesStage(tmp_path, hermes, own_model)
+    async with Play(stage) as play:
+        session = await play.open()
+        turn = play.begin(session, f"!approve {stage.command('one')}\n!text done")
+        gate = await turn.gate()
+        assert (await turn.end()).state is TurnState.INTERRUPTED
+        assert GateClosed(gate.ref, ran_out=True) in turn.events
+        assert not await session.answer(gate.ref, YES)
+        await play.still_works(session)
+        assert stage.runs("one") == 0
+
+
+async def test_opencode_reads_unasked_in_the_workspace_and_asks_elsewhere(
+    opencode: str, tmp_path: Path, own_model: ScriptedModel, clock: SystemClock, marks: Marks
+) -> None:
+    """It asks before or after it tells the folder, as it happens: so several times."""
+    stage = OpenCodeStage(tmp_path, opencode, own_model)
+    runtime = stage.runtime(clock, marks)
+    assert runtime is not None
+    async with Rig(stage.workspace, runtime=runtime) as rig:
+        elsewhere = json.dumps({"command": "cat passwd", "workdir": "/etc", "description": "look"})
+        for _ in range(3):
+            said = await rig.say("!approve ls\n!text done")
+            assert (await rig.ended(said.turn)).text == "done"
+            await asks_in_etc(rig, (await rig.say(f"!tool x.bash {elsewhere}\n!text done")).turn)
+    await runtime.close()
+
+
+async def asks_in_etc(rig: Rig, turn: str | None) -> None:
+    opened = await rig.until(lambda entry: entry.kind == "gate.opened" and entry.turn == turn)
+    gate = await rig.engine.waiting.one(opened.data["gate"])
+    assert (gate.title, gate.folder, gate.state) == ("cat passwd", "/etc", "open")
+    await rig.engine.waiting.answer(gate.code, AnswerGate(Decision.DECLINE))
+    await rig.ended(turn)
+
+
+async def test_opencode_writes_what_was_approved_without_asking_twice(
+    opencode: str, tmp_path: Path, own_model: ScriptedModel
+) -> None:
+    """It has clew write the text of its diff, and then writes it itself."""
+    stage = OpenCodeStage(tmp_path, opencode, own_model)
+    async with Play(stage) as play:
+        session = await play.open()
+        turn = play.begin(session, f"!patch {stage.workspace}/a.txt hello\n!text done")
+        await session.answer((await turn.gate()).ref, YES)
+        assert (await turn.end()).text == "done" and (stage.workspace / "a.txt").read_text() == "hello"
+        assert len([event for event in turn.events if isinstance(event, GateOpened)]) == 1
+
+
+async def test_hermes_does_not_say_where_and_so_no_folder_is_shown(
+    hermes: str, tmp_path: Path, own_model: ScriptedModel
+) -> None:
+    stage = HermesStage(tmp_path, hermes, own_model)
+    (stage.workspace / "sub").mkdir()
+    given = json.dumps({"command": stage.command("one"), "workdir": str(stage.workspace / "sub")})
+    async with Play(stage) as play:
+        session = await play.open()
+        turn = play.begin(session, f"!tool x.terminal {given}\n!text done")
+        gate = await turn.gate()
+        assert gate.asked.folder is None and gate.asked.unjudged and "in which folder" in gate.asked.detail
+        await session.answer(gate.ref, YES)
+        await turn.end()
+        assert stage.folders("one") == [str(stage.workspace / "sub")]

@@ -1,0 +1,95 @@
+"""Every runtime keeps its word: the same kit for all, on the real programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from clew.runtimes.acp.approvals.grants import Grant, Grants
+from clew.support.home import Home
+from clew.testing import runtime_kit
+from clew.testing.runtime_kit import Check
+from clew.testing.scripted_model import ScriptedModel, write_codex_home
+from tests.runtimes.stages import AcpStage, CodexStage, ScriptedStage
+
+LONG = (runtime_kit.frozen_it_is_given_up_in_time,)
+
+
+ALWAYS = (  # with the real Codex; what it does in each of the others, test_codex*.py tries too
+    runtime_kit.a_yes_lets_it_run_once,
+    runtime_kit.killed_while_idle_it_comes_back_by_itself,
+)
+
+
+def checks(heavy: Callable[[Check], bool]) -> list[object]:
+    return [
+        pytest.param(check, id=runtime_kit.named(check), marks=[pytest.mark.heavy] if heavy(check) else [])
+        for check in runtime_kit.CHECKS
+    ]
+
+
+@pytest.mark.parametrize("check", runtime_kit.CHECKS, ids=runtime_kit.named)
+async def test_scripted_conforms(check: Check, tmp_path: Path) -> None:
+    await check(ScriptedStage(tmp_path))
+
+
+@pytest.mark.parametrize("check", checks(lambda check: check not in ALWAYS))
+async def test_codex_conforms(
+    check: Check, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, own_model: ScriptedModel
+) -> None:
+    home = write_codex_home(tmp_path_factory.mktemp("codex"), own_model.url, stream_retries=1)
+    await check(CodexStage(tmp_path, home, own_model))
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("check", runtime_kit.CHECKS, ids=runtime_kit.named)
+async def test_codex_conforms_where_it_is_kept(
+    check: Check, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, own_model: ScriptedModel
+) -> None:
+    home = write_codex_home(tmp_path_factory.mktemp("codex"), own_model.url, stream_retries=1)
+    await check(CodexStage(tmp_path, home, own_model, Home(tmp_path_factory.mktemp("clew"))))
+
+
+@pytest.mark.parametrize("check", checks(lambda check: check in LONG))
+@pytest.mark.parametrize(
+    "what", ["", pytest.param("load", marks=pytest.mark.heavy), pytest.param("wedges", marks=pytest.mark.heavy)]
+)
+async def test_an_acp_agent_conforms(check: Check, what: str, tmp_path: Path) -> None:
+    """One that forgets all, one that comes back to its sessions, and one that a stop leaves in pieces."""
+    await check(AcpStage(tmp_path, *filter(None, [what])))
+
+
+def used_up_never(grants: Grants, wanted: Grant) -> bool:
+    return wanted in grants._open
+
+
+def careless_about(*names: str) -> Callable[[Grants, Grant], bool]:
+    def use(grants: Grants, wanted: Grant) -> bool:
+        alike = [each for each in grants._open if without(names, each) == without(names, wanted)]
+        return bool(alike)
+
+    return use
+
+
+def without(names: tuple[str, ...], grant: Grant) -> list[object]:
+    return [type(grant), *(getattr(grant, name) for name in grant.__struct_fields__ if name not in names)]
+
+
+FAULTS = {
+    "one yes for ever": used_up_never,
+    "any command": careless_about("argv"),
+    "any folder": careless_about("folder"),
+    "any environment": careless_about("env"),
+    "any text": careless_about("text"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_the_kit_finds_a_runtime_that_a_hostile_agent_can_fool(
+    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Grants, "use", FAULTS[fault])
+    with pytest.raises(AssertionError, match=r"it ran in|another text"):
+        await runtime_kit.a_hostile_agent_gets_no_more_done_than_was_approved(AcpStage(tmp_path))

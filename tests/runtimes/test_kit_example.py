@@ -1,0 +1,137 @@
+"""The runtime of docs/runtimes/writing-one.md, as it stands there, keeps the word of a runtime."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.model.runtime import Runtime
+from clew.process.scan import Marks
+from clew.support.clock import Clock
+from clew.testing import runtime_kit, runtime_stage
+from clew.testing.runtime_kit import Check
+from clew.testing.runtime_stage import Oddity
+from tests.helpers.paths import ROOT
+from tests.runtimes.stages import PipeStage
+
+PAGE = ROOT / "docs" / "runtimes" / "writing-one.md"
+PROGRAM = """#!/bin/sh
+export PYTHONPATH={root} PARROT_IS_ODD={odd}
+exec {python} -S {root}/tests/runtimes/parrot.py {holds}
+"""
+
+
+def example() -> str:
+    found = re.search(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+class ParrotStage(PipeStage):
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__(folder)
+        self.code = example()
+        self._program = folder / "parrot"
+        monkeypatch.setenv("PARROT", str(self._program))
+
+    def runtime(self, clock: Clock, marks: Marks, odd: Oddity | None = None) -> Runtime | None:
+        text = PROGRAM.format(root=ROOT, odd=odd or "", python=sys.executable, holds=self.holds)
+        self._program.write_text(text)
+        self._program.chmod(0o755)
+        module: dict[str, Any] = {}
+        exec(compile(self.code, str(PAGE), "exec"), module)
+        runtime: Runtime = module["Parrots"](clock, marks)
+        return runtime
+
+
+def test_the_example_is_small() -> None:
+    lines = [line for line in example().splitlines() if line.strip()]
+    assert len([line for line in lines if not line.startswith(("import", "from"))]) <= 95
+
+
+def checks() -> list[object]:
+    """Its programs are started one by one, and take their time."""
+    long = (runtime_kit.frozen_it_is_given_up_in_time,)
+    return [
+        pytest.param(check, id=runtime_kit.named(check), marks=[pytest.mark.heavy] if check in long else [])
+        for check in runtime_kit.CHECKS
+    ]
+
+
+@pytest.mark.parametrize("check", checks())
+async def test_the_example_conforms(check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    await check(ParrotStage(tmp_path, monkeypatch))
+
+
+FAULTS = {
+    "ends twice": (
+        runtime_kit.one_start_one_end_and_the_end_is_last,
+        "yield TurnEnded(TurnState(state), answer)",
+        "yield TurnEnded(TurnState(state), answer); yield TurnEnded(TurnState(state), answer)",
+    ),
+    "starts late": (
+        runtime_kit.one_start_one_end_and_the_end_is_last,
+        "answer = text.whole() if",
+        "yield TurnStarted(request.turn); answer = text.whole() if",
+    ),
+    "forgets that it was cut": (
+        runtime_kit.deltas_fit_and_every_text_is_ended,
+        "item, text = item + 1, GrowingText(self._seat.longest_text)",
+        "pass",
+    ),
+    "says any amount": (
+        runtime_kit.a_text_that_is_too_long_is_cut_and_says_so,
+        "item, text = 0, GrowingText(self._seat.longest_text)",
+        "item, text = 0, GrowingText()",
+    ),
+    "answers with nothing": (
+        runtime_kit.the_record_says_what_was_said,
+        "TurnRecord(known, request.turn, answer)",
+        "TurnRecord(known, request.turn)",
+    ),
+    "takes what it does not pass on": (
+        runtime_kit.what_is_said_meanwhile_is_in_it_or_refused,
+        "return False  # then",
+        "return True  # then",
+    ),
+    "takes a yes twice": (runtime_kit.a_yes_lets_it_run_once, "self._asked.discard(ref)", "pass"),
+    "shows another folder": (
+        runtime_kit.what_was_approved_runs_in_the_folder_that_was_shown,
+        "folder=self._seat.workspace",
+        'folder="/"',
+    ),
+    "says yes to all": (runtime_kit.a_no_lets_nothing_run, "yes=answer.is_yes", "yes=True"),
+    "calls every gate the same": (
+        runtime_kit.gates_are_known_by_their_reference,
+        'ref := f"{self.child.mark}-{number}"',
+        'ref := f"{self.child.mark}-1"',
+    ),
+    "takes a late yes": (runtime_kit.interrupted_at_a_gate_a_late_yes_does_nothing, "self._asked.clear()", "pass"),
+    "concludes from a death": (
+        runtime_kit.killed_in_mid_sentence_it_concludes_nothing,
+        'raise RuntimeLost("the parrot is gone")',
+        "yield TurnEnded(TurnState.COMPLETED, text.whole())",
+    ),
+    "forgets all": (runtime_kit.restarted_it_remembers, "if self._is_new else []", "if False else []"),
+    "kills only the parrot": (
+        runtime_kit.what_a_command_left_running_is_ended_too,
+        "await parrot.close()",
+        "os.kill(parrot.child.pid, 9); await parrot.child.settled(); parrot.child._transport.close()",
+    ),
+    "trips over junk": (runtime_kit.junk_is_passed_over, "pass  # no parrot's word", "self.notes.put_nowait(None)"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_the_kit_finds_a_planted_fault(fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check, right, wrong = FAULTS[fault]
+    parrots = ParrotStage(tmp_path, monkeypatch)
+    assert parrots.code.count(right) == 1, right
+    parrots.code = parrots.code.replace(right, wrong)
+    monkeypatch.setattr(runtime_stage, "PATIENCE", 3.0)  # what never comes is not waited for
+    with pytest.raises((AssertionError, TimeoutError)):
+        await check(parrots)

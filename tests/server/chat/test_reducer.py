@@ -1,0 +1,119 @@
+"""The reducer of the chat stream, tried on values: whatever is heard, the order of frames and the text are right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clew.model.nouns import Problem
+from clew.server.chat.frames import RETRYABLE, Chunk, Done, Error, Frame, Progress, failure
+from clew.server.chat.inputs import Began, Did, Ended, Heard, Lost, MovedOn, Noticed, Planned, Whole, Wrote, safe
+from clew.server.chat.reducer import Told, tell
+
+
+def told(*heard: Heard) -> list[Frame]:
+    state = Told("c", "m", "agent")
+    frames: list[Frame] = []
+    for each in heard:
+        state, more = tell(state, each)
+        frames += more
+    return frames
+
+
+def shown(frames: Iterable[Frame]) -> str:
+    """What a front end has on its screen that only puts chunks together."""
+    text = ""
+    for frame in frames:
+        if isinstance(frame, Chunk):
+            text += frame.content
+        elif isinstance(frame, Progress) and frame.stage == "restarted":
+            text = ""
+    return text
+
+
+def restarts(frames: Iterable[Frame]) -> int:
+    return sum(isinstance(frame, Progress) and frame.stage == "restarted" for frame in frames)
+
+
+def done(text: str) -> Ended:
+    return Ended("completed", text)
+
+
+def test_pieces_that_follow_each_other_are_chunks_and_nothing_is_said_twice() -> None:
+    frames = told(Wrote("a", 0, "Hel"), Wrote("a", 3, "lo"), Whole("a", "Hello"), done("Hello"))
+    assert frames == [Chunk("Hel"), Chunk("lo"), Done("c", "m", "Hello", "completed")]
+
+
+def test_a_piece_that_was_known_already_is_told_once() -> None:
+    frames = told(Wrote("a", 0, "Hel"), Wrote("a", 0, "Hello"), Wrote("a", 3, "lo"), Wrote("a", 5, "!"), done("Hello!"))
+    assert [frame.content for frame in frames if isinstance(frame, Chunk)] == ["Hel", "lo", "!"]
+
+
+def test_a_text_that_was_given_up_begins_again() -> None:
+    frames = told(Wrote("a", 0, "Hal"), Whole("a", "Hal", cut=True), Wrote("b", 0, "Hel"), done("Hello"))
+    assert restarts(frames) == 1 and shown(frames) == "Hello"
+    frames = told(Wrote("a", 0, "Hal"), Whole("a", "Hal", cut=True), done(""))
+    assert restarts(frames) == 1 and shown(frames) == ""
+
+
+def test_a_second_text_takes_the_place_of_the_first_and_late_pieces_of_that_are_nothing() -> None:
+    heard = (Whole("a", "I look."), Wrote("b", 0, "All"), Wrote("a", 0, "I look."), Whole("a", "I look."))
+    frames = told(*heard, Wrote("b", 3, " well."), done("All well."))
+    assert restarts(frames) == 1 and shown(frames) == "All well."
+
+
+def test_where_a_piece_is_missing_the_whole_makes_up_for_it() -> None:
+    frames = told(Wrote("a", 0, "one "), Wrote("a", 8, "three"), Whole("a", "one two three"), done("one two three"))
+    assert restarts(frames) == 0 and shown(frames) == "one two three"
+
+
+def test_the_final_text_is_the_truth_whatever_was_streamed() -> None:
+    frames = told(Wrote("a", 0, "something else"), done("the answer"))
+    assert restarts(frames) == 1 and shown(frames) == "the answer"
+    assert shown(told(done("never streamed"))) == "never streamed"
+
+
+def test_a_failure_is_last_and_says_whether_to_try_again() -> None:
+    frames = told(Wrote("a", 0, "half"), Ended("failed", "half", Problem("overloaded", "Try again.")), Began())
+    assert frames[-1] == Error("overloaded", "Try again.", True)
+    assert failure("not_logged_in", "").retryable is False and "silence" in RETRYABLE
+
+
+def test_steps_are_counted_and_a_tool_is_called_by_its_name() -> None:
+    heard = (Planned(3), Did("command", "ls"), Did("command", "ls", True, "ok"), Did("tool", "files.read"))
+    first, ended, second = told(*heard)
+    assert first == Progress("tool", "agent", "command", 1, 3, detail="ls")
+    assert ended == Progress("tool_done", "agent", "command", 1, 3, detail="ls", outcome="ok")
+    assert isinstance(second, Progress) and (second.tool_name, second.step) == ("files.read", 2)
+
+
+TEXTS = st.text("ab\n\x1b\x9b☂", max_size=6)
+ITEMS = st.sampled_from(["a", "b"])
+HEARD = st.one_of(
+    st.builds(Wrote, ITEMS, st.integers(0, 6), TEXTS),
+    st.builds(Whole, ITEMS, TEXTS, st.booleans()),
+    st.builds(Did, st.sampled_from(["command", "thought"]), TEXTS, st.booleans()),
+    st.builds(MovedOn, st.just("continued")),
+    st.builds(Noticed, st.just("retrying"), TEXTS),
+    st.just(Began()),
+)
+ENDS = st.one_of(
+    st.builds(Ended, st.sampled_from(["completed", "interrupted"]), TEXTS),
+    st.builds(Lost, st.just("stopping"), st.just("words")),
+    st.just(Ended("failed", "", Problem("model", "words"))),
+)
+
+
+@given(st.lists(HEARD, max_size=12), ENDS, st.lists(HEARD, max_size=3))
+def test_whatever_is_heard_one_end_comes_last_and_the_screen_shows_it(
+    heard: list[Heard], end: Heard, after: list[Heard]
+) -> None:
+    frames = told(*heard, end, *after)
+    assert [isinstance(frame, Done | Error) for frame in frames].count(True) == 1
+    last = frames[-1]
+    assert isinstance(last, Done | Error)
+    if isinstance(last, Done):
+        assert shown(frames) == last.content
+        assert isinstance(end, Ended) and last.content == safe(end.text)

@@ -1,0 +1,105 @@
+"""The chat stream where something fails under it: it begins with `metadata` and ends with `done` or `error` all the
+same, and the same message id gets the answer."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Any
+
+import pytest
+
+from clew.engine.services.conversations import Conversing
+from clew.server.chat import follow
+from clew.support.errors import StoreError
+from tests.server.chat.test_stream import chat
+from tests.server.chat.transcripts import Transcript
+from tests.server.conftest import Api
+from tests.server.files.test_uploads import send
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "PAUSE", 0.0)
+
+
+def breaks(patch: pytest.MonkeyPatch, name: str, times: int, error: Exception | None = None) -> None:
+    """That step of a conversation fails so many times first."""
+    real = getattr(Conversing, name)
+    left = [error or StoreError("the file is locked")] * times
+
+    async def step(self: Conversing, *args: Any) -> Any:
+        if left:
+            raise left.pop()
+        return await real(self, *args)
+
+    patch.setattr(Conversing, name, step)
+
+
+def check_asks_again(told: Transcript, code: str = "store") -> None:
+    told.check()
+    assert (told.last.kind, told.last.data["code"], told.last.data["retryable"]) == ("error", code, True)
+    assert "the same message_id" in told.last.data["message"]
+
+
+@pytest.mark.parametrize("name", ["bound", "accept"])
+async def test_a_stream_that_cannot_begin_says_to_ask_again(
+    api: Api, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    breaks(monkeypatch, name, 1)
+    check_asks_again(await chat(api, "!text hello"))
+    assert (await chat(api, "!text hello")).last.data["content"] == "hello"
+
+
+@pytest.mark.parametrize("name", ["again", "standing"])
+async def test_a_read_that_fails_for_a_moment_costs_nobody_the_answer(
+    api: Api, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    breaks(monkeypatch, name, follow.TRIES - 1)
+    told = await chat(api, "!text hello")
+    told.check()
+    assert told.last.data["content"] == "hello"
+
+
+@pytest.mark.parametrize("name", ["again", "standing"])
+async def test_a_stream_that_cannot_read_its_turn_says_to_ask_again_and_the_answer_is_there(
+    api: Api, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    breaks(monkeypatch, name, follow.TRIES)
+    check_asks_again(await chat(api, "!text hello"))
+    assert (await chat(api, "!text hello")).last.data["content"] == "hello"
+    assert len((await api.client.get("/api/conversations/c1")).json()["messages"]) == 2
+
+
+async def test_a_daemon_that_stops_does_not_try_to_read_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    breaks(monkeypatch, "standing", 1)
+    api.door.why_over = "stopping"
+    check_asks_again(await chat(api, "!text hello"))
+
+
+@pytest.mark.parametrize("name", ["bound", "accept", "again", "standing"])
+async def test_what_nobody_foresaw_is_logged_and_ends_the_stream_with_a_word(
+    api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    breaks(monkeypatch, name, 1, ValueError("a damaged node"))
+    check_asks_again(await chat(api, "!text hello"), "internal")
+    assert "a damaged node" in caplog.text and "message m1" in caplog.text
+
+
+async def test_a_full_disk_under_the_files_of_a_message_is_told_and_another_try_takes_them(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = (await send(api)).json()["id"]
+    with monkeypatch.context() as full:
+        full.setattr(os, "link", _no_room)
+        told = await chat(api, "!text seen", files=[file])
+    check_asks_again(told)
+    assert "No space left" in told.last.data["message"] and "`clew doctor`" in told.last.data["message"]
+    again = await chat(api, "!text seen", files=[file])
+    assert again.last.data["content"] == "seen"
+    kept = [path for path in api.home.files.rglob("*") if path.is_file()]
+    assert [path.parent for path in kept] == [api.home.files / again.events[0].data["thread"] / "m1"]
+
+
+def _no_room(*args: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from clew.config.settings import Config, ThreadsConfig
+from clew.engine.engine import Engine
+from clew.server.app import unix_app
+from clew.server.dependencies import Door
+from clew.server.routing.schemas import DaemonView
+from clew.store import Entry, Store
+from clew.store.migrate import open_store
+from clew.support.clock import SystemClock
+from clew.support.home import Home
+from clew.surfaces.local import LocalSurface
+from clew.testing.scripted_runtime import MemoryLedger, ScriptedRuntime
+
+
+@dataclass
+class Api:
+    """The app over a real engine and a real store, without a daemon around it."""
+
+    client: httpx.AsyncClient
+    engine: Engine
+    store: Store
+    runtime: ScriptedRuntime
+    home: Home
+    stopped: list[tuple[float, bool]]
+    door: Door
+    heard: dict[str, asyncio.Queue[dict[str, Any]]]  # the data of what happened, by kind
+
+    async def start(self, text: str = "!text hello", **more: object) -> dict[str, str]:
+        body = {"message_id": SystemClock().token(), "text": text, **more}
+        answer = await self.client.post("/api/threads", json=body)
+        assert answer.status_code == 201, answer.text
+        accepted: dict[str, str] = answer.json()
+        return accepted
+
+    async def ended(self, turn: str) -> httpx.Response:
+        """The turn, when it is over."""
+        view = await self.engine.turn(turn)
+        with self.engine.live.subscribe(view.thread) as subscription:
+            while (await self.engine.turn(turn)).ended_at is None:
+                await subscription.batch()
+        return await self.client.get(f"/api/turns/{turn}")
+
+
+@pytest.fixture
+async def api(tmp_path: Path) -> AsyncIterator[Api]:
+    home = Home(tmp_path / "home")
+    home.prepare()
+    clock = SystemClock()
+    store = open_store(home.database, clock)
+    runtime = ScriptedRuntime(clock, MemoryLedger())
+    engine = Engine(
+        store=store,
+        clock=clock,
+        config=Config(threads=ThreadsConfig(runtime="scripted")),
+        incarnation="test",
+        runtimes={"scripted": runtime},
+        surfaces={"local": LocalSurface(lambda outgoing: True)},
+        workspace=str(tmp_path),
+    )
+    stopped: list[tuple[float, bool]] = []
+    heard: dict[str, asyncio.Queue[dict[str, Any]]] = defaultdict(asyncio.Queue)
+    store.listen(lambda entries: _hear(heard, entries))
+    about = DaemonView(1, 2, "3", str(home.root), None, False)
+    door = Door(engine, store, home, about, lambda grace, restart: stopped.append((grace, restart)))
+    transport = httpx.ASGITransport(unix_app(door), raise_app_exceptions=False)
+    async with asyncio.TaskGroup() as group, httpx.AsyncClient(transport=transport, base_url="http://clew") as client:
+        running = group.create_task(engine.run())
+        yield Api(client, engine, store, runtime, home, stopped, door, heard)
+        running.cancel()
+    await runtime.close()
+    store.close()
+
+
+def _hear(heard: dict[str, asyncio.Queue[dict[str, Any]]], entries: Sequence[Entry]) -> None:
+    for entry in entries:
+        heard[entry.kind].put_nowait(dict(entry.data))

@@ -1,0 +1,237 @@
+"""Connections on TCP: how many there may be, how long one may be silent, and who gives way. On real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from clew.process import descriptors
+from clew.server.listen import binding, connections
+from clew.server.listen.connections import Room
+
+PATIENCE = 60.0  # seconds that anything may take at most
+FOR_EVER = 3600.0
+AT_ONCE = 0.05
+
+GET = b"GET /hello HTTP/1.1\r\nhost: x\r\n\r\n"
+SHORT = b"POST /length HTTP/1.1\r\nhost: x\r\ncontent-length: 6\r\n\r\n"
+
+
+class Peer:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self._writer = writer
+
+    async def say(self, data: bytes) -> None:
+        self._writer.write(data)
+        await self._writer.drain()
+
+    async def hears(self, end: bytes) -> bytes:
+        return await asyncio.wait_for(self.reader.readuntil(end), PATIENCE)
+
+    async def is_closed(self) -> bool:
+        """Waits for it."""
+        with suppress(ConnectionResetError):
+            await asyncio.wait_for(self.reader.read(), PATIENCE)
+        return self.reader.at_eof() or self.reader.exception() is not None
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class Site:
+    """A server with a few routes; `connect` is somebody who connects."""
+
+    def __init__(self, port: int, go_on: asyncio.Event) -> None:
+        self._port = port
+        self._peers: list[Peer] = []
+        self.go_on = go_on
+
+    async def connect(self) -> Peer:
+        peer = Peer(*await asyncio.open_connection("127.0.0.1", self._port))
+        self._peers.append(peer)
+        return peer
+
+    async def get(self) -> bytes:
+        """What somebody gets who connects now and asks at once."""
+        peer = await self.connect()
+        await peer.say(GET)
+        return await peer.hears(b"hello")
+
+    async def stream(self) -> Peer:
+        peer = await self.connect()
+        await peer.say(b"GET /stream HTTP/1.1\r\nhost: x\r\n\r\n")
+        await peer.hears(b"first")
+        return peer
+
+    def close(self) -> None:
+        for peer in self._peers:
+            peer.close()
+
+
+def app(go_on: asyncio.Event) -> Starlette:
+    async def hello(request: Request) -> Response:
+        return PlainTextResponse("hello")
+
+    async def length(request: Request) -> Response:
+        return PlainTextResponse(f"{len(await request.body())} bytes")
+
+    async def told() -> AsyncIterator[bytes]:
+        yield b"first"
+        await go_on.wait()
+        yield b"second"
+
+    async def stream(request: Request) -> Response:
+        return StreamingResponse(told())
+
+    async def flood(request: Request) -> Response:
+        return PlainTextResponse(b"x" * (32 << 20))
+
+    return Starlette(
+        routes=[
+            Route("/hello", hello),
+            Route("/length", length, methods=["POST"]),
+            Route("/refused", hello, methods=["POST"]),
+            Route("/stream", stream),
+            Route("/flood", flood),
+        ]
+    )
+
+
+@asynccontextmanager
+async def site(room: Room) -> AsyncIterator[Site]:
+    go_on = asyncio.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = binding.Server(app(go_on), listener, room)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(server.run())
+            await server.listening.wait()
+            place = Site(listener.getsockname()[1], go_on)
+            try:
+                yield place
+            finally:
+                place.close()
+                go_on.set()
+                server.end()
+
+
+Act = Callable[[Peer], Awaitable[None]]
+
+
+async def nothing(peer: Peer) -> None:
+    pass
+
+
+async def half_a_head(peer: Peer) -> None:
+    await peer.say(b"GET / HTTP/1.1\r\nhost")
+
+
+async def half_a_second_head(peer: Peer) -> None:
+    await peer.say(GET)
+    await peer.hears(b"hello")
+    await peer.say(b"GET / HTTP/1.1\r\nhost")
+
+
+async def half_a_body(peer: Peer) -> None:
+    await peer.say(SHORT + b"abc")
+
+
+async def the_rest_of_a_refused_body(peer: Peer) -> None:
+    await peer.say(SHORT.replace(b"/length", b"/refused") + b"abc")
+    await peer.hears(b"hello")
+
+
+async def nothing_more_and_never_reads(peer: Peer) -> None:
+    await peer.say(b"GET /flood HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+    await peer.hears(b"\r\n\r\n")
+
+
+SILENT: dict[str, Act] = {act.__name__: act for act in (nothing, half_a_head, half_a_second_head, half_a_body)}
+SILENT |= {act.__name__: act for act in (the_rest_of_a_refused_body, nothing_more_and_never_reads)}
+
+
+@pytest.mark.parametrize("act", SILENT.values(), ids=SILENT.keys())
+async def test_a_request_that_is_not_complete_in_time_is_closed(act: Act) -> None:
+    async with site(Room(10, AT_ONCE)) as place:
+        peer = await place.connect()
+        await act(peer)
+        assert await peer.is_closed()
+
+
+@pytest.mark.parametrize("act", SILENT.values(), ids=SILENT.keys())
+async def test_if_all_places_are_taken_a_silent_connection_gives_way(act: Act) -> None:
+    async with site(Room(3, FOR_EVER)) as place:
+        silent = [await place.connect() for _ in range(3)]
+        for peer in silent:
+            await act(peer)
+        for _ in range(10):
+            assert b"200 OK" in await place.get()
+        assert await silent[0].is_closed()
+
+
+async def test_a_stream_outlives_the_deadline_and_is_never_closed_for_another_connection() -> None:
+    async with site(Room(3, AT_ONCE)) as place:
+        streams = [await place.stream() for _ in range(2)]
+        for _ in range(20):
+            await place.get()
+        late = await place.connect()
+        assert await late.is_closed()  # so the deadline has passed for the streams, too
+        place.go_on.set()
+        for peer in streams:
+            assert b"second" in await peer.hears(b"second")
+
+
+async def test_if_all_places_are_streams_the_next_connection_is_closed_at_once() -> None:
+    async with site(Room(2, FOR_EVER)) as place:
+        streams = [await place.stream() for _ in range(2)]
+        assert await (await place.connect()).is_closed()
+        streams[0].close()
+        place.go_on.set()
+        await streams[1].hears(b"second")
+
+
+async def test_a_body_that_goes_on_is_taken_however_slow_it_is() -> None:
+    async with site(Room(10, FOR_EVER)) as place:
+        peer = await place.connect()
+        await peer.say(SHORT)
+        for byte in (b"a", b"b", b"c", b"d", b"e", b"f"):
+            await peer.say(byte)
+        assert b"200 OK" in await peer.hears(b"6 bytes")
+        await peer.say(GET)  # and the connection can be used again
+        await peer.hears(b"hello")
+
+
+async def test_each_piece_of_a_body_gets_the_whole_patience_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    deadlines: asyncio.Queue[asyncio.TimerHandle | None] = asyncio.Queue()
+    set_deadline = connections.Connection._set_deadline
+
+    def noted(inside: connections.Connection) -> None:
+        set_deadline(inside)
+        deadlines.put_nowait(inside._deadline)
+
+    monkeypatch.setattr(connections.Connection, "_set_deadline", noted)
+    async with site(Room(10, FOR_EVER)) as place:
+        peer = await place.connect()
+        await peer.say(SHORT)
+        head, body = await deadlines.get(), await deadlines.get()
+        await peer.say(b"abc")
+        again = await deadlines.get()
+        assert head and body and again
+        assert (head.cancelled(), body.cancelled(), again.cancelled()) == (True, True, False)
+        await peer.say(b"def")
+        await peer.hears(b"6 bytes")
+        assert again.cancelled() and deadlines.empty()  # nothing is owed any more
+
+
+@pytest.mark.parametrize(("limit", "most"), [(256, 64), (1024, 200), (10_240, 200), (3, 1)])
+def test_few_descriptors_mean_fewer_connections(monkeypatch: pytest.MonkeyPatch, limit: int, most: int) -> None:
+    monkeypatch.setattr(descriptors, "limit", lambda: limit)
+    assert connections.most() == most

@@ -1,0 +1,83 @@
+"""A gate on the page hides nothing: what is invisible, or passes for another character, is shown as an escape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from clew.support.display import exactly
+from tests.server.page.conftest import Desk, Sit, open_desk
+
+# Cyrillic in place of Latin, no width, no break, no ink, a tag, and marks that turn the direction of text.
+UNSEEN = "\u0441at a\u200bb rm\u00a0-rf \u2010x \u3164 t\U000e0041 r\u200f m\u061c \u202ex"
+SHOWN = r"\u0441at a\u200bb rm\xa0-rf \u2010x \u3164 t\U000e0041 r\u200f m\u061c \u202ex"
+
+PLACES = """box => [...box.firstChild.firstChild.data].map((_, at) => {
+  const range = document.createRange();
+  range.setStart(box.firstChild.firstChild, at);
+  range.setEnd(box.firstChild.firstChild, at + 1);
+  return range.getBoundingClientRect().x;
+})"""  # of each letter, from the left
+
+
+@pytest.fixture
+def odd_desk(tmp_path: Path) -> Iterator[Desk]:
+    """Its workspace has such a name."""
+    with open_desk(tmp_path) as desk:
+        odd = tmp_path / "\u0441ode\u200b"
+        odd.mkdir()
+        yield Desk(desk.clew, desk.model, odd)
+
+
+def nothing_hidden(element: Locator) -> bool:
+    shown = element.inner_text()
+    named = [each.get_attribute("aria-label") or "" for each in [element, *element.locator("[aria-label]").all()]]
+    return all(text == exactly(text) for text in (shown, *named))
+
+
+def test_a_gate_on_the_page_hides_nothing(odd_desk: Desk, sit_down: Sit) -> None:
+    for number, step in enumerate((f"!approve echo {UNSEEN}", f"!patch a{UNSEEN}.txt {UNSEEN}")):
+        turn = odd_desk.start(f"{step}\n!text done", title=f"thread {number}")
+        ann = sit_down(odd_desk, f"#/threads/{turn['thread']}")
+        gate = ann.page.locator("clew-gate")
+        expect(gate).to_contain_text(SHOWN)
+        expect(gate).to_contain_text(r"\u0441ode\u200b")
+        assert nothing_hidden(gate)
+        ann.page.locator("clew-gate:not([aria-disabled]) [data-act='rule']").click()
+        assert exactly(value := gate.locator(".rule-form input").input_value()) == value
+        row = ann.page.locator(f'.rows a[href="#/threads/{turn["thread"]}"]').first
+        expect(row).to_contain_text(r"\u0441at")
+
+
+def test_an_option_is_shown_in_full_and_answered_as_it_is(odd_desk: Desk, sit_down: Sit) -> None:
+    turn = odd_desk.start(f"!ask Which {UNSEEN}? | {UNSEEN} | other\n!text done")
+    ann = sit_down(odd_desk, f"#/threads/{turn['thread']}")
+    gate = ann.page.locator("clew-gate:not([aria-disabled])")
+    expect(gate.locator("legend")).to_contain_text(SHOWN)
+    expect(gate.locator("[data-option='1']")).to_contain_text(SHOWN)
+    assert nothing_hidden(gate)
+    gate.locator("[data-option='1']").click()
+    expect(gate).to_have_count(0)
+    (answered,) = odd_desk.client.get("gates", thread=turn["thread"])
+    assert answered["replies"] == [[UNSEEN]]
+
+
+def test_a_long_diff_that_is_fetched_whole_hides_nothing(odd_desk: Desk, sit_down: Sit) -> None:
+    turn = odd_desk.start(f"!patch a.txt {'x' * 5000}{UNSEEN}{'y' * 5000}\n!text done")
+    ann = sit_down(odd_desk, f"#/threads/{turn['thread']}")
+    gate = ann.page.locator("clew-gate")
+    expect(gate).to_contain_text(SHOWN[10:])
+    assert nothing_hidden(gate)
+
+
+def test_a_command_on_the_page_stands_in_the_order_in_which_it_runs(odd_desk: Desk, sit_down: Sit) -> None:
+    turn = odd_desk.start("!approve cat א > ב\n!text done")
+    ann = sit_down(odd_desk, f"#/threads/{turn['thread']}")
+    title = ann.page.locator("clew-gate .gate-title")
+    expect(title).to_contain_text(r"cat \u05d0 > \u05d1")
+    title.evaluate("element => element.firstChild.replaceChildren('cat א > ב')")  # whatever a daemon gives
+    places = title.evaluate(PLACES)
+    assert places == sorted(places)

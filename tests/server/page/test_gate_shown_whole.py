@@ -1,0 +1,47 @@
+"""The page shows all of what a yes allows, and allows nothing before it does."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from playwright.sync_api import Route, expect
+
+from tests.server.page.conftest import Desk, Sit
+
+LINES = [f"+line {number} {'x' * 300}" for number in range(2500)]
+DIFF = "\n".join(["--- a/src/a.py", "+++ b/src/a.py", "@@ -0,0 +1,2500 @@", *LINES])
+SCROLLS = "box => box.scrollHeight > box.clientHeight + 1 || box.scrollWidth > box.clientWidth + 1"
+
+
+def with_detail(view: Any, detail: str) -> Any:
+    return {**view, "detail": detail, "shown": {**view["shown"], "detail": detail}}
+
+
+def test_a_long_diff_is_shown_whole_before_it_can_be_allowed(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start("!approve touch whole\n!text done")
+    gate = desk.clew.wait_for(turn["thread"], "gate.opened").data["data"]["gate"]
+    view = desk.client.get("gates", gate)
+    held: list[Route] = []
+
+    def listed(route: Route) -> None:
+        rows: list[Any] = route.fetch().json()
+        short = f"{DIFF[:900]} … 750,000 characters left out … {DIFF[-500:]}"
+        route.fulfill(json=[with_detail(row, short) if row["id"] == gate else row for row in rows])
+
+    ann = sit_down(desk, listen=lambda page: page.route(re.compile(r"/api/gates(\?.*)?$"), listed))
+    ann.page.route(re.compile(f"/api/gates/{gate}$"), lambda route: held.append(route))
+    ann.go(f"#/threads/{turn['thread']}")
+    box = ann.page.locator(f'clew-gate[data-gate="{gate}"]')
+    allowing = box.locator('[data-act="allow"], [data-act="thread"], [data-act="rule"]')
+    expect(allowing).to_have_count(3)
+    assert all(button.is_disabled() for button in allowing.all())
+    expect(box.locator('[data-act="decline"]')).to_be_enabled()
+    while not held:
+        ann.page.wait_for_timeout(20)
+    held[0].fulfill(json=with_detail(view, DIFF))
+    expect(box.locator('[data-act="allow"]')).to_be_enabled()
+    expect(box.locator(".diff span")).to_have_count(len(DIFF.split("\n")))
+    expect(box.locator(".diff span").last).to_be_visible()
+    assert not any(each.evaluate(SCROLLS) for each in box.locator(".diff, .gate-title").all())
+    desk.client.post("threads", turn["thread"], "cancel")

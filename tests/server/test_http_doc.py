@@ -1,0 +1,97 @@
+"""docs/http.md is true: its programs are run as they stand there, through an approval and the death of the daemon."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clew.client.sync import Client
+from clew.server import metrics
+from tests.helpers.daemons import SCRIPTED, Clew
+from tests.helpers.paths import ROOT
+from tests.helpers.ports import held_port, number_of
+
+DOCS = ROOT / "docs"
+PAGE = (DOCS / "http.md").read_text(encoding="utf-8")
+PROGRAMS = {  # what runs them, where it is there, and what their file is called
+    "python": (sys.executable, "client.py"),
+    "js": (shutil.which("node"), "client.mjs"),
+}
+THERE = [language for language, (command, _) in PROGRAMS.items() if command]
+LONGEST = 33  # lines, without the empty ones
+
+
+def block(language: str, mark: str = "") -> str:
+    found = [text for text in re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL) if mark in text]
+    assert found, language
+    return str(found[0])
+
+
+@pytest.fixture
+def clew(tmp_path: Path) -> Iterator[Clew]:
+    with held_port() as place, Clew(tmp_path / "home", f"{SCRIPTED}[http]\nport = {number_of(place)}\n") as clew:
+        clew.up()
+        yield clew
+
+
+def surroundings(clew: Clew, **more: str) -> dict[str, str]:
+    known = {"CLEW_TOKEN": clew.json("token")["token"], "CLEW_URL": clew.json("status")["daemon"]["http"]}
+    return {**os.environ, **known, **more}
+
+
+@pytest.mark.parametrize("language", THERE)
+def test_a_program_of_the_page_holds_a_conversation_with_an_approval_and_comes_back(
+    clew: Clew, tmp_path: Path, language: str
+) -> None:
+    command, name = PROGRAMS[language]
+    source = block(language)
+    assert len([line for line in source.splitlines() if line]) <= LONGEST
+    (tmp_path / name).write_text(source)
+    argv = [str(command), str(tmp_path / name), "!approve make deploy\n!text It is out.", "!recall"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, stdin=pipe, stdout=pipe, text=True, env=surroundings(clew)) as program:
+        assert program.stdin is not None and program.stdout is not None
+        assert program.stdout.readline() == "Allow make deploy? [y/n]\n"
+        clew.kill()  # the question is asked anew, and the program finds its way back to it
+        clew.up()
+        [thread] = Client(clew.home).get("threads")["threads"]
+        clew.wait_for(thread["id"], "gate.void")  # else a yes to the first one would count for the second
+        program.stdin.write("y\n")
+        program.stdin.flush()
+        assert program.stdout.readline() == "Allow make deploy? [y/n]\n"
+        program.stdin.write("y\n")
+        program.stdin.flush()
+        assert program.stdout.readline() == "It is out.\n"
+        assert program.stdout.readline().startswith("I know ")
+        assert program.wait(60) == 0
+    assert len(Client(clew.home).get("threads")["threads"]) == 1
+
+
+@pytest.mark.parametrize("command", [found] if (found := shutil.which("curl")) else [])
+def test_curl_holds_a_conversation_with_an_approval(clew: Clew, tmp_path: Path, command: str) -> None:
+    script = block("sh", "curl")
+    done = subprocess.run(
+        ["sh", "-eu"],
+        input=script,
+        env=surroundings(clew, MESSAGE="!approve make deploy\\n!text It is out."),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    told = re.findall(r"^event: (\w+)$", done.stdout, re.MULTILINE)
+    assert told[0] == "metadata" and told[-1] == "done" and '"content":"It is out."' in done.stdout
+
+
+def test_the_alerts_name_only_figures_that_there_are() -> None:
+    source = Path(metrics.__file__).read_text(encoding="utf-8")
+    named = set(re.findall(r"\bclew_\w+", (DOCS / "alerts.yml").read_text(encoding="utf-8")))
+    assert named and [name for name in named if f'"{name}"' not in source] == []

@@ -1,0 +1,48 @@
+"""The description of the API is checked in, complete, and needs no other site."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import msgspec
+
+from clew.server.app import ROUTES
+from clew.server.openapi import EXAMPLES, describe, document
+from tests.helpers.paths import ROOT
+from tests.server.conftest import Api
+
+DOCS = ROOT / "docs" / "openapi.json"
+
+
+def test_what_is_checked_in_is_what_is_served() -> None:
+    assert DOCS.read_text(encoding="utf-8") == document(), "python -m clew.server.openapi > docs/openapi.json"
+
+
+def test_every_route_is_described_in_words_and_tells_how_it_fails() -> None:
+    schema = describe(ROUTES)
+    assert schema["openapi"].startswith("3.1")
+    for path, item in schema["paths"].items():
+        for method, operation in item.items():
+            assert operation.get("summary"), f"{method} {path}"
+            assert "application/problem+json" in json.dumps(operation["responses"]["default"])
+            named = [each["name"] for each in operation.get("parameters", ())]
+            assert ("Idempotency-Key" in named) == (method == "post")
+
+
+def test_every_route_has_an_example_that_fits_its_shape() -> None:
+    examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
+    names = {f"{route.method} {route.path}": route for route in ROUTES}
+    assert examples.keys() == names.keys(), f"an example of each route belongs into {EXAMPLES.name}"
+    for name, route in names.items():
+        if route.gives is not None:
+            msgspec.convert(examples[name]["response"], route.gives)
+        if route.takes.body is not None:
+            msgspec.convert(examples[name]["request"], route.takes.body)
+
+
+async def test_the_page_for_people_loads_nothing_from_elsewhere(api: Api) -> None:
+    page = await api.client.get("/docs")
+    assert page.status_code == 200 and "/api/threads/{thread}/messages" in page.text
+    assert not re.search(r"(src|href)=['\"]?(https?:)?//", page.text) and "<script" not in page.text
+    assert (await api.client.get("/openapi.json")).json() == json.loads(document())

@@ -1,0 +1,58 @@
+"""What the agent of a story does with a turn: the same each time it is asked, and the same to the byte for a request
+that comes again, since that is what an agent does whose work was cut off."""
+
+from __future__ import annotations
+
+import random
+
+from clew.model.nouns import Said
+from clew.model.runtime import TurnRequest
+from clew.testing.scripted_model import script
+from clew.testing.scripted_model.script import Step
+
+
+def steps(seed: int, request: TurnRequest) -> tuple[Step, ...]:
+    own = [said for said in request.messages if said.author != "clew"]
+    chance = random.Random(f"{seed} {request.turn}")
+    ids = " ".join(said.id for said in own)
+    return (*_work(chance), *_questions(seed, own), *_trouble(chance), script.Say(f"answer to {ids}"))
+
+
+def _work(chance: random.Random) -> list[Step]:
+    kinds = (script.Shell("make"), script.Think("hm"), script.Say("one moment"))
+    return [chance.choice(kinds) for _ in range(chance.randrange(4))]
+
+
+def _trouble(chance: random.Random) -> list[Step]:
+    found: list[Step] = []
+    if chance.random() < 0.1:
+        found.append(script.Cut())
+    if chance.random() < 0.03:
+        found.append(script.Hold("for ever"))  # half dead: it is there, and says nothing more
+    if chance.random() < 0.1:
+        found.append(script.Status(500))
+    return found
+
+
+def _long(command: str) -> str:
+    """Where a message has an end, it comes in parts, or is too long even for that. No word in it comes twice, so that
+    whoever read all of them has read it."""
+    words = 600 if sum(map(ord, command)) % 2 else 2200
+    return " ".join([command, *(f"w{number}" for number in range(words))])
+
+
+def _questions(seed: int, own: list[Said]) -> list[Step]:
+    """What a request makes it ask; a continuation, which repeats the request, asks the same again."""
+    name = own[0].id if own else ""
+    chance = random.Random(f"{seed} asks {name}")
+    asked: tuple[Step, ...] = (
+        script.Approve((f"deploy {name}",)),
+        script.Approve((_long(f"deploy {name}"),)),
+        script.Approve((f"deploy {name}", f"publish {name}")),
+        script.Permit(f"/{name}"),
+        script.Ask(f"How, {name}?", ("well", "badly")),
+        script.Ask(f"Why, {name}?", ()),
+        script.Ask(f"The password, {name}?", (), secret=True),
+        script.Aside(f"Also, {name}?", ("yes", "no")),
+    )
+    return [chance.choice(asked) for _ in range(chance.choice((0, 0, 0, 1, 1, 2)))]

@@ -1,0 +1,136 @@
+"""What people read, checked from outside: each answer stands where it was asked, whole and in order; whoever waited in
+vain was told; a thread that waits for a word has asked for it; a button means the message that it is on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from clew.model.nouns import DeliveryState, TurnState
+from clew.store import Tx, audit
+from clew.store.audit import Final
+from clew.store.tables import deliveries
+from tests.simulation.fake_platform import HOME, Post, Showing
+from tests.simulation.world import World
+
+DESK = ""
+
+
+@dataclass
+class Read:
+    """All that there is to judge by."""
+
+    world: World
+    tx: Tx
+
+    @cached_property
+    def shown(self) -> dict[str, list[tuple[Post, Showing]]]:
+        """What people saw of each delivery."""
+        found: dict[str, list[tuple[Post, Showing]]] = {}
+        for post in self.world.platform.posts:
+            for key, showing in post.told.items():
+                found.setdefault(key, []).append((post, showing))
+        return found
+
+    @cached_property
+    def finals(self) -> list[Final]:
+        return audit.finals(self.tx)
+
+
+def read_by_people(world: World, tx: Tx) -> Iterator[str]:
+    read = Read(world, tx)
+    for check in CHECKS:
+        yield from check(read)
+
+
+def _in_its_place(read: Read) -> Iterator[str]:
+    """5. What counts as sent is where its row says, and nowhere else."""
+    for name, address in audit.sent_to(read.tx):
+        places = {post.conversation for post, _ in read.shown.get(name, ())}
+        if places - {address}:
+            yield f"{name} is for {address} and was shown in {sorted(places)}"
+
+
+def _where_it_was_asked(read: Read) -> Iterator[str]:
+    """5. An answer comes to the place of its question; else to one where somebody went on with the thread; of a room
+    that is gone, to where it is asked instead."""
+    asked, moved, away = audit.asked_in(read.tx), audit.moved_to(read.tx), audit.went_away_to(read.tx)
+    for final in read.finals:
+        places = asked.get(final.turn, set()) | moved.get(final.thread, set())
+        near = places | (away if DESK in places else set()) | ({HOME} if read.world.platform.gone in places else set())
+        if places and final.address not in near:
+            yield f"turn {final.turn} was asked in {sorted(places)}, and answered in {final.address!r}"
+
+
+def _whole(read: Read) -> Iterator[str]:
+    """5. What people read is what the agent said."""
+    said = read.world.ledger.said
+    for final in read.finals:
+        if not final.completed:
+            continue
+        if final.turn not in said:
+            yield f"turn {final.turn} is completed, and its agent never was"
+        elif final.id in read.shown and (text := read.shown[final.id][-1][1].text) != said[final.turn]:
+            yield f"turn {final.turn} said {said[final.turn]!r}, and people read {text!r}"
+
+
+def _delivered_at_all(read: Read) -> Iterator[str]:
+    """3. What the agent completed is completed here, unless somebody wanted it stopped."""
+    ended = audit.how_ended(read.tx)
+    for turn in read.world.ledger.said:
+        state, stopped = ended[turn]
+        if state != TurnState.COMPLETED and not stopped:
+            yield f"turn {turn} was completed by its agent and is {state}"
+
+
+def _in_order(read: Read) -> Iterator[str]:
+    """5. The answers of a thread stand in each place in the order in which its turns ended."""
+    newest: dict[tuple[str, str], tuple[int, str]] = {}
+    for final in read.finals:  # in the order of their ends
+        if final.id not in read.shown:
+            continue
+        number = min(showing.number for _, showing in read.shown[final.id])
+        before, other = newest.get((final.thread, final.address), (0, ""))
+        if number < before:
+            yield f"{final.id} was shown before {other}, which had ended first"
+        newest[final.thread, final.address] = (number, final.id)
+
+
+def _told_in_vain(read: Read) -> Iterator[str]:
+    """8. Where what waited was dropped, the place where it was said hears of it, or did it."""
+    for turn, thread, address in audit.dropped_unheard(read.tx):
+        yield f"turn {turn} of {thread} was dropped, and nobody in {address} heard of it"
+
+
+def _asked_for_a_word(read: Read) -> Iterator[str]:
+    """6. A thread that is suspended has asked, and the question can be read; at the desk it always can."""
+    posts = {post.id: post for post in read.world.platform.posts}
+    for thread, notifies in audit.suspended(read.tx):
+        asked = deliveries.newest_ask(read.tx, thread)
+        if notifies and asked is not None and asked.state is DeliveryState.NO_TARGET:
+            yield f"{thread} is suspended, and whom it notifies is not asked"
+        if asked is None or asked.state not in (DeliveryState.SENT, DeliveryState.NO_TARGET):
+            yield f"{thread} is suspended and its question is {asked.state if asked else 'not there'}"
+        elif asked.state is DeliveryState.SENT and asked.body not in posts[asked.message_id or ""].text:
+            yield f"{thread} is suspended and its question reads {posts[asked.message_id or ''].text[:60]!r}"
+
+
+def _pressed_where_it_stood(read: Read) -> Iterator[str]:
+    """6. A button is for the thread whose message it is on, and for no other."""
+    heard = audit.went_to(read.tx)
+    for letter in read.world.platform.letters:
+        if letter.pressed and heard.get(letter.id, letter.about) != letter.about:
+            yield f"{letter.id} was pressed on a message of {letter.about} and went to {heard[letter.id]}"
+
+
+CHECKS = (
+    _in_its_place,
+    _where_it_was_asked,
+    _whole,
+    _delivered_at_all,
+    _in_order,
+    _told_in_vain,
+    _asked_for_a_word,
+    _pressed_where_it_stood,
+)

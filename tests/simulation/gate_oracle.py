@@ -1,0 +1,227 @@
+"""Promise 6, checked from outside: what was asked, who answered it, what that set in motion, and what people see."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from clew.engine.gates import cards, reply_parser
+from clew.model.gates import Decision, Gate, GateState
+from clew.model.nouns import ENDED, Delivery, DeliveryState, Fate, Turn, TurnState
+from clew.store import Tx, audit
+from clew.store.tables import deliveries, threads, turns
+from clew.texts import messages
+from clew.texts.messages import Both
+from tests.simulation.fake_platform import POCKET, Post
+from tests.simulation.world import World
+
+UNSETTLED = (GateState.OPEN, GateState.ANSWERED)
+TOLD = (GateState.TAKEN, GateState.VOID, GateState.EXPIRED)
+
+
+@dataclass(slots=True)
+class Seen:
+    """All that there is to judge by."""
+
+    world: World
+    tx: Tx
+    gates: list[Gate]
+    aloud: set[str]  # gates that a person was asked about
+    posts: dict[str, Post]
+    told: set[str]  # every delivery that was ever shown
+
+
+def asked_and_answered(world: World, tx: Tx) -> Iterator[str]:
+    """6. A waiting state always has something to act on, and a yes is one execution."""
+    posts = {post.id: post for post in world.platform.posts}
+    told = {key for post in world.platform.posts for key in post.told}
+    seen = Seen(world, tx, audit.all_gates(tx), audit.asked_aloud(tx), posts, told)
+    checks = (_one_run_per_yes, _carried_once, _waiting, _words, _codes, _shown, _redrawn)
+    for check in (*checks, _answered_by_letters, _clear, _read):
+        yield from check(seen)
+
+
+def _one_run_per_yes(seen: Seen) -> Iterator[str]:
+    known = {gate.ref: gate for gate in seen.gates}
+    for ref, times in Counter(seen.world.ledger.ran).items():
+        gate = known.get(ref)
+        if times > 1:
+            yield f"{ref} ran {times} times"
+        if gate is None or gate.answer is None or not gate.answer.is_yes or gate.sent_at is None:
+            yield f"{ref} ran, and nobody had said yes to it"
+
+
+def _carried_once(seen: Seen) -> Iterator[str]:
+    """An answer that never left counts for one later gate; then it is used up."""
+    kept: Counter[tuple[str, str]] = Counter()
+    taken: Counter[tuple[str, str]] = Counter()
+    for gate in seen.gates:
+        if gate.state is GateState.VOID and gate.answer is not None and gate.sent_at is None and not gate.carried:
+            kept[_root(seen.tx, gate)] += 1
+        if gate.id not in seen.aloud and gate.answer is not None and not messages.is_by_rule(gate.answered_by):
+            taken[_root(seen.tx, gate)] += 1
+        if gate.carried and (gate.sent_at is not None or gate.state is not GateState.VOID):
+            yield f"the answer to {gate.code} left, and is kept for another time"
+    yield from (
+        f"{count} gates live off {kept[key]} answers to {key}" for key, count in taken.items() if count > kept[key]
+    )
+
+
+def _waiting(seen: Seen) -> Iterator[str]:
+    """A turn waits just where it has an open gate, and nothing is left of a turn that is over."""
+    for gate in seen.gates:
+        turn, thread = turns.get(seen.tx, gate.turn), threads.get(seen.tx, gate.thread)
+        assert turn is not None and thread is not None
+        if gate.state in UNSETTLED and gate.asked.blocking and turn.state in ENDED:
+            yield f"{gate.code} is {gate.state} in a turn that is {turn.state}"
+        if gate.state is GateState.OPEN and gate.asked.blocking and turn.state is not TurnState.WAITING:
+            yield f"{gate.code} is open and its turn is {turn.state}"
+        if gate.state is GateState.OPEN and thread.status == "cancelled":
+            yield f"{gate.code} is open in a cancelled thread"
+    held = {gate.turn for gate in seen.gates if gate.state is GateState.OPEN and gate.asked.blocking}
+    waiting = [turn.id for turn in turns.all_live(seen.tx) if turn.state is TurnState.WAITING]
+    yield from (f"turn {turn} waits for nothing" for turn in waiting if turn not in held)
+
+
+def _words(seen: Seen) -> Iterator[str]:
+    for gate in seen.gates:
+        if gate.state is GateState.VOID and not gate.why:
+            yield f"{gate.code} is void without a word"
+        if (gate.closed_at is None) != (gate.state in UNSETTLED):
+            yield f"{gate.code} is {gate.state} and was closed at {gate.closed_at}"
+
+
+def _codes(seen: Seen) -> Iterator[str]:
+    counted = Counter(gate.code for gate in seen.gates)
+    yield from (f"{count} gates are called {code}" for code, count in counted.items() if count > 1)
+
+
+def _shown(seen: Seen) -> Iterator[str]:
+    """What is open, and has a place where people are, can be read there."""
+    for gate in seen.gates:
+        turn, thread = turns.get(seen.tx, gate.turn), threads.get(seen.tx, gate.thread)
+        assert turn is not None and thread is not None
+        said_in_a_room = turn.conversation is not None and turn.conversation.surface in ("simulated", POCKET)
+        has_place = said_in_a_room or thread.notify_target is not None
+        if gate.state is not GateState.OPEN or not has_place or _went_to_the_desk(gate, turn):
+            continue
+        card = deliveries.get(seen.tx, gate.card or "")
+        post = seen.posts.get(card.message_id or "") if card else None
+        if card is not None and card.state is DeliveryState.SUPERSEDED:  # answered before its card could leave
+            post = _asked_again(seen, gate)
+        if post is None or f"({gate.code})" not in post.text:
+            yield f"{gate.code} is open and nobody can read it ({card.state if card else 'no card'})"
+
+
+def _went_to_the_desk(gate: Gate, turn: Turn) -> bool:
+    """With its thread, when its turn was over; there it stays, wherever the thread goes on."""
+    return gate.card is None and turn.state in ENDED
+
+
+def _asked_again(seen: Seen, gate: Gate) -> Post | None:
+    """The newest that says so."""
+    posts = [post for post in seen.world.platform.posts if post.key.startswith(f"{gate.id}:{cards.AGAIN}")]
+    return posts[-1] if posts else None
+
+
+def _redrawn(seen: Seen) -> Iterator[str]:
+    """Every card says how its gates stand; where it cannot be rewritten, a line was added."""
+    by_card: dict[str, list[Gate]] = {}
+    for gate in seen.gates:
+        by_card.setdefault(gate.card or "", []).append(gate)
+    for name, gates in by_card.items():
+        card = deliveries.get(seen.tx, name)
+        post = seen.posts.get(card.message_id or "") if card is not None else None
+        if card is None or post is None or card.state is not DeliveryState.SENT or _is_gone(seen, card):
+            continue
+        if seen.world.platform.kind == "editable":
+            right = _drawn(gates)
+            if post.text not in (str(right), right.zh):
+                yield f"the card {name} says {post.text[:60]!r}, not {right[:60]!r}"
+            continue
+        closed = [gate for gate in gates if gate.state in TOLD and not _is_told(gate, post.text)]
+        mute = [gate for gate in closed if f"{gate.id}:{gate.state}" not in seen.told]
+        yield from (f"nobody was told in the room that {gate.code} is {gate.state}" for gate in mute)
+
+
+def _is_gone(seen: Seen, card: Delivery) -> bool:
+    return card.conversation is not None and card.conversation.address == seen.world.platform.gone
+
+
+def _drawn(gates: list[Gate]) -> Both:
+    return cards.both(lambda say: cards.drawn(gates, say))
+
+
+def _is_told(gate: Gate, text: str) -> bool:
+    line = cards.both(lambda say: cards.chat_line(gate, say))
+    return line in text or line.zh in text
+
+
+def _answered_by_letters(seen: Seen) -> Iterator[str]:
+    """A letter answered what it could mean: in its own room, by code, or said after the gate was asked."""
+    letters = {letter.id: letter for letter in seen.world.platform.letters}
+    for gate in seen.gates:
+        letter = letters.get(gate.answered_by or "")
+        if letter is None or gate.id not in seen.aloud or gate.answer is None:
+            continue
+        if letter.text.startswith("/"):  # a command says what it does; /stop ends whatever is asked by then
+            continue
+        said = reply_parser.typed(letter.text)
+        if said.code not in (None, gate.code) and gate.answer.decision is not Decision.CANCEL:
+            yield f"{letter.id} names {said.code} and answered {gate.code}"
+        is_early = seen.world.platform.clock(letter.at) // 1000 < gate.asked_at // 1000
+        if said.code is None and not letter.pressed and is_early:
+            yield f"{letter.id} was said before {gate.code} was asked, and answered it"
+        if gate.answer.is_yes and said.rest.split(maxsplit=1)[:1] in (["n"], ["拒绝"], ["stop"]):
+            yield f"{letter.text!r} ({letter.id}) was a yes to {gate.code}"
+        if any(question.secret for question in gate.asked.questions) and gate.answer.replies:
+            yield f"a secret was typed into a room: {letter.id} to {gate.code}"
+        if letter.pressed and gate.code not in letter.saw and gate.answer.decision is not Decision.CANCEL:
+            yield f"{letter.id} was pressed where {letter.saw} stood, and answered {gate.code}"
+        fate = seen.world.platform.fates.get(letter.id)
+        if fate is Fate.REFUSED:
+            yield f"{letter.id} answered {gate.code}, and its sender was told no"
+
+
+def _clear(seen: Seen) -> Iterator[str]:
+    """A short answer without a code, a quote or a button decided nothing if its thread asked several things when it was
+    said."""
+    letters = {letter.id: letter for letter in seen.world.platform.letters}
+    for gate in seen.gates:
+        letter = letters.get(gate.answered_by or "")
+        if letter is None or letter.quoted is not None or not reply_parser.typed(letter.text).is_bare:
+            continue
+        second = seen.world.platform.clock(letter.at) // 1000
+        others = [each for each in seen.gates if each.thread == gate.thread and each.card and each.id != gate.id]
+        both = [each.code for each in others if _was_open(each, second)]
+        if _was_open(gate, second) and both:
+            yield f"{letter.text!r} ({letter.id}) answered {gate.code}, and may have meant {both[0]}"
+
+
+def _was_open(gate: Gate, second: int) -> bool:
+    """In all of a second, since many platforms tell no more than that."""
+    settled = gate.answered_at or gate.closed_at
+    return gate.asked_at // 1000 < second and (settled is None or settled // 1000 > second)
+
+
+def _read(seen: Seen) -> Iterator[str]:
+    """Whoever allowed something in a room could read all of it there."""
+    letters = {letter.id: letter for letter in seen.world.platform.letters}
+    for gate in seen.gates:
+        letter = letters.get(gate.answered_by or "")
+        if letter is None or gate.id not in seen.aloud or gate.answer is None or not gate.answer.is_yes:
+            continue
+        here = [post for post in seen.world.platform.posts if post.conversation == letter.conversation]
+        shown = {word for post in here for showing in post.told.values() for word in showing.text.split()}
+        missing = [word for word in gate.asked.title.split() if word not in shown]
+        if missing:
+            yield f"{letter.id} allowed {gate.code}, and {missing[0]!r} was never shown in {letter.conversation}"
+
+
+def _root(tx: Tx, gate: Gate) -> tuple[str, str]:
+    """The request that a gate belongs to, through all continuations, and what it is about."""
+    turn = turns.get(tx, gate.turn)
+    while turn is not None and turn.continues is not None:
+        turn = turns.get(tx, turn.continues)
+    return (turn.id if turn else "", gate.asked.subject)

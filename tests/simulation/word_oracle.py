@@ -1,0 +1,50 @@
+"""What people said, followed to the agent: that of their thread heard all of it, as it was said, or somebody knows why
+it did not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from clew.store import Tx, audit
+from clew.texts import messages
+from tests.simulation.answers import is_request
+from tests.simulation.world import World
+
+
+def heard_by_the_agent(world: World, tx: Tx) -> Iterator[str]:
+    """1. What was taken for the agent was given to that thread's; or it waits; or its turn ended before there was an
+    agent, and that is owed as any end is."""
+    heard = _heard(world, tx)
+    texts = {act.id: act.words for act in world.acts} | {letter.id: letter.text for letter in world.platform.letters}
+    waiting = audit.never_given(tx)
+    for message, thread in audit.for_the_agent(tx):
+        text = texts.get(message)
+        if text in messages.CONTINUE:
+            continue  # about the work, and no part of it
+        if (thread, message) not in heard and message not in waiting:
+            yield f"{message} was taken, and no agent of {thread} ever heard it"
+        for other in heard.get((thread, message), ()):
+            if text and is_request(text) and not _is_it(text, other):
+                yield f"{message} said {text!r}, and the agent heard {other!r}"
+
+
+def repeated_with_the_work(world: World, tx: Tx) -> Iterator[str]:
+    """3. Work that was cut goes on with all that was said to it, or somebody is asked."""
+    for message, turn in audit.cut_and_forgotten(tx):
+        yield f"{message} was said into turn {turn}, which was cut off, and nobody goes on with it"
+    for turn, message in audit.not_repeated(tx):
+        yield f"turn {turn} goes on without {message}"
+
+
+def _heard(world: World, tx: Tx) -> dict[tuple[str, str], set[str]]:
+    """All that was said to agents, by thread and message."""
+    threads = audit.thread_of_turns(tx)
+    found: dict[tuple[str, str], set[str]] = {}
+    for turn, said in world.ledger.heard():
+        found.setdefault((threads[turn], said.id), set()).add(said.text)
+    return found
+
+
+def _is_it(said: str, heard: str) -> bool:
+    """Where it is a chat, a command before it is clew's and stays here."""
+    return heard in ((said, said.partition(" ")[2]) if said.startswith("/") else (said,))

@@ -1,0 +1,293 @@
+"""A world that outlives its daemons: the database, the runtime's record, the platform, the people. One seed decides all
+of it, so one seed is one exact replay."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from clew.config.settings import Config, GatesConfig, TurnsConfig
+from clew.engine.engine import Engine
+from clew.model.nouns import Conversation, DeliveryKind, Person, Role, Said, TurnState
+from clew.store import Store, Tx
+from clew.store.sqlite.driver import Inline
+from clew.store.tables import log, places
+from clew.store.tables import people as rows
+from clew.support import crash
+from clew.support.errors import RuntimeLost
+from clew.testing.scripted_runtime import MemoryLedger, Played, ScriptedRuntime
+from tests.simulation import answers, people, stores
+from tests.simulation.agent import steps
+from tests.simulation.clock import VirtualClock, jumps
+from tests.simulation.fake_platform import CLASSES, EVERYBODY, HOME, POCKET, Letter, Platform, Post, SimulatedSurface
+from tests.simulation.late import Late
+from tests.simulation.loop import VirtualLoop
+
+EVENTS = 200  # that a story has at least
+LETTERS = 3  # of a chapter
+DEATHS = 3  # of a chapter, at most
+LAST_TRIES = 30  # daemons, where the disk is full at their start
+LONGEST = 50_000  # steps in which the last daemon must come to rest
+
+
+class WatchedLedger(MemoryLedger):
+    """Knows how often each turn was begun, what it said in the end, and at which gates a command was run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun: dict[tuple[str, str], int] = {}  # (session, turn); a fork has its own copy
+        self.ran: list[str] = []  # references of gates, once for each time
+        self.said: dict[str, str] = {}  # the answer of each turn that has one
+        self.deaf = False
+
+    def heard(self) -> Iterator[tuple[str, Said]]:
+        """All that was ever said to this agent, and in which turn."""
+        for played in self._sessions.values():
+            for entry in played:
+                yield from ((entry.turn, said) for said in (*entry.messages, *entry.steers))
+
+    def save(self, session: str, played: list[Played]) -> None:
+        if self.deaf:
+            raise RuntimeLost("nobody is there any more")
+        newest = played[-1]
+        if newest == Played(newest.turn, newest.messages):
+            self.begun[session, newest.turn] = self.begun.get((session, newest.turn), 0) + 1
+        known = {entry.turn: len(entry.executions) for entry in self.load(session)}
+        if len(newest.executions) > known.get(newest.turn, len(newest.executions)):
+            self.ran.append(newest.activities[-1].item)
+        if newest.state is TurnState.COMPLETED:
+            self.said[newest.turn] = newest.text
+        super().save(session, played)
+
+
+@dataclass(slots=True)
+class Life:
+    """What one daemon reaches the world through. After its end it reaches nothing."""
+
+    executor: Inline
+    surfaces: dict[str, SimulatedSurface]
+    ledger: WatchedLedger
+
+    def __post_init__(self) -> None:
+        self.ledger.deaf = False
+
+    def end(self) -> None:
+        self.executor.close()
+        for surface in self.surfaces.values():
+            surface.alive = False
+        self.ledger.deaf = True
+
+
+class Stop(NamedTuple):
+    """How a daemon is told to end."""
+
+    after: float  # seconds
+    grace: float
+    restart: bool
+
+
+@dataclass
+class World:
+    seed: int
+    timeline: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.chance = random.Random(self.seed)
+        self.clock = VirtualClock(random.Random(f"clock {self.seed}"), jumps(random.Random(f"jumps {self.seed}")))
+        self.store_id, self.connection = stores.take()
+        for surface in ("simulated", POCKET):
+            rows.add(Tx(self.connection), Person(surface, EVERYBODY, "everybody", Role.DRIVER, 0, "the seed"))
+        self.ledger = WatchedLedger()
+        kind = self.chance.choice(sorted(CLASSES))
+        self.outlives = self.chance.random() < 0.3
+        self.platform = Platform(random.Random(f"platform {self.seed}"), kind, self.chance.random() * 0.4, self.tell)
+        self.platform.replies = self._reply
+        self._close_a_room(random.Random(f"gone {self.seed}"))
+        self.lives = 0
+        self.late = Late(self.connection)
+        self.rested = False
+        self.fallen: list[str] = []  # daemons that ended by themselves
+        self.time = 0.0
+        self.doom = random.Random(f"doom {self.seed}")
+        self.disk = random.Random(f"disk {self.seed}")
+        self.full_disks = self.chance.choice((0, 0, 5, 20))
+        self.unreadable = self.disk.choice((0, 0, 5, 20))
+        self.people = random.Random(f"people {self.seed}")
+        self.orders = random.Random(f"orders {self.seed}")
+        self.acts: list[people.Act] = []
+        self.patience = GatesConfig(self.chance.choice((0.0, 20.0, 1800.0)), self.chance.choice((0.0, 0.0, 15.0, 60.0)))
+        self._answered: set[str] = set()
+
+    @property
+    def has_faults(self) -> bool:
+        return self.platform.faults > 0
+
+    @property
+    def events(self) -> int:
+        """All that happened: what was written down, and what people and platforms did."""
+        newest, _ = log.newest(Tx(self.connection))
+        return newest + len(self.timeline)
+
+    def chapter(self) -> None:
+        """People say and do things; some daemons are killed at any step, and a last one comes to rest."""
+        self._write_letters()
+        self.acts += people.plan(self.people, self.people.randrange(8), self.time, len(self.acts))
+        for _ in range(self.chance.randrange(DEATHS + 1)):
+            steps, stop = self.chance.randrange(1, 600), self._stop()
+            if self.live_once(LONGEST if stop else steps, stop=stop):
+                break
+            self.time += self.chance.expovariate(1 / 3)
+        for _ in range(LAST_TRIES):
+            self.rested = self.live_once(LONGEST, mortal=False)
+            if self.rested:
+                break
+
+    def close(self) -> None:
+        """Its rows are for the next story then."""
+        stores.give_back(self.connection)
+
+    def tell(self, line: str) -> None:
+        self.timeline.append(f"{self.clock.monotonic():9.3f}  {line}")
+
+    def live_once(self, steps: int, *, mortal: bool = True, stop: Stop | None = None) -> bool:
+        """One daemon, from its start until it is at rest (True), or stopped or dead (False)."""
+        self.lives += 1
+        self.clock.start = self.time
+        loop = VirtualLoop(self.time, steps)
+        self.platform.listeners.clear()
+        self.platform.leaving = self.late.receipt
+        surfaces = {name: SimulatedSurface(self.platform, name) for name in ("simulated", POCKET)}
+        life = Life(Inline(self.connection, self._disk_is_full, self._cannot_be_read), surfaces, self.ledger)
+        self.timeline.append(f"{self.time:9.3f}  daemon {self.lives} starts")
+        crash.hook = partial(self._pass, loop, life) if mortal else None
+        try:
+            rested = loop.live(self._watched(life, stop), life.end)
+        finally:
+            crash.hook = None
+        self.time = self.clock.start = loop.time()
+        self.late = Late(self.connection)
+        self.timeline.append(f"{self.time:9.3f}  daemon {self.lives} {'rests' if rested else 'is killed'}")
+        return rested
+
+    def _pass(self, loop: VirtualLoop, life: Life, point: str) -> None:
+        """At a named point, between one side effect and the next, a daemon dies more often than elsewhere. It then
+        reaches nothing any more."""
+        if life.executor.alive and self.doom.random() < (0.06 if point.startswith("gate.") else 0.01):
+            self.tell(f"killed at {point}")
+            life.end()
+            loop.doom()
+
+    async def _watched(self, life: Life, stop: Stop | None) -> None:
+        """Once it has woken up, a daemon ends because somebody ends it, and for no other reason."""
+        awake = asyncio.Event()
+        try:
+            await self._daemon(life, stop, awake)
+        except Exception as error:
+            if life.executor.alive and awake.is_set():
+                self.fallen.append(f"daemon {self.lives} fell over {error!r}")
+            raise
+
+    async def _daemon(self, life: Life, stop: Stop | None, awake: asyncio.Event) -> None:
+        store = Store(life.executor, self.store_id)
+        runtime = ScriptedRuntime(
+            self.clock,
+            self.ledger,
+            play=partial(steps, self.seed),
+            outlives=self.outlives,
+            pace=lambda: self.chance.random() * 0.3,
+        )
+        engine = Engine(
+            store=store,
+            clock=self.clock,
+            config=Config(turns=TurnsConfig(parallel=4), gates=self.patience),
+            incarnation=f"daemon-{self.lives}",
+            runtimes={"codex": runtime},
+            surfaces=life.surfaces,
+            workspace="/nowhere",
+        )
+
+        def woken() -> None:
+            awake.set()
+            self.late.ends()
+
+        async with asyncio.TaskGroup() as group:
+            working = [
+                group.create_task(engine.run(woken)),
+                group.create_task(people.live(engine, self.acts, self.tell)),
+            ]
+            if stop is not None:
+                await self._end_well(engine, stop)
+                for task in working:
+                    task.cancel()
+
+    async def _end_well(self, engine: Engine, stop: Stop) -> None:
+        """As `down` and `restart` do it: what runs has some time, then all is cancelled."""
+        await asyncio.sleep(stop.after)
+        self.tell(f"daemon {self.lives} is to end within {stop.grace} s")
+        await engine.settle(stop.grace, restart=stop.restart)
+
+    def _stop(self) -> Stop | None:
+        """Whether somebody ends a daemon in peace, before it could be killed."""
+        if self.orders.random() > 0.3:
+            return None
+        return Stop(self.orders.random() * 20, self.orders.choice((0.0, 1.0, 10.0)), self.orders.random() < 0.5)
+
+    def _close_a_room(self, chance: random.Random) -> None:
+        """In some stories a room is gone from some moment on; what is asked there is asked at home then."""
+        if chance.random() < 0.2:
+            self.platform.gone, self.platform.gone_at = f"room-{chance.randrange(4)}", chance.random() * 20
+            places.set_home(Tx(self.connection), Conversation("simulated", HOME))
+
+    def _disk_is_full(self) -> bool:
+        """Now and then, for a while; not for ever."""
+        if self.full_disks <= 0 or self.disk.random() > 0.01:
+            return False
+        self.full_disks -= 1
+        return True
+
+    def _cannot_be_read(self) -> bool:
+        if self.unreadable <= 0 or self.disk.random() > 0.03:
+            return False
+        self.unreadable -= 1
+        return True
+
+    def _write_letters(self) -> None:
+        at, said = self.time, len(self.platform.letters)
+        for number in range(said, said + LETTERS):
+            at += self.chance.expovariate(0.8)
+            where = f"room-{self.chance.randrange(4)}"
+            copies = 1 if self.chance.random() < 0.7 else self.chance.randrange(2, 4)
+            text = answers.opening(self.chance, number)
+            late = answers.delay(self.chance)
+            letter = Letter(at, where, f"m{number}", text, copies, self.chance.random() < 0.3, late)
+            self.platform.letters.append(letter)
+
+    def _reply(self, post: Post) -> None:
+        """People answer what they are asked: a card perhaps, a question about the work once. What was handed to them
+        they go on with, perhaps."""
+        if post.key in self._answered:
+            return
+        if post.kind is DeliveryKind.HANDOFF:
+            said = answers.to_handoff
+        elif answers.codes(post):
+            said = answers.to_card
+        elif post.kind is DeliveryKind.ASK:
+            said = answers.to_question
+        else:
+            return
+        self._answered.add(post.key)
+        now = self.clock.monotonic()
+        self.platform.letters.extend(said(self.chance, post, now))
+
+
+def play(seed: int) -> World:
+    """A whole story, chapter by chapter."""
+    world = World(seed)
+    while True:
+        world.chapter()
+        if not world.rested or world.events >= EVENTS:
+            return world

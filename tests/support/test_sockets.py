@@ -1,0 +1,53 @@
+"""A daemon that is there, but takes no connection."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from clew.cli.doctor_checks import all_checks
+from clew.client.sync import Client, Deaf
+from clew.process import hung, kept_programs, start
+from clew.support import sockets
+from clew.support.home import Home
+
+
+@pytest.fixture
+def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Home, socket.socket]]:
+    """A home whose socket has no room for anybody."""
+    monkeypatch.setattr(sockets, "PATIENCE", 0.1)
+    home = Home(tmp_path)
+    home.prepare()
+    waiting = []
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(home.socket))
+        listener.listen(0)
+        while True:
+            try:
+                waiting.append(sockets.connect(home.socket))
+            except TimeoutError:
+                break
+        yield home, listener
+        for each in waiting:
+            each.close()
+
+
+def test_it_is_not_waited_for_for_ever(full: tuple[Home, socket.socket]) -> None:
+    home, listener = full
+    asking = Client(home)
+    for ask in (lambda: start.answers(home), lambda: start.ensure_daemon(home, print), lambda: asking.get("status")):
+        with pytest.raises(Deaf, match="`clew restart` starts another one") as found:
+            ask()
+        assert found.value.exit == 3
+    findings = {each.check: each for each in all_checks(home)}
+    assert findings["socket"].ok is findings["daemon"].ok is False
+    assert findings["daemon"].detail == hung.words(home)
+    listener.accept()[0].close()
+    assert start.answers(home)
+
+
+async def test_where_an_agent_should_listen_it_counts_as_somebody(full: tuple[Home, socket.socket]) -> None:
+    assert await kept_programs.listens(full[0].socket)

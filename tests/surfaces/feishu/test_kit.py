@@ -1,0 +1,98 @@
+"""Feishu keeps the word of a surface, with the real engine, on the fake of the platform."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.model.nouns import Conversation
+from clew.model.surface import Surface
+from clew.support.clock import Clock
+from clew.testing import surface_kit
+from clew.testing.surface_kit import Check
+from clew.testing.surface_stage import Shown
+from tests.surfaces.feishu.apps import ALONE, ANN, BOB, App, labels, words
+
+
+class FeishuStage:
+    """Ann alone with the bot."""
+
+    person = ANN
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._events: dict[str, str] = {}
+
+    def surface(self, clock: Clock, files: Path) -> Surface:
+        return self._app.surface(files, clock)
+
+    async def listening(self) -> None:
+        return
+
+    async def say(
+        self,
+        text: str,
+        *,
+        stranger: bool = False,
+        quote: str | None = None,
+        where: Conversation | None = None,
+        fresh: bool = False,
+    ) -> str:
+        hung = {"parent_id": quote, "root_id": quote} if quote else {}
+        if fresh:
+            hung["thread_id"] = f"omt_{len(self._events)}"
+        if where is not None:
+            hung |= await self._within(where.address.partition("/")[2])
+        chat, user = ("oc_bob", BOB) if stranger else (ALONE, ANN)
+        said = await self._app.say(text, chat=chat, user=user, **hung)
+        self._events[said["message_id"]] = said["event"]
+        return str(said["message_id"])
+
+    async def _within(self, thread: str) -> dict[str, str]:
+        messages = (await self._app.state())["messages"]
+        root = next(message["message_id"] for message in messages if message.get("thread_id") == thread)
+        return {"thread_id": thread, "parent_id": root, "root_id": root}
+
+    async def press(self, message: str, label: str) -> str:
+        return str((await self._app.press(message, label)).get("toast", {}).get("content", ""))
+
+    async def seen(self, so: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
+        return self._shown(await self._app.until(lambda state: so(self._shown(state))))
+
+    async def is_acknowledged(self, message: str) -> bool:
+        return self._events[message] not in (await self._app.state())["pending"]
+
+    async def acknowledged(self, message: str) -> None:
+        await self._app.until(lambda state: self._events[message] not in state["pending"])
+
+    async def repeat(self, message: str) -> None:
+        await self._app.do("again", event=self._events[message])
+
+    async def cut(self) -> None:
+        await self._app.do("cut")
+
+    async def mend(self) -> None:
+        await self._app.do("mend")
+
+    async def busy(self, seconds: float) -> None:
+        await self._app.refuse("send", 99991400, headers={"x-ogw-ratelimit-reset": str(seconds)})
+
+    async def lose_answer(self) -> None:
+        await self._app.fault("send", "cut_after")
+
+    def _shown(self, state: dict[str, Any]) -> list[Shown]:
+        return [_one(message) for message in state["messages"] if message["sender"]["id"] == self._app.id]
+
+
+def _one(message: dict[str, Any]) -> Shown:
+    buttons = tuple(labels(message)) if message["msg_type"] == "interactive" else ()
+    attached = message["msg_type"] if message["msg_type"] in ("image", "file") else ""
+    return Shown(str(message["message_id"]), words(message), buttons, attached)
+
+
+@pytest.mark.parametrize("check", surface_kit.CHECKS, ids=surface_kit.named)
+async def test_feishu_conforms(check: Check, app: App, tmp_path: Path) -> None:
+    await check(FeishuStage(app), tmp_path)

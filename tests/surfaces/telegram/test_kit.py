@@ -1,0 +1,97 @@
+"""Telegram keeps the word of a surface, with the real engine, on the fake of the platform."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.model.nouns import Conversation
+from clew.model.surface import Surface
+from clew.support.clock import Clock
+from clew.testing import surface_kit
+from clew.testing.surface_kit import Check
+from clew.testing.surface_stage import Shown
+from tests.surfaces.telegram.bots import ANN, BOB, Bot, number_of
+
+
+class TelegramStage:
+    """Ann alone with the bot, in a chat that has topics."""
+
+    person = str(ANN["id"])
+
+    def __init__(self, bot: Bot) -> None:
+        self._bot = bot
+        self._updates: dict[str, dict[str, object]] = {}
+
+    def surface(self, clock: Clock, files: Path) -> Surface:
+        return self._bot.surface(files, clock)
+
+    async def listening(self) -> None:
+        return
+
+    async def say(
+        self,
+        text: str,
+        *,
+        stranger: bool = False,
+        quote: str | None = None,
+        where: Conversation | None = None,
+        fresh: bool = False,
+    ) -> str:
+        user = BOB if stranger else ANN
+        await self._bot.do("chat", id=user["id"], is_forum=True)
+        topic = int(where.address.partition("/")[2]) if where else None
+        topic = (await self._bot.do("topic", chat=user["id"], name="fresh"))["message_thread_id"] if fresh else topic
+        message = await self._bot.say(
+            text, chat=user["id"], user=user, topic=topic, reply=number_of(quote) if quote else None
+        )
+        name = self._bot.named(message["message_id"])
+        self._updates[name] = message
+        return name
+
+    async def press(self, message: str, label: str) -> str:
+        return await self._bot.press(number_of(message), label)
+
+    async def seen(self, so: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
+        state = await self._bot.until(lambda state: so(self._shown(state["messages"])))
+        return self._shown(state["messages"])
+
+    async def is_acknowledged(self, message: str) -> bool:
+        return number_of(message) not in (await self._bot.state())["waiting"]
+
+    async def acknowledged(self, message: str) -> None:
+        await self._bot.until(lambda state: number_of(message) not in state["waiting"])
+
+    async def repeat(self, message: str) -> None:
+        await self._bot.do("inject", message=self._updates[message])
+
+    async def cut(self) -> None:
+        await self._bot.do("cut")
+
+    async def mend(self) -> None:
+        await self._bot.do("mend")
+
+    async def busy(self, seconds: float) -> None:
+        await self._bot.refuse("sendMessage", 429, "Too Many Requests", retry_after=seconds)
+
+    async def lose_answer(self) -> None:
+        await self._bot.fault("sendMessage", "cut_after")
+
+    def _shown(self, messages: Sequence[dict[str, Any]]) -> list[Shown]:
+        return [_one(self._bot.named(each["message_id"]), each) for each in messages if "edits" in each]
+
+
+def _one(name: str, message: dict[str, Any]) -> Shown:
+    buttons = message["buttons"]
+    assert isinstance(buttons, list)
+    text = str(message.get("text") or message.get("caption") or "")
+    attached = "image" if "photo" in message else "file" if "document" in message else ""
+    return Shown(name, text, tuple(button["text"] for button in buttons), attached)
+
+
+@pytest.mark.parametrize("check", surface_kit.CHECKS, ids=surface_kit.named)
+async def test_telegram_conforms(check: Check, bot: Bot, tmp_path: Path) -> None:
+    await check(TelegramStage(bot), tmp_path)

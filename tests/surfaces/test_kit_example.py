@@ -1,0 +1,329 @@
+"""The surfaces of docs/surfaces/writing-one.md, as they stand there, keep the word of a surface."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.engine.gates import visibility
+from clew.model.nouns import Conversation
+from clew.model.surface import Surface
+from clew.support.clock import Clock
+from clew.testing import surface_kit
+from clew.testing.surface_kit import Check
+from clew.testing.surface_stage import PATIENCE, Shown
+from tests.helpers.paths import ROOT
+from tests.helpers.ports import held_port, number_of
+
+PAGE = ROOT / "docs" / "surfaces" / "writing-one.md"
+
+
+def examples() -> list[str]:
+    """Pigeons, and Drums, which build on them."""
+    return re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+class PigeonStage:
+    """The pigeons' loft. A message is brought to whoever listens, one at a time, until it is acknowledged."""
+
+    person = "ann"
+
+    def __init__(self) -> None:
+        self._place = held_port()
+        self.port = number_of(self._place)
+        self.code = "\n".join(examples())
+        self.made = "Pigeons"
+        self.patience = PATIENCE
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.StreamWriter] = set()
+        self._owed: list[dict[str, Any]] = []
+        self._notes: dict[str, dict[str, Any]] = {}
+        self._said: dict[str, Shown] = {}  # by key
+        self._changed = asyncio.Condition()
+        self._wait: float | None = None
+        self._loses = False
+
+    async def mend(self) -> None:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+
+    async def cut(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        for writer in self._open:
+            writer.transport.abort()
+
+    async def close(self) -> None:
+        await self.cut()
+        self._place.close()
+
+    def surface(self, clock: Clock, files: Path) -> Surface:
+        module: dict[str, Any] = {}
+        exec(compile(self.code, str(PAGE), "exec"), module)
+        surface: Surface = module[self.made](clock, module["Settings"](self.port))
+        return surface
+
+    async def listening(self) -> None:
+        return
+
+    async def say(
+        self,
+        text: str,
+        *,
+        stranger: bool = False,
+        quote: str | None = None,
+        where: Conversation | None = None,
+        fresh: bool = False,
+    ) -> str:
+        who, id = "bob" if stranger else "ann", f"note-{len(self._notes) + 1}"
+        self._notes[id] = {"id": id, "loft": who, "from": who, "name": who.title(), "text": text, "quote": quote}
+        await self.repeat(id)
+        return id
+
+    async def repeat(self, message: str) -> None:
+        self._owed.append(self._notes[message])
+        await self._tell()
+
+    async def press(self, message: str, label: str) -> str:
+        raise NotImplementedError("it has no buttons")
+
+    async def seen(self, so: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
+        await self._until(lambda: list(self._said.values()), so)
+        return list(self._said.values())
+
+    async def is_acknowledged(self, message: str) -> bool:
+        return self._notes[message] not in self._owed
+
+    async def acknowledged(self, message: str) -> None:
+        await self._until(lambda: self._owed, lambda owed: self._notes[message] not in owed)
+
+    async def busy(self, seconds: float) -> None:
+        self._wait = seconds
+
+    async def lose_answer(self) -> None:
+        self._loses = True
+
+    async def _until(self, look: Callable[[], Any], so: Callable[[Any], object]) -> None:
+        async with asyncio.timeout(self.patience), self._changed:
+            await self._changed.wait_for(lambda: so(look()))
+
+    async def _tell(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open.add(writer)
+        try:
+            asked = json.loads(await reader.readline() or b"{}")
+            if "listen" in asked:
+                await self._bring(reader, writer)
+            elif "say" in asked:
+                await self._hear(asked, writer)
+        except (ConnectionError, asyncio.CancelledError):
+            pass  # the other side has gone, or the test is over
+        finally:
+            self._open.discard(writer)
+            writer.close()
+
+    async def _bring(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            async with self._changed:
+                await self._changed.wait_for(lambda: self._owed)
+            writer.write(json.dumps(self._owed[0]).encode() + b"\n")
+            ack = await reader.readline()
+            if not ack:
+                return
+            assert json.loads(ack) == {"ack": self._owed[0]["id"]}
+            del self._owed[0]
+            await self._tell()
+
+    async def _hear(self, asked: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        wait, self._wait = self._wait, None
+        if wait is not None:
+            writer.write(json.dumps({"wait": wait}).encode() + b"\n")
+            return
+        said = self._said.setdefault(asked["key"], Shown(f"pigeon-{len(self._said) + 1}", asked["say"]))
+        await self._tell()
+        loses, self._loses = self._loses, False
+        if loses:
+            writer.transport.abort()
+            return
+        writer.write(json.dumps({"id": said.id}).encode() + b"\n")
+        await writer.drain()
+
+
+class DrumStage(PigeonStage):
+    """Who listens hears what is drummed from then on; what was drummed before can be asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made = "Drums"
+        self._heard_by = self._wanted = 0  # how many have listened, and how many will have when the newest one does
+
+    def surface(self, clock: Clock, files: Path) -> Surface:
+        self._wanted = self._heard_by + 1
+        return super().surface(clock, files)
+
+    async def listening(self) -> None:
+        await self._until(lambda: self._heard_by, lambda count: count >= self._wanted)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open.add(writer)
+        try:
+            asked = json.loads(await reader.readline() or b"{}")
+            if "listen" in asked:
+                await self._drum(writer, len(self._owed))
+            elif "since" in asked:
+                writer.write(json.dumps(self._since(asked["loft"], asked["since"])).encode() + b"\n")
+            elif "say" in asked:
+                await self._hear(asked, writer)
+        except (ConnectionError, asyncio.CancelledError):
+            pass  # the other side has gone, or the test is over
+        finally:
+            self._open.discard(writer)
+            writer.close()
+
+    async def _drum(self, writer: asyncio.StreamWriter, told: int) -> None:
+        writer.write(b'{"listening": true}\n')
+        self._heard_by += 1
+        await self._tell()
+        while True:
+            async with self._changed:
+                await self._changed.wait_for(lambda told=told: len(self._owed) > told)  # type: ignore[misc]
+            for note in self._owed[told:]:  # which are all that were ever drummed, here
+                writer.write(json.dumps(note).encode() + b"\n")
+            told = len(self._owed)
+            await writer.drain()
+
+    def _since(self, loft: str, last: str | None) -> list[dict[str, Any]]:
+        notes = [note for note in self._notes.values() if note["loft"] == loft]
+        ids = [note["id"] for note in notes]
+        return notes[ids.index(last) + 1 if last is not None else 0 :]
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[PigeonStage]:
+    stage = PigeonStage()
+    await stage.mend()
+    yield stage
+    await stage.close()
+
+
+@pytest.fixture
+async def drums() -> AsyncIterator[PigeonStage]:
+    stage = DrumStage()
+    await stage.mend()
+    yield stage
+    await stage.close()
+
+
+def test_the_examples_are_small() -> None:
+    pigeons, drums = ([line for line in example.splitlines() if line.strip()] for example in examples())
+    assert len(pigeons) <= 75 and len(drums) <= 35
+
+
+@pytest.mark.parametrize("check", surface_kit.CHECKS, ids=surface_kit.named)
+async def test_the_example_conforms(check: Check, stage: PigeonStage, tmp_path: Path) -> None:
+    await check(stage, tmp_path)
+
+
+@pytest.mark.parametrize("check", surface_kit.CHECKS, ids=surface_kit.named)
+async def test_the_example_that_reads_history_conforms(check: Check, drums: PigeonStage, tmp_path: Path) -> None:
+    await check(drums, tmp_path)
+
+
+FAULTS = {
+    "acknowledges first": (
+        surface_kit.killed_before_the_commit_it_loses_nothing,
+        "note = json.loads(line)",
+        'note = json.loads(line); writer.write(json.dumps({"ack": note["id"]}).encode() + b"\\n")',
+    ),
+    "calls a message otherwise each time": (
+        surface_kit.a_repeat_after_a_restart_runs_once,
+        'Inbound(where, note["id"]',
+        "Inbound(where, self._clock.ulid()",
+    ),
+    "draws its keys": (surface_kit.a_send_in_doubt_is_settled, "outgoing.id}", "self._clock.ulid()}"),
+    "does not wait": (surface_kit.a_platform_that_is_busy_is_given_its_time, 'answer["wait"]', "0.0"),
+    "takes a name for a person": (surface_kit.it_says_who_speaks, 'sender_id=note["from"]', 'sender_id=note["name"]'),
+    "cuts what it brings": (
+        surface_kit.a_long_gate_is_allowed_only_if_all_of_it_is_shown,
+        'said = {"say": text,',
+        'said = {"say": text[:150] + text[-50:],',
+    ),
+    "loses the quote": (surface_kit.a_quote_goes_to_the_thread_that_it_quotes, 'quoted=note["quote"]', "quoted=None"),
+}
+
+
+HISTORY_FAULTS = {
+    "never reads on": (
+        surface_kit.what_was_said_while_clew_was_down_is_answered,
+        "for known in await inbox.known(self.name):",
+        "for known in ():",
+    ),
+    "reads on in one place only": (
+        surface_kit.every_conversation_is_read_on_from_where_it_was,
+        "for known in await inbox.known(self.name):",
+        "for known in (await inbox.known(self.name))[:1]:",
+    ),
+    "reads on only when it starts": (
+        surface_kit.after_a_cut_it_comes_back,
+        "for known in await inbox.known(self.name):",
+        "known, self.known = getattr(self, 'known', None) or await inbox.known(self.name), [None]\n"
+        "            for known in filter(None, known):",
+    ),
+    "hears what is new before what it missed": (
+        surface_kit.every_conversation_is_read_on_from_where_it_was,
+        "for note in await self._drummed_since(known):",
+        "for note in reversed(await self._drummed_since(known)):",
+    ),
+}
+
+
+async def _is_found(fault: tuple[Check, str, str], stage: PigeonStage, folder: Path) -> None:
+    check, right, wrong = fault
+    assert stage.code.count(right) == 1
+    stage.code = stage.code.replace(right, wrong)
+    stage.patience = 3.0  # what never comes is not waited for
+    with pytest.raises((AssertionError, TimeoutError)):
+        await check(stage, folder)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_the_kit_finds_a_planted_fault(
+    fault: str, stage: PigeonStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(surface_kit, "BUSY", 30.0)  # however slow the machine is, that was not waited for
+    await _is_found(FAULTS[fault], stage, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        surface_kit.a_long_gate_is_allowed_only_if_all_of_it_is_shown,
+        surface_kit.allow_all_means_only_what_is_shown_whole,
+    ],
+    ids=surface_kit.named,
+)
+async def test_the_kit_finds_that_a_card_which_was_cut_allows(
+    check: Check, stage: PigeonStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it was: a card kept its beginning and its end, and its answers."""
+    monkeypatch.setattr(visibility.Room, "holds", lambda room, text: True)
+    monkeypatch.setattr(visibility.Room, "is_hopeless", lambda room, asked: False)
+    stage.patience = 3.0
+    with pytest.raises((AssertionError, TimeoutError)):
+        await check(stage, tmp_path)
+
+
+@pytest.mark.parametrize("fault", HISTORY_FAULTS)
+async def test_the_kit_finds_a_gap_in_what_is_read(
+    fault: str, drums: PigeonStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clew.testing.surface_stage.PATIENCE", 3.0)
+    await _is_found(HISTORY_FAULTS[fault], drums, tmp_path)

@@ -1,0 +1,129 @@
+"""The webhook keeps the word of a surface, with the real engine and a real receiver on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from clew.config.settings import WebhookConfig
+from clew.model.nouns import Conversation
+from clew.model.surface import Inbox, Surface
+from clew.support.clock import Clock
+from clew.surfaces.signing import sign
+from clew.surfaces.webhook import WebhookSurface
+from clew.testing import surface_kit
+from clew.testing.surface_kit import Check
+from clew.testing.surface_stage import Shown
+from tests.helpers.receivers import Answer, Hang, Receiver
+
+SECRET = "correct-horse"
+
+
+class Listening(WebhookSurface):
+    """One that tells when it does."""
+
+    def __init__(self, config: Mapping[str, WebhookConfig], clock: Clock) -> None:
+        super().__init__(config, clock)
+        self.listens = asyncio.Event()
+
+    async def run(self, inbox: Inbox) -> None:
+        self.inbox = inbox
+        self.listens.set()
+        await super().run(inbox)
+
+
+class WebhookStage:
+    """A program that posts what a person says, and takes what clew says."""
+
+    person = ""
+
+    def __init__(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        self._surface: Listening | None = None
+        self._clock: Clock | None = None
+        self._posted: dict[str, bytes] = {}
+
+    def surface(self, clock: Clock, files: Path) -> Surface:
+        self._clock = clock
+        self._surface = Listening({"ci": WebhookConfig(secret=SECRET, url=self._receiver.url)}, clock)
+        return self._surface
+
+    async def listening(self) -> None:
+        assert self._surface is not None
+        await self._surface.listens.wait()
+
+    async def say(
+        self,
+        text: str,
+        *,
+        stranger: bool = False,
+        quote: str | None = None,
+        where: Conversation | None = None,
+        fresh: bool = False,
+    ) -> str:
+        id = f"m{len(self._posted) + 1}"
+        fields = {"id": id, "conversation": "deploys", "sender": "ann", "text": text}
+        self._posted[id] = json.dumps(fields).encode()
+        await self.repeat(id)
+        return id
+
+    async def repeat(self, message: str) -> None:
+        assert self._surface is not None and self._clock is not None
+        body, now = self._posted[message], self._clock.now() // 1000 + 1  # nobody answers within the second
+        headers = {"X-Clew-Timestamp": str(now), "X-Clew-Signature": sign(SECRET, now, body)}
+        reply = await self._surface.receive("ci", headers, body, self._surface.inbox)
+        assert reply.status < 300, reply
+
+    async def press(self, message: str, label: str) -> str:
+        raise NotImplementedError("it has no buttons")
+
+    async def seen(self, so: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
+        while not so(shown := self._shown()):
+            await asyncio.to_thread(self._receiver.wait_for, len(self._receiver.deliveries) + 1)
+        return shown
+
+    def _shown(self) -> list[Shown]:
+        """A receiver that honours the key takes each once."""
+        taken = {received.id: received.json for received in self._receiver.deliveries}
+        return [Shown(id, f"{said['text']} {said.get('note', '')}") for id, said in taken.items()]
+
+    async def is_acknowledged(self, message: str) -> bool:
+        raise NotImplementedError("the platform keeps nothing")
+
+    async def acknowledged(self, message: str) -> None:
+        raise NotImplementedError("the platform keeps nothing")
+
+    async def cut(self) -> None:
+        await asyncio.to_thread(self._receiver.close)
+
+    async def mend(self) -> None:
+        await asyncio.to_thread(self._receiver.start)
+
+    async def busy(self, seconds: float) -> None:
+        self._receiver.then(Answer(429, headers={"Retry-After": str(int(seconds))}))
+
+    async def lose_answer(self) -> None:
+        self._receiver.then(Hang.UP)
+
+
+@pytest.fixture
+async def stage() -> AsyncIterator[WebhookStage]:
+    with Receiver() as receiver:
+        yield WebhookStage(receiver)
+
+
+ASKING = (
+    surface_kit.a_gate_is_answered_by_a_word,
+    surface_kit.a_long_gate_is_allowed_only_if_all_of_it_is_shown,
+    surface_kit.a_gate_that_is_not_shown_whole_can_be_declined,
+    surface_kit.allow_all_means_only_what_is_shown_whole,
+)
+
+
+@pytest.mark.parametrize("check", ASKING, ids=surface_kit.named)
+async def test_what_a_webhook_asks_is_shown_as_it_should_be(check: Check, stage: WebhookStage, tmp_path: Path) -> None:
+    await check(stage, tmp_path)
