@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.growth import Bench
 from benchmarks.report import Line
 from clew.client.sync import Client
-from clew.model.nouns import ThreadKind
+from clew.model.threads import ThreadKind
 from clew.process import scan
 from clew.process.start import ensure_daemon
 from clew.process.stop import stop_daemon

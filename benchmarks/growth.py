@@ -22,21 +22,10 @@ from benchmarks.report import Line
 from clew.config.settings import Config, ThreadsConfig
 from clew.engine.engine import Engine
 from clew.model import history as model_history
-from clew.model.nouns import (
-    Conversation,
-    Delivery,
-    DeliveryKind,
-    DeliveryState,
-    Fate,
-    Inbound,
-    Origin,
-    Said,
-    Thread,
-    ThreadKind,
-    ThreadStatus,
-    Turn,
-    TurnState,
-)
+from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
+from clew.model.messages import Conversation, Fate, Inbound, Said
+from clew.model.threads import Thread, ThreadKind, ThreadStatus
+from clew.model.turns import Origin, Turn, TurnState
 from clew.model.views import NewThread
 from clew.store import Store, Tx
 from clew.store.migrate import open_store

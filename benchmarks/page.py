@@ -19,7 +19,9 @@ from playwright.sync_api import Browser, Page
 from benchmarks.report import Line
 from clew.client.sync import Client, new_message_id
 from clew.model import history
-from clew.model.nouns import Conversation, Origin, Said, Thread, ThreadKind, ThreadStatus, Turn, TurnState
+from clew.model.messages import Conversation, Said
+from clew.model.threads import Thread, ThreadKind, ThreadStatus
+from clew.model.turns import Origin, Turn, TurnState
 from clew.store import Tx
 from clew.store.migrate import open_store
 from clew.store.tables import nodes, threads, turns

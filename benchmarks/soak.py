@@ -28,7 +28,7 @@ from benchmarks.soak_count import Count, Counted, Weight, left_running, read_hom
 from benchmarks.soak_figures import ENOUGH, WARM, figures
 from benchmarks.soak_verdict import judge
 from clew.client.sync import Client
-from clew.model.nouns import DeliveryKind
+from clew.model.delivery import DeliveryKind
 from clew.process import lock, scan, start
 from clew.process.stop import stop_daemon
 from clew.support.errors import ClewError

@@ -10,8 +10,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from clew.model.delivery import Delivery, DeliveryState
 from clew.model.gates import Gate
-from clew.model.nouns import Delivery, DeliveryState, SuspendedBy, Turn
+from clew.model.threads import SuspendedBy
+from clew.model.turns import Turn
 from clew.process import lock, scan
 from clew.store import Tx, audit
 from clew.store.audit import Arrived

@@ -8,7 +8,8 @@ from statistics import linear_regression
 
 from benchmarks.soak_count import Count, Counted, Weight
 from benchmarks.soak_verdict import answers
-from clew.model.nouns import DeliveryKind, TurnState
+from clew.model.delivery import DeliveryKind
+from clew.model.turns import TurnState
 
 WARM = 30.0  # seconds until what a daemon needs anyway has been loaded
 ENOUGH = 60.0  # seconds after that over which a slope says something

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 
 from benchmarks.soak_count import Counted, Rows, Told
 from clew.engine.engine import DESK
+from clew.model.delivery import DeliveryKind, DeliveryState
 from clew.model.gates import Gate, GateState
-from clew.model.nouns import DeliveryKind, DeliveryState, Fate, Turn, TurnState
+from clew.model.messages import Fate
+from clew.model.turns import Turn, TurnState
 from clew.store.audit import Arrived
-from clew.texts import messages
+from clew.texts import gate_messages, messages
 
 ANSWER = re.compile(r"\banswer (\d+)\b")
 MESSAGE = re.compile(r"m(\d+)")
@@ -182,8 +184,8 @@ def _went_as_yes(gates: list[Gate]) -> list[Gate]:
 def _is_warned(counted: Counted, gate: Gate) -> bool:
     """In its row, or in a question that was read before its row was told anything newer."""
     asks = (told.text for bodies in counted.count.told.values() for told in bodies if told.kind == DeliveryKind.ASK)
-    shown = any(f"({gate.code})" in text and messages.MAY_HAVE_RUN in text for text in asks)
-    return shown or gate.warning == messages.MAY_HAVE_RUN
+    shown = any(f"({gate.code})" in text and gate_messages.MAY_HAVE_RUN in text for text in asks)
+    return shown or gate.warning == gate_messages.MAY_HAVE_RUN
 
 
 def _stuck(counted: Counted) -> Iterator[str]:

@@ -1,14 +1,15 @@
 """clew: a durable home for the work of coding agents. `from clew import Clew` is its Python door (docs/python.md)."""
 
+from clew.support.version import __version__
+
 TYPE_CHECKING = False  # not from typing: everything imports this file, also what has to stay small
 if TYPE_CHECKING:
     from clew.client.api import Clew
-    from clew.client.notifier import notify_with
+    from clew.daemon.notifier import notify_with
 
-__version__ = "0.1.0"
 __all__ = ["Clew", "__version__", "notify_with"]
 
-_LATER = {"Clew": "clew.client.api", "notify_with": "clew.client.notifier"}
+_LATER = {"Clew": "clew.client.api", "notify_with": "clew.daemon.notifier"}
 
 
 def __getattr__(name: str) -> object:

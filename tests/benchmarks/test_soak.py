@@ -17,13 +17,15 @@ from benchmarks.soak_count import Count, Counted, Rows, Suspended, Told, Weight,
 from benchmarks.soak_figures import figures, memory
 from benchmarks.soak_verdict import judge
 from clew.engine.engine import DESK
+from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
 from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, GateState
-from clew.model.nouns import Conversation, Delivery, DeliveryKind, DeliveryState, Fate, Origin, Said, Turn, TurnState
+from clew.model.messages import Conversation, Fate, Said
+from clew.model.turns import Origin, Turn, TurnState
 from clew.store.audit import Arrived
 from clew.store.tables import inbox
 from clew.store.tables.inbox import Arrival
 from clew.support.home import Home
-from clew.texts import messages
+from clew.texts import gate_messages, messages
 from tests.helpers.rig import Rig
 
 ROOM = Conversation("webhook", "x/room-1")
@@ -189,8 +191,8 @@ def test_a_run_needs_a_yes_that_somebody_said_and_that_left(asked: Gate) -> None
 
 @pytest.mark.parametrize("where", ["row", "question", "nowhere"])
 def test_a_second_run_was_announced(where: str) -> None:
-    again = gate("B3C4", 1, warning=messages.MAY_HAVE_RUN if where == "row" else "")
-    question = {"B3C4:ask": told(f"(B3C4) echo 1\n{messages.MAY_HAVE_RUN if where == 'question' else ''}", "ask")}
+    again = gate("B3C4", 1, warning=gate_messages.MAY_HAVE_RUN if where == "row" else "")
+    question = {"B3C4:ask": told(f"(B3C4) echo 1\n{gate_messages.MAY_HAVE_RUN if where == 'question' else ''}", "ask")}
     before = with_rows(gates=[gate("K7Q2", 1), again])
     count = replace(before.count, yes={"K7Q2", "B3C4"}, told={**before.count.told, **question})
     found = troubles(replace(before, count=count, runs=Counter({1: 2})))

@@ -12,7 +12,7 @@ import pytest
 
 from clew import Clew
 from clew.client.events import Event, Sent, Texts
-from clew.model.nouns import Fate
+from clew.model.messages import Fate
 from clew.support.errors import OutOfReach, Refused
 from clew.support.home import Home
 

@@ -15,8 +15,7 @@ import pytest
 import clew as package
 from clew import Clew
 from clew.client.events import Event
-from clew.client.sync import Stopped
-from clew.support.errors import BadInput, ClewError, NotFound, OutOfReach, Refused
+from clew.support.errors import BadInput, ClewError, NotFound, OutOfReach, Refused, Stopped
 from tests.helpers import daemons
 
 PUBLIC = {

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.client.sync import Client, Event, Stopped, address, known, parse
-from clew.support.errors import BadInput, ClewError, OutOfReach
+from clew.client.sync import Client, Event, address, parse
+from clew.support.errors import BadInput, ClewError, OutOfReach, Stopped, error_of
 from clew.support.home import Home
 
 FRAMES = b'id: 1\nevent: hello\ndata: {"a": 1}\n\n:\n\nevent: text\ndata: {"text": "x\\n\\ny"}\n\n'
@@ -40,9 +40,9 @@ def test_an_address_escapes_what_it_is_given() -> None:
 
 
 def test_an_error_keeps_its_code_words_and_exit_code() -> None:
-    error = known("bad_input", "what happened")
+    error = error_of("bad_input", "what happened")
     assert (type(error), error.exit, error.message) == (BadInput, 2, "what happened")
-    unheard = known("unheard_of", "what happened")
+    unheard = error_of("unheard_of", "what happened")
     assert (type(unheard), unheard.exit, unheard.code) == (ClewError, 1, "unheard_of")
 
 

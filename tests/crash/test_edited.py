@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from clew.model.delivery import DeliveryKind
+from clew.model.gate_views import AnswerGate
 from clew.model.gates import Decision
-from clew.model.nouns import DeliveryKind
 from clew.model.surface import InDoubt, SurfaceCan
-from clew.model.views import AnswerGate
 from clew.support import crash
 from tests.helpers.rig import PATIENCE, Rig, Room
 

@@ -15,7 +15,7 @@ import pytest
 from clew.config.settings import Config, ThreadsConfig
 from clew.engine import core
 from clew.engine.engine import Engine
-from clew.model.nouns import Conversation, Inbound
+from clew.model.messages import Conversation, Inbound
 from clew.model.surface import Down, Outgoing, Receipt, TryAgain
 from clew.store import Store, Tx, audit
 from clew.store.migrate import migrate

@@ -15,9 +15,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from clew.cli.doctor_checks import all_checks
-from clew.client.sync import Stopped
+from clew.cli.doctor.checks import all_checks
 from clew.process import lock, scan
+from clew.support.errors import Stopped
 from tests.helpers.daemons import SCRIPTED, Clew
 from tests.helpers.receivers import Answer, Receiver
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from clew.model.nouns import Fate, ThreadKind
+from clew.model.messages import Fate
 from clew.model.surface import Down, Never, SurfaceCan, TryAgain
+from clew.model.threads import ThreadKind
 from clew.model.views import NewThread
 from clew.store import audit
 from clew.store.tables.threads import Filter

@@ -17,9 +17,10 @@ from types import TracebackType
 
 from clew.config.settings import Config, InboxConfig, ThreadsConfig, TurnsConfig
 from clew.engine.engine import DESK, Engine
-from clew.model.nouns import Accepted, Conversation, Inbound, Person, Role, ThreadKind
+from clew.model.messages import Accepted, Conversation, Inbound, Person, Role
 from clew.model.runtime import Runtime, Session
 from clew.model.surface import Inbox, Never, NotSent, Outgoing, Receipt, Surface, SurfaceCan
+from clew.model.threads import ThreadKind
 from clew.model.views import NewThread, TurnView
 from clew.store import Entry, Store
 from clew.store.migrate import open_store

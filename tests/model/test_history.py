@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from clew.model import history
 from clew.model.history import Deed, Outcome, Spoken, Started
-from clew.model.nouns import Problem, Usage
+from clew.model.turns import Problem, Usage
 
 words = st.text(st.characters(codec="utf-8"), max_size=50)
 

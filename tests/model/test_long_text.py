@@ -22,8 +22,8 @@ from clew.engine.live import Live
 from clew.engine.progress import Progress, advance
 from clew.model.events import Activity, ActivityKind, Event, Phase, TextDelta, TextDone, TurnEnded, TurnStarted
 from clew.model.long_text import NOTICE_ROOM, GrowingText, shortened
-from clew.model.nouns import TurnState
 from clew.model.runtime import Seat, Session, TurnRequest
+from clew.model.turns import TurnState
 from clew.runtimes.acp import translate as acp
 from clew.runtimes.codex import translate as codex
 from clew.runtimes.process import LONGEST_LINE, Lines

@@ -14,10 +14,10 @@ from unittest.mock import patch
 
 import pytest
 
-from clew.cli.doctor_checks import all_checks
+from clew.cli.doctor.checks import all_checks
 from clew.client import sync
 from clew.config.settings import SupervisorConfig
-from clew.process import hung, lock, start, supervisor
+from clew.process import heartbeat, hung, lock, start
 from clew.support.home import Home
 from tests.helpers.daemons import SCRIPTED, Clew
 
@@ -132,7 +132,7 @@ def test_a_daemon_that_hangs_is_ended_with_a_traceback_and_brought_back(clew: Cl
         f"the daemon, pid {pid}, was killed by SIGABRT; bringing it back",
     ):
         assert words in said
-    assert not (clew.home.run / supervisor.HUNG).exists()
+    assert not (clew.home.run / heartbeat.HUNG).exists()
 
 
 def test_an_adopted_daemon_that_hangs_is_brought_back_too(clew: Clew) -> None:
@@ -163,7 +163,7 @@ class Watched:
     def __init__(self, home: Home, now: Time, hang: float = SupervisorConfig().hang) -> None:
         self.home = home
         self.now = now
-        self.pulse = supervisor.Pulse(str(home.run), str(home.socket), hang)
+        self.pulse = heartbeat.Pulse(str(home.run), str(home.socket), hang)
         self.pulse.begin(os.getpid())
         self.pulse.look([])
 
@@ -180,13 +180,13 @@ class Watched:
 
     @property
     def is_reported(self) -> bool:
-        return (self.home.run / supervisor.HUNG).exists()
+        return (self.home.run / heartbeat.HUNG).exists()
 
 
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> Time:
     now = Time()
-    monkeypatch.setattr(supervisor, "time", now)
+    monkeypatch.setattr(heartbeat, "time", now)
     return now
 
 
@@ -225,7 +225,7 @@ def test_one_that_answers_again_is_left_alone(home: Home, now: Time, listener: s
     with closing(Watched(home, now)) as watched:
         watched.pass_by(280)
         with listener.accept()[0] as asked:
-            assert asked.recv(4096) == supervisor.QUESTION
+            assert asked.recv(4096) == heartbeat.QUESTION
             asked.send(b"HTTP/1.1 404 Not Found\r\n\r\n")
         assert watched.pulse.look(watched.pulse.handles()) == 0
         assert not watched.is_reported

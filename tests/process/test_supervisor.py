@@ -292,6 +292,7 @@ BEFORE = """
 import os, signal, sys
 {}
 sys.argv.pop(0)
+__file__ = sys.argv[0]
 exec(compile(open(sys.argv[0]).read(), sys.argv[0], "exec"))
 """
 BLIND = BEFORE.format("""

@@ -20,10 +20,12 @@ from clew.engine.gates.choices import Choice, Word
 from clew.engine.live import Live
 from clew.engine.progress import GATE, gate_item
 from clew.engine.threads.lifecycle import Opening, open_thread
-from clew.engine.turns.completion import End, end_and_continue, end_turn, queue_turn
+from clew.engine.turns.completion import End, end_and_continue, end_turn
+from clew.engine.turns.queueing import queue_turn
 from clew.model.events import GateOpened, Phase
 from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, GateState, Question
-from clew.model.nouns import Origin, Said, Turn, TurnState
+from clew.model.messages import Said
+from clew.model.turns import Origin, Turn, TurnState
 from clew.store import Store, Tx
 from clew.store.migrate import migrate
 from clew.store.sqlite.driver import Inline, SqliteConnection

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from clew.model.nouns import Conversation, Fate, Problem, TurnState
+from clew.model.gate_views import GateView
+from clew.model.messages import Conversation, Fate
 from clew.model.runtime import Continuity
 from clew.model.surface import InDoubt, Never, Outgoing, Receipt, SurfaceCan, TryAgain
-from clew.model.views import GateView
+from clew.model.turns import Problem, TurnState
 from clew.store import audit
 from clew.store.tables import bindings, inbox, turns
 from clew.store.tables.threads import Filter

@@ -7,8 +7,8 @@ import re
 
 import msgspec
 
-from clew.server.app import ROUTES
 from clew.server.openapi import EXAMPLES, describe, document
+from clew.server.routes.table import ROUTES
 from tests.helpers.paths import ROOT
 from tests.server.conftest import Api
 

@@ -11,8 +11,8 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from clew.server.app import ROUTES
 from clew.server.openapi import describe
+from clew.server.routes.table import ROUTES
 from tests.helpers.daemons import SCRIPTED, Clew
 from tests.helpers.paths import ROOT
 from tests.server.generator import Call, Operation, calls, operations

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 
-from clew.model.nouns import Said
+from clew.model.messages import Said
 from clew.model.runtime import TurnRequest
 from clew.testing.scripted_model import script
 from clew.testing.scripted_model.script import Step

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from clew.model.nouns import DeliveryState, TurnState
+from clew.model.delivery import DeliveryState
+from clew.model.turns import TurnState
 from clew.store import Tx, audit
 from clew.store.audit import Final
 from clew.store.tables import deliveries

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from clew.model.nouns import Button, Conversation, DeliveryKind, Fate, Inbound
+from clew.model.delivery import Button, DeliveryKind
+from clew.model.messages import Conversation, Fate, Inbound
 from clew.model.surface import Backlog, Down, Inbox, InDoubt, Never, Outgoing, Receipt, SurfaceCan, TryAgain
 from clew.support.errors import StoreError
 from tests.simulation.clock import EPOCH

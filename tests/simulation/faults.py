@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from clew.model.nouns import Conversation
+from clew.model.messages import Conversation
 from clew.store.tables import bindings, deliveries, gates, handoffs, inbox, turns
 from clew.testing.scripted_runtime.session import ScriptedSession
 

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from clew.engine.gates import cards, reply_parser
+from clew.model.delivery import Delivery, DeliveryState
 from clew.model.gates import Decision, Gate, GateState
-from clew.model.nouns import ENDED, Delivery, DeliveryState, Fate, Turn, TurnState
+from clew.model.messages import Fate
+from clew.model.turns import ENDED, Turn, TurnState
 from clew.store import Tx, audit
 from clew.store.tables import deliveries, threads, turns
-from clew.texts import messages
-from clew.texts.messages import Both
+from clew.texts import gate_messages
+from clew.texts.bilingual import Both
 from tests.simulation.fake_platform import POCKET, Post
 from tests.simulation.world import World
 
@@ -59,7 +61,7 @@ def _carried_once(seen: Seen) -> Iterator[str]:
     for gate in seen.gates:
         if gate.state is GateState.VOID and gate.answer is not None and gate.sent_at is None and not gate.carried:
             kept[_root(seen.tx, gate)] += 1
-        if gate.id not in seen.aloud and gate.answer is not None and not messages.is_by_rule(gate.answered_by):
+        if gate.id not in seen.aloud and gate.answer is not None and not gate_messages.is_by_rule(gate.answered_by):
             taken[_root(seen.tx, gate)] += 1
         if gate.carried and (gate.sent_at is not None or gate.state is not GateState.VOID):
             yield f"the answer to {gate.code} left, and is kept for another time"

@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from clew.model.nouns import Conversation, Delivery, DeliveryState, Turn, TurnState
+from clew.model.delivery import Delivery, DeliveryState
+from clew.model.messages import Conversation
+from clew.model.turns import Turn, TurnState
 from clew.store import Tx
 from clew.store.sqlite.driver import SqliteConnection
 from clew.store.tables import deliveries, turns

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from clew.model import history
-from clew.model.nouns import Fate, HandoffState
+from clew.model.handoff import HandoffState
+from clew.model.messages import Fate
 from clew.store import Tx, audit
 from clew.store.tables import handoffs, inbox, nodes, threads
 from clew.texts import messages

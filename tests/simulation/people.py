@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from clew.engine.engine import Engine
 from clew.engine.places.targets import Wish
+from clew.model.gate_views import AnswerGate, GateView, NewRuleView
 from clew.model.gates import Decision, Effect
-from clew.model.nouns import ThreadKind
-from clew.model.views import AnswerGate, GateView, NewRuleView, NewThread
+from clew.model.threads import ThreadKind
+from clew.model.views import NewThread
 from clew.store.tables.threads import Filter
 from clew.support.errors import BadInput, NotFound, Refused, StoreError
 from tests.simulation.fake_platform import POCKET

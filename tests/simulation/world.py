@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 from clew.config.settings import Config, GatesConfig, TurnsConfig
 from clew.engine.engine import Engine
-from clew.model.nouns import Conversation, DeliveryKind, Person, Role, Said, TurnState
+from clew.model.delivery import DeliveryKind
+from clew.model.messages import Conversation, Person, Role, Said
+from clew.model.turns import TurnState
 from clew.store import Store, Tx
 from clew.store.sqlite.driver import Inline
 from clew.store.tables import log, places

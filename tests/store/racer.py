@@ -9,7 +9,8 @@ import json
 import sys
 from pathlib import Path
 
-from clew.model.nouns import Conversation, Handoff
+from clew.model.handoff import Handoff
+from clew.model.messages import Conversation
 from clew.store import Store
 from clew.store.migrate import open_store
 from clew.store.tables import handoffs

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Collection
 from pathlib import Path
 
-from clew.model.nouns import Handoff, HandoffState
+from clew.model.handoff import Handoff, HandoffState
 from clew.store import Tx
 from clew.store.migrate import open_store
 from clew.store.tables import handoffs

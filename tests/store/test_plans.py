@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from clew.model.nouns import Conversation, ThreadStatus
+from clew.model.messages import Conversation
+from clew.model.threads import ThreadStatus
 from clew.store import Row, Tx, metrics
 from clew.store.migrate import open_store
 from clew.store.tables import bindings, deliveries, inbox, log, nodes, threads, turns

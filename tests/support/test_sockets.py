@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from clew.cli.doctor_checks import all_checks
-from clew.client.sync import Client, Deaf
+from clew.cli.doctor.checks import all_checks
+from clew.client.sync import Client
 from clew.process import hung, kept_programs, start
 from clew.support import sockets
+from clew.support.errors import Deaf
 from clew.support.home import Home
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from clew.model.nouns import Accepted, Fate, Inbound
+from clew.model.messages import Accepted, Fate, Inbound
 from clew.model.surface import Known, Surface
 from clew.support.clock import SystemClock
 from tests.surfaces.fakes.process import PATIENCE

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from clew.engine.gates import visibility
-from clew.model.nouns import Conversation
+from clew.model.messages import Conversation
 from clew.model.surface import Surface
 from clew.support.clock import Clock
-from clew.testing import surface_kit
+from clew.testing import surface_gate_checks, surface_kit
 from clew.testing.surface_kit import Check
 from clew.testing.surface_stage import PATIENCE, Shown
 from tests.helpers.paths import ROOT
@@ -252,7 +252,7 @@ FAULTS = {
     "does not wait": (surface_kit.a_platform_that_is_busy_is_given_its_time, 'answer["wait"]', "0.0"),
     "takes a name for a person": (surface_kit.it_says_who_speaks, 'sender_id=note["from"]', 'sender_id=note["name"]'),
     "cuts what it brings": (
-        surface_kit.a_long_gate_is_allowed_only_if_all_of_it_is_shown,
+        surface_gate_checks.a_long_gate_is_allowed_only_if_all_of_it_is_shown,
         'said = {"say": text,',
         'said = {"say": text[:150] + text[-50:],',
     ),
@@ -305,8 +305,8 @@ async def test_the_kit_finds_a_planted_fault(
 @pytest.mark.parametrize(
     "check",
     [
-        surface_kit.a_long_gate_is_allowed_only_if_all_of_it_is_shown,
-        surface_kit.allow_all_means_only_what_is_shown_whole,
+        surface_gate_checks.a_long_gate_is_allowed_only_if_all_of_it_is_shown,
+        surface_gate_checks.allow_all_means_only_what_is_shown_whole,
     ],
     ids=surface_kit.named,
 )

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from clew.model.nouns import Conversation, DeliveryKind
+from clew.model.delivery import DeliveryKind
+from clew.model.messages import Conversation
 from clew.model.surface import Never, Outgoing, Receipt, Surface
 from clew.support.errors import BadInput
 from clew.surfaces.local import Desktop, LocalSurface, one_line

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from clew.model.nouns import Attachment, Conversation, DeliveryKind
+from clew.model.delivery import DeliveryKind
+from clew.model.messages import Attachment, Conversation
 from clew.model.surface import InDoubt, Never, Outgoing, TryAgain
 from clew.surfaces.feishu.surface import FeishuSurface
 from clew.surfaces.telegram.surface import LARGEST_PHOTO, TelegramSurface

@@ -4,7 +4,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from clew.support.clock import SystemClock
 from clew.testing.scripted_model import ScriptedModel
+
+
+@pytest.fixture(scope="module")
+def clock() -> SystemClock:
+    return SystemClock()
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import pytest
 
 from clew.model.events import Activity, Event, GateClosed, GateOpened, Outcome, Phase
 from clew.model.gates import Answer, Asked, Decision, GateKind, Policy, Question
-from clew.model.nouns import TurnState
 from clew.model.runtime import RecordState, Seat
+from clew.model.turns import TurnState
 from clew.support.clock import SystemClock
 from clew.support.errors import BadInput, RuntimeLost
 from clew.testing.scripted_runtime import FileLedger, Played, ScriptedRuntime

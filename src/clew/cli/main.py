@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clew import __version__
 from clew.cli.output import Out, json_option
 from clew.support.errors import ClewError
+from clew.support.version import __version__
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

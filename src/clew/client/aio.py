@@ -15,8 +15,8 @@ from typing import Any
 
 import httpx
 
-from clew.client.sync import PATIENCE, SILENCE, TRIES, Event, Json, Stopped, address, known, parse
-from clew.support.errors import BadInput, ClewError, OutOfReach
+from clew.client.sync import PATIENCE, SILENCE, TRIES, Event, Json, address, parse
+from clew.support.errors import BadInput, ClewError, OutOfReach, Stopped, error_of
 from clew.support.home import Home
 
 LONGEST_PAUSE = 2.0  # seconds between two tries to come back
@@ -134,6 +134,6 @@ class AsyncClient:
 def _problem(status: int, body: bytes) -> ClewError:
     try:
         problem: dict[str, Any] = json.loads(body)
-        return known(problem["code"], problem["detail"])
+        return error_of(problem["code"], problem["detail"])
     except (ValueError, KeyError, TypeError):
         return ClewError(f"the daemon answered with HTTP status {status}; `clew logs` tells more")

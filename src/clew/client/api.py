@@ -24,8 +24,9 @@ import msgspec
 from clew.client.aio import AsyncClient
 from clew.client.events import Event, Sent, Texts, event_of
 from clew.client.sync import new_message_id
-from clew.model.nouns import Fate
-from clew.model.views import GateView, Notified, Page, Passage, ThreadView, TurnView, WhereRow
+from clew.model.gate_views import GateView
+from clew.model.messages import Fate
+from clew.model.views import Notified, Page, Passage, ThreadView, TurnView, WhereRow
 from clew.support.errors import BadInput, NotFound, OutOfReach, Refused
 from clew.support.home import Home
 

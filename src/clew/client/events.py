@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from clew.client import sync
-from clew.model.nouns import Fate
+from clew.model.messages import Fate
 from clew.support.text import Pieces
 
 

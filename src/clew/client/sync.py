@@ -16,7 +16,8 @@ from urllib.parse import quote, urlencode
 
 from msgspec import Struct
 
-from clew.support.errors import BadInput, ClewError, OutOfReach
+from clew.process.connection import Connection
+from clew.support.errors import BadInput, ClewError, Deaf, OutOfReach, Stopped, error_of
 from clew.support.home import Home
 from clew.support.sockets import connect, readable
 
@@ -30,18 +31,6 @@ UNASKED = 1.0  # seconds without an answer, after which it is asked for a sign o
 NO_SIGN = 1.0  # seconds without that, after which it is told that we wait
 SURE = 1.7  # seconds without that, after which who only looks gives up
 _LOST = (ConnectionError, http.client.HTTPException)
-
-
-class Stopped(OutOfReach):
-    """The daemon was stopped on purpose, so it is not started again behind the back of who did it."""
-
-    code = "stopped"
-
-
-class Deaf(OutOfReach):
-    """The daemon is there, and does not answer."""
-
-    code = "deaf"
 
 
 class Event(Struct, frozen=True):
@@ -161,7 +150,7 @@ class Client:
 
     def _open(
         self, method: str, path: str, body: Json, timeout: float | None
-    ) -> tuple[_Connection, http.client.HTTPResponse]:
+    ) -> tuple[Connection, http.client.HTTPResponse]:
         connection = self._connect(timeout)
         headers = {"Content-Type": "application/json"} if body is not None else {}
         try:
@@ -175,7 +164,7 @@ class Client:
             raise
         return connection, response
 
-    def _wait(self, connection: _Connection, timeout: float | None) -> None:
+    def _wait(self, connection: Connection, timeout: float | None) -> None:
         """An answer may take long, if much is asked for; a daemon that hangs answers nobody."""
         if timeout is not None and timeout < UNASKED + NO_SIGN:
             return
@@ -188,9 +177,9 @@ class Client:
             raise Deaf(words)
         self._say(f"waiting: {words}")
 
-    def _is_alive(self, connection: _Connection) -> bool:
+    def _is_alive(self, connection: Connection) -> bool:
         """Whether the daemon answers anything: what was asked, or a question that costs it nothing."""
-        from clew.process.supervisor import QUESTION
+        from clew.process.heartbeat import QUESTION
 
         patience = SURE if self._looks else NO_SIGN
         try:
@@ -202,9 +191,9 @@ class Client:
         except OSError:
             return True  # it goes away just now; what was asked tells that better
 
-    def _connect(self, timeout: float | None) -> _Connection:
+    def _connect(self, timeout: float | None) -> Connection:
         """Nothing is sent yet, so a daemon that is missing can be started, and one that just went away again."""
-        connection = _Connection(self._home, timeout, UNASKED + SURE if self._looks else None)
+        connection = Connection(self._home, timeout, UNASKED + SURE if self._looks else None)
         for _ in range(TRIES):
             try:
                 connection.connect()
@@ -257,28 +246,6 @@ def _event(block: bytes) -> Event | None:
     return Event(fields[b"event"].decode(), seq, json.loads(fields[b"data"]))
 
 
-class _Connection(http.client.HTTPConnection):
-    """`entering`: seconds in which the daemon must take it in."""
-
-    def __init__(self, home: Home, timeout: float | None, entering: float | None = None) -> None:
-        super().__init__("clew", timeout=timeout)
-        self._home = home
-        self._entering = entering
-
-    def connect(self) -> None:
-        try:
-            self.sock = connect(self._home.socket, self._entering)
-        except (FileNotFoundError, ConnectionRefusedError) as error:
-            raise OutOfReach("the daemon does not run; `clew up` starts it") from error
-        except PermissionError as error:
-            raise ClewError(f"{self._home.socket} is not yours to open: set CLEW_HOME to a folder of yours") from error
-        except TimeoutError as error:
-            from clew.process import hung
-
-            raise Deaf(hung.words(self._home)) from error
-        self.sock.settimeout(self.timeout)
-
-
 def _word(value: object) -> str:
     return ("false", "true")[value] if isinstance(value, bool) else str(value)
 
@@ -286,26 +253,12 @@ def _word(value: object) -> str:
 def _error(response: http.client.HTTPResponse) -> ClewError:
     try:
         problem = json.loads(response.read())
-        return known(problem["code"], problem["detail"])
+        return error_of(problem["code"], problem["detail"])
     except (ValueError, KeyError, TypeError):
         return ClewError(f"the daemon answered with HTTP status {response.status}; `clew logs` tells more")
 
 
 def _raise_error(line: Json) -> Json:
     if "error" in line and isinstance(line["error"], dict):
-        raise known(line["error"]["code"], line["error"]["message"])
+        raise error_of(line["error"]["code"], line["error"]["message"])
     return line
-
-
-def known(code: str, message: str) -> ClewError:
-    """The error of that code, with its exit code; also where the code is one we do not know."""
-    kinds = {kind.code: kind for kind in _kinds(ClewError)}
-    error = kinds.get(code, ClewError)(message)
-    error.code = code
-    return error
-
-
-def _kinds(base: type[ClewError]) -> Iterator[type[ClewError]]:
-    yield base
-    for kind in base.__subclasses__():
-        yield from _kinds(kind)

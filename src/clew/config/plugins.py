@@ -22,7 +22,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     RUNTIMES: {
         "acp": "clew.runtimes.acp:make",
         "codex": "clew.runtimes.codex:CodexRuntime",
-        "scripted": "clew.testing.scripted_runtime:ScriptedRuntime",
+        "scripted": "clew.testing.scripted_runtime:make",
     },
     SURFACES: {
         "feishu": "clew.surfaces.feishu:make",

@@ -6,7 +6,6 @@ import inspect
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -14,7 +13,7 @@ from msgspec import Struct
 from clew.config import plugins
 from clew.config import settings as config_settings
 from clew.config.plugins import PluginTrouble
-from clew.config.settings import Config, RuntimesConfig, ScriptedConfig, SurfacesConfig
+from clew.config.settings import Config, RuntimesConfig, SurfacesConfig
 from clew.model.runtime import Outliving, Runtime
 from clew.model.surface import Outgoing, Surface
 from clew.process.scan import Marks
@@ -35,7 +34,8 @@ class Parts(Struct, frozen=True):
 
     def routers(self) -> list[Router]:
         """What surfaces want to be served on TCP."""
-        from clew.surfaces.webhook import WebhookSurface, router
+        from clew.server.routes.webhook import router
+        from clew.surfaces.webhook import WebhookSurface
 
         return [router(surface) for surface in self.surfaces.values() if isinstance(surface, WebhookSurface)]
 
@@ -93,7 +93,7 @@ def _make(
     made = {}
     for name, factory in factories.items():
         try:
-            part = _call(_OWN.get((group, name), factory), {**given, "config": _settings(sections, name, factory)})
+            part = _call(factory, {**given, "config": _settings(sections, name, factory)})
             if part is None:
                 continue  # by these settings it is not wanted
             if isinstance(part, Mapping):  # one plugin, several parts
@@ -117,18 +117,6 @@ def _settings(sections: RuntimesConfig | SurfacesConfig, name: str, factory: plu
         return found
     needed = [each for each in fields(kind) if each.default is MISSING and each.default_factory is MISSING]
     return None if needed else kind()
-
-
-def _scripted(config: ScriptedConfig, clock: Clock, home: Home) -> Runtime:
-    """With a record that outlives the process, and holds that another process can release."""
-    from clew.testing.scripted_runtime import FileLedger, ScriptedRuntime
-    from clew.testing.scripted_runtime.holds import Holds
-
-    folder = Path(config.folder) if config.folder else home.root / "scripted"
-    return ScriptedRuntime(clock, FileLedger(folder), holds=Holds(folder / "holds"))
-
-
-_OWN: Mapping[tuple[str, str], Callable[..., Any]] = {(plugins.RUNTIMES, "scripted"): _scripted}
 
 
 def _call(factory: Callable[..., Any], given: Mapping[str, Any]) -> Any:

@@ -21,7 +21,6 @@ from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from clew import __version__
 from clew.config import logs
 from clew.config import settings as config_settings
 from clew.daemon import holding
@@ -41,6 +40,7 @@ from clew.support import private_files
 from clew.support.clock import Clock, SystemClock
 from clew.support.errors import ClewError
 from clew.support.home import Home
+from clew.support.version import __version__
 
 log = logging.getLogger("clew.daemon")
 

@@ -13,7 +13,7 @@ from clew.config.settings import Config, section
 from clew.engine.live import Live
 from clew.model.gates import Answer, Policy
 from clew.model.long_text import shortened
-from clew.model.nouns import Conversation
+from clew.model.messages import Conversation
 from clew.model.runtime import Runtime
 from clew.model.surface import Surface
 from clew.store import Store, Tx

@@ -20,9 +20,11 @@ from clew.engine.delivery.notify import notify
 from clew.engine.delivery.outbox import Outbox
 from clew.engine.gates.expiry import Patience
 from clew.engine.inbox.access import People
-from clew.engine.inbox.admission import Admission, repeated, resume_completed, said, write_fate
+from clew.engine.inbox.admission import Admission, repeated, resume_completed, write_fate
+from clew.engine.inbox.sender import said
 from clew.engine.live import Live
 from clew.engine.places import away, driver
+from clew.engine.places.fallback import ask_elsewhere
 from clew.engine.places.handoff import Handoffs
 from clew.engine.places.targets import there
 from clew.engine.services import options, queries
@@ -31,18 +33,22 @@ from clew.engine.services.figures import Figures
 from clew.engine.services.gates import Waiting
 from clew.engine.services.pruning import Pruning
 from clew.engine.services.transcript import transcript
-from clew.engine.threads import lifecycle
+from clew.engine.threads import lifecycle, lookup
 from clew.engine.threads.adoption import Adopting
 from clew.engine.threads.shared_sessions import Lending
-from clew.engine.turns.completion import queue_turn
+from clew.engine.turns.queueing import queue_turn
 from clew.engine.turns.recovery import Recovery
 from clew.engine.turns.runner import Runner
 from clew.engine.turns.scheduler import Turns
 from clew.engine.turns.sessions import Sessions
 from clew.engine.turns.suspension import answer_suspended
-from clew.model.nouns import Accepted, Conversation, Delivery, Fate, Inbound, Origin, Thread, ThreadStatus
+from clew.model.delivery import Delivery
+from clew.model.gate_views import Verdict
+from clew.model.messages import Accepted, Conversation, Fate, Inbound
 from clew.model.runtime import Runtime
 from clew.model.surface import Surface
+from clew.model.threads import Thread, ThreadStatus
+from clew.model.turns import Origin
 from clew.model.views import (
     AwayView,
     ChoicesView,
@@ -58,7 +64,6 @@ from clew.model.views import (
     SurfaceView,
     ThreadView,
     TurnView,
-    Verdict,
     WhereRow,
 )
 from clew.store import Store, Tx
@@ -100,12 +105,12 @@ class Engine:
         self._runner = Runner(self._core, sessions)
         self._turns = Turns(self._core, self._runner)
         self._recovery = Recovery(self._core, sessions, self._runner, self._turns)
-        self._outbox = Outbox(self._core)
+        self._outbox = Outbox(self._core, ask_elsewhere)
         self._lending = Lending(self._core, sessions)
         self._turns.unready, self._turns.prepare = self._lending.unready, self._lending.prepare
         self.adopting = Adopting(self._core, self._lending)
         self.inbox = Admission(self._core)
-        self.handoffs = Handoffs(self._core, self.inbox)
+        self.handoffs = Handoffs(self._core, self.inbox.pass_on_and_record)
         self._outbox.handed, self._outbox.not_handed = self.handoffs.handed, self.handoffs.not_handed
         self.waiting = Waiting(self._core, self.inbox)
         self.people = People(self._core)
@@ -204,7 +209,7 @@ class Engine:
         seen = repeated(tx, inbound)
         if seen is not None:
             return seen
-        thread = queries.known(tx, inbound.thread or "")
+        thread = lookup.known(tx, inbound.thread or "")
         return write_fate(tx, self._core, inbound, self._resumed(tx, thread, inbound))
 
     def _resumed(self, tx: Tx, thread: Thread, inbound: Inbound) -> Arrival:
@@ -218,9 +223,7 @@ class Engine:
         return Arrival(Fate.REFUSED, thread.id, None, cannot_resume(thread.id, status))
 
     async def stop(self, thread: str, by: str = "you") -> TurnView:
-        turn = await self._core.store.write(
-            lambda tx: lifecycle.ask_stop(tx, self._core, queries.known(tx, thread), by)
-        )
+        turn = await self._core.store.write(lambda tx: lifecycle.ask_stop(tx, self._core, lookup.known(tx, thread), by))
         return await self.turn(turn.id)
 
     async def unqueue(self, turn: str) -> TurnView:
@@ -229,23 +232,23 @@ class Engine:
         return await self.turn(turn)
 
     async def done(self, thread: str) -> ThreadView:
-        await self._core.store.write(lambda tx: lifecycle.finish(tx, self._core, queries.known(tx, thread)))
+        await self._core.store.write(lambda tx: lifecycle.finish(tx, self._core, lookup.known(tx, thread)))
         return await self.thread(thread)
 
     async def cancel(self, thread: str, by: str = "you") -> ThreadView:
-        await self._core.store.write(lambda tx: lifecycle.cancel(tx, self._core, queries.known(tx, thread), by))
+        await self._core.store.write(lambda tx: lifecycle.cancel(tx, self._core, lookup.known(tx, thread), by))
         return await self.thread(thread)
 
     async def fork(self, thread: str, turn: str | None, title: str | None) -> ThreadView:
         named = clean(title).strip() if title else None
         new = await self._core.store.write(
-            lambda tx: lifecycle.fork(tx, self._core, queries.known(tx, thread), turn, named)
+            lambda tx: lifecycle.fork(tx, self._core, lookup.known(tx, thread), turn, named)
         )
         return await self.thread(new)
 
     async def take_wheel(self, thread: str, by: str = "you") -> ThreadView:
         """Somebody comes back to it at the desk."""
-        await self._core.store.write(lambda tx: driver.at_the_desk(tx, self._core, queries.known(tx, thread), by))
+        await self._core.store.write(lambda tx: driver.at_the_desk(tx, self._core, lookup.known(tx, thread), by))
         return await self.thread(thread)
 
     async def away(self, target: str | None) -> AwayView:
@@ -270,7 +273,7 @@ class Engine:
             raise BadInput("A title needs at least one visible character.")
 
         def body(tx: Tx) -> None:
-            set_title(tx, queries.known(tx, thread).id, named)
+            set_title(tx, lookup.known(tx, thread).id, named)
             tx.log(thread, None, "thread.title", self._core.clock.now(), title=named)
 
         await self._core.store.write(body)

@@ -28,7 +28,7 @@ from clew.model.events import (
     TurnStarted,
     Usage,
 )
-from clew.model.nouns import Usage as Tokens
+from clew.model.turns import Usage as Tokens
 from clew.store.tables.items import TEXT, Item
 from clew.support.text import clean
 

@@ -11,8 +11,8 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from clew.model.gates import Asked
-from clew.model.nouns import Problem, TurnState
-from clew.model.nouns import Usage as Tokens
+from clew.model.turns import Problem, TurnState
+from clew.model.turns import Usage as Tokens
 
 
 class ActivityKind(StrEnum):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from clew.model.nouns import Conversation
+    from clew.model.messages import Conversation
 
 
 class GateKind(StrEnum):

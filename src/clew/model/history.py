@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Struct
 
-from clew.model.nouns import Attachment, Problem, Usage
+from clew.model.messages import Attachment
+from clew.model.turns import Problem, Usage
 
 
 class Started(Struct, frozen=True):

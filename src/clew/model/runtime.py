@@ -14,7 +14,8 @@ from msgspec import Struct, field
 
 from clew.model.events import Activity, Event
 from clew.model.gates import Answer, Policy
-from clew.model.nouns import Problem, Said, Usage
+from clew.model.messages import Said
+from clew.model.turns import Problem, Usage
 from clew.support.text import LONGEST
 
 

@@ -9,7 +9,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from clew.model.events import Event, TurnEnded
-from clew.model.nouns import Said
+from clew.model.messages import Said
 from clew.model.runtime import Continuity
 
 

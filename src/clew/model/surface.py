@@ -12,7 +12,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from clew.model.nouns import Accepted, Attachment, Button, Conversation, DeliveryKind, Inbound
+from clew.model.delivery import Button, DeliveryKind
+from clew.model.messages import Accepted, Attachment, Conversation, Inbound
 
 
 class Backlog(StrEnum):

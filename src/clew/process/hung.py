@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from clew.process import lock, supervisor
+from clew.process import heartbeat, lock
 from clew.support.home import Home
 
 TODO = "`clew logs` may tell why; `clew restart` starts another one"
@@ -28,7 +28,7 @@ def words(home: Home) -> str:
 def _seen(home: Home, found: int | None) -> str:
     """What its supervisor has written down about this very daemon."""
     with suppress(OSError, ValueError, KeyError, TypeError):
-        note: dict[str, Any] = json.loads((home.run / supervisor.HUNG).read_bytes())
+        note: dict[str, Any] = json.loads((home.run / heartbeat.HUNG).read_bytes())
         if note["pid"] == found:
             plan = f" and restarts it at {_clock(note['restart'])}" if note["restart"] else ""
             return f"; its supervisor has noticed, at {_clock(note['since'])},{plan}".rstrip(",")

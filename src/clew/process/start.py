@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from msgspec import Struct
 
-from clew.client.sync import Deaf, known
 from clew.process import hung, lock, supervisor
-from clew.support.errors import ClewError, OutOfReach, StoreHeld
+from clew.support.errors import ClewError, Deaf, OutOfReach, StoreHeld, error_of
 from clew.support.home import Home
 from clew.support.sockets import listens
 
@@ -196,7 +195,7 @@ def _await_ready(home: Home, pipe: int, begin: int) -> None:
         news += piece
     told: dict[str, Any] = json.loads(news)
     if error := told.get("error"):
-        raise known(error["code"], error["message"])
+        raise error_of(error["code"], error["message"])
 
 
 def _what_ended(home: Home) -> str:

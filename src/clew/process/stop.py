@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from http import HTTPStatus
+from http.client import HTTPException
 from typing import TYPE_CHECKING
 
-from clew.client.sync import Client
 from clew.process import lock
+from clew.process.connection import Connection
 from clew.process.start import Say, daemon_output, environ, forget, is_supervised, read_note, start, starting
-from clew.support.errors import ClewError, Refused, StoreHeld
+from clew.support.errors import ClewError, OutOfReach, Refused, StoreHeld
 from clew.support.home import Home, remove_socket
 
 if TYPE_CHECKING:
@@ -182,9 +185,22 @@ def _tell_to_stop(home: Home, process: Process, say: Say, restart: bool) -> None
 
 def _ask_to_stop(home: Home, grace: float, restart: bool) -> bool:
     with suppress(ClewError):
-        Client(home, start=False, patience=ANSWER).post("shutdown", body={"grace": grace, "restart": restart})
+        _post_shutdown(home, {"grace": grace, "restart": restart})
         return True
     return False
+
+
+def _post_shutdown(home: Home, body: Mapping[str, object]) -> None:
+    """Raises if the daemon did not take it."""
+    connection = Connection(home, ANSWER)
+    try:
+        connection.request("POST", "/api/shutdown", json.dumps(body).encode(), {"Content-Type": "application/json"})
+        if connection.getresponse().status >= HTTPStatus.BAD_REQUEST:
+            raise OutOfReach("the daemon refused to stop")
+    except (OSError, HTTPException) as error:
+        raise OutOfReach("the daemon went away before it answered") from error
+    finally:
+        connection.close()
 
 
 def _gone(process: Process, patience: float) -> bool:

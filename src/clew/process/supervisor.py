@@ -1,5 +1,5 @@
 """Brings the daemon back after a crash, and after a hang. Run as a script of its own, by `python -I -S`, so that it
-stays very small: it imports nothing of clew, and only what Python has in memory anyway.
+stays very small: it imports nothing of clew but `heartbeat.py`, and else only what Python has in memory anyway.
 
     supervisor.py RUN SOCKET HANG READY ADOPT COMMAND…
 
@@ -15,12 +15,11 @@ A daemon that listens at its socket and gives no answer there hangs: its event l
 times a minute, over a socket and not by a file, so that no disk is written and an adopted daemon can be asked, too.
 """
 
-# ruff: noqa: PTH105, PTH108, PTH123, SIM105
+# ruff: noqa: PTH100, PTH120, PTH123, SIM105
 # pathlib and contextlib alone would be a tenth of its memory.
 
 from __future__ import annotations
 
-import _socket  # `socket` would be a twentieth of its memory
 import fcntl
 import os
 import select
@@ -28,9 +27,17 @@ import signal
 import sys
 import time
 
+TYPE_CHECKING = False  # not from typing: that would be more memory
+if TYPE_CHECKING or __package__:
+    from clew.process.heartbeat import REPORT, Pulse, millis, say, write_note
+else:  # run as a script: with -I its own folder is not searched, and clew is not installed there
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    from heartbeat import REPORT, Pulse, millis, say, write_note
+
+    del sys.path[0]
+
 LOCK = "supervisor.lock"
 GAVE_UP = "gave-up"  # why, as long as nobody has tried again
-HUNG = "hung"  # which daemon does not answer, since when, and when it is restarted
 
 QUICK = 10.0  # a daemon that ends so many seconds after its start, or is never ready, has died quickly
 DEATHS = 5  # quick ones in a row, after which it is given up
@@ -39,11 +46,6 @@ LOOK = 1.0  # seconds between looks where the system cannot wake us
 PATIENCE = 0.5  # seconds; somebody who looks whether a lock is free takes it for a moment
 SIZE = 192  # bytes of a note: each write covers the one before as a whole
 WORDS = 400  # characters of a daemon's last words that are kept
-REPORT = 60.0  # seconds without an answer, after which that is told; or half of HANG, if that is less
-LOOKS = 3  # questions in that time
-SLACK = 1.0  # seconds by which we may wake up late
-ABORT = 10.0  # seconds that a hung daemon has to write down what it does, before SIGKILL
-QUESTION = b"GET /alive HTTP/1.1\r\nHost: clew\r\nConnection: close\r\n\r\n"  # "no such page" is a sign of life, too
 ARMED = "CLEW_CRASH"  # for the first daemon only, or it would crash for ever
 
 
@@ -77,103 +79,6 @@ class Bell:
         if self.told:
             raise Told
         return ready
-
-
-class Pulse:
-    """Whether the daemon answers. The time without an answer is counted only while we run ourselves: after a suspend, a
-    stop of both or a starved machine it is counted anew. Where nobody listens nothing is counted: the daemon starts
-    (and may have much to migrate), or stops."""
-
-    def __init__(self, run: str, path: str, hang: float) -> None:
-        self._note = f"{run}/{HUNG}"
-        self._path = path
-        self._hang = hang
-        self._report = min(REPORT, hang / 2) if hang else REPORT
-        self._every = self._report / LOOKS
-        self._asked: _socket.socket | None = None
-        self._silent = 0.0  # seconds
-        self._waits = False
-        self.begin(0)
-
-    def begin(self, pid: int) -> None:
-        """From now on this daemon is meant; 0: none."""
-        self._pid = pid
-        self._last = self._next = time.monotonic()
-        self._aborted = 0.0  # when
-        self._told = True  # whatever was told of another one counts no more
-        self._start_anew()
-
-    def handles(self) -> list[int]:
-        return [self._asked.fileno()] if self._asked else []
-
-    def patience(self) -> float:
-        """Seconds until there is something to do."""
-        return max(0.0, self._next - time.monotonic())
-
-    def look(self, ready: list[int]) -> int:
-        """What the daemon should be told now: SIGABRT, SIGKILL, or 0 for nothing."""
-        now = time.monotonic()
-        passed, self._last = now - self._last, now
-        if self._asked and self._asked.fileno() in ready:
-            self._hear()
-        if passed > 2 * self._every + SLACK:
-            self._silent, self._told = 0.0, False  # we did not run ourselves
-        elif self._waits:
-            self._silent += passed
-        if now >= self._next:
-            self._next = now + self._every
-            self._ask()
-        return self._judge(now)
-
-    def _ask(self) -> None:
-        """One question at a time: one that hung and goes on answers it then."""
-        if self._asked:
-            return
-        try:
-            self._asked = _ask(self._path)
-            self._waits = True
-        except BlockingIOError:  # so many wait there already that it takes nobody in
-            self._waits = True
-        except OSError:  # nobody listens
-            self._start_anew()
-
-    def _hear(self) -> None:
-        """Closed without an answer, it has ended, or does something: nothing that hangs closes a connection."""
-        assert self._asked is not None
-        try:
-            heard = self._asked.recv(4096)
-        except OSError:
-            heard = b""
-        if self._told and heard:
-            _say(f"the daemon, pid {self._pid}, answers again")
-        self._start_anew()
-
-    def _start_anew(self) -> None:
-        if self._told:
-            _remove(self._note)
-        self._silent, self._waits, self._told = 0.0, False, False
-        if self._asked:
-            self._asked.close()
-        self._asked = None
-
-    def _judge(self, now: float) -> int:
-        if self._silent >= self._report and not self._told:
-            self._tell()
-        if self._aborted:
-            return signal.SIGKILL if now - self._aborted >= ABORT else 0
-        if not self._hang or self._silent < self._hang:
-            return 0
-        self._aborted = now
-        _say(f"the daemon, pid {self._pid}, has not answered for {self._silent:.0f} s; SIGABRT, to see what it does:")
-        return signal.SIGABRT
-
-    def _tell(self) -> None:
-        self._told = True
-        what = f"it is restarted if it does not within {self._hang:g} s" if self._hang else "it is left alone"
-        _say(f"the daemon, pid {self._pid}, has not answered for {self._silent:.0f} s; {what}")
-        since = _millis() - int(self._silent * 1000)
-        restart = b"%d" % (since + int(self._hang * 1000)) if self._hang else b"null"
-        _write(self._note, b'{"pid": %d, "since": %d, "restart": %s}' % (self._pid, since, restart))
 
 
 class Supervisor:
@@ -215,7 +120,7 @@ class Supervisor:
                 if deaths >= DEATHS:
                     self._give_up(pid, end)
                     return
-                _say(f"the daemon, pid {pid}, {end}; bringing it back")
+                say(f"the daemon, pid {pid}, {end}; bringing it back")
             self._pause(PAUSES[min(max(deaths - 1, 0), len(PAUSES) - 1)] if pid else LOOK)
             if not self._wait_for_the_store():
                 return
@@ -251,7 +156,7 @@ class Supervisor:
     def _lacks(self, what: str) -> None:
         """Said once, however often it is tried."""
         if what != self._lack:
-            _say(f"the daemon cannot be started: {what}")
+            say(f"the daemon cannot be started: {what}")
             self._lack = what
 
     def _begin(self) -> int:
@@ -302,7 +207,7 @@ class Supervisor:
         try:
             os.execv(command[0], command)
         except OSError as error:
-            _say(f"{command[0]} cannot be run: {error.strerror}")
+            say(f"{command[0]} cannot be run: {error.strerror}")
 
     def _listen(self, ready: list[int]) -> None:
         """Pass on what the daemon says of its start. That it says no more is told once it has ended: a process that
@@ -411,8 +316,8 @@ class Supervisor:
 
     def _give_up(self, pid: int, end: str) -> None:
         why = f"the daemon died {DEATHS} times in a row; the last one, pid {pid}, {end}{_last_words(self._said)}"
-        _say(f"given up: {why}")
-        _write(f"{self._run}/{GAVE_UP}", why.encode())
+        say(f"given up: {why}")
+        write_note(f"{self._run}/{GAVE_UP}", why.encode())
 
 
 def _names(pid: int) -> bytes:
@@ -423,7 +328,7 @@ def _names(pid: int) -> bytes:
             started = file.read().rpartition(b")")[2].split()[19]
     except OSError:
         started = b""
-    return b'{"pid": %d, "started": "%s", "since": %d}' % (pid, started, _millis())
+    return b'{"pid": %d, "started": "%s", "since": %d}' % (pid, started, millis())
 
 
 def _watch(pid: int) -> int:
@@ -459,44 +364,6 @@ def _last_words(begin: int) -> str:
     return f": {lines[-1][:WORDS]}" if lines else ""
 
 
-def _say(words: str) -> None:
-    stamp = time.strftime("%Y-%m-%d %H:%M:%S")
-    try:
-        os.write(2, f"{stamp} supervisor: {words}\n".encode())
-    except OSError:
-        pass  # a full disk does not hold it up
-
-
-def _ask(path: str) -> _socket.socket:
-    """Ask for a sign of life, and do not wait for it."""
-    asked = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    try:
-        asked.setblocking(False)
-        asked.connect(path)
-        asked.send(QUESTION)
-    except OSError:
-        asked.close()
-        raise
-    return asked
-
-
-def _write(path: str, content: bytes) -> None:
-    """Whole or not at all."""
-    try:
-        with open(f"{path}.draft", "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            file.write(content)
-        os.replace(f"{path}.draft", path)
-    except OSError:
-        pass  # a full disk does not hold it up
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        pass
-
-
 def _kill(pid: int, number: int) -> None:
     try:
         os.kill(pid, number)
@@ -519,10 +386,6 @@ def _try_for_a_moment(handle: int) -> bool:
             return False
         time.sleep(0.01)
     return True
-
-
-def _millis() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _detach() -> None:

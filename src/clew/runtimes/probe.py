@@ -11,8 +11,9 @@ from msgspec import Struct
 
 from clew.model.events import Event, GateOpened, TurnEnded
 from clew.model.gates import Answer, Decision, Policy
-from clew.model.nouns import Said, TurnState
+from clew.model.messages import Said
 from clew.model.runtime import Look, Runtime, Seat, Session, TurnRequest
+from clew.model.turns import TurnState
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
 

@@ -15,24 +15,11 @@ from clew.server.auth.tokens import Token
 from clew.server.dependencies import Door
 from clew.server.idempotency import Once
 from clew.server.page import files as page_files
-from clew.server.routes import adopt, chat, daemon, events, gates, handoffs, page, people, threads
+from clew.server.routes import chat
 from clew.server.routes import files as route_files
+from clew.server.routes.table import ROUTES
 from clew.server.routing.functions import Router
 from clew.support.files import LARGEST
-
-_ROUTERS = (
-    daemon.router,
-    chat.router,
-    threads.router,
-    adopt.router,
-    gates.router,
-    people.router,
-    handoffs.router,
-    route_files.router,
-    events.router,
-    page.router,
-)
-ROUTES = [route for router in _ROUTERS for route in router.routes]
 
 
 def unix_app(door: Door, routers: Sequence[Router] = ()) -> Starlette:

@@ -17,10 +17,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route as StarletteRoute
 
-from clew import __version__
 from clew.server.routing.functions import Route, Value
+from clew.support.version import __version__
 
-EXAMPLES = Path(__file__).with_name("examples.json")
+EXAMPLES = Path(__file__).with_name("routing") / "examples.json"
 KEY = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -152,7 +152,7 @@ def _row(path: str, method: str, operation: dict[str, Any]) -> str:
 
 
 def document() -> str:
-    from clew.server.app import ROUTES
+    from clew.server.routes.table import ROUTES
 
     return json.dumps(describe(ROUTES), indent=2, sort_keys=True) + "\n"
 

@@ -7,8 +7,12 @@ from collections import Counter
 import msgspec
 from msgspec import Struct
 
+from clew.model.delivery import Delivery
 from clew.model.gates import Gate
-from clew.model.nouns import Conversation, Delivery, Fate, HandoffState, Said, ThreadStatus, Turn
+from clew.model.handoff import HandoffState
+from clew.model.messages import Conversation, Fate, Said
+from clew.model.threads import ThreadStatus
+from clew.model.turns import Turn
 from clew.store.base import Tx
 from clew.store.tables import deliveries, gates, handoffs, turns
 from clew.store.tables.inbox import Arrival

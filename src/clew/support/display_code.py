@@ -110,3 +110,18 @@ def _is_prose(piece: str) -> bool:
 
 def _escaped(text: str) -> str:
     return text.encode("ascii", "backslashreplace").decode()
+
+
+PLAIN_LINE = re.compile(  # one line of words, with a colon only before a blank: Feishu has signs such as `:OK:`
+    r"""(?!.*[ ]{2})(?:[^\W\d_](?:[^\W_]|[ ,.?!'"()/%+=-]|[:;](?=[ ]|$)"""
+    r"""|[\u2014\u2018-\u201d\u2026\u3001\u3002\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f])*)?"""
+)
+
+
+def unmarked(text: str) -> str:
+    """A name or a command in a line: plain if no chat could take anything in it for markup, else in code. What would
+    end the code, or what Feishu takes for an image even there, is an escape."""
+    if PLAIN_LINE.fullmatch(text.lstrip("!/")):
+        return text
+    inside = exactly(text, lines=False).replace("`", r"\x60").replace("![", r"\x21[")
+    return f"`{inside}`"

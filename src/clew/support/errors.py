@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 
 class ClewError(Exception):
     code = "error"
@@ -49,6 +51,18 @@ class OutOfReach(ClewError):
     code = "out_of_reach"
     exit = 3
     status = 503
+
+
+class Stopped(OutOfReach):
+    """The daemon was stopped on purpose, so it is not started again behind the back of who did it."""
+
+    code = "stopped"
+
+
+class Deaf(OutOfReach):
+    """The daemon is there, and does not answer."""
+
+    code = "deaf"
 
 
 class StoreError(ClewError):
@@ -96,3 +110,17 @@ class RuntimeLost(RuntimeTrouble):
     """The connection to a runtime is gone. It decides nothing: the runtime's own record is asked."""
 
     code = "runtime_lost"
+
+
+def error_of(code: str, message: str) -> ClewError:
+    """The error with this code, so also with its exit code; a plain ClewError if the code is unknown."""
+    kinds = {kind.code: kind for kind in _kinds(ClewError)}
+    error = kinds.get(code, ClewError)(message)
+    error.code = code
+    return error
+
+
+def _kinds(base: type[ClewError]) -> Iterator[type[ClewError]]:
+    yield base
+    for kind in base.__subclasses__():
+        yield from _kinds(kind)

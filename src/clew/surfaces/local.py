@@ -17,7 +17,8 @@ from contextlib import suppress
 
 from msgspec import Struct, field
 
-from clew.model.nouns import Conversation, DeliveryKind
+from clew.model.delivery import DeliveryKind
+from clew.model.messages import Conversation
 from clew.model.surface import Inbox, Never, Outgoing, Receipt, SurfaceCan
 from clew.support.errors import BadInput
 

@@ -20,8 +20,9 @@ from pathlib import Path
 
 from clew.model.events import GateOpened, TextDelta, TextDone
 from clew.model.gates import Answer
-from clew.model.nouns import Said, TurnState
+from clew.model.messages import Said
 from clew.model.runtime import Continuity, HealthState, RecordState, Session
+from clew.model.turns import TurnState
 from clew.support.errors import RuntimeLost, RuntimeTrouble
 from clew.testing.runtime_stage import NO, PATIENCE, YES, Oddity, Play, Stage, answer_all, yes_to_all
 

@@ -14,8 +14,9 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from clew.model.events import Event, GateOpened, TurnEnded, TurnStarted
 from clew.model.gates import Answer, Decision, Policy
-from clew.model.nouns import Said, TurnState
+from clew.model.messages import Said
 from clew.model.runtime import Continuity, Past, Runtime, Seat, Session, TurnRequest
+from clew.model.turns import TurnState
 from clew.process import scan
 from clew.process.scan import Marks, Process
 from clew.support.clock import Clock, SystemClock

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from clew.config.settings import Config, ThreadsConfig
 from clew.engine.engine import Engine
-from clew.model.nouns import Accepted, Conversation, DeliveryKind, Inbound, Person, Role
+from clew.model.delivery import DeliveryKind
+from clew.model.messages import Accepted, Conversation, Inbound, Person, Role
 from clew.model.surface import Backlog, Inbox, Known, Outgoing, Receipt, Surface, SurfaceCan
 from clew.store.migrate import open_store
 from clew.store.tables import people

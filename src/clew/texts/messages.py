@@ -5,92 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
 
-from clew.model.gates import Gate, Reason
-from clew.model.nouns import Problem, TurnState
-from clew.support.display import exactly
-
-
-class Both(str):
-    """A sentence in English that knows its Chinese. To everything that does not ask, it is the English one."""
-
-    __slots__ = ("zh",)
-    zh: str
-
-    def __new__(cls, english: str, chinese: str) -> Both:
-        both = super().__new__(cls, english)
-        both.zh = chinese
-        return both
-
-
-def zh(text: str) -> str:
-    """In Chinese, where that is known."""
-    return text.zh if isinstance(text, Both) else text
-
-
-def stored(text: str) -> str:
-    """What clew wrote down: a reason by its code, or a sentence in English, such as why a gate is void."""
-    code, _, about = text.partition(":")
-    return reason(Reason(code, about)) if code in _REASONS else _KNOWN.get(text, text)
-
-
-_REASONS = {
-    "no_rule": ("no rule allows it", "没有规则允许它"),
-    "sandbox.leaves": ("it would run outside of the agent's sandbox", "它会在代理的沙箱之外运行"),
-    "unjudged": ("no rule can judge all of it: {}", "规则无法判断它的全部内容：{}"),
-    "file.unseen": ("{} cannot be shown, and would be replaced", "{} 无法显示，将被替换"),
-    "file.linked": (
-        "{} has another name too (a hard link), which may lie outside of the workspace",
-        "{} 还有别的名称（硬链接），可能位于工作区之外",
-    ),
-    "name.odd": (
-        "the exact name, {}, cannot be stored, so no rule allows it",
-        "确切名称 {} 无法保存，因此没有规则允许它",
-    ),
-    "detail.odd": (
-        "its text ({}) has characters that cannot be stored, so no rule allows it",
-        "其内容（{}）含有无法保存的字符，因此没有规则允许它",
-    ),
-    "ignore.linked": ("{} leads out of the workspace, and would be read", "{} 指向工作区之外，并且会被读取"),
-    "tree.large": ("the workspace is too large or too deep to look through", "工作区太大或嵌套太深，无法逐一检查"),
-    "git.config": ("git's config here sets {}, which may run a program", "这里的 git 配置设置了 {}，可能会运行程序"),
-    "git.value": ("git's config here gives {} an unusual value", "这里的 git 配置给 {} 设了不寻常的值"),
-    "git.hook": ("the repository has the hook {}, which git would run", "仓库里有钩子 {}，git 会运行它"),
-    "git.submodule": ("{} is a submodule, and git goes down into it", "{} 是子模块，git 会进入其中"),
-    "git.nested": ("{} is another repository inside the workspace", "{} 是工作区里的另一个仓库"),
-    "git.file": ("{} is no plain file, and git would read it", "{} 不是普通文件，而 git 会读取它"),
-    "git.fake": (
-        "{} looks like a git repository, and git may take it for one",
-        "{} 看起来像 git 仓库，git 可能会把它当作仓库",
-    ),
-    "git.not_top": ("the workspace is not the top of a git repository", "工作区不是 git 仓库的顶层"),
-    "git.elsewhere": ("the workspace's repository leads git elsewhere", "工作区的仓库会把 git 引到别处"),
-    "git.unclear": ("the workspace's repository cannot be judged with certainty", "无法确定工作区的仓库是否安全"),
-}
-
-
-def reason(why: Reason) -> Both:
-    english, chinese = _REASONS[why.code]
-    about = exactly(why.about, lines=False)
-    return Both(english.replace("{}", about), chinese.replace("{}", about))
-
-
-LEAVES_SANDBOX = reason(Reason("sandbox.leaves"))
-
-
-def warnings(gate: Gate) -> list[str]:
-    """What has to be known before a yes, beside what is asked. That a command leaves the sandbox is part of what is
-    asked: nothing else that is to be said takes its place."""
-    told = [LEAVES_SANDBOX if gate.asked.leaves_sandbox else "", stored(gate.warning)]
-    return [each for each in dict.fromkeys(told) if each]
-
-
-def joined(between: str, *parts: str) -> Both:
-    """Parts that are empty are left out."""
-    kept = [part for part in parts if part]
-    return Both(between.join(kept), between.join(map(zh, kept)))
-
+from clew.model.turns import Problem, TurnState
+from clew.texts.bilingual import Both, joined
+from clew.texts.gate_messages import DECLINED, secret
 
 YES = frozenset({"y", "yes", "同意"})
 NO = frozenset({"n", "no", "拒绝", "不同意"})
@@ -122,9 +40,6 @@ def unquoted(text: str) -> str:
 CONTINUED = Both(
     "clew was interrupted while this ran; the work was continued.", "运行期间 clew 曾中断；工作已接着完成。"
 )
-DECLINED = Both(
-    "Something was declined that clew cannot ask a person about.", "有一项 clew 无法向人询问的请求已被拒绝。"
-)
 POSSIBLE_REPEAT = Both(
     "This may be a repeat: clew was interrupted while it was sent.", "这条可能是重复的：发送时 clew 曾中断。"
 )
@@ -136,44 +51,6 @@ STEER_QUEUED = Both(
     "Your message came too late for the running turn; it is queued and runs next.",
     "你的消息没赶上正在运行的任务；已排队，接下来运行。",
 )
-MAY_HAVE_RUN = Both(
-    "It may already have run: an earlier yes was on its way when the work was cut off.",
-    "它可能已经运行过：工作中断时，先前的同意正在送达途中。",
-)
-CUT = Both("the work was cut off; it is asked again if it is still needed", "工作中断了；如仍需要会重新询问")
-CUT_KEPT = Both(
-    "the work was cut off; the answer counts if the same is asked again soon",
-    "工作中断了；如果很快再问同一件事，这个答复仍然有效",
-)
-CUT_SENT = Both(
-    "the work was cut off while the answer was on its way; it may have counted", "答复送达途中工作中断了；可能已生效"
-)
-RAN_OUT = Both(
-    "the agent waits only so long for an answer, and that time ran out; it asks anew",
-    "代理等待回答的时间有限，已经超时；它会重新询问",
-)
-STRANDED = Both("The place where this belongs takes nothing any more.", "它所属的会话已无法接收消息。")
-WITHDRAWN = Both("the agent does not need it any more", "代理不再需要")
-TURN_OVER = Both("the turn is over", "本轮已结束")
-OVER_SENT = Both(
-    "the turn ended while the answer was on its way; it may have counted", "答复送达途中本轮已结束；可能已生效"
-)
-THREAD_OVER = Both("the thread was cancelled", "会话已取消")
-STOPPED_FIRST = Both("it was stopped before it began", "开始之前已被停止")
-TAKEN_BACK = Both("it was taken back", "已被撤回")
-ASKED_AGAIN = Both("the agent has asked it again since", "代理之后又重新询问了")
-CHANGED = Both("what it would do has changed since, so it is asked anew", "它要做的事已发生变化，因此重新询问")
-CHANGED_BEFORE = Both(  # as older versions wrote it down
-    "the agent changed what it asks, and asks anew", "代理更改了请求内容，并重新询问"
-)
-GONE = Both("the agent did not wait for it any more", "代理没有再等")
-DID_NOT_ARRIVE = Both("The last answer did not reach the agent.", "上次的答复没有送到代理。")
-SECRET_LOST = Both(
-    "The secret answer was lost with a restart; give it again.", "保密的答复在重启时丢失了；请重新提供。"
-)
-THREAD_DONE = Both("the thread is done", "会话已完成")
-NO_ANSWER = Both("nobody answered in time", "没有人及时答复")
-NOT_RUN = "not run"
 EMPTY = Both("There was nothing in that message; say something.", "这条消息是空的；请说点什么。")
 
 
@@ -255,60 +132,6 @@ def pairing(code: str) -> str:
     )
 
 
-def place(surface: str, desk: str) -> Both:
-    return Both("the desk", "电脑上") if surface == desk else Both(surface, surface)
-
-
-def moved(surface: str, desk: str) -> Both:
-    """What stands in the old place of something that goes on in another."""
-    there = place(surface, desk)
-    return Both(f"→ moved to {there}", f"→ 已移到 {there.zh}")
-
-
-def taken_up(by: str, surface: str, desk: str) -> Both:
-    """For the place that drove before."""
-    there = "at the desk" if surface == desk else f"in {surface}"
-    is_named = by not in ("", "you")
-    who, chinese = (f"{by} goes on with this", f"{by} 已") if is_named else ("This goes on", "已")
-    return Both(
-        f"{who} {there}. Say something here to take it back.",
-        f"{chinese}在 {place(surface, desk).zh} 继续。在这里说话即可接回。",
-    )
-
-
-def handed(title: str, running: bool, displaced: str | None, again: bool) -> Both:
-    """The first words where a thread is handed to."""
-    running_now = Both("It is being worked on right now; the answer comes here.", "任务正在运行；答复会发到这里。")
-    before = Both(
-        f"This place was bound to {displaced}; /threads and /resume lead back to it.",
-        f"这里原来是会话「{displaced}」；用 /会话 和 /继续 可以回去。",
-    )
-    twice = Both(
-        "clew was interrupted on the way: an empty topic of the same name may stand beside this.",
-        "clew 途中曾中断：旁边可能有一个同名的空话题。",
-    )
-    return joined(
-        "\n",
-        Both(f"You can go on here: {title}", f"可以在这里继续：{title}"),
-        running_now if running else "",
-        before if displaced else "",
-        twice if again else "",
-    )
-
-
-MAYBE_EMPTY = "An empty topic may stand there."  # behind the reason of a failure
-HANDED_BACK = Both("→ taken back: this thread is not here", "→ 已收回：该会话不在这里")
-GREET = (
-    "(From clew: this conversation was just moved to another place, where the person reads on, probably on a phone."
-    " Say hello in one line, and sum up in a few lines what was done and what is open. Do nothing else.)"
-)
-
-
-def not_handed(surface: str, reason: str) -> Both:
-    why = reason if reason.endswith((".", "。")) else f"{reason}."
-    return Both(f"It was not handed to {surface}: {why} It stays here.", f"未能移交到 {surface}：{why} 会话仍在这里。")
-
-
 def note(continued: bool, declined: int) -> Both:
     """The small print of an answer; empty almost always."""
     return joined(" ", CONTINUED if continued else "", DECLINED if declined else "")
@@ -346,54 +169,6 @@ def more_files(count: int, most: int) -> str:
     return f"📎 {count} more: at most {most} files come with one answer. 另有 {count} 个文件未发送。"
 
 
-_CLEW_ITSELF = "clew ("
-
-
-def by_rule(why: str) -> str:
-    return f"{_CLEW_ITSELF}{why})"
-
-
-def by_person(name: str) -> str:
-    """Who answered, in quotes if the name passes for clew's own."""
-    return f'"{name}"' if re.match(r"\s*clew\b", name, re.IGNORECASE) else name
-
-
-def is_by_rule(answered_by: str | None) -> bool:
-    return (answered_by or "").startswith(_CLEW_ITSELF)
-
-
-def answered_before(gate: Gate) -> Both:
-    """For whoever comes later: who answered what, and when."""
-    if gate.answer is None:
-        why = stored(gate.why) or NO_ANSWER
-        return Both(f"{gate.code} is {gate.state}: {why}.", f"{gate.code} 已失效：{zh(why)}。")
-    told = {"accept": ("yes", "同意"), "decline": ("no", "拒绝"), "cancel": ("no, and to stop", "拒绝并停止")}
-    said, chinese = told.get(gate.answer.decision, ("its answer", "已回答"))
-    when = datetime.fromtimestamp((gate.answered_at or 0) / 1000).astimezone().strftime("%H:%M:%S")
-    return Both(
-        f"{gate.code} was answered by {gate.answered_by} at {when}: {said}. It is {gate.state} now.",
-        f"{gate.code} 已由 {gate.answered_by} 在 {when} 答复：{chinese}。",
-    )
-
-
-def on_its_way(gate: Gate) -> Both:
-    return Both(f"Your answer to {gate.code} is on its way to the agent.", f"你对 {gate.code} 的答复正在送往代理。")
-
-
-def all_on_their_way(count: int) -> Both:
-    if count == 1:
-        return Both("Your yes is on its way to the agent.", "已同意，正在送往代理。")
-    return Both(f"Your yes to all {count} is on its way to the agent.", f"已全部同意（{count} 项），正在送往代理。")
-
-
-def said_before(code: str, said: str) -> Both:
-    return Both(
-        f"That was said before {code} was asked, or just then, so it is no answer to it. Reply `{code} {said}` if you"
-        " mean it.",
-        f"这句话是在询问 {code} 之前或同时说的，所以不算答复。如果确实是这个意思，请回复 `{code} {said}`。",
-    )
-
-
 def may_mean_former(code: str, said: str) -> Both:
     """For a short reply of which nobody knows when it was said, where another gate was open a moment ago."""
     return Both(
@@ -404,122 +179,10 @@ def may_mean_former(code: str, said: str) -> Both:
     )
 
 
-def not_on_card(code: str) -> Both:
-    """On a card that does not show a gate whole, and so has nothing that allows it."""
-    return Both(
-        f"⚠ This message does not show it whole, so nothing on it allows it. See it with `clew gates {code}`, allow it"
-        f" with `clew approve {code}` or on clew's page.",
-        "⚠ 这条消息没有完整显示内容，因此不能在这里点按允许。"
-        f"用 `clew gates {code}` 查看全文，用 `clew approve {code}` 或在 clew 网页上允许。",
-    )
-
-
-def shown_before(count: int) -> Both:
-    """On a card whose gate is shown whole in the messages before it."""
-    where = "message before this one" if count == 1 else f"{count} messages before this one"
-    return Both(f"What it asks is shown whole in the {where}.", f"完整内容见此前的 {count} 条消息。")
-
-
-def not_whole(code: str) -> Both:
-    """For whoever allows what was not shown whole where they are."""
-    return Both(
-        f"{code} was not shown whole here, so it cannot be allowed here. See it with `clew gates {code}`, allow it with"
-        f" `clew approve {code}` or on the page. `{code} n` declines it.",
-        f"{code} 没有在这里完整显示，因此不能在这里允许。"
-        f"用 `clew gates {code}` 查看，用 `clew approve {code}` 或在网页上允许。`{code} n` 可拒绝。",
-    )
-
-
-def rule_not_shown(code: str) -> Both:
-    """For whoever chooses a rule where none was shown."""
-    return Both(
-        f"That would make a rule that was not shown here, so nothing was allowed. `{code} y` allows it this once;"
-        f" `clew gates {code}` shows the rule.",
-        f"这会建立一条没有在这里显示过的规则，所以没有允许任何事。"
-        f"`{code} y` 只允许这一次；`clew gates {code}` 可查看规则。",
-    )
-
-
-def not_arrived(code: str) -> Both:
-    """For whoever allows what had not arrived where they are: the card, or a part before it."""
-    return Both(
-        f"{code} had not arrived here when you said that. Once you see all of it here, answer again: `{code} y`.",
-        f"你回复时 {code} 还没有送达这里。等它在这里完整显示后，请再回复一次：`{code} y`。",
-    )
-
-
-def not_among_all(codes: Sequence[str]) -> Both:
-    """Behind a yes to all: those that it did not mean."""
-    listed = ", ".join(codes)
-    return Both(
-        f"Not {listed}, not shown whole here: `clew gates CODE` shows it, `clew approve CODE` allows it.",
-        f"不含 {listed}：没有在这里完整显示；用 `clew gates CODE` 查看，用 `clew approve CODE` 允许。",
-    )
-
-
-def secret(code: str) -> Both:
-    return Both(
-        f"The answer to {code} is secret: give it with `clew answer {code}`, not here.",
-        f"{code} 的答复是保密的：请用 `clew answer {code}` 提供，不要写在这里。",
-    )
-
-
 def secret_or_new(code: str) -> Both:
     """The same in a chat without a thread, where plain words begin one."""
     new = Both("`/new` and what there is to do begins something else.", "要做别的事，请用 /新建 加上内容。")
     return joined(" ", secret(code), new)
-
-
-def which_one(replies: Sequence[str]) -> Both:
-    return Both(f"Which one? Reply {' or '.join(replies)}.", f"是哪一项？请回复 {' 或 '.join(replies)}。")
-
-
-def which_or_agent(replies: Sequence[str]) -> Both:
-    """For a short answer in a conversation whose thread asks nothing, while gates of other threads are shown there."""
-    return Both(
-        f"Which one? Reply {' or '.join(replies)}. If it is for the agent here, quote its message or use more words.",
-        f"是哪一项？请回复 {' 或 '.join(replies)}。如果是对这里的代理说的，请引用它的消息，或者多说几个字。",
-    )
-
-
-def which_button(replies: Sequence[str]) -> Both:
-    """For a reaction to a card with several gates."""
-    return Both(
-        f"Several are open there, and a reaction does not say which. Press a button, or reply {' or '.join(replies)}.",
-        f"那里有多项待答，表情回复无法说明是哪一项。请按按钮，或回复 {' 或 '.join(replies)}。",
-    )
-
-
-def no_gate(code: str) -> Both:
-    return Both(
-        f"There is no gate {code}; `clew gates`, or `/gates` in a chat, lists what is open.",
-        f"没有代码为 {code} 的事项；/待办 列出未答复的。",
-    )
-
-
-def elsewhere(code: str) -> Both:
-    return Both(f"{code} belongs to another thread; answer it there.", f"{code} 属于另一个会话；请到那里答复。")
-
-
-def may_not_answer(who: str) -> Both:
-    return Both(
-        f"{who} may not answer gates here; `gates.approvers` in config.toml names who may.",
-        f"{who} 不能在这里答复；config.toml 的 `gates.approvers` 列出可以答复的人。",
-    )
-
-
-def no_answer_to(code: str, said: str, known: str) -> Both:
-    return Both(
-        f"`{said}` is no answer to {code}. There are: {known}.", f"`{said}` 不是 {code} 的有效答复。可选：{zh(known)}。"
-    )
-
-
-def still_open(codes: Sequence[str]) -> Both:
-    listed = ", ".join(codes)
-    return Both(
-        f"A question still waits for you: {listed}. `clew gates`, or `/gates` in a chat, shows it.",
-        f"还有事项等你答复：{listed}。/待办 可查看。",
-    )
 
 
 def unknown_runtime(name: str, known: Sequence[str]) -> str:
@@ -690,6 +353,3 @@ def final(state: TurnState, text: str, problem: Problem | None) -> Both:
 
 def task_failed(problem: Problem | None) -> str:
     return problem.message if problem else "The turn failed."
-
-
-_KNOWN = {str(each): each for each in list(globals().values()) if isinstance(each, Both)}

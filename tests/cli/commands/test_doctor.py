@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from clew.cli.commands.doctor import Finding
-from clew.cli.doctor_agents import agents, named
-from clew.cli.doctor_checks import CLOCK_SLACK, all_checks
+from clew.cli.doctor.agents import agents, named
+from clew.cli.doctor.checks import CLOCK_SLACK, all_checks
+from clew.cli.doctor.finding import Finding
 from clew.config.settings import load
 from clew.process import lock
 from clew.store.migrate import open_store

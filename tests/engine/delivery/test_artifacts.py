@@ -11,8 +11,8 @@ import pytest
 
 from clew.engine.delivery.artifacts import MOST, Made, gather, named
 from clew.engine.progress import Progress, advance
+from clew.model.delivery import DeliveryKind, DeliveryState
 from clew.model.events import Activity, ActivityKind, Phase
-from clew.model.nouns import DeliveryKind, DeliveryState
 from clew.model.surface import Down, InDoubt, Never, NotSent, SurfaceCan
 from clew.store.tables import deliveries
 from clew.support.files import read

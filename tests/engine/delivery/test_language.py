@@ -10,10 +10,10 @@ import pytest
 
 from clew.config.settings import ChatsConfig, Config, InboxConfig, ThreadsConfig
 from clew.engine.delivery.language import heard
-from clew.model.nouns import Accepted, Fate, Person, Role
+from clew.model.messages import Accepted, Fate, Person, Role
 from clew.model.surface import InDoubt, SurfaceCan
 from clew.store.tables import people
-from clew.texts import messages
+from clew.texts import bilingual, messages
 from tests.helpers.rig import Rig, Room
 
 CAN = SurfaceCan(chat=True, edit=True, buttons=8, edit_every=0.0)
@@ -150,5 +150,5 @@ async def test_what_the_agent_says_is_never_translated(rig: Rig) -> None:
 
 def test_every_sentence_has_its_chinese() -> None:
     for name, each in vars(messages).items():
-        if isinstance(each, messages.Both):
+        if isinstance(each, bilingual.Both):
             assert heard(each.zh) == "zh" and heard(each) != "zh", name

@@ -17,17 +17,19 @@ from clew.engine.gates import dispatch
 from clew.engine.gates.choices import reply
 from clew.engine.gates.gates import _cleaned, answer_gate, ask_once_more, expire, open_gate
 from clew.engine.progress import GATE, gate_item
+from clew.model.delivery import DeliveryKind
 from clew.model.events import GateOpened, Phase
+from clew.model.gate_views import AnswerGate, GateView, NewRuleView
 from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, Question
-from clew.model.nouns import DeliveryKind, Fate, Inbound, ThreadKind
+from clew.model.messages import Fate, Inbound
 from clew.model.runtime import Session
 from clew.model.surface import SurfaceCan
-from clew.model.views import AnswerGate, GateView, NewRuleView
+from clew.model.threads import ThreadKind
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, items, threads, turns
 from clew.store.tables.items import Item
 from clew.support.errors import BadInput, Refused
-from clew.texts import messages
+from clew.texts import gate_messages
 from tests.engine.gates.test_gates import COMMAND, NO, YES, asked, executions, shown
 from tests.helpers.rig import Rig, Room, patient
 
@@ -176,7 +178,7 @@ async def test_cancel_leaves_no_question_in_passing_open(tmp_path: Path) -> None
         await rig.ended(first.turn)
         await rig.engine.cancel(first.thread or "")
         (gate,) = await rig.engine.waiting.of_thread(first.thread or "")
-        assert (gate.state, gate.why) == ("void", messages.THREAD_OVER)
+        assert (gate.state, gate.why) == ("void", gate_messages.THREAD_OVER)
         with pytest.raises(Refused, match="is void"):
             await rig.engine.waiting.answer(gate.code, AnswerGate(Decision.REPLY, replies=(("1",),)))
 
@@ -276,7 +278,7 @@ def _answered_and_reopened(tx: Tx, rig: Rig, gate: GateView) -> None:
     row = gates.get(tx, gate.id)
     assert row is not None
     answered = answer_gate(tx, rig.engine._core, row, Answer(Decision.ACCEPT), "ann")
-    ask_once_more(tx, rig.engine._core, answered, messages.DID_NOT_ARRIVE)
+    ask_once_more(tx, rig.engine._core, answered, gate_messages.DID_NOT_ARRIVE)
 
 
 async def test_a_yes_that_was_on_its_way_when_a_person_stopped_the_turn_is_not_called_allowed(tmp_path: Path) -> None:
@@ -329,7 +331,7 @@ async def test_what_a_cut_off_agent_asks_in_passing_again_is_open_once(tmp_path:
         rig.scripted.holds.release("here")
         (again,) = await asked(rig, 2)
         old = (await rig.engine.waiting.of_thread(again.thread))[-1]
-        assert (old.state, old.why) == ("void", messages.ASKED_AGAIN)
+        assert (old.state, old.why) == ("void", gate_messages.ASKED_AGAIN)
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["while it is followed", "after a restart"])
@@ -349,7 +351,7 @@ async def test_another_request_under_the_reference_of_a_gate_is_judged_by_itself
             await rig.store.write(partial(ask, title=title))
         (gate,) = await rig.engine.waiting.all()
         old = (await rig.engine.waiting.of_thread(gate.thread))[-1]
-        assert (gate.title, old.title, old.state, old.why) == ("make two", "make one", "void", messages.CHANGED)
+        assert (gate.title, old.title, old.state, old.why) == ("make two", "make one", "void", gate_messages.CHANGED)
         lines = await rig.store.read(lambda tx: items.of_turn(tx, accepted.turn or ""))
         assert len([line for line in lines if line.kind == GATE]) == 2, "history has both"
 
@@ -429,4 +431,4 @@ async def test_no_person_passes_for_a_rule(tmp_path: Path, word: str) -> None:
         (gate,) = await shown(rig)
         await rig.engine.say(Inbound(rig.where(), "m2", "clew (the rule `rm *`)", word, sender_id="7"))
         by = (await rig.engine.waiting.one(gate.id)).answered_by
-        assert by == '"clew (the rule `rm *`)"' and not messages.is_by_rule(by)
+        assert by == '"clew (the rule `rm *`)"' and not gate_messages.is_by_rule(by)

@@ -15,10 +15,11 @@ from clew.engine.gates import cards
 from clew.engine.gates.gates import open_gate
 from clew.engine.progress import GATE, gate_item
 from clew.model.events import GateOpened, Phase
+from clew.model.gate_views import AnswerGate, GateView, NewRuleView
 from clew.model.gates import Asked, Decision, GateKind, Policy
-from clew.model.nouns import Accepted, Fate, ThreadKind
+from clew.model.messages import Accepted, Fate
 from clew.model.surface import SurfaceCan
-from clew.model.views import AnswerGate, GateView, NewRuleView
+from clew.model.threads import ThreadKind
 from clew.store import Tx
 from clew.store.tables import gates, threads, turns
 from clew.store.tables.items import Item

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from clew.engine.gates import dispatch
+from clew.model.gate_views import AnswerGate
 from clew.model.gates import Decision
-from clew.model.nouns import Accepted, Fate
-from clew.model.views import AnswerGate
+from clew.model.messages import Accepted, Fate
 from clew.store.tables import gates
 from clew.support.clock import SystemClock
 from clew.testing.scripted_model import script

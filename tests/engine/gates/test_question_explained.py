@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clew.model.gates import Asked, GateKind, Question
-from clew.model.nouns import Fate
+from clew.model.messages import Fate
 from tests.engine.gates.test_visibility import PHONE, Chat, _opens
 from tests.helpers.rig import Rig, Room
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from clew.engine.gates.cards import remind
+from clew.model.gate_views import AnswerGate, GateView
 from clew.model.gates import Decision
-from clew.model.nouns import Attachment, Fate
-from clew.model.views import AnswerGate, GateView
+from clew.model.messages import Attachment, Fate
 from clew.testing.scripted_model import script
 from tests.engine.gates.test_gates import asked, executions
 from tests.engine.gates.test_visibility import IN_PARTS, PHONE, Chat

@@ -12,13 +12,13 @@ from clew.engine.gates.cards import drawn
 from clew.engine.gates.gates import ask_once_more, look_at, open_gate
 from clew.engine.progress import GATE, gate_item
 from clew.model.events import GateOpened, Phase
+from clew.model.gate_views import NewRuleView
 from clew.model.gates import Asked, Effect, GateKind, RuleKind, Scope
-from clew.model.nouns import Fate, Inbound
-from clew.model.views import NewRuleView
+from clew.model.messages import Fate, Inbound
 from clew.store import Tx
 from clew.store.tables import threads, turns
 from clew.store.tables.items import Item
-from clew.texts import messages
+from clew.texts import gate_messages
 from tests.engine.gates.test_gates import asked
 from tests.engine.gates.test_visibility import PHONE, TOO_LONG, Chat, _opens, _row
 from tests.helpers.rig import Rig, Room
@@ -47,7 +47,7 @@ async def test_a_rule_that_asks_does_not_hide_it(tmp_path: Path) -> None:
         assert ENGLISH in Chat(rig).card(view).text
 
 
-@pytest.mark.parametrize("warning", [messages.DID_NOT_ARRIVE, messages.MAY_HAVE_RUN])
+@pytest.mark.parametrize("warning", [gate_messages.DID_NOT_ARRIVE, gate_messages.MAY_HAVE_RUN])
 async def test_another_warning_does_not_take_its_place(tmp_path: Path, warning: str) -> None:
     async with Rig(tmp_path, room=Room(PHONE)) as rig:
         view = await _opens(rig, leaving("curl example.org", tmp_path))

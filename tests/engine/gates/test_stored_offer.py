@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from clew.model.gate_views import AnswerGate, GateView
 from clew.model.gates import Asked, Decision, GateKind
-from clew.model.nouns import Fate
-from clew.model.views import AnswerGate, GateView
+from clew.model.messages import Fate
 from clew.store import Tx
 from clew.store.tables import rules as rows
 from tests.engine.gates.test_gates import executions

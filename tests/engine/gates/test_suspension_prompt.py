@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from clew.engine.gates import cards
 from clew.engine.threads.import_turns import take_in
 from clew.model.events import TurnEnded
+from clew.model.gate_views import AnswerGate
 from clew.model.gates import Decision
-from clew.model.nouns import Accepted, Fate, Person, Role, Said, TurnState
+from clew.model.messages import Accepted, Fate, Person, Role, Said
 from clew.model.shared_sessions import PastTurn
 from clew.model.surface import SurfaceCan
-from clew.model.views import AnswerGate
+from clew.model.turns import TurnState
 from clew.store import Tx
 from clew.store.tables import people, threads, turns
 from clew.support.clock import SystemClock

@@ -10,9 +10,9 @@ from clew.engine.gates.choices import option_of
 from clew.engine.gates.gates import close_gate, open_gate
 from clew.engine.progress import GATE, gate_item
 from clew.model.events import GateOpened, Phase
+from clew.model.gate_views import GateView
 from clew.model.gates import Asked, Decision, GateKind, Question
-from clew.model.nouns import Fate
-from clew.model.views import GateView
+from clew.model.messages import Fate
 from clew.store import Tx
 from clew.store.tables import deliveries, threads, turns
 from clew.store.tables.items import Item

@@ -17,11 +17,12 @@ from clew.engine.gates.cards import remind
 from clew.engine.gates.gates import ask_once_more, look_at, open_gate
 from clew.engine.inbox.admission import LOOK
 from clew.engine.progress import GATE, gate_item
+from clew.model.delivery import Delivery
 from clew.model.events import GateOpened, Phase
+from clew.model.gate_views import AnswerGate, GateView
 from clew.model.gates import Asked, Decision, Gate, GateKind, Question
-from clew.model.nouns import Accepted, Delivery, Fate, Inbound
+from clew.model.messages import Accepted, Fate, Inbound
 from clew.model.surface import Down, InDoubt, NotSent, Outgoing, Receipt, SurfaceCan, TryAgain, Units
-from clew.model.views import AnswerGate, GateView
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, threads, turns
 from clew.store.tables.items import Item

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from clew.model.gate_views import AnswerGate, GateView
 from clew.model.gates import Decision
-from clew.model.nouns import Accepted, Fate
-from clew.model.views import AnswerGate, GateView
+from clew.model.messages import Accepted, Fate
 from clew.testing.scripted_model import script
 from tests.engine.gates.test_gates import asked, executions
 from tests.engine.gates.test_quoted_answers import _asks_one_by_one, _quote

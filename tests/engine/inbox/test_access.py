@@ -15,9 +15,11 @@ from clew.engine.delivery.enqueue import owe
 from clew.engine.delivery.placeholder import owe_end, working
 from clew.engine.gates import cards
 from clew.engine.progress import Progress, advance
+from clew.model.delivery import Delivery, DeliveryKind
 from clew.model.events import Activity, ActivityKind, Phase
-from clew.model.nouns import Accepted, Delivery, DeliveryKind, Fate, Role, TurnState
+from clew.model.messages import Accepted, Fate, Role
 from clew.model.surface import Never, Outgoing, Receipt, SurfaceCan
+from clew.model.turns import TurnState
 from clew.runtimes.codex.threads import as_input
 from clew.store import Tx
 from clew.store.tables import deliveries, turns

@@ -10,7 +10,7 @@ import pytest
 from clew.config.settings import Config, ThreadsConfig
 from clew.engine.delivery.language import CHINESE, heard
 from clew.engine.inbox.commands import COMMANDS
-from clew.model.nouns import Accepted, Fate, Person, Role
+from clew.model.messages import Accepted, Fate, Person, Role
 from clew.model.surface import SurfaceCan
 from clew.store.tables import people
 from clew.texts.command_replies import SENTENCES

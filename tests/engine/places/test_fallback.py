@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clew.model.nouns import Conversation
+from clew.model.messages import Conversation
 from clew.model.surface import InDoubt, Never, Outgoing, Receipt, SurfaceCan
 from clew.store.tables import places
 from tests.engine.gates.test_gates import YES, asked, executions

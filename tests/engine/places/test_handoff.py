@@ -12,18 +12,22 @@ import pytest
 
 from clew.config.settings import Config, ThreadsConfig
 from clew.engine.places.targets import Wish
-from clew.engine.turns.completion import queue_turn, requeue_steer
+from clew.engine.turns.completion import requeue_steer
+from clew.engine.turns.queueing import queue_turn
 from clew.engine.turns.suspension import hold_backlog
-from clew.model.nouns import Accepted, Conversation, Fate, Inbound, Origin, Person, Role, Said, ThreadKind
+from clew.model.gate_views import GateView
+from clew.model.messages import Accepted, Conversation, Fate, Inbound, Person, Role, Said
 from clew.model.runtime import TurnRequest
 from clew.model.surface import Down, InDoubt, Never, NotSent, SurfaceCan, TryAgain
-from clew.model.views import GateView, HandoffView
+from clew.model.threads import ThreadKind
+from clew.model.turns import Origin
+from clew.model.views import HandoffView
 from clew.store.base import Tx
 from clew.store.tables import bindings, deliveries, handoffs, inbox, people
 from clew.support.errors import BadInput, ClewError, Refused
 from clew.testing.scripted_model import script
 from clew.testing.scripted_runtime.session import from_prompt
-from clew.texts import messages
+from clew.texts import handoff_messages
 from tests.helpers.rig import Rig, Room
 
 
@@ -659,7 +663,7 @@ async def test_a_greeting_that_waited_is_no_message_of_anybody(rig: Rig) -> None
 
 
 def _greets_slowly(request: TurnRequest) -> tuple[script.Step, ...]:
-    is_greeting = [said.text for said in request.messages] == [messages.GREET]
+    is_greeting = [said.text for said in request.messages] == [handoff_messages.GREET]
     return script.parse("!hold greeting\n!text hello there") if is_greeting else from_prompt(request)
 
 

@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from clew.config.settings import Config, ThreadsConfig
 from clew.engine.threads.adoption import Wanted
 from clew.model.events import Activity, ActivityKind, Phase, TextDone, TurnEnded
-from clew.model.nouns import Problem, Said, TurnState
+from clew.model.messages import Said
 from clew.model.runtime import Continuity, Seat, Session
 from clew.model.shared_sessions import Outside, PastTurn
+from clew.model.turns import Problem, TurnState
 from clew.store import audit
 from clew.support.clock import SystemClock
 from clew.support.errors import BadInput, NotFound, Refused, RuntimeHeld

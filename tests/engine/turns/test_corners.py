@@ -16,9 +16,10 @@ from clew.engine.live import Live
 from clew.engine.turns import signals
 from clew.engine.turns.completion import deeds
 from clew.model.events import Event
-from clew.model.nouns import Attachment, Fate, Inbound, Said, ThreadKind
+from clew.model.messages import Attachment, Fate, Inbound, Said
 from clew.model.runtime import Seat, Session
 from clew.model.surface import InDoubt, Never, Outgoing, Receipt, SurfaceCan, TryAgain
+from clew.model.threads import ThreadKind
 from clew.store import Tx, audit
 from clew.store.migrate import open_store
 from clew.store.sqlite.driver import WriterThread

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.model.nouns import Accepted, Person, Role
+from clew.model.messages import Accepted, Person, Role
 from clew.model.surface import SurfaceCan
 from clew.store.tables import deliveries, people
 from tests.helpers.rig import Rig, Room, patient

@@ -9,7 +9,7 @@ import pytest
 
 from clew.engine.turns.recovery import Recovery
 from clew.engine.turns.runner import Runner
-from clew.model.nouns import Turn
+from clew.model.turns import Turn
 from clew.store import Tx
 from clew.support import crash
 from clew.support.errors import StoreError

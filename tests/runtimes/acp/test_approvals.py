@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from clew.model.gate_views import AnswerGate, GateView, NewRuleView
 from clew.model.gates import Decision, Effect, Policy, RuleKind, Scope
-from clew.model.views import AnswerGate, GateView, NewRuleView
 from clew.runtimes.acp import tools
 from clew.runtimes.acp.approvals import permissions
 from clew.runtimes.acp.client import files

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from clew.model.events import GateClosed, GateOpened
+from clew.model.gate_views import AnswerGate
 from clew.model.gates import Decision
-from clew.model.nouns import TurnState
-from clew.model.views import AnswerGate
+from clew.model.turns import TurnState
 from clew.process.scan import Marks
 from clew.support.clock import SystemClock
 from clew.testing import runtime_kit

@@ -16,8 +16,9 @@ from msgspec.structs import replace
 from clew.config.settings import AcpConfig
 from clew.model.events import Activity, ActivityKind, GateClosed, Notice, Outcome, Phase, TextDone, TurnEnded, Usage
 from clew.model.gates import Answer, Asked, Decision, GateKind
-from clew.model.nouns import Attachment, Said, TurnState
+from clew.model.messages import Attachment, Said
 from clew.model.runtime import Continuity, HealthState, Past, Seat, Session, TurnRequest
+from clew.model.turns import TurnState
 from clew.process import scan
 from clew.process.scan import Marks
 from clew.runtimes import acp

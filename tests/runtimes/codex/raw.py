@@ -13,7 +13,7 @@ import pytest
 
 from clew.config.settings import CodexConfig
 from clew.model.events import Event, TextDone, TurnEnded
-from clew.model.nouns import Said
+from clew.model.messages import Said
 from clew.model.runtime import TurnRequest
 from clew.process.scan import Marks
 from clew.runtimes.codex import record, wire

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from clew.model.events import Activity, Event, GateClosed, GateOpened, Outcome, Phase
 from clew.model.gates import Answer, Asked, Decision, GateKind, Policy, Question
-from clew.model.nouns import TurnState
 from clew.model.runtime import Seat
+from clew.model.turns import TurnState
 from clew.runtimes.codex import CodexRuntime
 from clew.runtimes.codex.server.connection import Connection
 from clew.runtimes.codex.session import CodexSession

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from clew.engine.threads.adoption import Wanted
-from clew.model.nouns import TurnState
+from clew.model.turns import TurnState
 from clew.model.views import ThreadView
 from clew.runtimes.codex import CodexRuntime, external_sessions
 from clew.support.clock import SystemClock

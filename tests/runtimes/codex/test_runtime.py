@@ -29,8 +29,9 @@ from clew.model.events import (
     TurnStarted,
     Usage,
 )
-from clew.model.nouns import Attachment, Said, TurnState
+from clew.model.messages import Attachment, Said
 from clew.model.runtime import Continuity, ForkPoint, HealthState, RecordState, Runtime, Seat, Session, TurnRequest
+from clew.model.turns import TurnState
 from clew.process import scan
 from clew.process.scan import Marks
 from clew.runtimes.codex import CodexRuntime

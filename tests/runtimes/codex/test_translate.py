@@ -21,8 +21,8 @@ from clew.model.events import (
     TextDone,
     Usage,
 )
-from clew.model.nouns import TurnState
 from clew.model.runtime import RecordState
+from clew.model.turns import TurnState
 from clew.runtimes.codex import record, wire
 from clew.runtimes.codex.approvals import answers, requests
 from clew.runtimes.codex.translate import Translation

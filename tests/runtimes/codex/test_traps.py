@@ -30,8 +30,8 @@ from clew.model.events import (
     TurnStarted,
 )
 from clew.model.gates import Answer, Decision
-from clew.model.nouns import TurnState
 from clew.model.runtime import RecordState, Seat
+from clew.model.turns import TurnState
 from clew.process import scan
 from clew.process.scan import Marks
 from clew.runtimes.codex import CodexRuntime, wire

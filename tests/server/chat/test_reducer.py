@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.model.nouns import Problem
+from clew.model.turns import Problem
 from clew.server.chat.frames import RETRYABLE, Chunk, Done, Error, Frame, Progress, failure
 from clew.server.chat.inputs import Began, Did, Ended, Heard, Lost, MovedOn, Noticed, Planned, Whole, Wrote, safe
 from clew.server.chat.reducer import Told, tell

@@ -15,7 +15,7 @@ import pytest
 
 from clew.client.sync import PATIENCE, Client, Event, address, new_message_id, parse
 from clew.engine import live
-from clew.model.nouns import Inbound
+from clew.model.messages import Inbound
 from clew.server import sse
 from clew.server.chat.follow import stream
 from clew.store import Entry

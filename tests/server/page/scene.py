@@ -9,22 +9,11 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from clew.model import history
+from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
 from clew.model.history import Deed
-from clew.model.nouns import (
-    Conversation,
-    Delivery,
-    DeliveryKind,
-    DeliveryState,
-    Origin,
-    Problem,
-    Said,
-    Thread,
-    ThreadKind,
-    ThreadStatus,
-    Turn,
-    TurnState,
-    Usage,
-)
+from clew.model.messages import Conversation, Said
+from clew.model.threads import Thread, ThreadKind, ThreadStatus
+from clew.model.turns import Origin, Problem, Turn, TurnState, Usage
 from clew.store import Tx
 from clew.store.migrate import open_store
 from clew.store.tables import bindings, deliveries, nodes, threads, turns

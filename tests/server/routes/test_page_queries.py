@@ -8,7 +8,7 @@ import pytest
 
 from clew.engine.services.figures import BUCKETS, STEP, summed
 from clew.engine.services.transcript import BRIEF
-from clew.model.nouns import Conversation
+from clew.model.messages import Conversation
 from clew.store.metrics import Span
 from clew.store.tables import bindings
 from tests.server.conftest import Api

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.model.nouns import Thread, ThreadKind, ThreadStatus
+from clew.model.threads import Thread, ThreadKind, ThreadStatus
 from clew.store import Tx
 from clew.store.migrate import open_store
 from clew.store.sqlite import driver

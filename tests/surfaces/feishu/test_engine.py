@@ -11,7 +11,8 @@ import pytest
 
 from clew.config.settings import Config, FeishuConfig, SurfacesConfig, ThreadsConfig
 from clew.engine.places.targets import Wish
-from clew.model.nouns import Role, ThreadKind
+from clew.model.messages import Role
+from clew.model.threads import ThreadKind
 from clew.model.views import ThreadView
 from clew.store.tables import deliveries, turns
 from clew.testing.scripted_model import script

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.model.nouns import Button
+from clew.model.delivery import Button
 from clew.surfaces.feishu import content, events, markup
 from clew.surfaces.feishu.content import Content, File
 from clew.surfaces.feishu.events import Mention, _Id, _named

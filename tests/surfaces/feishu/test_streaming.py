@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from clew.model.nouns import Conversation, DeliveryKind
+from clew.model.delivery import DeliveryKind
+from clew.model.messages import Conversation
 from clew.model.surface import InDoubt, Outgoing, Receipt, TryAgain
 from clew.surfaces.feishu.surface import FeishuSurface
 from clew.texts import messages as said

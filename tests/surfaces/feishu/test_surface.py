@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from clew.config import settings as config_settings
-from clew.model.nouns import Button, Conversation, DeliveryKind, Fate, Inbound
+from clew.model.delivery import Button, DeliveryKind
+from clew.model.messages import Conversation, Fate, Inbound
 from clew.model.surface import Down, InDoubt, Never, NotSent, Outgoing, Surface, TryAgain, Units
 from clew.support.clock import SystemClock
 from clew.support.errors import BadInput, ConfigError, StoreError

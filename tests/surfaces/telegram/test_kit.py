@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clew.model.nouns import Conversation
+from clew.model.messages import Conversation
 from clew.model.surface import Surface
 from clew.support.clock import Clock
 from clew.testing import surface_kit

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.model.nouns import Inbound
+from clew.model.messages import Inbound
 from clew.surfaces.telegram.updates import Message, Query, Skipped, Update, User, heard, number, pressed, read
 
 ME = User(7000, is_bot=True, username="clew_bot")

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from clew.config.settings import WebhookConfig
-from clew.model.nouns import Conversation
+from clew.model.messages import Conversation
 from clew.model.surface import Inbox, Surface
 from clew.support.clock import Clock
 from clew.surfaces.signing import sign
 from clew.surfaces.webhook import WebhookSurface
-from clew.testing import surface_kit
+from clew.testing import surface_gate_checks, surface_kit
 from clew.testing.surface_kit import Check
 from clew.testing.surface_stage import Shown
 from tests.helpers.receivers import Answer, Hang, Receiver
@@ -117,10 +117,10 @@ async def stage() -> AsyncIterator[WebhookStage]:
 
 
 ASKING = (
-    surface_kit.a_gate_is_answered_by_a_word,
-    surface_kit.a_long_gate_is_allowed_only_if_all_of_it_is_shown,
-    surface_kit.a_gate_that_is_not_shown_whole_can_be_declined,
-    surface_kit.allow_all_means_only_what_is_shown_whole,
+    surface_gate_checks.a_gate_is_answered_by_a_word,
+    surface_gate_checks.a_long_gate_is_allowed_only_if_all_of_it_is_shown,
+    surface_gate_checks.a_gate_that_is_not_shown_whole_can_be_declined,
+    surface_gate_checks.allow_all_means_only_what_is_shown_whole,
 )
 
 

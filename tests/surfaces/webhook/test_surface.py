@@ -21,14 +21,17 @@ from starlette.applications import Starlette
 
 from clew import __version__
 from clew.config.settings import WebhookConfig
-from clew.model.nouns import Accepted, Conversation, DeliveryKind, Fate, Inbound
+from clew.model.delivery import DeliveryKind
+from clew.model.messages import Accepted, Conversation, Fate, Inbound
 from clew.model.surface import Down, Inbox, InDoubt, Known, Never, NotSent, Outgoing, Surface, TryAgain
 from clew.server.openapi import describe
+from clew.server.routes import webhook as webhook_route
+from clew.server.routes.webhook import router
 from clew.support.addresses import origin
 from clew.support.clock import SystemClock
 from clew.support.errors import BadInput, ConfigError, Refused, StoreError
 from clew.surfaces.signing import sign
-from clew.surfaces.webhook import WebhookSurface, receiving, router
+from clew.surfaces.webhook import WebhookSurface
 from clew.surfaces.webhook.receiving import MAX_BODY
 from clew.surfaces.webhook.sending import retry_after
 from tests.helpers.receivers import PATIENCE, Answer, Hang, Receiver
@@ -557,7 +560,7 @@ async def test_a_body_that_does_not_end_is_read_no_further_than_the_limit(surfac
             given += 65_536
             yield b"x" * 65_536
 
-    assert len(await receiving._bounded(endless())) == given == MAX_BODY + 65_536
+    assert len(await webhook_route._bounded(endless())) == given == MAX_BODY + 65_536
 
 
 async def test_what_cannot_be_stored_is_left_to_its_sender(surface: WebhookSurface) -> None:

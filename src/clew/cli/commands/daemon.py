@@ -107,8 +107,8 @@ def status_command(out: Out) -> None:
 
 def _tell_unreached(out: Out, error: OutOfReach) -> None:
     """A daemon that hangs is no daemon that is about to come, however new it is."""
-    from clew.client.sync import Deaf
     from clew.process import hung, start
+    from clew.support.errors import Deaf
 
     home = Home.find()
     hangs = isinstance(error, Deaf)

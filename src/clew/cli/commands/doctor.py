@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
 from clew.cli.output import Out, json_option
 
 if TYPE_CHECKING:
+    from clew.cli.doctor.finding import Finding
     from clew.support.home import Home
 
 
 _MARKS = {True: "✔", False: "✘", None: "·"}
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    check: str
-    ok: bool | None  # None: it is not there, and nothing needs it
-    detail: str
-    todo: str | None = None
-    exit: ClassVar[int] = 1  # the exit code, if it is broken
-
-
-class Unanswered(Finding):
-    """The daemon is there, and does not answer."""
-
-    exit: ClassVar[int] = 3
 
 
 @click.command("doctor", short_help="Check everything, and say what to do.")
@@ -41,7 +27,7 @@ def doctor_command(out: Out, clean: bool) -> None:
 
     Only --clean does: it ends what a daemon that is gone has left, if that proves to be ours by the mark it carries.
     """
-    from clew.cli.doctor_checks import all_checks
+    from clew.cli.doctor.checks import all_checks
     from clew.support.home import Home
 
     if clean:

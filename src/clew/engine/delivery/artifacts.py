@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from clew.model.nouns import Attachment
+from clew.model.messages import Attachment
 from clew.support.files import BEGINNINGS, keep, safe_names
 from clew.texts import messages
 

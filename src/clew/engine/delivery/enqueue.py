@@ -11,19 +11,11 @@ from msgspec.structs import replace
 from clew.engine.core import Core
 from clew.engine.delivery.language import spoken
 from clew.engine.delivery.split import size, split
-from clew.model.nouns import (
-    Attachment,
-    Button,
-    Conversation,
-    Delivery,
-    DeliveryKind,
-    DeliveryState,
-    Inbound,
-    Origin,
-    Thread,
-    Turn,
-)
+from clew.model.delivery import Button, Delivery, DeliveryKind, DeliveryState
+from clew.model.messages import Attachment, Conversation, Inbound
 from clew.model.surface import Units
+from clew.model.threads import Thread
+from clew.model.turns import Origin, Turn
 from clew.store import Tx
 from clew.store.tables import deliveries, places, turns
 from clew.store.tables.inbox import Arrival
@@ -222,3 +214,14 @@ def _prospect(core: Core, where: Conversation | None) -> tuple[DeliveryState, st
         return DeliveryState.NO_TARGET, None
     gone = f"there is no surface {where.surface!r} any more; add it, then `clew notify --retry-failed`"
     return DeliveryState.FAILED, gone
+
+
+PART = ":part:"  # in the name of a delivery: `<card>:part:2`
+
+
+def is_part(delivery: Delivery) -> bool:
+    return PART in delivery.id
+
+
+def part_name(card: str, number: int) -> str:
+    return f"{card}{PART}{number}"

@@ -7,10 +7,10 @@ from __future__ import annotations
 import re
 
 from clew.engine.core import Core
-from clew.model.nouns import Conversation, Inbound
+from clew.model.messages import Conversation, Inbound
 from clew.store import Tx
 from clew.store.tables import places
-from clew.texts.messages import Both, zh
+from clew.texts.bilingual import Both, zh
 
 ENGLISH, CHINESE = "en", "zh"
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from clew.engine.core import Core
-from clew.model.nouns import Delivery, DeliveryKind
+from clew.model.delivery import Delivery, DeliveryKind
 from clew.model.views import Notified
 from clew.store.tables import deliveries
 

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.delivery.artifacts import FOLDER
+from clew.engine.delivery.enqueue import is_part
 from clew.engine.delivery.language import spoken
 from clew.engine.delivery.placeholder import to_become
-from clew.engine.gates.visibility import is_part
-from clew.engine.places.fallback import ask_elsewhere
-from clew.model.nouns import Conversation, Delivery, DeliveryKind
+from clew.model.delivery import Delivery, DeliveryKind
+from clew.model.messages import Conversation
 from clew.model.surface import Down, InDoubt, Never, NotSent, Outgoing, Receipt, Surface
 from clew.store import Entry, Tx
 from clew.store.tables import deliveries
@@ -37,10 +37,13 @@ _log = logging.getLogger(__name__)
 Handed = Callable[[Tx, Delivery, Conversation], None]
 NotHanded = Callable[[Tx, Delivery, str], None]
 
+RefusedForGood = Callable[[Tx, Core, Delivery], None]
+
 
 class Outbox:
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, refused: RefusedForGood) -> None:
         self._core = core
+        self._refused = refused  # the listener for a question that its place will never take
         self._wakes = {name: asyncio.Event() for name in core.surfaces}
         self._downs: dict[str, int] = {}  # surfaces that are out of reach, and how often in a row
         self._on_the_way: set[asyncio.Task[None]] = set()
@@ -243,7 +246,7 @@ class Outbox:
             if delivery.kind is DeliveryKind.HANDOFF:
                 self.not_handed(tx, delivery, failure.reason)
             if delivery.kind is DeliveryKind.ASK or is_part(delivery):
-                ask_elsewhere(tx, self._core, delivery)
+                self._refused(tx, self._core, delivery)
             return
         down = isinstance(failure, Down)
         if down and delivery.conversation is not None:

@@ -9,16 +9,18 @@ from collections.abc import Callable, Sequence
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import owe, unused, used
 from clew.engine.delivery.language import spoken
-from clew.engine.gates.cards import unmarked
 from clew.engine.progress import GATE, NOTICE, Progress
+from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
 from clew.model.events import ActivityKind, Phase
-from clew.model.nouns import Conversation, Delivery, DeliveryKind, DeliveryState, Turn, TurnState
+from clew.model.messages import Conversation
 from clew.model.surface import Never, NotSent, Outgoing, Receipt, Surface
+from clew.model.turns import Turn, TurnState
 from clew.store import Tx
 from clew.store.tables import deliveries
 from clew.store.tables.items import TEXT, Item
+from clew.support.display_code import unmarked
 from clew.support.text import visible
-from clew.texts import messages
+from clew.texts import bilingual, handoff_messages, messages
 
 WRITTEN = 2000  # characters of the text that is being written
 LINES = 4  # of the newest steps
@@ -27,16 +29,16 @@ WIDTH = 80  # characters of each
 _UNSHOWN = frozenset({TEXT, NOTICE, GATE, ActivityKind.THOUGHT, ActivityKind.PLAN})
 
 
-def working(progress: Progress, seconds: float) -> messages.Both:
+def working(progress: Progress, seconds: float) -> bilingual.Both:
     """`Working on it … 12 s`, and the newest steps."""
-    head = messages.joined(" ", messages.WORKING, messages.seconds(seconds) if seconds >= 1 else "")
-    return messages.joined("\n", head, *_steps(progress)[-LINES:])
+    head = bilingual.joined(" ", messages.WORKING, messages.seconds(seconds) if seconds >= 1 else "")
+    return bilingual.joined("\n", head, *_steps(progress)[-LINES:])
 
 
-def over(state: TurnState, steps: int, seconds: float) -> messages.Both:
+def over(state: TurnState, steps: int, seconds: float) -> bilingual.Both:
     mark = {TurnState.COMPLETED: "✓", TurnState.FAILED: "⚠"}.get(state, "⏹")
-    return messages.joined(
-        " ", mark, messages.joined(", ", messages.seconds(seconds), messages.steps(steps) if steps else "")
+    return bilingual.joined(
+        " ", mark, bilingual.joined(", ", messages.seconds(seconds), messages.steps(steps) if steps else "")
     )
 
 
@@ -141,7 +143,7 @@ def move(tx: Tx, core: Core, turn: Turn, to: Conversation) -> None:
     if shown is not None and shown.conversation == to:
         return
     if shown is not None:
-        _last_words(tx, core, turn, shown, messages.moved(to.surface, core.desk))
+        _last_words(tx, core, turn, shown, handoff_messages.moved(to.surface, core.desk))
     owe_placeholder(tx, core, turn, to)
 
 

@@ -15,13 +15,14 @@ from clew.engine.gates.gates import answer_gate, take
 from clew.engine.gates.visibility import shown_at
 from clew.engine.rules import decide
 from clew.model.gates import Answer, Decision, Effect, Gate, GateKind, GateState, Rule, Scope
-from clew.model.nouns import Conversation, Fate, Inbound, SuspendedBy, Thread, ThreadStatus
+from clew.model.messages import Conversation, Fate, Inbound
+from clew.model.threads import SuspendedBy, Thread, ThreadStatus
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, inbox, threads
 from clew.store.tables import rules as rows
 from clew.store.tables.inbox import Arrival
 from clew.support.errors import BadInput, NotFound, Refused
-from clew.texts import messages
+from clew.texts import bilingual, gate_messages, messages, stored
 
 _ALLOWING = (Decision.ACCEPT, Decision.REPLY)
 SOON = 5_000  # milliseconds after a gate was settled in which a short reply may still mean it
@@ -50,7 +51,7 @@ def choose(tx: Tx, core: Core, gate: Gate, choice: Choice, by: str) -> Gate:
     thread = threads.get(tx, gate.thread)
     assert thread is not None, gate.thread
     _check(gate, choice.answer)
-    by = messages.by_person(by)
+    by = gate_messages.by_person(by)
     answered = answer_gate(tx, core, gate, choice.answer, by)
     if choice.answer.decision is Decision.DECLINE:
         gates.forget_carried(tx, gate.thread)
@@ -102,9 +103,9 @@ class Heard(Struct, frozen=True):
         """Said before it was asked, so that it can mean it only by its code."""
         return self.was_before(gate.asked_at, former=self.may_mean_former)
 
-    def why_early(self, gate: Gate) -> messages.Both:
+    def why_early(self, gate: Gate) -> bilingual.Both:
         said = "y" if self.said.is_all else self.said.rest
-        told = messages.said_before if self.inbound.sent_at is not None else messages.may_mean_former
+        told = gate_messages.said_before if self.inbound.sent_at is not None else messages.may_mean_former
         return told(gate.code, said)
 
     def was_before(self, moment: int, *, former: bool = False) -> bool:
@@ -134,12 +135,12 @@ class Heard(Struct, frozen=True):
         """Said in a conversation of a front end: without what else can be chosen, and so without any rule."""
         return self.inbound.conversation.surface == core.desk and bool(self.inbound.conversation.address)
 
-    def why_unseen(self, gate: Gate) -> messages.Both:
+    def why_unseen(self, gate: Gate) -> bilingual.Both:
         """For whoever allows what they do not see whole."""
         if gate.state is not GateState.OPEN:
-            return messages.answered_before(gate)
+            return stored.answered_before(gate)
         comes = gate.whole_in and gate.where == self.inbound.conversation
-        return messages.not_arrived(gate.code) if comes else messages.not_whole(gate.code)
+        return gate_messages.not_arrived(gate.code) if comes else gate_messages.not_whole(gate.code)
 
 
 def at_gates(tx: Tx, core: Core, thread: Thread | None, inbound: Inbound) -> Arrival | Inbound | None:
@@ -184,7 +185,7 @@ def _may_mean_former(tx: Tx, inbound: Inbound, meanable: Sequence[Gate]) -> bool
 
 def _was_settled_unheard(tx: Tx, where: Conversation, before: Sequence[Gate]) -> bool:
     """Whether somebody else answered one of these gates, or its agent took it back, since somebody last spoke there."""
-    shown = [gate for gate in before if not messages.is_by_rule(gate.answered_by)]
+    shown = [gate for gate in before if not gate_messages.is_by_rule(gate.answered_by)]
     heard = inbox.heard_at(tx, where) if shown else None
     return heard is not None and any((gate.answered_at or gate.closed_at or 0) > heard for gate in shown)
 
@@ -202,7 +203,7 @@ def _refuse_unclear(tx: Tx, heard: Heard) -> None:
     if not (heard.is_bare or heard.said.is_all):
         return
     if others := _others(tx, heard):
-        raise Refused(messages.which_or_agent(_replies(heard, others)))
+        raise Refused(gate_messages.which_or_agent(_replies(heard, others)))
     still = [gate for gate in heard.open_now if gate.state is GateState.OPEN]
     is_all_of_many = heard.said.is_all and heard.thread is None and len(still) > 1
     was_one_of_many = heard.is_bare and any(not heard.is_early(gate) for gate in still) and _settled_since(tx, heard)
@@ -242,7 +243,7 @@ def _settled_since(tx: Tx, heard: Heard) -> list[Gate]:
 
 def _which_of(heard: Heard, open_now: Sequence[Gate]) -> Refused:
     told = _replies(heard, open_now)
-    return Refused(messages.which_button(told) if heard.inbound.pressed else messages.which_one(told))
+    return Refused(gate_messages.which_button(told) if heard.inbound.pressed else gate_messages.which_one(told))
 
 
 def _replies(heard: Heard, open_now: Sequence[Gate]) -> list[str]:
@@ -266,11 +267,11 @@ def _read(tx: Tx, core: Core, heard: Heard) -> Arrival | Inbound | None:
     if choice.answer.decision in _ALLOWING and not heard.sees_whole(tx, core, gate):
         raise Refused(heard.why_unseen(gate))
     if choice.rule is not None and heard.was_told_a_line(core):
-        raise Refused(messages.rule_not_shown(gate.code))
+        raise Refused(gate_messages.rule_not_shown(gate.code))
     answered = choose(tx, core, gate, choice, heard.inbound.sender)
     if not gate.asked.blocking and choice.answer.decision is Decision.REPLY:
         return replace(heard.inbound, text=as_message(gate, choice.answer), thread=gate.thread)
-    return Arrival(Fate.ANSWER, gate.thread, gate.turn, messages.on_its_way(answered))
+    return Arrival(Fate.ANSWER, gate.thread, gate.turn, gate_messages.on_its_way(answered))
 
 
 def _all(tx: Tx, core: Core, heard: Heard) -> Arrival:
@@ -285,8 +286,8 @@ def _all(tx: Tx, core: Core, heard: Heard) -> Arrival:
     if unseen and not any(map(_is_open, whole)):
         raise Refused(heard.why_unseen(unseen[0]))
     answered = choose_all(tx, core, whole, heard.inbound.sender)
-    told = messages.all_on_their_way(len(answered))
-    told = messages.joined(" ", told, messages.not_among_all([gate.code for gate in unseen])) if unseen else told
+    told = gate_messages.all_on_their_way(len(answered))
+    told = bilingual.joined(" ", told, gate_messages.not_among_all([gate.code for gate in unseen])) if unseen else told
     return Arrival(Fate.ANSWER, answered[0].thread, answered[0].turn, told)
 
 
@@ -315,10 +316,10 @@ def _which(tx: Tx, heard: Heard) -> Gate | None:
     gate = _named(tx, heard, said.code)
     if gate is None:
         if open_now or said.word in messages.ALLOW | messages.DENY:
-            raise NotFound(messages.no_gate(said.code))
+            raise NotFound(gate_messages.no_gate(said.code))
         return None
     if not heard.is_own(gate) and gate.where != heard.inbound.conversation:
-        raise Refused(messages.elsewhere(gate.code))
+        raise Refused(gate_messages.elsewhere(gate.code))
     return gate
 
 
@@ -342,7 +343,7 @@ def _meant(tx: Tx, core: Core, heard: Heard, gate: Gate) -> Choice | None:
             raise
         return None
     if choice is not None and _is_secret(gate) and choice.answer.decision is Decision.REPLY:
-        raise Refused(messages.secret(gate.code))
+        raise Refused(gate_messages.secret(gate.code))
     return choice
 
 
@@ -357,20 +358,20 @@ def _guard_secrets(tx: Tx, heard: Heard) -> None:
     said = heard.said
     named = _named(tx, heard, said.code) if said.code is not None else None
     if named is not None and _is_secret(named) and said.rest and not said.is_stop:
-        raise Refused(messages.secret(named.code))
+        raise Refused(gate_messages.secret(named.code))
     if said.code is not None or said.is_bare or said.is_all or not said.rest:
         return
     quotes = heard.inbound.quoted is not None
     for gate in _open_here(tx, heard.thread, heard.inbound.conversation) if quotes else heard.open_now:
         if _asks_secret(gate) and not heard.was_before(gate.asked_at) and (heard.thread is None or heard.is_own(gate)):
-            raise Refused(messages.secret(gate.code) if heard.thread else messages.secret_or_new(gate.code))
+            raise Refused(gate_messages.secret(gate.code) if heard.thread else messages.secret_or_new(gate.code))
 
 
 def refuse_secrets(tx: Tx, thread: Thread | None) -> None:
     """The same for words that come with a command. Raises Refused."""
     for gate in gates.open_in(tx, thread.id) if thread is not None else ():
         if _asks_secret(gate):
-            raise Refused(messages.secret(gate.code))
+            raise Refused(gate_messages.secret(gate.code))
 
 
 def _asks_secret(gate: Gate) -> bool:
@@ -383,7 +384,7 @@ def _may(core: Core, inbound: Inbound) -> None:
     allowed = core.config.gates.approvers
     who = inbound.sender_id or inbound.conversation.surface  # a name that one gives oneself proves nothing
     if allowed and inbound.conversation.surface != core.desk and who not in allowed:
-        raise Refused(messages.may_not_answer(inbound.sender))
+        raise Refused(gate_messages.may_not_answer(inbound.sender))
 
 
 def _is_secret(gate: Gate) -> bool:
@@ -416,4 +417,4 @@ def _apply(tx: Tx, core: Core, thread: Thread) -> None:
     for gate in gates.open_in(tx, thread.id):
         verdict = decide.decide(gate.asked, thread.policy, thread.workspace, known, core.clock.now(), thread.id)
         if verdict.effect is Effect.ALLOW:
-            answer_gate(tx, core, gate, Answer(Decision.ACCEPT), messages.by_rule(verdict.why))
+            answer_gate(tx, core, gate, Answer(Decision.ACCEPT), gate_messages.by_rule(verdict.why))

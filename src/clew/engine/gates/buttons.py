@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from clew.engine.gates.choices import Word, choices, has_numbers
+from clew.model.delivery import Button
 from clew.model.gates import Gate, GateKind, GateState
-from clew.model.nouns import Button, SuspendedBy
+from clew.model.threads import SuspendedBy
 from clew.support.display import exactly
-from clew.texts.messages import Both
+from clew.texts.bilingual import Both
 
 LABEL = 40  # characters
 

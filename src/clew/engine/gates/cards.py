@@ -3,44 +3,30 @@ surface can edit, and one more line where it cannot. It never decides and never 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
 from clew.engine.core import Core
-from clew.engine.delivery.enqueue import fitting, nearest, owe, owed_to, pressable, unused, used
+from clew.engine.delivery.enqueue import fitting, nearest, owe, owed_to, part_name, pressable, unused, used
 from clew.engine.delivery.language import CHINESE, language
 from clew.engine.gates import buttons
 from clew.engine.gates.choices import choices, has_numbers
-from clew.engine.gates.visibility import (
-    Room,
-    Say,
-    counted,
-    counted_words,
-    explains,
-    fence,
-    part_name,
-    parts,
-    parts_of,
-    room_at,
-)
+from clew.engine.gates.visibility import Room, Say, counted, counted_words, explains, fence, parts, parts_of, room_at
+from clew.model.delivery import Button, Delivery, DeliveryKind, DeliveryState
 from clew.model.gates import Decision, Gate, GateKind, GateState, Question
-from clew.model.nouns import Button, Conversation, Delivery, DeliveryKind, DeliveryState, Thread, Turn
+from clew.model.messages import Conversation
+from clew.model.threads import Thread
+from clew.model.turns import Turn
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, turns
-from clew.support.display import exactly
-from clew.support.display_code import as_code, as_prose, detail_shown, title_shown
-from clew.texts import messages
-from clew.texts.messages import Both
+from clew.support.display_code import PLAIN_LINE, as_code, as_prose, detail_shown, title_shown, unmarked
+from clew.texts import bilingual, gate_messages, handoff_messages, stored
+from clew.texts.bilingual import Both
 
 GATHER = 150  # milliseconds in which gates that are opened together come onto one card
 TITLE = 160  # characters of what is asked in a line
 LOOKED_AT = 1000  # characters of a title that such a line is made from
-_PLAIN = re.compile(  # one line of words, with a colon only before a blank: Feishu has signs such as `:OK:`
-    r"""(?!.*[ ]{2})(?:[^\W\d_](?:[^\W_]|[ ,.?!'"()/%+=-]|[:;](?=[ ]|$)"""
-    r"""|[\u2014\u2018-\u201d\u2026\u3001\u3002\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f])*)?"""
-)
 REMIND, AGAIN = "remind", "again"  # how the deliveries are called that say it once more
 
 
@@ -114,7 +100,7 @@ def move(tx: Tx, core: Core, thread: Thread, to: Conversation, asked: Sequence[G
     for gate in moving:
         gates.forget_card(tx, gate.id)
     for copy in copies.values():
-        _withdraw(tx, core, copy, messages.moved(to.surface, core.desk))
+        _withdraw(tx, core, copy, handoff_messages.moved(to.surface, core.desk))
     for gate in moving:
         turn = turns.get(tx, gate.turn)
         if turn is not None and where is not None:
@@ -177,8 +163,8 @@ def _say_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None:
     if turn is None or gate.where is None:
         return
     say = _sayer(tx, core, gate.where)
-    shown = _on_a_copy(gate, room_at(core, gate.where, f"{head}\n{messages.zh(head)}"), say)
-    text = f"{say(head, messages.zh(head))}\n{drawn([shown], say)}"
+    shown = _on_a_copy(gate, room_at(core, gate.where, f"{head}\n{bilingual.zh(head)}"), say)
+    text = f"{say(head, bilingual.zh(head))}\n{drawn([shown], say)}"
     pressed = buttons.of_card([shown])
     owe(tx, core, turn, DeliveryKind.ASK, gate.where, text, id=unused(tx, f"{gate.id}:{name}"), buttons=pressed)
 
@@ -296,8 +282,8 @@ def _line(gate: Gate, say: Say, about: str, by: str) -> str:
         case GateState.EXPIRED:
             return say(f"{code} expired without an answer: {about}", f"{code} 无人答复，已过期：{about}")
         case GateState.VOID:
-            why = messages.stored(gate.why)
-            return say(f"{code} is void ({why}): {about}", f"{code} 已失效（{messages.zh(why)}）：{about}")
+            why = stored.stored(gate.why)
+            return say(f"{code} is void ({why}): {about}", f"{code} 已失效（{bilingual.zh(why)}）：{about}")
 
 
 def one_line(gate: Gate) -> str:
@@ -313,16 +299,16 @@ def _open(gate: Gate, say: Say) -> str:
     reason = _counted_prose(asked.reason, say)
     why = [say(f"Why: {reason}", f"原因：{reason}")] if asked.reason else []
     head += why if gate.whole_in == 1 else [_where_whole(gate, say)]
-    head += [f"⚠ {_prose(say(warning, messages.zh(warning)))}" for warning in messages.warnings(gate)]
+    head += [f"⚠ {_prose(say(warning, bilingual.zh(warning)))}" for warning in stored.warnings(gate)]
     how = _how(gate, say) if gate.whole_in else [say(*_only_no(gate))]
     return "\n".join([*head, *how])
 
 
 def _where_whole(gate: Gate, say: Say) -> str:
     if gate.whole_in:
-        before = messages.shown_before(gate.whole_in - 1)
+        before = gate_messages.shown_before(gate.whole_in - 1)
         return say(before, before.zh)
-    beginning, elsewhere = fence(one_line(gate)), messages.not_on_card(gate.code)
+    beginning, elsewhere = fence(one_line(gate)), gate_messages.not_on_card(gate.code)
     return f"{beginning}\n{say(elsewhere, elsewhere.zh)}"
 
 
@@ -349,7 +335,7 @@ def _how(gate: Gate, say: Say) -> list[str]:
     """What to reply."""
     code, asked = gate.code, gate.asked
     if asked.kind is not GateKind.QUESTION:
-        labels = [say(each.label, messages.zh(each.label)) for each in choices(gate)]
+        labels = [say(each.label, bilingual.zh(each.label)) for each in choices(gate)]
         numbered = "\n".join(f"{number}. {label}" for number, label in enumerate(labels, 1))
         reply = f"Reply `{code} y` or `{code} n`, or `{code}` and a number."
         return [numbered, say(reply, f"回复 `{code} y` 或 `{code} n`，或 `{code}` 加编号。")]
@@ -360,7 +346,7 @@ def _how(gate: Gate, say: Say) -> list[str]:
 
 def _how_to_one(question: Question, code: str, say: Say) -> str:
     if question.secret:
-        hidden = messages.secret(code)
+        hidden = gate_messages.secret(code)
         return say(f"The answer is secret: give it with `clew answer {code}`, not here.", hidden.zh)
     if not question.options:
         return say(f"Reply with `{code} your answer`.", f"回复 `{code} 你的答案`。")
@@ -386,22 +372,13 @@ def _counted_prose(text: str, say: Say) -> str:
 def _prose(text: str) -> str:
     """An agent's words: plain if no chat could take anything in them for markup, which would hide it; else fenced."""
     shown = as_prose(text)
-    return shown if _PLAIN.fullmatch(shown) else f"\n{fence(shown)}"
+    return shown if PLAIN_LINE.fullmatch(shown) else f"\n{fence(shown)}"
 
 
 def _coded(text: str) -> str:
     """A name, so that no markup changes how it looks."""
     shown = as_code(text, lines=False)
     return f"`{shown}`" if "`" not in shown and "![" not in shown else f"\n{fence(shown)}"
-
-
-def unmarked(text: str) -> str:
-    """A name or a command in a line: plain if no chat could take anything in it for markup, else in code. What would
-    end the code, or what Feishu takes for an image even there, is an escape."""
-    if _PLAIN.fullmatch(text.lstrip("!/")):
-        return text
-    inside = exactly(text, lines=False).replace("`", r"\x60").replace("![", r"\x21[")
-    return f"`{inside}`"
 
 
 def _gathering(tx: Tx, turn: Turn, where: Conversation) -> Delivery | None:

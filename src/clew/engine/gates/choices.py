@@ -11,7 +11,7 @@ from clew.engine.rules import decide
 from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, Question, RuleKind, Scope
 from clew.support.display_code import as_command
 from clew.support.errors import BadInput
-from clew.texts.messages import Both
+from clew.texts.bilingual import Both
 
 RULE_LASTS = 2 * 3600 * 1000  # milliseconds of a rule that is made with one word
 

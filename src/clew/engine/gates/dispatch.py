@@ -15,7 +15,7 @@ from clew.model.runtime import Session
 from clew.store.tables import gates
 from clew.support import crash
 from clew.support.errors import BadInput, RuntimeTrouble
-from clew.texts import messages
+from clew.texts import gate_messages
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ async def give_answers(core: Core, turn: str, session: Session, asked: Set[str],
 async def _give(core: Core, session: Session, gate: Gate) -> None:
     answer = answer_of(core, gate)
     if answer is None:
-        await core.write_down(partial(ask_once_more, core=core, gate=gate, warning=messages.SECRET_LOST))
+        await core.write_down(partial(ask_once_more, core=core, gate=gate, warning=gate_messages.SECRET_LOST))
         return
     crash.point("gate.answered-not-sent")
     now = core.clock.now()
@@ -59,4 +59,4 @@ async def _send(core: Core, session: Session, gate: Gate, answer: Answer) -> Non
         return
     crash.point("gate.sent-not-taken")
     if not was_asked and gate.state is GateState.ANSWERED:  # one that expired stays that
-        await core.write_down(partial(void, core=core, gate=gate, why=messages.GONE))
+        await core.write_down(partial(void, core=core, gate=gate, why=gate_messages.GONE))

@@ -18,7 +18,8 @@ from clew.engine.rules import decide
 from clew.engine.rules.offered import suggest
 from clew.model.events import GateOpened
 from clew.model.gates import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Question, Reason, Verdict
-from clew.model.nouns import Thread, Turn
+from clew.model.threads import Thread
+from clew.model.turns import Turn
 from clew.store import Tx
 from clew.store.tables import gates, items, threads, turns
 from clew.store.tables import rules as rows
@@ -26,7 +27,7 @@ from clew.store.tables.items import Item
 from clew.support.display import shortened
 from clew.support.errors import Refused
 from clew.support.text import clean
-from clew.texts import messages
+from clew.texts import gate_messages, reasons, stored
 
 KEPT = 3600 * 1000  # milliseconds for which an answer that never left still counts
 DAY = 24 * 3600 * 1000  # milliseconds in which a code is not given again
@@ -94,7 +95,7 @@ def open_gate(
         asked=asked,
         state=GateState.OPEN,
         asked_at=core.clock.now(),
-        warning=messages.MAY_HAVE_RUN if _may_have_run(tx, turn, asked) else _warning(opened.asked, verdict),
+        warning=gate_messages.MAY_HAVE_RUN if _may_have_run(tx, turn, asked) else _warning(opened.asked, verdict),
         offer=seen.offer,
     )
     if not asked.blocking:
@@ -115,7 +116,7 @@ def answer_gate(tx: Tx, core: Core, gate: Gate, given: Answer, by: str) -> Gate:
 def _answer(tx: Tx, core: Core, gate: Gate, given: Answer, by: str) -> Gate:
     now = core.clock.now()
     if not gates.answer(tx, gate, _without_secrets(gate, given), by, now):
-        raise Refused(messages.answered_before(_fresh(tx, gate)))
+        raise Refused(stored.answered_before(_fresh(tx, gate)))
     core.given[gate.id] = given
     about = {"gate": gate.id, "code": gate.code, "decision": given.decision, "by": by, "title": cards.one_line(gate)}
     tx.log(gate.thread, gate.turn, "gate.answered", now, **about)
@@ -125,7 +126,7 @@ def _answer(tx: Tx, core: Core, gate: Gate, given: Answer, by: str) -> Gate:
 
 def stop_turn(tx: Tx, core: Core, thread: str, turn: str, by: str) -> None:
     """A person wants the turn to end: what it asks is answered with "cancelled" first, and no earlier yes counts."""
-    by = messages.by_person(by)
+    by = gate_messages.by_person(by)
     gates.forget_carried(tx, thread)
     for gate in _asked_by(tx, turn):
         if gate.state is GateState.OPEN:
@@ -144,7 +145,7 @@ def unsent(tx: Tx, turn: str) -> list[Gate]:
 def answer_of(core: Core, gate: Gate) -> Answer | None:
     """What to tell the runtime. None: it was secret, and died with the daemon that knew it."""
     if gate.state is GateState.EXPIRED or gate.answer is None:
-        return Answer(Decision.DECLINE, str(messages.NO_ANSWER))
+        return Answer(Decision.DECLINE, str(gate_messages.NO_ANSWER))
     hidden = any(question.secret for question in gate.asked.questions)
     return core.given.get(gate.id) if hidden else gate.answer
 
@@ -158,7 +159,12 @@ def close_gate(tx: Tx, core: Core, ref: str, ran_out: bool = False, changed: boo
     if gate.state is GateState.ANSWERED and (was_sent or _is_cancel(gate)):
         take(tx, core, gate)
     elif gate.state in (GateState.OPEN, GateState.ANSWERED):
-        void(tx, core, gate, messages.CHANGED if changed else messages.RAN_OUT if ran_out else messages.WITHDRAWN)
+        void(
+            tx,
+            core,
+            gate,
+            gate_messages.CHANGED if changed else gate_messages.RAN_OUT if ran_out else gate_messages.WITHDRAWN,
+        )
     _go_on(tx, gate.turn)
 
 
@@ -206,14 +212,14 @@ def settle_ended(tx: Tx, core: Core, turn: Turn) -> None:
         if gate.state is GateState.ANSWERED and _is_cancel(gate):
             take(tx, core, gate)
         elif gate.state in (GateState.OPEN, GateState.ANSWERED):
-            void(tx, core, gate, messages.TURN_OVER if gate.sent_at is None else messages.OVER_SENT)
+            void(tx, core, gate, gate_messages.TURN_OVER if gate.sent_at is None else gate_messages.OVER_SENT)
 
 
 def settle_cancelled(tx: Tx, core: Core, thread: str) -> None:
     """In a thread that never runs again nobody would hear the answer to a question in passing."""
     for gate in gates.open_in(tx, thread):
         if not gate.asked.blocking:
-            void(tx, core, gate, messages.THREAD_OVER)
+            void(tx, core, gate, gate_messages.THREAD_OVER)
 
 
 def settle_cut(tx: Tx, core: Core, turn: Turn) -> None:
@@ -226,9 +232,15 @@ def settle_cut(tx: Tx, core: Core, turn: Turn) -> None:
         sent = answered and gate.sent_at is not None
         hidden = any(question.secret for question in gate.asked.questions)
         kept = answered and not sent and not hidden and not _is_declined_since(tx, gate)
-        void(tx, core, gate, messages.CUT_SENT if sent else messages.CUT_KEPT if kept else messages.CUT, carried=kept)
+        void(
+            tx,
+            core,
+            gate,
+            gate_messages.CUT_SENT if sent else gate_messages.CUT_KEPT if kept else gate_messages.CUT,
+            carried=kept,
+        )
         if gate.asked.item is not None and not sent:
-            items.finish(tx, turn.id, gate.asked.item, None, messages.NOT_RUN)
+            items.finish(tx, turn.id, gate.asked.item, None, gate_messages.NOT_RUN)
 
 
 def _is_declined_since(tx: Tx, gate: Gate) -> bool:
@@ -288,7 +300,7 @@ def _answered_already(tx: Tx, core: Core, gate: Gate, verdict: Verdict) -> bool:
         return _answered_before_the_cut(tx, core, gate)
     decision = Decision.ACCEPT if verdict.effect is Effect.ALLOW else Decision.DECLINE
     reason = "" if decision is Decision.ACCEPT else f"not allowed: {verdict.why}"
-    answer_gate(tx, core, gate, Answer(decision, reason), messages.by_rule(verdict.why))
+    answer_gate(tx, core, gate, Answer(decision, reason), gate_messages.by_rule(verdict.why))
     return True
 
 
@@ -309,7 +321,7 @@ def _verdict(tx: Tx, core: Core, thread: Thread, asked: Asked, found: decide.Loo
 
 def _rule(tx: Tx, core: Core, thread: Thread, asked: Asked) -> str:
     """Who answers where no person does."""
-    return messages.by_rule(_verdict(tx, core, thread, asked).why)
+    return gate_messages.by_rule(_verdict(tx, core, thread, asked).why)
 
 
 def _may_have_run(tx: Tx, turn: Turn, asked: Asked) -> bool:
@@ -325,7 +337,7 @@ def _asked_again(tx: Tx, core: Core, thread: Thread, gate: Gate) -> None:
     if gate.state is GateState.EXPIRED or gate.answered_by == _rule(tx, core, thread, gate.asked):
         gates.unsend(tx, gate)
     elif gate.state is GateState.ANSWERED:
-        ask_once_more(tx, core, gate, messages.DID_NOT_ARRIVE)
+        ask_once_more(tx, core, gate, gate_messages.DID_NOT_ARRIVE)
 
 
 def _is_another(known: Gate, asked: Asked, *, told: bool) -> bool:
@@ -339,7 +351,7 @@ def _is_another(known: Gate, asked: Asked, *, told: bool) -> bool:
 def _take_reference(tx: Tx, core: Core, gate: Gate) -> None:
     """The reference means another request from now on, which no answer to this one may reach."""
     if gate.state in (GateState.OPEN, GateState.ANSWERED):
-        void(tx, core, gate, messages.CHANGED)
+        void(tx, core, gate, gate_messages.CHANGED)
     former = f"{gate.ref}:{gate.id}"
     gates.rename(tx, gate, former)
     items.rename(tx, gate.turn, gate_item(gate.ref), gate_item(former))
@@ -349,7 +361,7 @@ def _replace_aside(tx: Tx, core: Core, gate: Gate) -> None:
     """Work that was cut off and continued asks in passing what it had asked before: one of the two is enough."""
     for earlier in gates.open_in(tx, gate.thread):
         if not earlier.asked.blocking and earlier.asked.subject == gate.asked.subject:
-            void(tx, core, earlier, messages.ASKED_AGAIN)
+            void(tx, core, earlier, gate_messages.ASKED_AGAIN)
 
 
 def _changed(tx: Tx, core: Core, gate: Gate) -> Gate:
@@ -414,7 +426,7 @@ def _cleaned(asked: Asked) -> Asked:
         title=clean(asked.title),
         detail=clean(asked.detail),
         reason=clean(asked.reason),
-        unjudged="; ".join(filter(None, (clean(asked.unjudged), str(messages.reason(odd)) if odd else ""))),
+        unjudged="; ".join(filter(None, (clean(asked.unjudged), str(reasons.reason(odd)) if odd else ""))),
         doubt=replace(asked.doubt, about=clean(asked.doubt.about)) if asked.doubt else None,
         folder=clean(asked.folder) if asked.folder else asked.folder,
         paths=tuple(map(clean, asked.paths)),

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from clew.engine.gates.choices import Choice, Word, choices, option_of, reply
 from clew.model.gates import Answer, Decision, Gate, GateKind, Question
 from clew.support.errors import BadInput
-from clew.texts import messages
+from clew.texts import bilingual, gate_messages, messages
 from clew.texts.messages import ALLOW, CANCEL, DENY, NO, YES
 
 ALL = frozenset({"yes all", "y all", "全部同意"})
@@ -84,9 +84,9 @@ def meant(said: Typed, gate: Gate) -> Choice | None:
     choice = _at_question(said, gate) if gate.asked.kind is GateKind.QUESTION else _at_approval(said, gate)
     if choice is None and said.code is not None:
         offered = choices(gate)
-        named = [messages.joined(" ", str(number), each.label) for number, each in enumerate(offered, 1)]
-        known = messages.joined("; ", *named) or messages.Both("an answer in your words", "用你自己的话回答")
-        raise BadInput(messages.no_answer_to(gate.code, said.rest, known))
+        named = [bilingual.joined(" ", str(number), each.label) for number, each in enumerate(offered, 1)]
+        known = bilingual.joined("; ", *named) or bilingual.Both("an answer in your words", "用你自己的话回答")
+        raise BadInput(gate_messages.no_answer_to(gate.code, said.rest, known))
     return choice
 
 

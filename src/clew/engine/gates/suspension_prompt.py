@@ -6,19 +6,13 @@ from __future__ import annotations
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import nearest, owe, owed_to, unused, used
 from clew.engine.gates.buttons import ASKS
-from clew.model.nouns import (
-    Conversation,
-    Delivery,
-    DeliveryKind,
-    DeliveryState,
-    SuspendedBy,
-    Thread,
-    ThreadStatus,
-    Turn,
-)
+from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
+from clew.model.messages import Conversation
+from clew.model.threads import SuspendedBy, Thread, ThreadStatus
+from clew.model.turns import Turn
 from clew.store import Tx
 from clew.store.tables import bindings, deliveries, turns
-from clew.texts import messages
+from clew.texts import handoff_messages, messages
 
 
 def ask(tx: Tx, core: Core, thread: Thread, turn: Turn, by: SuspendedBy, question: str) -> None:
@@ -36,7 +30,7 @@ def move(tx: Tx, core: Core, thread: Thread, to: Conversation) -> None:
     where = nearest(tx, core, thread, to)
     if asked.conversation == where and _stands(tx, asked):
         return
-    _rewrite(tx, core, asked, turn, messages.moved(to.surface, core.desk))
+    _rewrite(tx, core, asked, turn, handoff_messages.moved(to.surface, core.desk))
     _owe(tx, core, turn, thread.suspended_by, where, asked.body)
 
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from clew.engine.core import Core
-from clew.engine.delivery.enqueue import spare
+from clew.engine.delivery.enqueue import PART, part_name, spare
 from clew.engine.delivery.split import size, split
+from clew.model.delivery import Delivery, DeliveryState
 from clew.model.gates import Asked, Gate, GateKind
-from clew.model.nouns import Conversation, Delivery, DeliveryState
+from clew.model.messages import Conversation
 from clew.model.surface import Units
 from clew.store import Tx
 from clew.store.tables import deliveries, gates
@@ -23,7 +24,6 @@ PARTS = 5  # messages before a card, at most
 MOST = 200_000  # characters that are shown where a message may be of any length
 HEADER = 80  # characters above each part
 LEAST = 100  # characters of a part, below which it is not worth it
-PART = ":part:"  # in the name of a delivery: `<card>:part:2`
 
 Say = Callable[[str, str], str]  # of the English and the Chinese, one
 
@@ -90,14 +90,6 @@ def _is_sent(delivery: Delivery) -> bool:
 def _is_leaving(delivery: Delivery) -> bool:
     """An attempt was made: it may have arrived."""
     return delivery.first_sent_at is not None and delivery.state in (DeliveryState.PENDING, DeliveryState.SENDING)
-
-
-def is_part(delivery: Delivery) -> bool:
-    return PART in delivery.id
-
-
-def part_name(card: str, number: int) -> str:
-    return f"{card}{PART}{number}"
 
 
 def parts_of(tx: Tx, card: str) -> Iterator[Delivery]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import owe_greeting
-from clew.model.nouns import Fate, Inbound, Person, Role
+from clew.model.messages import Fate, Inbound, Person, Role
 from clew.model.views import AskingView, PersonView
 from clew.store import Tx
 from clew.store.tables import people as rows

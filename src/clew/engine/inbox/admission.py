@@ -19,33 +19,23 @@ from clew.engine.gates.reply_parser import typed
 from clew.engine.gates.visibility import gates_on
 from clew.engine.inbox.access import SPEAKERS, refused, role_of
 from clew.engine.inbox.commands import obey
+from clew.engine.inbox.sender import said
 from clew.engine.places import driver
 from clew.engine.threads.lifecycle import Opening, open_thread
-from clew.engine.turns.completion import queue_turn
-from clew.engine.turns.suspension import CLEW, answer_suspended, hold_backlog
+from clew.engine.turns.queueing import queue_turn
+from clew.engine.turns.suspension import answer_suspended, hold_backlog
+from clew.model.delivery import Delivery, DeliveryState
 from clew.model.gates import Gate, GateState
-from clew.model.nouns import (
-    Accepted,
-    Conversation,
-    Delivery,
-    DeliveryState,
-    Fate,
-    Inbound,
-    Origin,
-    Said,
-    Steer,
-    SteerState,
-    Thread,
-    ThreadStatus,
-)
+from clew.model.messages import Accepted, Conversation, Fate, Inbound, Said
 from clew.model.surface import Known
+from clew.model.threads import Thread, ThreadStatus
+from clew.model.turns import Origin, Steer, SteerState
 from clew.store import Tx
 from clew.store.tables import bindings, deliveries, gates, inbox, places, threads, turns
 from clew.store.tables.inbox import Arrival
 from clew.support import crash
 from clew.support.errors import ClewError
-from clew.support.text import clean
-from clew.texts import messages
+from clew.texts import bilingual, gate_messages, messages
 
 _log = logging.getLogger(__name__)
 LOOKS, LOOK = 10, 0.15  # how often, and after how many seconds each: platforms wait no longer for an answer
@@ -145,7 +135,10 @@ class Admission(Struct, frozen=True):
         waiting = [gate.code for gate in gates.open_in(tx, thread.id) if gate.asked.blocking]
         if not waiting or arrival.fate is Fate.REFUSED:
             return arrival
-        return replace(arrival, words=messages.joined(" ", arrival.words, messages.still_open(waiting)))
+        return replace(arrival, words=bilingual.joined(" ", arrival.words, gate_messages.still_open(waiting)))
+
+    def pass_on_and_record(self, tx: Tx, inbound: Inbound, thread: Thread) -> Accepted:
+        return write_fate(tx, self.core, inbound, self.pass_on(tx, inbound, thread))
 
     def _for_thread(self, tx: Tx, inbound: Inbound, thread: Thread) -> Arrival:
         message = said(inbound)
@@ -316,10 +309,3 @@ def resume_completed(tx: Tx, core: Core, thread: Thread, message: Said, inbound:
     tx.log(thread.id, None, "thread.status", core.clock.now(), status=ThreadStatus.IDLE)
     turn = queue_turn(tx, core.clock, thread.id, Origin.RESUME, (message,), inbound.conversation)
     return Arrival(Fate.TURN, thread.id, turn.id, "")
-
-
-def said(inbound: Inbound) -> Said:
-    """Nobody but clew speaks in clew's name."""
-    author = clean(inbound.sender)
-    named = f"{author} (a sender)" if author.strip().lower() == CLEW else author
-    return Said(inbound.message_id, named, clean(inbound.text), inbound.attachments, inbound.in_group)

@@ -14,19 +14,21 @@ from msgspec.structs import replace
 from clew.engine.core import Core
 from clew.engine.delivery.language import CHINESE, language
 from clew.engine.gates.answers import refuse_secrets
-from clew.engine.gates.cards import one_line, unmarked
+from clew.engine.gates.cards import one_line
 from clew.engine.gates.reply_parser import is_code
 from clew.engine.inbox.access import role_of
 from clew.engine.places import away, driver
 from clew.engine.places.targets import Wish, there, wish_for
 from clew.engine.threads import lifecycle
-from clew.model.nouns import Conversation, Fate, Inbound, Role, SuspendedBy, Thread
+from clew.model.messages import Conversation, Fate, Inbound, Role
+from clew.model.threads import SuspendedBy, Thread
 from clew.store import Tx
 from clew.store.tables import bindings, deliveries, gates, places, threads, turns
 from clew.store.tables.inbox import Arrival
 from clew.store.tables.threads import Damaged, Filter
+from clew.support.display_code import unmarked
 from clew.support.errors import BadInput, ClewError, NotFound, Refused
-from clew.texts import messages
+from clew.texts import bilingual, messages, stored
 from clew.texts.command_replies import Tell
 
 LISTED = 10  # threads
@@ -180,8 +182,8 @@ def _status(order: Order) -> str:
 def _asked(order: Order, thread: Thread, queued: int) -> str:
     """What it waits for; written down in English."""
     by_backlog = thread.suspended_by is SuspendedBy.BACKLOG
-    question = messages.backlog(queued) if by_backlog else messages.stored(thread.suspend_message or "")
-    return messages.zh(question) if order.tell.is_chinese else question
+    question = messages.backlog(queued) if by_backlog else stored.stored(thread.suspend_message or "")
+    return bilingual.zh(question) if order.tell.is_chinese else question
 
 
 def _where(order: Order) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import nearest
 from clew.engine.gates import cards, suspension_prompt
-from clew.model.nouns import Conversation, Thread, ThreadStatus
+from clew.model.messages import Conversation
+from clew.model.threads import Thread, ThreadStatus
 from clew.store import Tx
 from clew.store.tables import bindings, gates, places, threads, turns
 from clew.store.tables.threads import Filter

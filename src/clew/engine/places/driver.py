@@ -8,10 +8,11 @@ from clew.engine.core import Core
 from clew.engine.delivery import placeholder
 from clew.engine.delivery.enqueue import owe_line
 from clew.engine.gates import cards, suspension_prompt
-from clew.model.nouns import Conversation, Inbound, Thread, ThreadStatus
+from clew.model.messages import Conversation, Inbound
+from clew.model.threads import Thread, ThreadStatus
 from clew.store import Tx
 from clew.store.tables import bindings, gates, turns
-from clew.texts import messages
+from clew.texts import handoff_messages
 
 
 def spoke(tx: Tx, core: Core, thread: Thread, inbound: Inbound) -> None:
@@ -44,7 +45,7 @@ def move(tx: Tx, core: Core, thread: Thread, to: Conversation, by: str, name: st
 def _tell(
     tx: Tx, core: Core, thread: Thread, former: Conversation | None, to: Conversation, by: str, name: str
 ) -> None:
-    told = messages.taken_up(by, to.surface, core.desk)
+    told = handoff_messages.taken_up(by, to.surface, core.desk)
     if former is not None and former != to:
         owe_line(tx, core, former, told, f"{name}:wheel", thread.id)
     tx.log(thread.id, None, "thread.wheel", core.clock.now(), where=to.surface, by=by)

@@ -4,13 +4,14 @@ where people can still be reached. It never decides."""
 from __future__ import annotations
 
 from clew.engine.core import Core
+from clew.engine.delivery.enqueue import PART, is_part
 from clew.engine.gates import cards, suspension_prompt
-from clew.engine.gates.visibility import PART, is_part
+from clew.model.delivery import Delivery
 from clew.model.gates import Gate, GateState
-from clew.model.nouns import Conversation, Delivery
+from clew.model.messages import Conversation
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, places, threads, turns
-from clew.texts import messages
+from clew.texts import gate_messages
 
 
 def ask_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
@@ -26,7 +27,7 @@ def ask_elsewhere(tx: Tx, core: Core, refused: Delivery) -> None:
         if gate.state is GateState.OPEN and gate.where == refused.conversation and turn is not None:
             gates.forget_card(tx, gate.id)
             cards.drop(tx, gate.card)
-            cards.show_at(tx, core, turn, gate, to, messages.STRANDED)
+            cards.show_at(tx, core, turn, gate, to, gate_messages.STRANDED)
     newest = deliveries.newest_ask(tx, thread.id)
     if newest is not None and newest.id == refused.id:
         suspension_prompt.move(tx, core, thread, to)

@@ -8,45 +8,38 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import owe_handoff, owe_line, unused
-from clew.engine.gates.cards import unmarked
-from clew.engine.inbox.admission import Admission, write_fate
 from clew.engine.places import driver
 from clew.engine.places.targets import LASTS, Wish, home_of, wish_for
-from clew.engine.services.queries import known
-from clew.engine.turns.completion import queue_turn
-from clew.engine.turns.suspension import CLEW
-from clew.model.nouns import (
-    Conversation,
-    Delivery,
-    DeliveryKind,
-    Handoff,
-    HandoffState,
-    Inbound,
-    Origin,
-    Said,
-    Thread,
-    ThreadStatus,
-)
+from clew.engine.threads.lookup import known
+from clew.engine.turns.queueing import queue_turn
+from clew.model.delivery import Delivery, DeliveryKind
+from clew.model.handoff import Handoff, HandoffState
+from clew.model.messages import CLEW, Conversation, Inbound, Said
 from clew.model.surface import InDoubt, Never, NotSent, Surface
+from clew.model.threads import Thread, ThreadStatus
+from clew.model.turns import Origin
 from clew.model.views import HandoffView
 from clew.store import Entry, Tx
 from clew.store.tables import bindings, deliveries, handoffs, threads, turns
 from clew.support import crash
+from clew.support.display_code import unmarked
 from clew.support.errors import NotFound, Refused
-from clew.texts import messages
+from clew.texts import handoff_messages
 
 SWEEP = 2.0  # seconds; a net below the wake-ups, while one is under way
 _log = logging.getLogger(__name__)
 
+PassOn = Callable[[Tx, Inbound, Thread], object]  # says something to a thread, and records what became of it
+
 
 class Handoffs:
-    def __init__(self, core: Core, admission: Admission) -> None:
+    def __init__(self, core: Core, pass_on: PassOn) -> None:
         self._core = core
-        self._admission = admission
+        self._pass_on = pass_on
         self._wake = asyncio.Event()
         self._carried: set[str] = set()
         self._ends: dict[str, asyncio.Event] = {}  # of those that are carried
@@ -190,7 +183,9 @@ class Handoffs:
             bindings.bind(tx, where, thread.id, self._core.clock.now(), drives=False)
         displaced = threads.get(tx, before) if before not in (None, thread.id) else None
         running = turns.live(tx, thread.id) is not None
-        told = messages.handed(unmarked(thread.title), running, unmarked(displaced.title) if displaced else None, again)
+        told = handoff_messages.handed(
+            unmarked(thread.title), running, unmarked(displaced.title) if displaced else None, again
+        )
         owe_handoff(tx, self._core, where, told, _notice(handoff), thread.id)
 
     # How it ends
@@ -213,7 +208,7 @@ class Handoffs:
         if handoff.say:
             self._say(tx, handoff, where, thread)
         elif not handoff.quiet and self._is_quiet(tx, thread):
-            greeting = Said(self._core.clock.ulid(), CLEW, messages.GREET)
+            greeting = Said(self._core.clock.ulid(), CLEW, handoff_messages.GREET)
             queue_turn(tx, self._core.clock, thread.id, Origin.GREETING, (greeting,), where)
 
     def not_handed(self, tx: Tx, delivery: Delivery, reason: str) -> None:
@@ -229,13 +224,13 @@ class Handoffs:
         """All as it was before, in one transaction; whatever arrives later changes nothing."""
         row, now = handoffs.get(tx, handoff.id), self._core.clock.now()
         if row is not None and row.opening_at is not None and row.opened is None and not is_refused:
-            reason = f"{reason} {messages.MAYBE_EMPTY}"
+            reason = f"{reason} {handoff_messages.MAYBE_EMPTY}"
         if row is None or not handoffs.fail(tx, row, now, reason):
             return False
         if row.opened is not None:
             self._unbind(tx, row, row.opened)
             self._withdraw(tx, row, row.opened)
-        told = messages.not_handed(row.surface, reason)
+        told = handoff_messages.not_handed(row.surface, reason)
         owe_line(tx, self._core, row.asked_in, told, f"{row.id}:failed", row.thread)
         tx.log(row.thread, None, "handoff.failed", now, handoff=row.id, error=reason)
         return True
@@ -264,11 +259,13 @@ class Handoffs:
             self._take_words_back(tx, handoff, where)
 
     def _take_words_back(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
-        owe_line(tx, self._core, where, messages.HANDED_BACK, unused(tx, f"{_notice(handoff)}:back"), handoff.thread)
+        owe_line(
+            tx, self._core, where, handoff_messages.HANDED_BACK, unused(tx, f"{_notice(handoff)}:back"), handoff.thread
+        )
 
     def _say(self, tx: Tx, handoff: Handoff, where: Conversation, thread: Thread) -> None:
         inbound = Inbound(where, f"{handoff.id}:say", handoff.asked_by, handoff.say, thread=thread.id)
-        write_fate(tx, self._core, inbound, self._admission.pass_on(tx, inbound, thread))
+        self._pass_on(tx, inbound, thread)
 
     def _is_quiet(self, tx: Tx, thread: Thread) -> bool:
         """Nothing runs or waits there, and there is something to sum up."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from msgspec import Struct
 
 from clew.engine.core import Core
-from clew.engine.services.queries import known
-from clew.model.nouns import Conversation, Handoff, HandoffState, ThreadStatus
+from clew.engine.threads.lookup import known
+from clew.model.handoff import Handoff, HandoffState
+from clew.model.messages import Conversation
 from clew.model.surface import Surface
+from clew.model.threads import ThreadStatus
 from clew.store import Tx
 from clew.store.tables import bindings, handoffs, places
 from clew.support.errors import BadInput, Refused

@@ -22,7 +22,7 @@ from clew.engine.rules.shell.scripts import Part
 from clew.model.gates import Asked, Effect, GateKind, Policy, Reason, Rule, RuleKind, Scope, Verdict
 from clew.support.display import exactly
 from clew.support.errors import BadInput
-from clew.texts import messages
+from clew.texts import reasons
 
 # What a rule made from a gate is about.
 KINDS: Mapping[GateKind, RuleKind] = MappingProxyType(
@@ -108,7 +108,7 @@ def _by_policy(asked: Asked, policy: Policy, workspace: str, found: Look | None)
         return Verdict(Effect.ALLOW, said)
     if linked := link_walk.hard_link(asked.paths, workspace):
         reason = Reason("file.linked", linked)
-        return Verdict(Effect.ASK, str(messages.reason(reason)), reason)
+        return Verdict(Effect.ASK, str(reasons.reason(reason)), reason)
     return by_default
 
 
@@ -123,7 +123,7 @@ def _by_default(asked: Asked, parts: Sequence[Part] | None, workspace: str) -> V
             return Verdict(Effect.ASK, f"`{part.words[0]}` is always asked about")
         reason = Reason("sandbox.leaves") if asked.leaves_sandbox else part.reason_to_ask(workspace, seen)
         if reason is not None:
-            return Verdict(Effect.ASK, str(messages.reason(reason)), reason if reason is not commands.NO_RULE else None)
+            return Verdict(Effect.ASK, str(reasons.reason(reason)), reason if reason is not commands.NO_RULE else None)
     return Verdict(Effect.ALLOW, "it only reads inside the workspace")
 
 

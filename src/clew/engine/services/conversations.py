@@ -8,25 +8,13 @@ from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.inbox.admission import Admission, repeated, write_fate
-from clew.engine.services.queries import known
+from clew.engine.threads.lookup import known
 from clew.engine.turns.sessions import Sessions
 from clew.model import history
 from clew.model.history import Node
-from clew.model.nouns import (
-    ENDED,
-    Accepted,
-    Attachment,
-    Conversation,
-    Fate,
-    Inbound,
-    Problem,
-    Said,
-    SuspendedBy,
-    Thread,
-    ThreadStatus,
-    Turn,
-    Usage,
-)
+from clew.model.messages import Accepted, Attachment, Conversation, Fate, Inbound, Said
+from clew.model.threads import SuspendedBy, Thread, ThreadStatus
+from clew.model.turns import ENDED, Problem, Turn, Usage
 from clew.model.views import AttachmentView, ConversationView, Diagnostics, MessageView
 from clew.store import Tx
 from clew.store.tables import bindings, gates, inbox, items, log, nodes, threads, turns

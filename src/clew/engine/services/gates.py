@@ -13,10 +13,8 @@ from clew.engine.gates.choices import RULE_LASTS, Choice, NewRule, Word, accept,
 from clew.engine.inbox.admission import Admission, write_fate
 from clew.engine.rules import decide
 from clew.engine.rules.kinds import kind_of
-from clew.engine.services.queries import known
-from clew.model.gates import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Policy, Question, Rule, Scope
-from clew.model.nouns import Conversation, Inbound, Thread
-from clew.model.views import (
+from clew.engine.threads.lookup import known
+from clew.model.gate_views import (
     AnswerGate,
     GateShown,
     GateView,
@@ -26,6 +24,9 @@ from clew.model.views import (
     RuleTest,
     RuleView,
 )
+from clew.model.gates import Answer, Asked, Decision, Effect, Gate, GateKind, GateState, Policy, Question, Rule, Scope
+from clew.model.messages import Conversation, Inbound
+from clew.model.threads import Thread
 from clew.store import Tx
 from clew.store.tables import gates
 from clew.store.tables import rules as rows
@@ -33,7 +34,7 @@ from clew.support.display import exactly, shortened
 from clew.support.display_code import as_code, as_command, as_prose, detail_shown, title_shown
 from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import clean
-from clew.texts import messages
+from clew.texts import stored
 
 DETAIL = 2000  # characters of a diff in a list
 
@@ -65,7 +66,7 @@ class Waiting:
         def body(tx: Tx) -> GateView:
             gate = find(tx, name)
             if gate.state is not GateState.OPEN:
-                raise Refused(messages.answered_before(gate))  # whatever the answer is
+                raise Refused(stored.answered_before(gate))  # whatever the answer is
             thread = known(tx, gate.thread)
             chosen = _chosen(gate, given)
             if given.pattern is not None and chosen.rule is not None:
@@ -228,7 +229,7 @@ def _raw(gate: Gate) -> GateView:
         why=gate.why,
         folder=asked.folder,
         reason=asked.reason,
-        warning=" ".join(each for each in messages.warnings(gate) if each != messages.LEAVES_SANDBOX),
+        warning=" ".join(each for each in stored.warnings(gate) if each != stored.LEAVES_SANDBOX),
         leaves_sandbox=asked.leaves_sandbox,
         questions=tuple(_question_view(question) for question in asked.questions),
         blocking=asked.blocking,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from clew.engine.core import Core
 from clew.engine.places.targets import home_of
 from clew.model.gates import Policy
-from clew.model.nouns import Conversation
+from clew.model.messages import Conversation
 from clew.model.views import ChoicesView, RuntimeView, TargetView
 from clew.store import Tx
 from clew.store.tables import bindings, threads

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from clew.engine.progress import GATE
+from clew.model.gate_views import GateView
 from clew.model.gates import Gate, GateState
-from clew.model.nouns import TurnState
-from clew.model.views import GateView, ItemView, Passage
+from clew.model.turns import TurnState
+from clew.model.views import ItemView, Passage
 from clew.store import Tx
 from clew.store.tables import gates, turns
-from clew.texts import messages
+from clew.texts import gate_messages
 
 CLOSED = frozenset(GateState) - {GateState.OPEN}
 
@@ -58,7 +59,7 @@ def _code(item: ItemView) -> str:
 
 def _reason(gate: Gate) -> str:
     """Where a rule said no, who answered says why."""
-    return "" if gate.answer is None or messages.is_by_rule(gate.answered_by) else gate.answer.reason
+    return "" if gate.answer is None or gate_messages.is_by_rule(gate.answered_by) else gate.answer.reason
 
 
 def closed(tx: Tx, view: GateView) -> GateView:

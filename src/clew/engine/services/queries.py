@@ -10,9 +10,13 @@ from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.gates import suspension_prompt
+from clew.engine.threads.lookup import no_thread
 from clew.model import history
+from clew.model.delivery import DeliveryState
+from clew.model.gate_views import Verdict
 from clew.model.history import Node
-from clew.model.nouns import DeliveryState, Thread, Turn
+from clew.model.threads import Thread
+from clew.model.turns import Turn
 from clew.model.views import (
     BoundView,
     ContinuityView,
@@ -22,7 +26,6 @@ from clew.model.views import (
     QueuedView,
     ThreadView,
     TurnView,
-    Verdict,
     WhereRow,
 )
 from clew.store import Tx
@@ -91,7 +94,7 @@ async def thread(core: Core, name: str) -> ThreadView:
     def read(tx: Tx) -> ThreadView:
         row = threads.see(tx, name)
         if row is None:
-            raise _no_thread(name)
+            raise no_thread(name)
         return _views(tx, core, [row])[0]
 
     return await core.store.read(read)
@@ -206,17 +209,6 @@ def _trouble(node: Node) -> str | None:
     except ValueError as error:
         return str(error)
     return None
-
-
-def known(tx: Tx, name: str) -> Thread:
-    row = threads.get(tx, name)
-    if row is None:
-        raise _no_thread(name)
-    return row
-
-
-def _no_thread(name: str) -> NotFound:
-    return NotFound(f"There is no thread {name}; `clew threads` lists them.")
 
 
 def _views(tx: Tx, core: Core, rows: Sequence[Seen]) -> tuple[ThreadView, ...]:

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from clew.engine.core import Core
-from clew.engine.services.queries import deeds, known, open_items
+from clew.engine.services.queries import deeds, open_items
+from clew.engine.threads.lookup import known
 from clew.model import history
 from clew.model.history import Node
-from clew.model.nouns import Turn
+from clew.model.turns import Turn
 from clew.model.views import ItemView, Passage
 from clew.store import Tx
 from clew.store.tables import nodes, turns

@@ -10,14 +10,13 @@ from typing import cast
 from msgspec import Struct
 
 from clew.engine.core import Core
-from clew.engine.services import queries
-from clew.engine.threads import lifecycle
+from clew.engine.threads import lifecycle, lookup
 from clew.engine.threads.import_turns import finished, take_in
 from clew.engine.threads.shared_sessions import Lending
 from clew.model.gates import Policy
-from clew.model.nouns import Thread
 from clew.model.runtime import Continuity, ForkPoint, Seat
 from clew.model.shared_sessions import Lender, Outside, PastTurn
+from clew.model.threads import Thread
 from clew.model.views import AdoptableView, ReleasedView
 from clew.store import Tx
 from clew.store.tables import adoptions, bindings, turns
@@ -112,7 +111,7 @@ class Adopting:
         return thread.id
 
     def _open(self, tx: Tx, opening: lifecycle.Opening, past: Sequence[PastTurn]) -> Thread:
-        opened = queries.known(tx, lifecycle.open_thread(tx, self._core, opening).id)
+        opened = lookup.known(tx, lifecycle.open_thread(tx, self._core, opening).id)
         take_in(tx, self._core, opened, past)
         return opened
 
@@ -188,7 +187,7 @@ def _in_use(name: str, found: Outside, who: str) -> Refused:
 
 
 def _to_release(tx: Tx, thread: str) -> tuple[Adoption, Continuity]:
-    row = queries.known(tx, thread)
+    row = lookup.known(tx, thread)
     adoption = adoptions.get(tx, thread)
     continuity, _ = bindings.continuity(tx, thread, row.runtime)
     if adoption is None or continuity is None:

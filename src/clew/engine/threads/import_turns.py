@@ -11,8 +11,10 @@ from clew.engine.delivery.enqueue import owe_final
 from clew.engine.progress import Progress, advance, cleaned
 from clew.engine.turns.completion import deeds
 from clew.model import history
-from clew.model.nouns import Origin, Problem, Said, Thread, Turn
+from clew.model.messages import Said
 from clew.model.shared_sessions import PastTurn
+from clew.model.threads import Thread
+from clew.model.turns import Origin, Problem, Turn
 from clew.store import Tx
 from clew.store.tables import nodes, threads, turns
 from clew.support.text import clean

@@ -15,15 +15,17 @@ from clew.engine.turns.completion import drop, drop_all
 from clew.engine.turns.suspension import none_waits
 from clew.model import history
 from clew.model.gates import Policy
-from clew.model.nouns import ENDED, Conversation, Inbound, Thread, ThreadKind, ThreadStatus, Turn, TurnState
+from clew.model.messages import Conversation, Inbound
 from clew.model.runtime import ForkPoint
+from clew.model.threads import Thread, ThreadKind, ThreadStatus
+from clew.model.turns import ENDED, Turn, TurnState
 from clew.model.views import NewThread
 from clew.store import Tx
 from clew.store.tables import bindings, nodes, threads, turns
 from clew.store.tables.places import Place
 from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import clean
-from clew.texts import messages
+from clew.texts import gate_messages, messages
 
 TITLE = 60  # characters
 
@@ -102,7 +104,7 @@ def ask_stop(tx: Tx, core: Core, thread: Thread, by: str, here: Conversation | N
     waiting = turns.queued(tx, thread.id) if running is None and thread.status is ThreadStatus.IDLE else []
     if waiting:
         drop(tx, core, waiting[0])
-        owe_dropped(tx, core, waiting[:1], messages.STOPPED_FIRST, here)
+        owe_dropped(tx, core, waiting[:1], gate_messages.STOPPED_FIRST, here)
         return waiting[0]
     if running is None:
         raise Refused(messages.nothing_runs(thread.id))
@@ -118,8 +120,8 @@ def unqueue(tx: Tx, core: Core, name: str) -> None:
     if turn.state is not TurnState.QUEUED:
         raise Refused(messages.not_queued(turn.id))
     drop(tx, core, turn)
-    owe_dropped(tx, core, [turn], messages.TAKEN_BACK, None)
-    none_waits(tx, core, turn.thread, messages.TAKEN_BACK)
+    owe_dropped(tx, core, [turn], gate_messages.TAKEN_BACK, None)
+    none_waits(tx, core, turn.thread, gate_messages.TAKEN_BACK)
 
 
 def finish(tx: Tx, core: Core, thread: Thread) -> None:
@@ -184,7 +186,10 @@ def _finish(tx: Tx, core: Core, thread: Thread, status: ThreadStatus) -> None:
     now = core.clock.now()
     if thread.status is ThreadStatus.SUSPENDED:
         suspension_prompt.settled(
-            tx, core, thread.id, messages.THREAD_DONE if status is ThreadStatus.COMPLETED else messages.THREAD_OVER
+            tx,
+            core,
+            thread.id,
+            gate_messages.THREAD_DONE if status is ThreadStatus.COMPLETED else gate_messages.THREAD_OVER,
         )
     if not threads.finish(tx, thread.id, thread.status, status, now):
         raise Refused(f"Thread {thread.id} changed meanwhile; look at it and try again.")

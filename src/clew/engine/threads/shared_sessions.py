@@ -11,9 +11,9 @@ from typing import cast
 from clew.engine.core import Core
 from clew.engine.threads.import_turns import finished, take_in
 from clew.engine.turns.sessions import Sessions
-from clew.model.nouns import Thread, ThreadStatus
 from clew.model.runtime import Continuity, HealthState, Runtime, Seat, Session
 from clew.model.shared_sessions import Lender, PastTurn
+from clew.model.threads import Thread, ThreadStatus
 from clew.store import Tx
 from clew.store.tables import adoptions, bindings, threads, turns
 from clew.store.tables.adoptions import Adoption

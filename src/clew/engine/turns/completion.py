@@ -13,29 +13,19 @@ from clew.engine.delivery.enqueue import owe, owe_dropped, owe_files, owe_final,
 from clew.engine.delivery.placeholder import owe_end
 from clew.engine.gates.gates import settle_cancelled, settle_completed, settle_cut, settle_ended
 from clew.engine.gates.suspension_prompt import ask
+from clew.engine.turns.queueing import queue_turn
 from clew.model import history
+from clew.model.delivery import DeliveryKind
 from clew.model.events import ActivityKind, NoticeKind, Phase
 from clew.model.history import Deed
-from clew.model.nouns import (
-    Conversation,
-    DeliveryKind,
-    Origin,
-    Problem,
-    Said,
-    Steer,
-    SteerState,
-    SuspendedBy,
-    Thread,
-    ThreadKind,
-    ThreadStatus,
-    Turn,
-    TurnState,
-    Usage,
-)
+from clew.model.messages import Conversation, Said
+from clew.model.threads import SuspendedBy, Thread, ThreadKind, ThreadStatus
+from clew.model.turns import Origin, Problem, Steer, SteerState, Turn, TurnState, Usage
 from clew.store import Tx
 from clew.store.tables import bindings, inbox, items, nodes, threads, turns
 from clew.store.tables.items import TEXT, Item
 from clew.support.clock import Clock
+from clew.texts import bilingual, gate_messages
 from clew.texts import messages as text_messages
 
 UNENDED = "unended"
@@ -63,7 +53,7 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     thread = _close(tx, core, turn, end, settle)
     if thread is None:
         return False
-    body = text_messages.joined("\n\n", text_messages.final(end.state, end.text, end.problem), *end.made.untold)
+    body = bilingual.joined("\n\n", text_messages.final(end.state, end.text, end.problem), *end.made.untold)
     where, note = owed_to(tx, core, thread, turn), text_messages.note(turn.origin is Origin.CONTINUATION, declined)
     owe_final(tx, core, turn, where, body, _with_footer(core, turn, end, where, note))
     owe_files(tx, core, turn, where, end.made.files if core.takes_files(where) else ())
@@ -115,7 +105,7 @@ def _with_footer(core: Core, turn: Turn, end: End, where: Conversation | None, n
         return note
     elapsed = max(0, core.clock.now() - (turn.started_at or turn.queued_at)) / 1000
     footer = text_messages.footer(elapsed, end.usage.total_tokens if end.usage else 0, turn.thread)
-    return text_messages.joined(" ", note, footer)
+    return bilingual.joined(" ", note, footer)
 
 
 def queue_continuation(
@@ -235,30 +225,6 @@ def _driven_from(tx: Tx, core: Core, steer: Steer) -> Conversation | None:
     return driver if is_of_the_thread else said
 
 
-def queue_turn(
-    tx: Tx,
-    clock: Clock,
-    thread: str,
-    origin: Origin,
-    request: tuple[Said, ...],
-    where: Conversation | None,
-) -> Turn:
-    """A turn at the end of its thread's queue."""
-    turn = Turn(
-        id=clock.ulid(),
-        thread=thread,
-        seq=threads.next_seq(tx, thread),
-        state=TurnState.QUEUED,
-        origin=origin,
-        request=request,
-        conversation=where,
-        queued_at=clock.now(),
-    )
-    turns.insert(tx, turn)
-    tx.log(thread, turn.id, "turn.queued", turn.queued_at, origin=origin)
-    return turn
-
-
 def drop(tx: Tx, core: Core, turn: Turn, *, over: bool = False) -> None:
     """A queued turn that a person does not want any more. No answer is owed for it, and that is written down too. What
     was said into it, before it turned out that it had never run, is not lost with it."""
@@ -279,7 +245,7 @@ def drop_all(tx: Tx, core: Core, thread: str) -> None:
         for turn in waiting:
             drop(tx, core, turn, over=True)
         dropped += waiting
-    owe_dropped(tx, core, dropped, text_messages.THREAD_OVER, None)
+    owe_dropped(tx, core, dropped, gate_messages.THREAD_OVER, None)
     settle_cancelled(tx, core, thread)
 
 

@@ -27,8 +27,9 @@ from clew.model.events import (
     TurnEnded,
     TurnStarted,
 )
-from clew.model.nouns import Thread, Turn, TurnState
 from clew.model.runtime import Session
+from clew.model.threads import Thread
+from clew.model.turns import Turn, TurnState
 from clew.store import Tx
 from clew.store.tables import bindings, items, turns
 from clew.store.tables.items import Item

@@ -13,22 +13,24 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from clew.engine.core import Core
-from clew.engine.gates.cards import unmarked
 from clew.engine.gates.gates import held_back, settle_cut
 from clew.engine.progress import GATE, may_have_acted
 from clew.engine.turns.completion import End, end_and_ask, end_and_continue, end_in_silence, end_turn
 from clew.engine.turns.runner import Runner, of_record
 from clew.engine.turns.scheduler import Turns
 from clew.engine.turns.sessions import Sessions
-from clew.engine.turns.suspension import CLEW, hold_backlog, own_words
+from clew.engine.turns.suspension import hold_backlog, own_words
 from clew.model.events import Phase
 from clew.model.gates import GateState
-from clew.model.nouns import Origin, Said, Steer, SteerState, SuspendedBy, Thread, ThreadKind, Turn, TurnState
+from clew.model.messages import CLEW, Said
 from clew.model.runtime import RecordState, Session, TurnRecord
+from clew.model.threads import SuspendedBy, Thread, ThreadKind
+from clew.model.turns import Origin, Steer, SteerState, Turn, TurnState
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, inbox, items, log, threads, turns
 from clew.store.tables.items import TEXT, Item
 from clew.support import crash
+from clew.support.display_code import unmarked
 from clew.support.errors import RuntimeTrouble
 from clew.texts import messages
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from clew.engine.turns.suspension import CLEW
 from clew.model import history
+from clew.model.messages import CLEW
 from clew.model.runtime import Past
 from clew.store import Tx
 from clew.store.tables import nodes, threads

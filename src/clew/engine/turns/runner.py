@@ -21,8 +21,9 @@ from clew.engine.turns.consumer import Silence, Work
 from clew.engine.turns.sessions import Sessions
 from clew.engine.turns.signals import Nudges, hear_steers, hear_stop, interrupt, is_stopping
 from clew.model.events import Event, TurnEnded
-from clew.model.nouns import Problem, Thread, Turn, TurnState
 from clew.model.runtime import RecordState, Session, TurnRecord, TurnRequest
+from clew.model.threads import Thread
+from clew.model.turns import Problem, Turn, TurnState
 from clew.store import Tx
 from clew.store.tables import bindings, items, threads
 from clew.support import crash

@@ -14,7 +14,7 @@ from clew.engine.delivery.placeholder import owe_placeholder
 from clew.engine.turns.completion import End
 from clew.engine.turns.runner import Runner
 from clew.model import history
-from clew.model.nouns import Problem, Turn, TurnState
+from clew.model.turns import Problem, Turn, TurnState
 from clew.store import Entry, Tx
 from clew.store.tables import nodes, threads, turns
 

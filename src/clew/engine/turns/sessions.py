@@ -10,8 +10,8 @@ from typing import Protocol
 
 from clew.engine.core import Core
 from clew.engine.turns.replay import past
-from clew.model.nouns import Thread
 from clew.model.runtime import Continuity, Past, Runtime, Seat, Session
+from clew.model.threads import Thread
 from clew.store import Tx
 from clew.store.tables import bindings
 from clew.support import crash

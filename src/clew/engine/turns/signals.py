@@ -9,8 +9,8 @@ from functools import partial
 from clew.engine.core import Core
 from clew.engine.turns.completion import requeue_steer
 from clew.engine.turns.consumer import Work
-from clew.model.nouns import Steer, SteerState, Turn
 from clew.model.runtime import Session
+from clew.model.turns import Steer, SteerState, Turn
 from clew.store import Tx
 from clew.store.tables import inbox, turns
 from clew.support import crash

@@ -6,26 +6,16 @@ from __future__ import annotations
 from clew.engine.core import Core
 from clew.engine.delivery.enqueue import nearest, owe, owe_dropped
 from clew.engine.gates import suspension_prompt
-from clew.engine.turns.completion import drop, log_status, queue_continuation, queue_turn, requeue_steer
-from clew.model.nouns import (
-    Conversation,
-    DeliveryKind,
-    Fate,
-    Origin,
-    Said,
-    SuspendedBy,
-    Thread,
-    ThreadStatus,
-    Turn,
-    TurnState,
-)
+from clew.engine.turns.completion import drop, log_status, queue_continuation, requeue_steer
+from clew.engine.turns.queueing import queue_turn
+from clew.model.delivery import DeliveryKind
+from clew.model.messages import CLEW, Conversation, Fate, Said
+from clew.model.threads import SuspendedBy, Thread, ThreadStatus
+from clew.model.turns import Origin, Turn, TurnState
 from clew.store import Tx
 from clew.store.tables import bindings, gates, inbox, threads, turns
 from clew.store.tables.inbox import Arrival
 from clew.texts import messages
-
-CLEW = "clew"
-"""The author of what clew itself adds to a request. Nobody else may bear that name."""
 
 
 def hold_backlog(tx: Tx, core: Core, name: str) -> None:

@@ -8,7 +8,6 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from clew import __version__
 from clew.config.settings import AcpConfig
 from clew.process.scan import Mark, Marks
 from clew.runtimes.acp import problems, wire
@@ -18,6 +17,7 @@ from clew.runtimes.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, RequestId, 
 from clew.runtimes.process import spawn
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeLost, RuntimeTrouble
+from clew.support.version import __version__
 
 log = logging.getLogger(__name__)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from clew.model.events import Notice, NoticeKind, TurnEnded, Usage
-from clew.model.nouns import Problem, TurnState
-from clew.model.nouns import Usage as Tokens
+from clew.model.turns import Problem, TurnState
+from clew.model.turns import Usage as Tokens
 from clew.runtimes.acp import problems, wire
 from clew.runtimes.acp.known_agents import Entry
 from clew.runtimes.acp.live_turn import Live

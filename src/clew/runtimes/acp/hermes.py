@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from clew.model.nouns import Problem
+from clew.model.turns import Problem
 
 PATIENCE = 55.0  # it denies after 60 s what nobody has answered, whatever its config says; some of that is the way
 _STUCK = re.compile(r"Queued for the next turn\. \(\d+ queued\)")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct, field
 
-from clew.model.nouns import Problem
+from clew.model.turns import Problem
 from clew.runtimes.acp import hermes
 
 

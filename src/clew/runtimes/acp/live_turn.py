@@ -9,7 +9,7 @@ import msgspec
 
 from clew.model.events import Event, GateClosed, GateOpened, TurnEnded
 from clew.model.gates import Answer, Decision
-from clew.model.nouns import Problem, TurnState
+from clew.model.turns import Problem, TurnState
 from clew.runtimes.acp.approvals.grants import Grants
 from clew.runtimes.acp.approvals.permissions import Pending
 from clew.runtimes.acp.translate import Translation

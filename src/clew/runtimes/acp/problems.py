@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from clew.model.nouns import Problem
+from clew.model.turns import Problem
 from clew.runtimes.acp.known_agents import Entry
 from clew.runtimes.acp.wire import AUTH_REQUIRED, VERSION
 from clew.support.errors import RuntimeTrouble

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from clew.model.nouns import Attachment, Said
+from clew.model.messages import Attachment, Said
 from clew.model.runtime import Past
 from clew.runtimes.acp.problems import unreadable
 

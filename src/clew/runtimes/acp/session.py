@@ -17,8 +17,9 @@ from msgspec.structs import replace
 from clew.config.settings import AcpConfig
 from clew.model.events import Event, TurnEnded, TurnStarted
 from clew.model.gates import Answer, Decision
-from clew.model.nouns import Said, TurnState
+from clew.model.messages import Said
 from clew.model.runtime import Continuity, RecordState, Seat, TurnRecord, TurnRequest
+from clew.model.turns import TurnState
 from clew.runtimes.acp import open_session, problems, replay, wire
 from clew.runtimes.acp.client.files import is_folder
 from clew.runtimes.acp.client.requests import Desk

@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from pathlib import Path
 
 from clew.model.events import Event, Notice, NoticeKind, Phase, TextDone, TurnEnded
-from clew.model.nouns import Said, TurnState
+from clew.model.messages import Said
 from clew.model.shared_sessions import Outside, PastTurn
+from clew.model.turns import TurnState
 from clew.runtimes.codex import problems, record, wire
 from clew.runtimes.codex.items import SILENT, activity
 from clew.runtimes.codex.server.connection import Connection

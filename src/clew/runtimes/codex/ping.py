@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from clew.config.settings import CodexConfig
 from clew.model.gates import Policy
-from clew.model.nouns import Said
+from clew.model.messages import Said
 from clew.model.runtime import Seat
 from clew.process.scan import Marks
 from clew.runtimes.codex import problems, threads, wire

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from clew.model.nouns import Problem
+from clew.model.turns import Problem
 from clew.runtimes.codex.wire import TurnError
 from clew.support.errors import RuntimeHeld, RuntimeTrouble
 

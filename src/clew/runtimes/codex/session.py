@@ -15,7 +15,7 @@ import msgspec
 from clew.config.settings import CodexConfig
 from clew.model.events import Event
 from clew.model.gates import Answer, Decision
-from clew.model.nouns import Said
+from clew.model.messages import Said
 from clew.model.runtime import Continuity, RecordState, Seat, TurnRecord, TurnRequest
 from clew.runtimes.codex import problems, record, threads, wire
 from clew.runtimes.codex.approvals import answers

@@ -11,7 +11,7 @@ import msgspec
 
 from clew.config.settings import CodexConfig
 from clew.model.gates import Policy
-from clew.model.nouns import Said
+from clew.model.messages import Said
 from clew.model.runtime import Continuity, ForkPoint, Seat
 from clew.runtimes.codex import problems, wire
 from clew.runtimes.codex.server.connection import Connection

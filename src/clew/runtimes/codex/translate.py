@@ -29,8 +29,8 @@ from clew.model.events import (
 )
 from clew.model.gates import Asked, GateKind, Question
 from clew.model.long_text import GrowingText, shortened, text_done
-from clew.model.nouns import TurnState
-from clew.model.nouns import Usage as Tokens
+from clew.model.turns import TurnState
+from clew.model.turns import Usage as Tokens
 from clew.runtimes.codex import wire
 from clew.runtimes.codex.items import SILENT, activity
 from clew.runtimes.codex.problems import problem

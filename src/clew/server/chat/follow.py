@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from clew.engine.live import Frame as LiveFrame
 from clew.engine.live import Live, Subscription
 from clew.engine.services.conversations import Conversing, Standing, Taken
-from clew.model.nouns import Accepted, Attachment, Fate, Inbound
+from clew.model.messages import Accepted, Attachment, Fate, Inbound
 from clew.server.chat import inputs as hearing
 from clew.server.chat.frames import Done, Error, Frame, Metadata, failure, wire
 from clew.server.chat.inputs import (

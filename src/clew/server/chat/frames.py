@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import msgspec
 
-from clew.model.nouns import Usage
+from clew.model.turns import Usage
 
 RESTARTED = "restarted"
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from clew.engine.live import Frame
 from clew.model.events import Phase
-from clew.model.nouns import Problem, Usage
+from clew.model.turns import Problem, Usage
 from clew.support.text import clean, visible
 
 

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from clew.model.nouns import Attachment
+from clew.model.messages import Attachment
 from clew.support.display import exactly
 from clew.support.errors import BadInput
 from clew.support.files import LARGEST, keep, safe_names

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from clew.model.nouns import Attachment
+from clew.model.messages import Attachment
 from clew.model.views import UploadView
 from clew.support import private_files
 from clew.support.errors import BadInput, ClewError, NotFound, StoreError

@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Meta
 from starlette.responses import Response, StreamingResponse
 
-from clew.model.nouns import Attachment, Inbound
+from clew.model.messages import Attachment, Inbound
 from clew.model.views import ConversationView
 from clew.server import sse
 from clew.server.chat.follow import stream

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 
 from clew.config import settings
-from clew.model.views import Notified, SurfaceView, Verdict
+from clew.model.gate_views import Verdict
+from clew.model.views import Notified, SurfaceView
 from clew.process import kept_programs
 from clew.process.start import is_supervised
 from clew.server.dependencies import Door, answer

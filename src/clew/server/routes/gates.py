@@ -6,8 +6,8 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from clew.engine.services.passages import closed
+from clew.model.gate_views import AnswerGate, GateView, NewRuleView, RuleTest, RuleView
 from clew.model.gates import Asked, Decision, Effect, GateKind, RuleKind, Scope
-from clew.model.views import AnswerGate, GateView, NewRuleView, RuleTest, RuleView
 from clew.server.dependencies import Door, answer
 from clew.server.routing import schemas
 from clew.server.routing.functions import Router

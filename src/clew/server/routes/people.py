@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from clew.model.nouns import Role
+from clew.model.messages import Role
 from clew.model.views import AskingView, PersonView
 from clew.server.dependencies import Door, answer
 from clew.server.routing import schemas

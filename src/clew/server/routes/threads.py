@@ -13,7 +13,8 @@ from starlette.responses import Response
 from clew.engine.engine import DESK
 from clew.engine.services import passages
 from clew.model.gates import Policy
-from clew.model.nouns import Accepted, Attachment, Inbound, ThreadKind, ThreadStatus
+from clew.model.messages import Accepted, Attachment, Inbound
+from clew.model.threads import ThreadKind, ThreadStatus
 from clew.model.views import ContinuityView, NewThread, Page, Passage, QueuedView, ThreadView, TurnView, WhereRow
 from clew.server.dependencies import Door, answer
 from clew.server.files import local, uploads

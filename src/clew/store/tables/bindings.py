@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from clew.model.nouns import Conversation
+from clew.model.messages import Conversation
 from clew.model.runtime import Continuity, ForkPoint
 from clew.store.base import Tx
 

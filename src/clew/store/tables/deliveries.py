@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from clew.model.nouns import Attachment, Button, Conversation, Delivery, DeliveryKind, DeliveryState
+from clew.model.delivery import Button, Delivery, DeliveryKind, DeliveryState
+from clew.model.messages import Attachment, Conversation
 from clew.store.base import Row, Tx
 
 _COLUMNS = (

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from clew.model.gates import Answer, Asked, Gate, GateState
-from clew.model.nouns import Conversation
+from clew.model.messages import Conversation
 from clew.store.base import Row, Tx
 
 _COLUMNS = (

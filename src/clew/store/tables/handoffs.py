@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from clew.model.nouns import Conversation, Handoff, HandoffState
+from clew.model.handoff import Handoff, HandoffState
+from clew.model.messages import Conversation
 from clew.store.base import Row, Tx
 
 _COLUMNS = (

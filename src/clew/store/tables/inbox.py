@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from clew.model.nouns import Conversation, Fate, Inbound, Said, Steer, SteerState
+from clew.model.messages import Conversation, Fate, Inbound, Said
+from clew.model.turns import Steer, SteerState
 from clew.store.base import Row, Tx
 from clew.support.text import clean
 

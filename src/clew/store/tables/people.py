@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from clew.model.nouns import Conversation, Person, Role
+from clew.model.messages import Conversation, Person, Role
 from clew.store.base import Row, Tx
 
 _PERSON = "surface, id, name, role, added_at, added_by"

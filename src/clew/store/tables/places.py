@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from clew.model.nouns import Conversation
+from clew.model.messages import Conversation
 from clew.store.base import Tx
 
 COLUMNS = frozenset({"runtime", "model", "workspace", "language"})

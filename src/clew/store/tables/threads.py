@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.model.gates import Policy
-from clew.model.nouns import SuspendedBy, Thread, ThreadKind, ThreadStatus
+from clew.model.threads import SuspendedBy, Thread, ThreadKind, ThreadStatus
 from clew.store.base import Row, Tx
 
 _COLUMNS = (

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from clew.model.nouns import Conversation, Origin, Problem, Said, Turn, TurnState, Usage
+from clew.model.messages import Conversation, Said
+from clew.model.turns import Origin, Problem, Turn, TurnState, Usage
 from clew.store.base import Row, Tx
 
 _COLUMNS = (

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clew.model.nouns import Inbound
+from clew.model.messages import Inbound
 from clew.surfaces.feishu.content import Content
 from clew.surfaces.feishu.content import read as read_content
 from clew.surfaces.feishu.places import Place

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from clew.model.nouns import Attachment
+from clew.model.messages import Attachment
 from clew.model.surface import InDoubt, Never, TryAgain
 from clew.support.files import read
 from clew.surfaces.feishu.api import NOT_ALLOWED, STALE, OpenApi, Refusal

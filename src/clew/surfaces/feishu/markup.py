@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import msgspec
 
-from clew.model.nouns import Button
+from clew.model.delivery import Button
 from clew.support.text import clean
 
 TABLES = 5  # that one card may have

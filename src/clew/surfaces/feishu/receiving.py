@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from clew.model.nouns import Accepted, Attachment, Fate, Inbound
+from clew.model.messages import Accepted, Attachment, Fate, Inbound
 from clew.model.surface import Down, Inbox, InDoubt, NotSent
 from clew.support.clock import Clock
 from clew.support.errors import StoreError

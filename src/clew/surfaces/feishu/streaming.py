@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from clew.model.nouns import DeliveryKind
+from clew.model.delivery import DeliveryKind
 from clew.model.surface import InDoubt, Outgoing
 from clew.support.clock import Clock
 from clew.surfaces.feishu import markup

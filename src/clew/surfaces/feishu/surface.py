@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from clew.config.settings import FeishuConfig
-from clew.model.nouns import Attachment, Conversation, DeliveryKind
+from clew.model.delivery import DeliveryKind
+from clew.model.messages import Attachment, Conversation
 from clew.model.surface import (
     Backlog,
     Down,

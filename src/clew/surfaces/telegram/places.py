@@ -6,7 +6,7 @@ import re
 
 from msgspec import Struct
 
-from clew.model.nouns import Conversation
+from clew.model.messages import Conversation
 from clew.support.errors import BadInput
 from clew.surfaces.local import one_line
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from clew.model.nouns import Attachment, Fate, Inbound
+from clew.model.messages import Attachment, Fate, Inbound
 from clew.model.surface import Inbox, InDoubt, NotSent
 from clew.support.clock import Clock
 from clew.support.errors import StoreError

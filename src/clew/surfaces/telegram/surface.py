@@ -11,7 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from clew.config.settings import TelegramConfig
-from clew.model.nouns import Attachment, Button, Conversation, DeliveryKind
+from clew.model.delivery import Button, DeliveryKind
+from clew.model.messages import Attachment, Conversation
 from clew.model.surface import (
     Backlog,
     Down,

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from clew.model.nouns import Inbound
+from clew.model.messages import Inbound
 from clew.surfaces.telegram.places import Place
 
 UNKNOWN = 0  # the number of no message

@@ -11,16 +11,16 @@ import re
 from collections.abc import Mapping
 
 from clew.config.settings import WebhookConfig
-from clew.model.nouns import Accepted, Conversation, Inbound
+from clew.model.messages import Accepted, Conversation, Inbound
 from clew.model.surface import Inbox, Never, Outgoing, Receipt, SurfaceCan
 from clew.support.clock import Clock
 from clew.support.errors import BadInput, ClewError, ConfigError
 from clew.surfaces.local import one_line
 from clew.surfaces.signing import verify
-from clew.surfaces.webhook.receiving import MAX_BODY, Message, NotYet, Reply, TooLarge, parse, refusal, reply_to, router
+from clew.surfaces.webhook.receiving import MAX_BODY, Message, NotYet, Reply, TooLarge, parse, refusal, reply_to
 from clew.surfaces.webhook.sending import Sender, Target
 
-__all__ = ["WebhookSurface", "router"]
+__all__ = ["WebhookSurface"]
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 

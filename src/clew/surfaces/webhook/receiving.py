@@ -1,24 +1,16 @@
-"""What a sender posts, how it is read, and what the sender is answered. HTTP itself is only in `router`."""
+"""What a sender posts, how it is read, and what the sender is answered. HTTP is in `server/routes/webhook`."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 from msgspec import Struct, field
 
-from clew.model.nouns import Accepted
+from clew.model.messages import Accepted
 from clew.support.errors import BadInput, ClewError, StoreError
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from clew.model.surface import Inbox
-    from clew.server.routing.functions import Router
-    from clew.surfaces.webhook import WebhookSurface
 
 MAX_BODY = 1 << 20  # bytes that a sender may send
 RETRY_LATER = 5  # seconds, told to a sender whose message cannot be stored now
@@ -52,33 +44,6 @@ class Reply(Struct, frozen=True):
     @property
     def media_type(self) -> str:
         return "application/problem+json" if self.status >= 400 else "application/json"
-
-
-def router(surface: WebhookSurface, inbox: Inbox | None = None) -> Router:
-    """The HTTP side of receiving. Without an inbox it uses the one that `run` was given, and says 503 until then."""
-    from starlette.requests import ClientDisconnect
-    from starlette.responses import Response
-
-    from clew.server.routing.functions import Router
-
-    routes = Router(tag="surfaces")
-
-    @routes.post(
-        "/surfaces/webhook/{name}",
-        summary="Say something, as a machine",
-        extra={"requestBody": {"required": True, "content": {"application/json": {"schema": _schema()}}}},
-    )
-    async def webhook(name: str, request: Request) -> Response:
-        """Signed: `X-Clew-Timestamp` and `X-Clew-Signature: sha256=` + hex HMAC-SHA256 of `timestamp.body`."""
-        try:
-            body = await _bounded(request.stream())
-        except ClientDisconnect:
-            return Response(status_code=HTTPStatus.BAD_REQUEST)
-        reply = await surface.receive(name, request.headers, body, inbox or surface.inbox)
-        content = msgspec.json.encode(reply.json)
-        return Response(content, reply.status, dict(reply.headers), media_type=reply.media_type)
-
-    return routes
 
 
 def parse(body: bytes) -> Message:
@@ -116,18 +81,3 @@ def _problem(error: ClewError, detail: str, headers: Mapping[str, str] | None = 
     title = HTTPStatus(error.status).phrase
     fields = {"type": "about:blank", "title": title, "status": error.status, "detail": detail, "code": error.code}
     return Reply(error.status, fields, headers or {})
-
-
-def _schema() -> object:
-    _, components = msgspec.json.schema_components([Message])
-    return components["Message"]
-
-
-async def _bounded(chunks: AsyncIterator[bytes]) -> bytes:
-    """A body, read no further than to know that it is too large."""
-    body = bytearray()
-    async for chunk in chunks:
-        body += chunk
-        if len(body) > MAX_BODY:
-            break
-    return bytes(body)

@@ -15,9 +15,9 @@ from urllib.parse import urljoin
 import msgspec
 from msgspec import Struct
 
-from clew import __version__
 from clew.model.surface import Down, InDoubt, Never, Outgoing, Receipt, TryAgain
 from clew.support.addresses import origin, without_secrets
+from clew.support.version import __version__
 from clew.surfaces.local import one_line
 from clew.surfaces.signing import sign
 

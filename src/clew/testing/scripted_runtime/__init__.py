@@ -3,7 +3,21 @@
 For the demo, for tests and for the simulation. It keeps a record as a real agent does, so that after a crash all four
 answers can be had from it: absent, alive (with `outlives`), complete, cut off. It never runs a command for real."""
 
+from __future__ import annotations
+
+from pathlib import Path
+
+from clew.config.settings import ScriptedConfig
+from clew.support.clock import Clock
+from clew.support.home import Home
+from clew.testing.scripted_runtime.holds import Holds
 from clew.testing.scripted_runtime.ledger import FileLedger, Ledger, MemoryLedger, Played
 from clew.testing.scripted_runtime.runtime import ScriptedRuntime
 
-__all__ = ["FileLedger", "Ledger", "MemoryLedger", "Played", "ScriptedRuntime"]
+__all__ = ["FileLedger", "Ledger", "MemoryLedger", "Played", "ScriptedRuntime", "make"]
+
+
+def make(config: ScriptedConfig, clock: Clock, home: Home) -> ScriptedRuntime:
+    """As a daemon has it: with a record that outlives the process, and holds that another process can release."""
+    folder = Path(config.folder) if config.folder else home.root / "scripted"
+    return ScriptedRuntime(clock, FileLedger(folder), holds=Holds(folder / "holds"))

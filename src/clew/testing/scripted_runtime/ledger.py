@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from clew.model.events import Activity
 from clew.model.gates import Answer
-from clew.model.nouns import Problem, Said, TurnState
+from clew.model.messages import Said
+from clew.model.turns import Problem, TurnState
 from clew.support import private_files
 
 

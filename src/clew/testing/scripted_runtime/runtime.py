@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from clew import __version__
 from clew.model.runtime import Health, HealthState, Look, RuntimeCan, Seat, Session
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
+from clew.support.version import __version__
 from clew.testing.scripted_runtime.gates import Bell
 from clew.testing.scripted_runtime.holds import Holds
 from clew.testing.scripted_runtime.ledger import Ledger

@@ -26,9 +26,10 @@ from clew.model.events import (
 )
 from clew.model.gates import Answer, Asked, Decision, GateKind
 from clew.model.long_text import GrowingText
-from clew.model.nouns import Problem, Said, TurnState
-from clew.model.nouns import Usage as Tokens
+from clew.model.messages import Said
 from clew.model.runtime import Continuity, RecordState, RuntimeCan, TurnRecord, TurnRequest
+from clew.model.turns import Problem, TurnState
+from clew.model.turns import Usage as Tokens
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeLost
 from clew.support.text import LONGEST

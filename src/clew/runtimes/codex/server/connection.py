@@ -11,7 +11,6 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
-from clew import __version__
 from clew.config.settings import CodexConfig
 from clew.process.scan import Marks
 from clew.runtimes.codex import problems, wire
@@ -23,6 +22,7 @@ from clew.runtimes.jsonrpc import INVALID_REQUEST, METHOD_NOT_FOUND, RequestId, 
 from clew.runtimes.process import spawn
 from clew.support.clock import Clock
 from clew.support.errors import BadInput, RuntimeLost, RuntimeTrouble
+from clew.support.version import __version__
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from clew.cli.commands.doctor import Finding
+from clew.cli.doctor.finding import Finding
 from clew.config.settings import CodexConfig, Config
 from clew.process.scan import Marks
 from clew.support.clock import SystemClock

@@ -8,7 +8,7 @@ from pathlib import Path
 from clew.config.settings import Config
 from clew.daemon import holding
 from clew.engine.engine import Engine
-from clew.model.nouns import Conversation
+from clew.model.messages import Conversation
 from clew.model.surface import Inbox, Never, Outgoing, Receipt, Surface, SurfaceCan
 from clew.model.views import Notified
 from clew.store.tables import deliveries

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import clew
 from clew.cli.commands.daemon import is_coming
-from clew.cli.commands.doctor import Finding, Unanswered
-from clew.cli.doctor_agents import agents
+from clew.cli.doctor.agents import agents
+from clew.cli.doctor.finding import Finding, Unanswered
 from clew.cli.output import moment
-from clew.client.sync import Client, Deaf
+from clew.client.sync import Client
 from clew.config import plugins
 from clew.config import settings as config_settings
 from clew.process import kept_programs, lock, start
@@ -31,9 +30,11 @@ from clew.store.migrate import migrations, version
 from clew.store.sqlite.driver import SqliteConnection, connect, explain
 from clew.store.sqlite.file import saved_of
 from clew.store.tables import log
+from clew.support import version as version_file
 from clew.support.clock import SystemClock
-from clew.support.errors import ClewError
+from clew.support.errors import ClewError, Deaf
 from clew.support.home import Home, remedy
+from clew.support.version import __version__
 
 LITTLE = 200 << 20  # bytes of free disk space
 CLOCK_SLACK = 60_000  # milliseconds that two clocks may differ
@@ -154,7 +155,7 @@ def _clock(home: Home, settings: config_settings.Config, reached: Reached) -> Fi
 
 
 def _installed() -> int:
-    return int(Path(clew.__file__).stat().st_mtime * 1000)
+    return int(Path(version_file.__file__).stat().st_mtime * 1000)
 
 
 def _newest_entry(home: Home) -> int:
@@ -205,8 +206,8 @@ def _daemon(home: Home, settings: config_settings.Config, reached: Reached) -> F
     if daemon is None:
         return Finding("daemon", True, "none runs")
     troubles = []
-    if daemon["version"] != clew.__version__:
-        troubles.append(f"it is clew {daemon['version']}, and this one is {clew.__version__}")
+    if daemon["version"] != __version__:
+        troubles.append(f"it is clew {daemon['version']}, and this one is {__version__}")
     if daemon["outdated"]:
         troubles.append("it has other settings than config.toml")
     ours = environment.marks(settings.runtimes.codex)

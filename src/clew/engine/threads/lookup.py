@@ -1,0 +1,19 @@
+"""Finds a thread by its id, or says that there is none."""
+
+from __future__ import annotations
+
+from clew.model.threads import Thread
+from clew.store import Tx
+from clew.store.tables import threads
+from clew.support.errors import NotFound
+
+
+def known(tx: Tx, name: str) -> Thread:
+    row = threads.get(tx, name)
+    if row is None:
+        raise no_thread(name)
+    return row
+
+
+def no_thread(name: str) -> NotFound:
+    return NotFound(f"There is no thread {name}; `clew threads` lists them.")

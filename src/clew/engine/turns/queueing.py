@@ -1,0 +1,33 @@
+"""Queues a turn at the end of its thread. Which one runs next is decided by `scheduler`."""
+
+from __future__ import annotations
+
+from clew.model.messages import Conversation, Said
+from clew.model.turns import Origin, Turn, TurnState
+from clew.store import Tx
+from clew.store.tables import threads, turns
+from clew.support.clock import Clock
+
+
+def queue_turn(
+    tx: Tx,
+    clock: Clock,
+    thread: str,
+    origin: Origin,
+    request: tuple[Said, ...],
+    where: Conversation | None,
+) -> Turn:
+    """A turn at the end of its thread's queue."""
+    turn = Turn(
+        id=clock.ulid(),
+        thread=thread,
+        seq=threads.next_seq(tx, thread),
+        state=TurnState.QUEUED,
+        origin=origin,
+        request=request,
+        conversation=where,
+        queued_at=clock.now(),
+    )
+    turns.insert(tx, turn)
+    tx.log(thread, turn.id, "turn.queued", turn.queued_at, origin=origin)
+    return turn

@@ -1,0 +1,50 @@
+"""A thread of work: its kind, its status and what it waits for. Frozen, no I/O."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from clew.model.gates import Policy
+
+
+class ThreadKind(StrEnum):
+    CHAT = "chat"  # idle after each turn
+    TASK = "task"  # one errand; completed when its turn completes
+    WORKFLOW = "workflow"  # walks a graph of roles; completed at its end
+
+
+class ThreadStatus(StrEnum):
+    """What is stored. `running` is never stored: it is derived from a turn's live lease."""
+
+    IDLE = "idle"
+    SUSPENDED = "suspended"  # waits outside a turn, for a person or for a time
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"  # never runs again; can be forked
+
+
+class SuspendedBy(StrEnum):
+    CUT = "cut"  # a turn was cut off and may have done things: continue or stop?
+    BACKLOG = "backlog"  # messages waited too long while clew was away
+    FAILURE = "failure"  # a task's turn failed
+
+
+class Thread(Struct, frozen=True):
+    id: str
+    kind: ThreadKind
+    status: ThreadStatus
+    title: str
+    runtime: str
+    workspace: str
+    created_at: int
+    model: str | None = None
+    effort: str | None = None
+    head: str | None = None  # hash of the newest node
+    completed_at: int | None = None
+    suspended_by: SuspendedBy | None = None
+    suspend_message: str | None = None
+    notify_target: str | None = None
+    forked_from: str | None = None
+    last_turn: str | None = None  # the newest ended turn
+    policy: Policy = Policy.CAREFUL

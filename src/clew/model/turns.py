@@ -1,0 +1,96 @@
+"""A turn: one request to a runtime, and everything until its end. Frozen, no I/O."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from clew.model.messages import Conversation, Said
+
+
+class TurnState(StrEnum):
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"  # stands at a gate
+    COMPLETED = "completed"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+
+
+ENDED = frozenset({TurnState.COMPLETED, TurnState.FAILED, TurnState.INTERRUPTED})
+
+
+class Origin(StrEnum):
+    """Why a turn exists."""
+
+    MESSAGE = "message"  # somebody said something
+    RESUME = "resume"  # a finished or suspended thread was picked up again
+    CONTINUATION = "continuation"  # an earlier turn was cut off
+    GREETING = "greeting"  # clew asked the agent to say hello where its thread was handed to
+    OUTSIDE = "outside"  # it was asked in the runtime's own program, without clew
+
+
+class SteerState(StrEnum):
+    OFFERED = "offered"  # accepted, not yet given to the runtime
+    SENT = "sent"  # the runtime said yes; its record decides at the turn's end
+    TAKEN = "taken"  # it is in the runtime's record
+    QUEUED = "queued"  # refused or lost: it became a turn of its own
+
+
+class Usage(Struct, frozen=True):
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    total_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.cached_input_tokens + other.cached_input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+            self.total_tokens + other.total_tokens,
+        )
+
+
+class Problem(Struct, frozen=True):
+    """Why a turn failed, in words for a person: what happened and what to do next."""
+
+    code: str
+    message: str
+
+
+class Turn(Struct, frozen=True):
+    id: str
+    thread: str
+    seq: int
+    state: TurnState
+    origin: Origin
+    request: tuple[Said, ...]
+    conversation: Conversation | None  # where it was asked, and so where the answer goes
+    queued_at: int
+    owner: str | None = None  # the daemon incarnation that holds its lease
+    generation: int = 0  # fencing: a late writer of an older generation changes nothing
+    attempts: int = 0
+    continues: str | None = None
+    stop_asked: bool = False
+    runtime: str | None = None
+    runtime_turn: str | None = None  # the runtime's own id for it
+    request_node: str | None = None  # hash of the node that holds its request
+    node: str | None = None  # hash of the node that holds its outcome
+    started_at: int | None = None
+    ended_at: int | None = None
+    problem: Problem | None = None
+    usage: Usage | None = None
+
+
+class Steer(Struct, frozen=True):
+    """A message for a turn that already runs."""
+
+    message: Said
+    turn: str
+    thread: str
+    conversation: Conversation | None
+    state: SteerState

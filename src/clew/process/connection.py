@@ -1,0 +1,31 @@
+"""A connection to the daemon's Unix socket, as `http.client` uses one."""
+
+from __future__ import annotations
+
+import http.client
+
+from clew.support.errors import ClewError, Deaf, OutOfReach
+from clew.support.home import Home
+from clew.support.sockets import connect
+
+
+class Connection(http.client.HTTPConnection):
+    """`entering`: seconds in which the daemon must take it in."""
+
+    def __init__(self, home: Home, timeout: float | None, entering: float | None = None) -> None:
+        super().__init__("clew", timeout=timeout)
+        self._home = home
+        self._entering = entering
+
+    def connect(self) -> None:
+        try:
+            self.sock = connect(self._home.socket, self._entering)
+        except (FileNotFoundError, ConnectionRefusedError) as error:
+            raise OutOfReach("the daemon does not run; `clew up` starts it") from error
+        except PermissionError as error:
+            raise ClewError(f"{self._home.socket} is not yours to open: set CLEW_HOME to a folder of yours") from error
+        except TimeoutError as error:
+            from clew.process import hung  # seldom needed, and every command pays for this module
+
+            raise Deaf(hung.words(self._home)) from error
+        self.sock.settimeout(self.timeout)

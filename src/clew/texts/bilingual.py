@@ -1,0 +1,26 @@
+"""A sentence in English and 简体中文. Which of the two is shown is decided late, by `engine/delivery/language`."""
+
+from __future__ import annotations
+
+
+class Both(str):
+    """A sentence in English that knows its Chinese. To everything that does not ask, it is the English one."""
+
+    __slots__ = ("zh",)
+    zh: str
+
+    def __new__(cls, english: str, chinese: str) -> Both:
+        both = super().__new__(cls, english)
+        both.zh = chinese
+        return both
+
+
+def zh(text: str) -> str:
+    """In Chinese, where that is known."""
+    return text.zh if isinstance(text, Both) else text
+
+
+def joined(between: str, *parts: str) -> Both:
+    """Parts that are empty are left out."""
+    kept = [part for part in parts if part]
+    return Both(between.join(kept), between.join(map(zh, kept)))

@@ -1,0 +1,48 @@
+"""Texts that were stored in English, in both languages again."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from clew.model.gates import Gate, Reason
+from clew.texts import gate_messages, handoff_messages, messages
+from clew.texts.bilingual import Both, zh
+from clew.texts.gate_messages import NO_ANSWER
+from clew.texts.reasons import REASONS, reason
+
+_KNOWN = {
+    str(each): each
+    for module in (messages, gate_messages, handoff_messages)
+    for each in vars(module).values()
+    if isinstance(each, Both)
+}
+
+
+def stored(text: str) -> str:
+    """What clew wrote down: a reason by its code, or a sentence in English, such as why a gate is void."""
+    code, _, about = text.partition(":")
+    return reason(Reason(code, about)) if code in REASONS else _KNOWN.get(text, text)
+
+
+LEAVES_SANDBOX = reason(Reason("sandbox.leaves"))
+
+
+def warnings(gate: Gate) -> list[str]:
+    """What has to be known before a yes, beside what is asked. That a command leaves the sandbox is part of what is
+    asked: nothing else that is to be said takes its place."""
+    told = [LEAVES_SANDBOX if gate.asked.leaves_sandbox else "", stored(gate.warning)]
+    return [each for each in dict.fromkeys(told) if each]
+
+
+def answered_before(gate: Gate) -> Both:
+    """For whoever comes later: who answered what, and when."""
+    if gate.answer is None:
+        why = stored(gate.why) or NO_ANSWER
+        return Both(f"{gate.code} is {gate.state}: {why}.", f"{gate.code} 已失效：{zh(why)}。")
+    told = {"accept": ("yes", "同意"), "decline": ("no", "拒绝"), "cancel": ("no, and to stop", "拒绝并停止")}
+    said, chinese = told.get(gate.answer.decision, ("its answer", "已回答"))
+    when = datetime.fromtimestamp((gate.answered_at or 0) / 1000).astimezone().strftime("%H:%M:%S")
+    return Both(
+        f"{gate.code} was answered by {gate.answered_by} at {when}: {said}. It is {gate.state} now.",
+        f"{gate.code} 已由 {gate.answered_by} 在 {when} 答复：{chinese}。",
+    )
