@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from clew import notify_with
-from clew.model.surface import Never, Outgoing
+from clew.plugin_api import Never, Outgoing
 
 
 async def main(folder: Path) -> None:
