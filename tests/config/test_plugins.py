@@ -10,6 +10,7 @@ import pytest
 
 from clew.config import plugins
 from clew.config.plugins import BUILT_IN, RUNTIMES, SURFACES, load, names
+from clew.support.errors import BadInput
 from clew.surfaces import feishu, telegram
 from clew.surfaces.local import LocalSurface
 from clew.surfaces.webhook import WebhookSurface
@@ -60,6 +61,31 @@ def test_another_package_adds_its_own(site: Path) -> None:
     assert names(SURFACES) == ["feishu", "local", "pager", "telegram", "webhook"]
     factories, troubles = load(SURFACES)
     assert factories["pager"].__name__ == "Pager" and troubles == []
+
+
+FORMER_IMPORTS = """
+from clew.asking import Asked, GateKind
+from clew.config_rules import Secret
+from clew.errors import BadInput, RuntimeLost
+from clew.events import TurnStarted
+from clew.long_text import GrowingText
+from clew.model import Conversation, Inbound, TurnState
+from clew.runtimes.base import Health, RuntimeCan
+from clew.runtimes.conformance import CHECKS
+from clew.surfaces.base import Receipt, SurfaceCan, TryAgain
+from clew.surfaces.connecting import Field
+
+
+class Old:
+    refusal = BadInput
+"""
+
+
+def test_a_plugin_that_imports_former_names_still_loads(site: Path) -> None:
+    install(site, "clew-old", SURFACES, {"old": "clew_old:Old"}, FORMER_IMPORTS)
+    factories, troubles = load(SURFACES, "old")
+    assert troubles == []
+    assert getattr(factories["old"], "refusal", None) is BadInput
 
 
 def test_only_what_is_wanted_is_imported(site: Path) -> None:

@@ -44,8 +44,8 @@ def _signature(value: object) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without module names, which are nobody's business."""
-    return re.sub(r"\b(?:[a-z_]+\.)+(?=[A-Za-z_])", "", text)
+    """Without module names, which are nobody's business, and without addresses."""
+    return re.sub(r" at 0x[0-9a-f]+|\b(?:[a-z_]+\.)+(?=[A-Za-z_])", "", text)
 
 
 def test_names_and_signatures_are_as_pinned() -> None:

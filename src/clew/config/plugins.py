@@ -13,6 +13,8 @@ from dataclasses import dataclass, is_dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, get_type_hints
 
+from clew.config import former_names
+
 log = logging.getLogger(__name__)
 
 RUNTIMES = "clew.runtimes"
@@ -107,6 +109,8 @@ def _load(group: str, name: str, found: Mapping[str, EntryPoint]) -> Factory | P
     entry = found.get(name)
     if entry is None:
         return PluginTrouble(group, name, f"there is no such plugin; known: {', '.join(sorted(found)) or 'none'}")
+    if _package(entry) != "clew":
+        former_names.install()
     try:
         factory = entry.load()
     except (Exception, SystemExit) as error:  # its import runs somebody else's code
