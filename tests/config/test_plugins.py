@@ -10,6 +10,7 @@ import pytest
 
 from clew.config import plugins
 from clew.config.plugins import BUILT_IN, RUNTIMES, SURFACES, load, names
+from clew.daemon.assemble import own_runtimes
 from clew.support.errors import BadInput
 from clew.surfaces import feishu, telegram
 from clew.surfaces.local import LocalSurface
@@ -129,3 +130,21 @@ def test_nobody_takes_the_name_of_another(site: Path) -> None:
     assert factories["webhook"] is WebhookSurface
     assert trouble.name == "webhook" and "clew-thief" in trouble.error
     assert load(SURFACES, "local")[1] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_there"),
+    [
+        ("", False),
+        ("[runtimes.scripted]\nenabled = true\n", True),
+        ('[threads]\nruntime = "scripted"\n', True),
+        ('[runtimes.scripted]\nfolder = "/tmp/x"\n', True),
+    ],
+)
+def test_the_scripted_runtime_is_there_only_if_the_settings_enable_it(
+    text: str, is_there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config.toml").write_text(text)
+    monkeypatch.setenv("CLEW_HOME", str(tmp_path))
+    runtimes, _ = own_runtimes("test")
+    assert ("scripted" in runtimes) is is_there

@@ -178,6 +178,8 @@ def toml(value: Any) -> str:
         return "required"
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
     return f'`"{value}"`' if isinstance(value, str) else f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
 
 

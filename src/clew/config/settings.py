@@ -120,6 +120,7 @@ class CodexConfig:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedConfig:
+    enabled: bool = False  # for the demo and for tests; naming it in `threads.runtime` enables it too
     folder: Place | None = None  # where its record lives; else $CLEW_HOME/scripted
 
 

@@ -51,6 +51,7 @@ def assemble(
     """A plugin that fails is left out, with the reason; the others work on. `keeps`: where what they start may outlive
     this process."""
     given: dict[str, Any] = {"clock": clock, "home": home, "marks": marks, "announce": announce, "keeps": keeps}
+    given["default_runtime"] = settings.threads.runtime
     runtimes, first = _make(plugins.RUNTIMES, settings.runtimes, given)
     surfaces, second = _make(plugins.SURFACES, settings.surfaces, given)
     for trouble in (*first, *second):
@@ -62,8 +63,9 @@ def own_runtimes(purpose: str) -> tuple[dict[str, Runtime], list[PluginTrouble]]
     """Without a daemon, by the settings of this home. What they start carries a mark of its own."""
     home, clock = Home.find(), SystemClock()
     marks = Marks(f"{purpose}-{clock.token()[:12]}", purpose)
-    given: dict[str, Any] = {"clock": clock, "home": home, "marks": marks}
-    return _make(plugins.RUNTIMES, config_settings.load(home.config).runtimes, given)
+    settings = config_settings.load(home.config)
+    given: dict[str, Any] = {"clock": clock, "home": home, "marks": marks, "default_runtime": settings.threads.runtime}
+    return _make(plugins.RUNTIMES, settings.runtimes, given)
 
 
 def come_back(parts: Parts) -> None:

@@ -84,7 +84,7 @@ def test_init_without_codex_says_how_to_get_it_and_what_works_without(idle: Clew
     result = idle.run("init", env=nowhere)
     assert "codex: not found" in result.err
     assert "Install Codex" in result.err
-    assert "next: clew run 'say hello' --runtime scripted" in result.err
+    assert "next: clew demo" in result.err
 
 
 def without_codex(folder: Path) -> Path:

@@ -36,7 +36,7 @@ def init_command(out: Out, yes: bool, force: bool) -> None:
     answers = Answers() if yes or out.as_json or not sys.stdin.isatty() else _ask()
     home.prepare()
     kept = _write(home.config, answers)
-    after = "clew ping codex" if codex else "clew run 'say hello' --runtime scripted"
+    after = "clew ping codex" if codex else "clew demo"
     written = {"file": str(home.config), "kept": str(kept) if kept else None, "codex": codex, "next": after}
     out.result(written, f"written: {home.config}" + (f"; the old one is {kept}" if kept else ""))
     _say_next(out, codex, after)
