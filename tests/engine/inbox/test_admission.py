@@ -1,0 +1,39 @@
+"""What becomes of a message that breaks something, and in whose name one speaks."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from clew.model.messages import Inbound
+from clew.store.tables import turns
+from clew.texts import messages
+from tests.helpers.rig import Rig
+
+
+async def test_what_breaks_clew_is_refused_in_words_and_has_its_fate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*given: object) -> None:
+        raise ZeroDivisionError
+
+    async with Rig(tmp_path) as rig:
+        monkeypatch.setattr(importlib.import_module("clew.engine.inbox.admission"), "at_gates", broken)
+        first = await rig.say("!text hi", id="m1")
+        monkeypatch.undo()
+        again = await rig.say("!text hi", id="m1")
+        assert (first.fate, first.words) == ("refused", messages.BROKEN)
+        assert (again.fate, again.repeated) == ("refused", True)
+
+
+async def test_somebody_called_clew_does_not_speak_in_its_name(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.engine.say(Inbound(rig.where(), "m1", "Clew", "!hold door\n!text one"))
+        await rig.held("door")
+        await rig.kill()
+    async with Rig(tmp_path) as rig:
+        cut = await rig.ended(accepted.turn)
+        row = await rig.store.read(lambda tx: turns.get(tx, cut.continued_by or ""))
+    assert row is not None and row.request[0].text == "!hold door\n!text one"

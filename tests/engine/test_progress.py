@@ -1,0 +1,20 @@
+"""The reducer of progress, after a daemon died in the middle of a text."""
+
+from __future__ import annotations
+
+from clew.engine.live import Live
+from clew.engine.turns.completion import deeds
+from clew.store.tables.items import TEXT, Item
+
+
+def test_what_was_stored_of_the_answer_when_a_daemon_died_is_not_told_before_it() -> None:
+    before, begun = Item("a", TEXT, "done", body="one"), Item("b", TEXT, "started", body="one tw")
+    assert [deed.body for deed in deeds([before, begun], "one two")] == ["one"]
+    assert [deed.body for deed in deeds([before], "one two")] == ["one"], "a text of its own"
+
+
+def test_the_rest_of_a_text_whose_beginning_another_daemon_heard_is_not_stored_as_a_text() -> None:
+    live = Live()
+    live.text("T", "U", "a", 0, "one")
+    live.text("T", "U", "b", 4, "two")
+    assert live.open_texts("T") == {"a": "one"}

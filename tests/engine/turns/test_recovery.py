@@ -1,0 +1,45 @@
+"""Recovery: what is looked up in the runtime, and what is said about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clew.store.tables import items
+from clew.store.tables.items import Item
+from tests.helpers.rig import Rig
+
+
+async def test_an_interruption_that_nobody_asked_for_is_looked_up(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.start("!hold door\n!text one", notify="room:a")
+        await rig.held("door")
+        await (await rig.scripted_session(accepted.thread)).interrupt()
+        cut = await rig.ended(accepted.turn)
+        rig.scripted.holds.release("door")
+        done = await rig.ended(cut.continued_by)
+        await rig.delivered(f"{done.id}:final")
+    assert (cut.state, rig.room.texts) == ("interrupted", ["one"])
+
+
+async def test_what_nobody_could_be_asked_about_is_history_and_small_print(tmp_path: Path) -> None:
+    declined = Item("n", "notice", "done", "declined: a strange form", outcome="declined")
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!hold here\n!text ok")
+        await rig.held("here")
+        await rig.store.write(lambda tx: items.put(tx, accepted.turn or "", declined))
+        rig.scripted.holds.release("here")
+        turn = await rig.ended(accepted.turn)
+        await rig.delivered(f"{accepted.turn}:final")
+    assert ("notice", "declined: a strange form") in [(item.kind, item.title) for item in turn.items]
+    assert rig.room.sent[0].text == "ok" and "cannot ask" in rig.room.sent[0].note
+
+
+async def test_what_was_begun_and_has_no_end_is_told_as_that(tmp_path: Path) -> None:
+    async with Rig(tmp_path) as rig:
+        rig.scripted.pace = lambda: 0.0
+        accepted = await rig.say("!shell make\n!hold door")
+        await rig.held("door")
+        await rig.store.write(lambda tx: tx.run("UPDATE items SET phase = 'started', outcome = NULL"))
+        await rig.engine.stop(accepted.thread or "")
+        turn = await rig.ended(accepted.turn)
+    assert [(item.kind, item.outcome) for item in turn.items] == [("command", "unended")]

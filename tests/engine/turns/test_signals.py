@@ -1,0 +1,166 @@
+"""Stops and steers that reach a turn early, late, twice or with an error."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clew.config.settings import Config, ThreadsConfig, TurnsConfig
+from clew.engine.turns import signals
+from clew.engine.turns.recovery import Recovery
+from clew.model.messages import Fate, Said
+from clew.model.runtime import Seat, Session
+from clew.model.turns import Turn
+from clew.store import Tx, audit
+from clew.support import crash
+from clew.support.errors import RuntimeTrouble, StoreError
+from tests.helpers.rig import Rig
+
+
+async def test_a_stop_before_the_turn_has_begun_is_heard_when_it_has(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    opening, may_open = asyncio.Event(), asyncio.Event()
+    _delay(rig, opening, may_open)
+    async with rig:
+        accepted = await rig.say("!hold for-ever")
+        await opening.wait()
+        await rig.engine.stop(accepted.thread or "")
+        may_open.set()
+        turn = await rig.ended(accepted.turn)
+    assert turn.state == "interrupted"
+
+
+def _delay(rig: Rig, opening: asyncio.Event, may_open: asyncio.Event) -> None:
+    open_ = rig.scripted.open
+
+    async def slowly(seat: Seat) -> Session:
+        opening.set()
+        await may_open.wait()
+        return await open_(seat)
+
+    rig.scripted.open = slowly  # type: ignore[method-assign]
+
+
+Steering = Callable[[Said], Coroutine[Any, Any, bool]]
+
+
+async def _steered_by(rig: Rig, thread: str | None, how: Callable[[Steering, list[str]], Steering]) -> list[str]:
+    """Replace what the session does with a steer; the ids that reach it."""
+    session, calls = await rig.scripted_session(thread), list[str]()
+    session.steer = how(session.steer, calls)  # type: ignore[method-assign, assignment]
+    return calls
+
+
+async def test_a_steer_whose_answer_is_late_is_not_given_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signals, "STEER_TIMEOUT", 0.05)
+
+    def late(steer: Steering, calls: list[str]) -> Steering:
+        async def answer(message: Said) -> bool:
+            calls.append(message.id)
+            taken = await steer(message)
+            if len(calls) == 1:
+                await asyncio.Event().wait()
+            return taken
+
+        return answer
+
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!hold door\n!text done")
+        await rig.held("door")
+        calls = await _steered_by(rig, accepted.thread, late)
+        await rig.say("two", id="m2")
+        await rig.until(lambda entry: entry.kind == "steer.sent" and entry.data["message"] == "m2")
+        await rig.say("three", id="m3")
+        await rig.until(lambda entry: entry.kind == "steer.sent" and entry.data["message"] == "m3")
+        rig.scripted.holds.release("door")
+        turn = await rig.ended(accepted.turn)
+    assert calls == ["m2", "m3"] and "heard: two; three" in turn.text
+
+
+async def test_a_stop_counts_for_a_turn_that_was_only_about_to_run(tmp_path: Path) -> None:
+    config = Config(threads=ThreadsConfig(runtime="scripted"), turns=TurnsConfig(parallel=1))
+    async with Rig(tmp_path, config=config) as rig:
+        first = await rig.start("!hold door")
+        await rig.held("door")
+        second = await rig.start("!text never")
+        await rig.engine.stop(second.thread or "")
+        assert (await rig.ended(second.turn)).state == "interrupted"
+        rig.scripted.holds.release("door")
+        await rig.ended(first.turn)
+
+
+async def test_a_steer_that_breaks_does_not_deafen_the_turn_to_a_stop(tmp_path: Path) -> None:
+    def broken(steer: Steering, calls: list[str]) -> Steering:
+        async def answer(message: Said) -> bool:
+            calls.append(message.id)
+            raise RuntimeTrouble("an answer in an unknown shape")
+
+        return answer
+
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.say("!hold for-ever")
+        await rig.held("for-ever")
+        await _steered_by(rig, accepted.thread, broken)
+        late = await rig.say("!text two", id="m2")
+        await rig.saw("steer.sent")
+        await rig.engine.stop(accepted.thread or "")
+        turn = await rig.ended(accepted.turn)
+        queued = await rig.saw("steer.queued")  # the record does not have it
+        done = await rig.ended(queued.turn)
+    assert late.fate is Fate.STEER and (turn.state, done.text) == ("interrupted", "two")
+
+
+async def test_a_steer_that_was_on_its_way_is_heard_once_though_a_commit_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    came = asyncio.Event()
+
+    def death(point: str) -> None:
+        if point == "steer.sent-not-recorded":
+            came.set()
+            raise asyncio.CancelledError
+
+    async with Rig(tmp_path, outlives=True) as rig:
+        accepted = await rig.say("!hold door\n!text done")
+        await rig.held("door")
+        monkeypatch.setattr(crash, "hook", death)
+        await rig.say("also this")
+        await came.wait()
+        monkeypatch.setattr(crash, "hook", None)
+    count, failures = Recovery._count_as_sent, [StoreError("database or disk is full")]
+
+    def full_at_commit(self: Recovery, tx: Tx, turn: Turn) -> None:
+        count(self, tx, turn)
+        if failures:
+            raise failures.pop()
+
+    monkeypatch.setattr(Recovery, "_count_as_sent", full_at_commit)
+    async with Rig(tmp_path, outlives=True) as rig:
+        await rig.started(accepted.turn)
+        await rig.held("door")
+        rig.scripted.holds.release("door")
+        turn = await rig.ended(accepted.turn)
+        assert turn.text.count("also this") == 1 and not failures
+
+
+async def test_a_notice_to_a_client_that_asks_for_itself_is_not_left_waiting(tmp_path: Path) -> None:
+    def refused(steer: Steering, calls: list[str]) -> Steering:
+        async def answer(message: Said) -> bool:
+            return False
+
+        return answer
+
+    async with Rig(tmp_path) as rig:
+        accepted = await rig.start("!hold door")
+        await rig.held("door")
+        await _steered_by(rig, accepted.thread, refused)
+        await rig.send(accepted.thread, "!text also")
+        queued = await rig.saw("steer.queued")
+        rig.scripted.holds.release("door")
+        await rig.ended(queued.turn)
+        left = await rig.store.read(audit.unfinished)
+    assert left == []
