@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import commits, daemon, growth, handoffs, page, texts, turns, watchers
+from benchmarks import against, commits, daemon, growth, handoffs, page, texts, turns, watchers
 from benchmarks.report import Line
 from benchmarks.soak import soak
 from tests.simulation.many import try_many
@@ -29,8 +29,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="of the soak")
     parser.add_argument("--transport", choices=("stdio", "socket"), default="stdio", help="to Codex, in the soak")
     parser.add_argument("--seeds", type=int, default=0, help="stories of the simulation, after the soak")
+    parser.add_argument("--against", type=Path, metavar="CHECKOUT", help="instead: the same commands in another one")
     wanted = parser.parse_args()
     print(machine())
+    if wanted.against:
+        print(*against.measure(Path.cwd(), wanted.against.resolve()), sep="\n")
+        return 0
     if wanted.soak:
         failed = soak(wanted.soak, wanted.seed, wanted.transport)
         return 1 if wanted.seeds and try_many(0, wanted.seeds) else failed
