@@ -27,6 +27,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(home.cleanup)
     os.environ["HOME"] = home.name
     sys.addaudithook(_only_loopback)
+    if os.environ.get("CLEW_FAST") == "1":
+        sys.addaudithook(_no_process)
     _settle_hypothesis()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as for what a shell began in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -43,6 +45,15 @@ def _only_loopback(event: str, given: tuple[Any, ...]) -> None:
     """Nothing that a test does by itself leaves this machine. An audit hook sees every connection, whoever makes it."""
     if event in ("socket.connect", "socket.sendto") and isinstance(given[1], tuple) and not _is_here(given[1][0]):
         raise RuntimeError(f"a test may not leave this machine, and {given[1][0]} is not on it")
+
+
+STARTS = ("subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system", "pty.spawn")
+
+
+def _no_process(event: str, given: tuple[Any, ...]) -> None:
+    """`./check --fast`: skip a test at the moment when it would start a process."""
+    if event in STARTS and "PYTEST_CURRENT_TEST" in os.environ:  # not the workers of pytest itself
+        pytest.skip("it starts a process")
 
 
 def _is_here(host: object) -> bool:

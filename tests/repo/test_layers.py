@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -52,9 +53,15 @@ def modules(source: Path) -> dict[str, Path]:
     return found
 
 
+@cache
+def nodes(text: str) -> tuple[ast.AST, ...]:
+    """Parsed once, since each check looks at the same files."""
+    return tuple(ast.walk(ast.parse(text)))
+
+
 def imports(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
     """The modules of clew that one imports, also within functions and for type checkers."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path.read_text(encoding="utf-8")):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "clew":
             inside = node.module.removeprefix("clew").lstrip(".")
             for alias in node.names:
@@ -147,7 +154,7 @@ def long_code(source: Path) -> list[str]:
         text = path.read_text(encoding="utf-8")
         if (lines := text.count("\n")) > LONGEST_MODULE:
             wrong.append(f"{name}: {lines} lines, at most {LONGEST_MODULE}")
-        for node in ast.walk(ast.parse(text)):
+        for node in nodes(text):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 lines = (node.end_lineno or node.lineno) - node.lineno + 1
                 wrong += [f"{name}.{node.name}: {lines} lines"] if lines > LONGEST_FUNCTION else []
