@@ -1,4 +1,4 @@
-"""clew: a durable home for the work of coding agents. `from clew import Clew` is its Python door (docs/python.md)."""
+"""clew: a durable home for the work of coding agents. `from clew import Clew`: see docs/reference/python.md."""
 
 from clew.support.version import __version__
 

@@ -1,4 +1,4 @@
-"""What docs/cli.md promises to scripts, against what the commands print."""
+"""What docs/reference/cli.md promises to scripts, against what the commands print."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.helpers.daemons import Clew
 from tests.helpers.paths import ROOT
 
-DOCS = ROOT / "docs" / "cli.md"
+DOCS = ROOT / "docs" / "reference" / "cli.md"
 
 
 def documented() -> dict[str, set[str]]:

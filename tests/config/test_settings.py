@@ -13,7 +13,7 @@ from clew.config.settings import Config, load, parse
 from clew.support.errors import ConfigError
 from tests.helpers.paths import ROOT
 
-DOCS = ROOT / "docs" / "config.md"
+DOCS = ROOT / "docs" / "reference" / "config.md"
 
 
 def wrong(text: str) -> str:
@@ -184,7 +184,7 @@ def toml(value: Any) -> str:
 
 
 def documented() -> dict[str, str]:
-    """The tables of docs/config.md: a heading `[table]`, then rows of key, default and meaning."""
+    """The tables of docs/reference/config.md: a heading `[table]`, then rows of key, default and meaning."""
     found: dict[str, str] = {}
     table = ""
     for line in DOCS.read_text(encoding="utf-8").splitlines():

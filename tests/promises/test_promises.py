@@ -1,5 +1,5 @@
-"""The promises of docs/promises.md, one by one, by name. What needs a real SIGKILL stands in tests/crash; what needs
-luck, in tests/simulation; here each is shown on the real engine and the real database."""
+"""The promises of docs/reference/promises.md, one by one, by name. Tests with a real SIGKILL are in tests/crash; with
+random faults, in tests/simulation; here each is shown on the real engine and the real database."""
 
 from __future__ import annotations
 

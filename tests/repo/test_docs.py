@@ -22,7 +22,8 @@ PAGES = ("quickstart", "runbook", "troubleshooting", "python", "cli")
 
 
 def page(name: str) -> str:
-    return (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    (path,) = DOCS.rglob(f"{name}.md")
+    return path.read_text(encoding="utf-8")
 
 
 def said_by_clew() -> list[str]:
@@ -100,9 +101,12 @@ def test_the_chinese_readme_names_every_policy() -> None:
     assert [policy for policy in Policy if f"| `{policy}`" not in text] == []
 
 
-def test_the_readme_leads_to_every_page() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [path.name for path in DOCS.glob("*.md") if f"docs/{path.name}" not in readme] == []
+def test_the_index_links_every_page_and_each_readme_links_the_index() -> None:
+    index = (DOCS / "README.md").read_text(encoding="utf-8")
+    pages = (path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+    assert [name for name in pages if name != "README.md" and f"({name})" not in index] == []
+    for readme in ("README.md", "README.zh-CN.md"):
+        assert "(docs/README.md)" in (ROOT / readme).read_text(encoding="utf-8")
 
 
 def block(heading: str) -> str:

@@ -1,4 +1,4 @@
-"""docs/promises.md and the threat model name tests that exist, and every promise and every attack has one."""
+"""docs/reference/promises.md and the threat model name tests that exist, and every promise and every attack has one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _tests() -> set[str]:
 
 
 def _rows() -> list[str]:
-    text = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "promises.md").read_text(encoding="utf-8")
     return [line for line in text.splitlines() if re.match(r"\| \d+ \|", line)]
 
 

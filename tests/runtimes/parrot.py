@@ -1,4 +1,4 @@
-"""A parrot: a program that plays scripts, one line of JSON at a time. See docs/runtimes/writing-one.md."""
+"""A parrot: a program that plays scripts, one line of JSON at a time. See docs/how-to/runtimes/writing-one.md."""
 
 from __future__ import annotations
 

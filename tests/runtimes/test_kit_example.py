@@ -1,4 +1,4 @@
-"""The runtime of docs/runtimes/writing-one.md, as it stands there, keeps the word of a runtime."""
+"""The runtime of docs/how-to/runtimes/writing-one.md, as it stands there, keeps the word of a runtime."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clew.testing.runtime_stage import Oddity
 from tests.helpers.paths import ROOT
 from tests.runtimes.stages import PipeStage
 
-PAGE = ROOT / "docs" / "runtimes" / "writing-one.md"
+PAGE = ROOT / "docs" / "how-to" / "runtimes" / "writing-one.md"
 PROGRAM = """#!/bin/sh
 export PYTHONPATH={root} PARROT_IS_ODD={odd}
 exec {python} -S {root}/tests/runtimes/parrot.py {holds}

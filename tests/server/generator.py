@@ -1,5 +1,5 @@
 """Requests made from the description of the API: as it says, and not quite as it says. Small on purpose: it knows the
-words of JSON Schema that docs/openapi.json uses, and no others."""
+words of JSON Schema that docs/reference/openapi.json uses, and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/http.md is true: its programs are run as they stand there, through an approval and the death of the daemon."""
+"""Runs the programs of docs/reference/http.md as printed, through an approval and the death of the daemon."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.helpers.paths import ROOT
 from tests.helpers.ports import held_port, number_of
 
 DOCS = ROOT / "docs"
-PAGE = (DOCS / "http.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "reference" / "http.md").read_text(encoding="utf-8")
 PROGRAMS = {  # what runs them, where it is there, and what their file is called
     "python": (sys.executable, "client.py"),
     "js": (shutil.which("node"), "client.mjs"),
@@ -93,5 +93,5 @@ def test_curl_holds_a_conversation_with_an_approval(clew: Clew, tmp_path: Path, 
 
 def test_the_alerts_name_only_figures_that_there_are() -> None:
     source = Path(metrics.__file__).read_text(encoding="utf-8")
-    named = set(re.findall(r"\bclew_\w+", (DOCS / "alerts.yml").read_text(encoding="utf-8")))
+    named = set(re.findall(r"\bclew_\w+", (DOCS / "how-to" / "alerts.yml").read_text(encoding="utf-8")))
     assert named and [name for name in named if f'"{name}"' not in source] == []

@@ -12,11 +12,11 @@ from clew.server.routes.table import ROUTES
 from tests.helpers.paths import ROOT
 from tests.server.conftest import Api
 
-DOCS = ROOT / "docs" / "openapi.json"
+DOCS = ROOT / "docs" / "reference" / "openapi.json"
 
 
 def test_what_is_checked_in_is_what_is_served() -> None:
-    assert DOCS.read_text(encoding="utf-8") == document(), "python -m clew.server.openapi > docs/openapi.json"
+    assert DOCS.read_text(encoding="utf-8") == document(), "python -m clew.server.openapi > docs/reference/openapi.json"
 
 
 def test_every_route_is_described_in_words_and_tells_how_it_fails() -> None:

@@ -105,5 +105,5 @@ def test_a_wrong_request_to_stop_it_is_refused_too(client: httpx.Client, clew: C
 
 
 def test_the_checked_in_description_is_the_one_that_is_tried() -> None:
-    path = ROOT / "docs" / "openapi.json"
+    path = ROOT / "docs" / "reference" / "openapi.json"
     assert json.loads(path.read_text(encoding="utf-8"))["paths"].keys() == DOCUMENT["paths"].keys()

@@ -1,4 +1,4 @@
-"""The surfaces of docs/surfaces/writing-one.md, as they stand there, keep the word of a surface."""
+"""The surfaces of docs/how-to/surfaces/writing-one.md, as they stand there, keep the word of a surface."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clew.testing.surface_stage import PATIENCE, Shown
 from tests.helpers.paths import ROOT
 from tests.helpers.ports import held_port, number_of
 
-PAGE = ROOT / "docs" / "surfaces" / "writing-one.md"
+PAGE = ROOT / "docs" / "how-to" / "surfaces" / "writing-one.md"
 
 
 def examples() -> list[str]:

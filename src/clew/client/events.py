@@ -25,7 +25,7 @@ class Sent(Struct, frozen=True):
 
 
 class Event(Struct, frozen=True):
-    """Something that happened. docs/python.md lists the kinds."""
+    """Something that happened. docs/reference/python.md lists the kinds."""
 
     kind: str
     seq: int | None = None  # its place in the log; None for what is only live, such as text that is being written

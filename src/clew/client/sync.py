@@ -21,7 +21,7 @@ from clew.support.errors import BadInput, ClewError, Deaf, OutOfReach, Stopped, 
 from clew.support.home import Home
 from clew.support.sockets import connect, readable
 
-Json = Any  # what came over the wire, decoded; its shapes are in `clew.model.views` and docs/cli.md
+Json = Any  # what came over the wire, decoded; its shapes are in `clew.model.views` and docs/reference/cli.md
 
 PATIENCE = 120.0  # seconds for an answer
 SILENCE = 45.0  # seconds without even a heartbeat, after which a stream counts as lost

@@ -1,6 +1,7 @@
 """Typed settings from `$CLEW_HOME/config.toml`. An error names the file, the line, and what would be right.
 
-The dataclasses are the whole truth: their type hints drive the loader, and `docs/config.md` is tested against them.
+The dataclasses are the whole truth: their type hints drive the loader, and docs/reference/config.md is tested
+against them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the outside sees: the shapes of the API and of `--json`. Names here are a promise to scripts (docs/cli.md)."""
+"""The shapes of the API and of `--json`. Scripts rely on these names (docs/reference/cli.md)."""
 
 from __future__ import annotations
 

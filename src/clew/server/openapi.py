@@ -1,6 +1,6 @@
 """The description of the API: as JSON for programs, and as a plain page for people that needs no other site.
 
-`python -m clew.server.openapi` prints what `docs/openapi.json` must be.
+`python -m clew.server.openapi` prints what `docs/reference/openapi.json` must be.
 """
 
 from __future__ import annotations
@@ -141,7 +141,8 @@ def page(schema: dict[str, Any]) -> str:
     body = json.dumps(schema, indent=1)
     return (
         f"<!doctype html><meta charset=utf-8><title>clew {html.escape(schema['info']['version'])}: API</title>"
-        "<h1>clew: API</h1><p>For programs: <a href=/openapi.json>openapi.json</a>. How to use it: docs/http.md.</p>"
+        "<h1>clew: API</h1><p>For programs: <a href=/openapi.json>openapi.json</a>. "
+        "How to use it: docs/reference/http.md.</p>"
         f"<table>{''.join(rows)}</table><details><summary>All of it</summary><pre>{html.escape(body)}</pre></details>"
     )
 

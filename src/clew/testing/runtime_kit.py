@@ -1,4 +1,4 @@
-"""What every runtime must do, tried on its real sessions. See docs/runtimes/writing-one.md.
+"""What every runtime must do, tried on its real sessions. See docs/how-to/runtimes/writing-one.md.
 
 The author of a runtime brings a `Stage`: the runtime as a daemon would make it, with an agent behind it that plays
 the script in the prompt (`clew.testing.scripted_model.script`), and the means to hold it, kill it and freeze it. Each

@@ -1,4 +1,4 @@
-"""What every surface must do, tried with the real engine. See docs/surfaces/writing-one.md.
+"""What every surface must do, tried with the real engine. See docs/how-to/surfaces/writing-one.md.
 
 The author of a surface brings a `Stage`: the platform, or a fake of it, as a person sees it, and the means to disturb
 it. Each of `CHECKS` takes a fresh stage and an empty folder, and raises AssertionError where the surface does not keep

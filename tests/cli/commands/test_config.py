@@ -17,7 +17,7 @@ from clew.config.settings import Config, load, parse
 from tests.helpers.daemons import Clew, Result
 from tests.helpers.paths import ROOT
 
-DOCS = ROOT / "docs" / "cli.md"
+DOCS = ROOT / "docs" / "reference" / "cli.md"
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def idle(tmp_path: Path) -> Clew:
 
 
 def fields(command: str) -> set[str]:
-    """What docs/cli.md promises."""
+    """What docs/reference/cli.md promises."""
     section = DOCS.read_text(encoding="utf-8").partition(f"### `clew {command}")[2]
     found = re.search(r"^JSON: ((?:`\w+`,?\s)+)", section, re.MULTILINE)
     assert found is not None

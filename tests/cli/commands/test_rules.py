@@ -1,4 +1,4 @@
-"""Rules as docs/rules.md prints them: each command does what the page says, and none is silently of another kind."""
+"""The commands of docs/reference/rules.md do what the page says, and none makes a rule of another kind unnoticed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clew.support.errors import BadInput
 from tests.helpers.daemons import SCRIPTED, Clew
 from tests.helpers.paths import ROOT
 
-PAGE = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "rules.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"clew (rules (?:add|test) (?:allow|ask|deny)? ?'[^`\n]+)", PAGE)
 ROWS = re.findall(
     r"^\| (.*?) ?\| `(.+?)` \| .+ \|$", PAGE.partition("## Patterns")[2].partition("**Commands.")[0], re.M

@@ -112,7 +112,7 @@ def config_text(answers: Answers) -> str:
 
 TEMPLATE = """\
 # Settings of clew. What begins with `# ` and looks like a setting shows a default or an example: take the `# ` away.
-# `clew config check` says whether all is right, `clew restart` makes it count. All of it: docs/config.md.
+# `clew config check` says whether all is right, `clew restart` makes it count. All of it: docs/reference/config.md.
 
 [threads]
 # The agent that works on a thread when none is named.
@@ -144,17 +144,17 @@ runtime = "codex"
 # The command line needs no port; webhooks do, to receive. 0: any free one.
 # port = 7621
 
-# Your bot on Telegram: docs/surfaces/telegram.md.
+# Your bot on Telegram: docs/how-to/surfaces/telegram.md.
 # [surfaces.telegram]
 # token = "from @BotFather"
 # allow = ["123456789"]
 
-# Your app on Feishu or Lark: docs/surfaces/feishu.md.
+# Your app on Feishu or Lark: docs/how-to/surfaces/feishu.md.
 # [surfaces.feishu]
 # app_id = "cli_…"
 # app_secret = "from the page of the app"
 
-# A place where programs talk to clew: docs/webhook.md. The secret: openssl rand -hex 32
+# A place where programs talk to clew: docs/how-to/webhook.md. The secret: openssl rand -hex 32
 # [surfaces.webhook.ci]
 # secret = "a long random text"
 # url = "https://ci.example.org/clew"

@@ -1,4 +1,6 @@
-"""Feishu and Lark, through their open platform: a long connection in, posts and cards out. See docs/surfaces/feishu.md.
+"""Feishu and Lark, through their open platform: a long connection in, posts and cards out.
+
+How to set it up: docs/how-to/surfaces/feishu.md.
 
 `frames` is how the connection speaks, `api` the rest of the wire, `connection` one life of it; `places` are
 conversations, `content` and `events` what arrives, `names` who said it, `markup` how Markdown looks there; `receiving`

@@ -40,6 +40,6 @@ async def check(values: dict[str, str]) -> Connected:
     return Connected(
         name,
         "On the page of the app, under Events & Callbacks, choose the persistent connection for both, add"
-        " im.message.receive_v1 and card.action.trigger, and publish a version (docs/surfaces/feishu.md tells it step"
-        f" by step). Then write anything to {name} in Feishu.",
+        " im.message.receive_v1 and card.action.trigger, and publish a version"
+        f" (step by step: docs/how-to/surfaces/feishu.md). Then write anything to {name} in Feishu.",
     )

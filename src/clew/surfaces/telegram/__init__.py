@@ -1,4 +1,4 @@
-"""Telegram, through its Bot API: long polling in, plain text with entities out. See docs/surfaces/telegram.md.
+"""Telegram, through its Bot API: long polling in, plain text with entities out. See docs/how-to/surfaces/telegram.md.
 
 `places` are conversations, `updates` is what arrives, `entities` is how Markdown looks there, `api` is the wire,
 `receiving` is the loop that commits before it acknowledges, `surface` is the whole.

@@ -1,5 +1,5 @@
 """Programs that run the command they are given. Their own name says nothing about what happens, so no rule can allow
-them, and a deny looks at the command that they are given. Plain data, in the groups of docs/rules.md."""
+them, and a deny looks at the command that they are given. Plain data, in the groups of docs/reference/rules.md."""
 
 from __future__ import annotations
 
