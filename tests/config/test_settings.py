@@ -1,19 +1,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
-from clew.config.reading import own_names
 from clew.config.settings import Config, load, parse
 from clew.support.errors import ConfigError
-from tests.helpers.paths import ROOT
-
-DOCS = ROOT / "docs" / "reference" / "config.md"
 
 
 def wrong(text: str) -> str:
@@ -152,48 +145,3 @@ def test_a_file_that_is_not_text_is_named(tmp_path: Path, text: bytes) -> None:
 def test_a_folder_in_place_of_the_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
         load(tmp_path)
-
-
-def settings(kind: Any, at: tuple[str, ...] = ()) -> dict[str, str]:
-    """Every setting of the dataclasses and its default as TOML would say it."""
-    found: dict[str, str] = {}
-    hints = get_type_hints(kind)
-    for each in fields(kind):
-        hint, key = hints[each.name], (*at, each.name)
-        if each.name not in own_names(kind):
-            continue  # what plugins bring is told by them
-        if is_dataclass(hint):
-            found |= settings(hint, key)
-        elif get_origin(hint) is Mapping and not is_dataclass(get_args(hint)[1]):
-            found[".".join(key)] = "`{}`"
-        elif get_origin(hint) is Mapping:
-            found |= settings(get_args(hint)[1], (*key, "NAME"))
-        else:
-            found[".".join(key)] = toml(each.default)
-    return found
-
-
-def toml(value: Any) -> str:
-    if value is MISSING:
-        return "required"
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return f"`{str(value).lower()}`"
-    return f'`"{value}"`' if isinstance(value, str) else f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
-
-
-def documented() -> dict[str, str]:
-    """The tables of docs/reference/config.md: a heading `[table]`, then rows of key, default and meaning."""
-    found: dict[str, str] = {}
-    table = ""
-    for line in DOCS.read_text(encoding="utf-8").splitlines():
-        if heading := re.match(r"## `\[(.+)\]`", line):
-            table = heading[1]
-        elif row := re.match(r"\| `(\w+)` \| (.*?) \|", line):
-            found[f"{table}.{row[1]}"] = row[2].strip()
-    return found
-
-
-def test_the_reference_names_every_setting_and_its_default() -> None:
-    assert documented() == settings(Config)

@@ -1,7 +1,7 @@
 """Typed settings from `$CLEW_HOME/config.toml`. An error names the file, the line, and what would be right.
 
-The dataclasses are the whole truth: their type hints drive the loader, and docs/reference/config.md is tested
-against them.
+The dataclasses are the whole truth: their type hints drive the loader, and `scripts/reference.py` makes
+docs/reference/settings.md of them: of each docstring, and of the comment behind or above each field.
 """
 
 from __future__ import annotations
@@ -48,95 +48,132 @@ SECRETIVE = re.compile(r"KEY|TOKEN|SECRET|PASS|AUTH", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class HttpConfig:
-    host: str = "127.0.0.1"
-    port: Port | None = None  # no port: no TCP listener at all; 0: any free one, shown by `clew status`
-    token: Secret | None = None  # else one is made, in the file `token` of the home
+    """The TCP listener, for the page, for programs and for webhooks. The command line uses a Unix socket instead."""
+
+    host: str = "127.0.0.1"  # The address to listen on. If it is not loopback, `token` is required.
+    # Not set: no TCP listener; `clew web` sets a port. 0: any free port, shown by `clew status`.
+    port: Port | None = None
+    token: Secret | None = None  # Not set: clew makes one, in the file `token` of its home; `clew token` prints it.
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadsConfig:
-    runtime: str = "codex"
-    workspace: Place | None = None  # for threads that begin where there is no folder, as in a chat
-    policy: DefaultPolicy = "careful"  # how much a thread may do without asking; `yolo` is only ever said per thread
-    release_after: Seconds = 120.0  # seconds after a turn until an adopted session is free for its own program again
+    """Defaults of new threads."""
+
+    runtime: str = "codex"  # The agent of a thread if none is named.
+    workspace: Place | None = None  # The folder of threads that begin without one, as in a chat.
+    policy: DefaultPolicy = "careful"  # What a thread may do without asking. `yolo` can only be set per thread.
+    # Seconds after a turn until the session of an adopted thread is released to its own program.
+    release_after: Seconds = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class TurnsConfig:
-    parallel: AtLeastOne = 16
-    silence: Seconds = 600.0  # seconds of waiting for the model without a sign of life; 0: for ever
-    longest_text: Annotated[int, Between(10_000)] = LONGEST  # bytes of one text of an agent; the rest is left out
+    """How turns run."""
+
+    parallel: AtLeastOne = 16  # Turns that run at once, over all threads. Those that wait for a person do not count.
+    # Seconds without a sign of life from the model, after which the turn fails. 0: no limit. The clock stops while a
+    # command or a tool runs, and while the turn waits for a person.
+    silence: Seconds = 600.0
+    # Bytes of one text of an agent, on every runtime. A longer text is cut, and its last line says by how much.
+    longest_text: Annotated[int, Between(10_000)] = LONGEST
 
 
 @dataclass(frozen=True, slots=True)
 class InboxConfig:
-    stale_after: Seconds = 900.0  # seconds
+    """Messages that arrived while clew was down."""
+
+    stale_after: Seconds = 900.0  # Seconds. If a message waited longer, clew asks before it runs.
 
 
 @dataclass(frozen=True, slots=True)
 class ChatsConfig:
-    language: Language = "en"  # in which clew speaks where nobody has said anything yet
+    """How clew speaks in chats."""
+
+    # The language in a chat where nobody has written yet. After that clew follows the last message: Chinese if it has
+    # Chinese characters, else English.
+    language: Language = "en"
 
 
 @dataclass(frozen=True, slots=True)
 class GatesConfig:
-    remind_after: Seconds = 1800.0  # seconds after which an open gate reminds, once; 0: never
-    expire_after: Seconds = 0.0  # seconds after which an open gate means "no answer"; 0: never
-    approvers: tuple[str, ...] = ()  # ids of those who may answer from a chat; empty: whoever may write there
+    """Requests of an agent that wait for a person (`clew gates`)."""
+
+    remind_after: Seconds = 1800.0  # Seconds until an open gate reminds, once. 0: never.
+    expire_after: Seconds = 0.0  # Seconds until an open gate expires and the agent is told "no answer". 0: never.
+    # Who may answer from a chat, by platform id (`clew people` lists them). Empty: whoever may write there. A webhook
+    # has no such ids: `"webhook"` lets everybody answer who writes there. You, at this machine, always may.
+    approvers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SupervisorConfig:
-    hang: Seconds = 300.0  # seconds without an answer after which the daemon is restarted; 0: never
+    """The process that restarts the daemon after a crash or a hang. It checks the daemon three times a minute."""
+
+    hang: Seconds = 300.0  # Seconds without an answer until the daemon is restarted. 0: never, as while you debug it.
 
 
 @dataclass(frozen=True, slots=True)
 class EventsConfig:
-    keep_days: Seconds = 30.0  # how long what happened can be replayed; 0: for ever
-    keep_rows: Annotated[int, Between(0)] = 1_000_000  # and how much of it at most; 0: any number
+    """The event log, which `clew watch` and the event streams replay. History itself is never pruned."""
+
+    keep_days: Seconds = 30.0  # Days that events are kept. 0: for ever.
+    keep_rows: Annotated[int, Between(0)] = 1_000_000  # How many events are kept at most. 0: any number.
 
 
 @dataclass(frozen=True, slots=True)
 class LogConfig:
-    level: Level = "info"
-    max_bytes: Annotated[int, Between(10_000)] = 10_000_000
-    keep: AtLeastOne = 5
+    """The log file `logs/clew.log` in clew's home: one JSON object per line, secrets redacted."""
+
+    level: Level = "info"  # The least severe level that is logged.
+    max_bytes: Annotated[int, Between(10_000)] = 10_000_000  # Size at which the file is rotated.
+    keep: AtLeastOne = 5  # How many rotated files are kept.
 
 
 @dataclass(frozen=True, slots=True)
 class CodexConfig:
-    command: Place | None = None  # the binary; else PATH, else the bundled one
-    home: Place | None = None  # CODEX_HOME; else the person's own
-    model: str | None = None
-    effort: str | None = None
-    start_timeout: Timeout = 30.0
-    request_timeout: Timeout = 60.0
-    interrupt_timeout: Timeout = 10.0
-    idle_stop: Seconds = 1800.0  # seconds without a turn after which the app-server is stopped
-    transport: Transport = "stdio"  # "socket": it goes on working while no daemon is there
-    keep_alive: Annotated[float, Between(1)] = (
-        1800.0  # seconds without work and without a daemon after which it ends then
-    )
+    """Codex. Your own Codex set-up is used as it is, and never written."""
+
+    command: Place | None = None  # The Codex program. Not set: the one on PATH, else the one installed with clew.
+    home: Place | None = None  # Codex's folder (`CODEX_HOME`). Not set: your own.
+    model: str | None = None  # The model. Not set: Codex decides.
+    effort: str | None = None  # How hard the model thinks. Not set: Codex decides.
+    start_timeout: Timeout = 30.0  # Seconds that Codex may take to start.
+    request_timeout: Timeout = 60.0  # Seconds that Codex may take to answer a request.
+    interrupt_timeout: Timeout = 10.0  # Seconds that a stopped turn may take to end.
+    idle_stop: Seconds = 1800.0  # Seconds without a turn until Codex is stopped. The next turn starts it again.
+    # `"stdio"`: Codex is a child of the daemon and ends with it. `"socket"`: Codex is a process of its own and works on
+    # while no daemon runs.
+    transport: Transport = "stdio"
+    # With `socket`: seconds without a daemon and without work until Codex ends.
+    keep_alive: Annotated[float, Between(1)] = 1800.0
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedConfig:
-    enabled: bool = False  # for the demo and for tests; naming it in `threads.runtime` enables it too
-    folder: Place | None = None  # where its record lives; else $CLEW_HOME/scripted
+    """An agent without a model, for tests and the demo: it does what a script says."""
+
+    enabled: bool = False  # Whether it can be chosen. `threads.runtime = "scripted"` enables it too.
+    folder: Place | None = None  # Where its record lives. Not set: `scripted` in clew's home.
 
 
 @dataclass(frozen=True, slots=True)
 class AcpConfig:
-    command: tuple[str, ...] = ()  # the program and its arguments; the ready agents have their own
+    """An agent that speaks the Agent Client Protocol. The name of the table is the name of the runtime."""
+
+    # The program and its arguments, as in `["goose", "acp"]`. Required, except for the agents that clew knows.
+    command: tuple[str, ...] = ()
+    # Environment variables for the program, as in `{ HERMES_HOME = "/srv/hermes" }`.
     env: Mapping[Variable, Secret] = field(default_factory=lambda: MappingProxyType({}))
-    folder: Place | None = None  # where the program is started; the threads have their own
-    auth: str | None = None  # the way to log in that the agent is told to take, if it needs to be told
-    mode: str | None = None  # one of the agent's own
-    model: str | None = None
-    start_timeout: Timeout = 60.0
-    request_timeout: Timeout = 60.0
-    interrupt_timeout: Timeout = 10.0
-    idle_stop: Seconds = 1800.0  # seconds without a turn after which the program is stopped
+    folder: Place | None = None  # Where the program is started. Each session gets the folder of its thread.
+    auth: str | None = None  # The agent's name of a login method, if clew has to name one.
+    mode: str | None = None  # One of the agent's own modes, for every thread.
+    model: str | None = None  # One of the agent's own models, if the thread names none.
+    start_timeout: Timeout = 60.0  # Seconds that the program may take to start.
+    request_timeout: Timeout = 60.0  # Seconds for an answer to anything but a turn. After that the program is ended.
+    interrupt_timeout: Timeout = 10.0  # Seconds that a stopped turn may take to end. After that the program is ended.
+    # Seconds without a turn until the program is stopped. A turn starts it again. 0: never.
+    idle_stop: Seconds = 1800.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,20 +186,25 @@ class RuntimesConfig:
 
 @dataclass(frozen=True, slots=True)
 class WebhookConfig:
-    secret: Secret
-    url: Address | None = None  # without one it only receives
-    runtime: str | None = None
-    workspace: Place | None = None
-    timeout: Timeout = 30.0
+    """A program that talks to clew by HTTP: one table for each."""
+
+    secret: Secret  # Signs what clew sends, and checks what it receives.
+    # Where answers are sent. Not set: it only receives. Only its host is ever shown or logged.
+    url: Address | None = None
+    runtime: str | None = None  # The agent of threads that begin here. Not set: `threads.runtime`.
+    workspace: Place | None = None  # The folder of threads that begin here. Not set: `threads.workspace`.
+    timeout: Timeout = 30.0  # Seconds that the receiver may take to accept an answer.
 
 
 @dataclass(frozen=True, slots=True)
 class TelegramConfig:
-    token: Secret | None = None  # without one, here or there, clew is not on Telegram
-    token_env: Variable | None = None
-    allow: tuple[str, ...] = ()  # numbers of people
-    home: TelegramChat | None = None
-    base_url: Address = "https://api.telegram.org"
+    """Your bot on Telegram. Without a token this surface is off."""
+
+    token: Secret | None = None  # The bot's token, from @BotFather.
+    token_env: Variable | None = None  # Or the environment variable that holds it. `token` wins.
+    allow: tuple[str, ...] = ()  # Who may write: Telegram's numbers of people, such as `["123456789"]`.
+    home: TelegramChat | None = None  # The chat that `--notify telegram` means: `CHAT` or `CHAT/TOPIC`.
+    base_url: Address = "https://api.telegram.org"  # Another server that speaks the Bot API.
 
     @property
     def is_on(self) -> bool:
@@ -171,12 +213,14 @@ class TelegramConfig:
 
 @dataclass(frozen=True, slots=True)
 class FeishuConfig:
-    app_id: str | None = None  # without one clew is not on Feishu
-    app_secret: Secret | None = None
-    app_secret_env: Variable | None = None
-    allow: tuple[str, ...] = ()  # open_ids of people
-    home: FeishuChat | None = None
-    base_url: Address = "https://open.feishu.cn"  # Lark: https://open.larksuite.com
+    """Your app on Feishu or Lark. Without an `app_id` this surface is off."""
+
+    app_id: str | None = None  # The app's id, such as `cli_a1b2c3d4e5f6`.
+    app_secret: Secret | None = None  # The app's secret.
+    app_secret_env: Variable | None = None  # Or the environment variable that holds it. `app_secret` wins.
+    allow: tuple[str, ...] = ()  # Who may write: open_ids, such as `["ou_7d8a6e6df7621556ce0d21922b676706"]`.
+    home: FeishuChat | None = None  # The chat that `--notify feishu` means: `CHAT` or `CHAT/THREAD`.
+    base_url: Address = "https://open.feishu.cn"  # The platform. For Lark: `https://open.larksuite.com`.
 
     @property
     def is_on(self) -> bool:

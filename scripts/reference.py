@@ -1,0 +1,354 @@
+"""Writes the generated pages of docs/reference from the code: settings, commands, events and errors.
+
+    .venv/bin/python scripts/reference.py
+
+`tests/repo/test_reference.py` fails if a page is not what this would write.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass
+from pathlib import Path
+from textwrap import dedent, fill
+from typing import Any, get_args, get_origin, get_type_hints
+
+import click
+
+from clew.cli import main as cli
+from clew.config.reading import own_names, present, split
+from clew.config.settings import Config
+from clew.support.errors import ClewError
+from clew.texts.commands import MENU
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "clew"
+FOLDER = ROOT / "docs" / "reference"
+NOTE = "<!-- Made by scripts/reference.py. Change the code, then run it. -->"
+
+
+def page(title: str, intro: str, body: Iterable[str]) -> str:
+    return "\n".join([f"# {title}", "", NOTE, "", wrapped(intro), *body, ""])
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    yield ""
+    yield _row(head)
+    yield _row(tuple("---" for _ in head))
+    yield from map(_row, rows)
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def wrapped(text: str) -> str:
+    return fill(" ".join(text.split()), 120, break_long_words=False, break_on_hyphens=False)
+
+
+# Settings
+
+
+SETTINGS = """
+Every setting of `config.toml`, with its default. How to write that file, and what some of these mean in practice:
+[settings](config.md). Times are in seconds and may have a fraction. A leading `~` in a path is your own folder. An
+empty default means: not set.
+"""
+TYPES = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`"}
+
+
+def settings() -> str:
+    return page("List of settings", SETTINGS, _tables(Config, ()))
+
+
+def _tables(kind: Any, at: tuple[str, ...]) -> Iterator[str]:
+    """One section for each table that has settings, in the order of the dataclasses."""
+    hints = get_type_hints(kind, include_extras=True)
+    own = [each for each in fields(kind) if each.name in own_names(kind)]
+    if plain := [each for each in own if _below(hints[each.name]) is None]:
+        meanings = comments(kind)
+        rows = [(f"`{each.name}`", _default(each), _value(hints[each.name]), meanings[each.name]) for each in plain]
+        yield from ("", f"## `[{'.'.join(at)}]`", "", wrapped(inspect.getdoc(kind) or ""))
+        yield from table(("key", "default", "value", "meaning"), rows)
+    for each in own:
+        if below := _below(hints[each.name]):
+            yield from _tables(below[0], (*at, each.name, *below[1]))
+
+
+def _below(hint: Any) -> tuple[Any, tuple[str, ...]] | None:
+    """The dataclass of a table below this one, and what its name has behind it."""
+    if is_dataclass(hint):
+        return hint, ()
+    if get_origin(hint) is Mapping and is_dataclass(get_args(hint)[1]):
+        return get_args(hint)[1], ("NAME",)
+    return None
+
+
+def _default(each: Field[Any]) -> str:
+    value = each.default
+    if value is MISSING and each.default_factory is MISSING:
+        return "required"
+    if value in (MISSING, None, ()):
+        return ""
+    return f'`"{value}"`' if isinstance(value, str) else f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+
+
+def _value(hint: Any) -> str:
+    kind, rules = split(present(hint))
+    name = "list of texts" if get_origin(kind) is tuple else "table" if get_origin(kind) is Mapping else TYPES[kind]
+    words = [rule.words for rule in rules if hasattr(rule, "words")]
+    return "; ".join([name, *words])
+
+
+def comments(kind: type) -> dict[str, str]:
+    """What the comment behind each field says, or the lines of comment above it."""
+    lines = dedent(inspect.getsource(kind)).splitlines()
+    nodes = ast.parse("\n".join(lines)).body[0]
+    assert isinstance(nodes, ast.ClassDef)
+    return {
+        node.target.id: _comment(lines, node)
+        for node in nodes.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+
+
+def _comment(lines: list[str], node: ast.AnnAssign) -> str:
+    behind = lines[(node.end_lineno or node.lineno) - 1][node.end_col_offset or 0 :]
+    if "#" in behind:
+        return behind.partition("#")[2].strip()
+    above: list[str] = []
+    for line in reversed(lines[: node.lineno - 1]):
+        if not line.strip().startswith("#"):
+            break
+        above.insert(0, line.strip().lstrip("# "))
+    return " ".join(above)
+
+
+# Commands
+
+
+COMMANDS = """
+Every command and option, as `clew COMMAND --help` prints them. What they do in detail, their JSON and the exit codes:
+[the command line](cli.md). Every command but `codex` also takes `--json`.
+"""
+CHATS = """
+These work in every chat app; `clew chat` has [its own list](cli.md#clew-chat-thread). The Chinese words for them are
+listed by `/帮助`.
+"""
+
+
+def commands() -> str:
+    return page("List of commands", COMMANDS, [*_terminal(), *_chats()])
+
+
+def _terminal() -> Iterator[str]:
+    for section, names in cli.SECTIONS.items():
+        yield from ("", f"## {section}")
+        for name in names:
+            command = cli.cli.get_command(click.Context(cli.cli), name)
+            assert command is not None
+            yield from _command(command, f"clew {name}")
+
+
+def _command(command: click.Command, name: str) -> Iterator[str]:
+    context = click.Context(command, info_name=name)
+    arguments = " ".join(part for part in command.collect_usage_pieces(context) if not part.startswith("[OPTIONS"))
+    below = isinstance(command, click.Group)
+    yield from ("", f"### `{name}`" if below else f"### `{f'{name} {arguments}'.strip()}`", "", *_help(command))
+    options = [each for each in command.params if isinstance(each, click.Option) and each.name != "json"]
+    rows = [record for each in options if "--json" not in each.opts and (record := each.get_help_record(context))]
+    if rows:
+        yield from table(("option", "meaning"), ((f"`{option}`", meaning) for option, meaning in rows))
+    if isinstance(command, click.Group):
+        for each in command.list_commands(context):
+            inner = command.get_command(context, each)
+            assert inner is not None
+            yield from _command(inner, f"{name} {each}")
+
+
+def _help(command: click.Command) -> Iterator[str]:
+    """A paragraph that begins with click's mark `\\b` is shown as it is."""
+    paragraphs = inspect.cleandoc(command.help or command.short_help or "").split("\n\n")
+    for at, paragraph in enumerate(paragraphs):
+        yield from [""] if at else []
+        if paragraph.startswith("\b"):
+            yield from ("```text", paragraph.removeprefix("\b\n"), "```")
+        else:
+            yield wrapped(paragraph)
+
+
+def _chats() -> Iterator[str]:
+    yield from ("", "## In chats", "", wrapped(CHATS))
+    yield from table(("command", "meaning", "中文"), ((f"`/{line.command}`", *line[1:]) for line in MENU))
+
+
+# Events
+
+
+EVENTS = """
+What the event streams send: `GET /api/events` ([HTTP](http.md)), `clew watch --json`, `Clew.events()`
+([Python](python.md)). A stored event has a sequence number (`seq`). It comes once, in order, also after a restart of
+the daemon, until it is pruned (`events.keep_days`). A live event has no number and is not repeated. There may be more
+kinds later: ignore the ones that you do not know.
+"""
+# What each kind means. The kinds and their fields are read from the code; a kind without a line here is an error.
+MEANINGS = {
+    "hello": "The stream begins: from `seq` on nothing is missed. Sent at each connection.",
+    "reset": "The events that were asked for are pruned. `snapshot` is the state now.",
+    "bye": "The daemon stops on purpose.",
+    "cut": "This reader was too slow. Connect again with `Last-Event-ID`; nothing is lost.",
+    "message.accepted": "A message got its fate.",
+    "thread.created": "A thread began.",
+    "thread.status": "A thread changed its status.",
+    "thread.title": "A thread was renamed.",
+    "thread.wheel": "Another conversation drives the thread.",
+    "thread.taken_in": "An adopted thread: turns that were made outside clew are now in its history.",
+    "thread.released": "An adopted thread: its session is free for its own program.",
+    "turn.queued": "A turn waits for its place.",
+    "turn.claimed": "The scheduler took a turn.",
+    "turn.started": "The runtime began the turn.",
+    "turn.stop_asked": "A person wants the turn to stop.",
+    "turn.ended": "The turn ended.",
+    "activity": "A command, a change, a tool call or a thought began or ended.",
+    "activity.live": "An activity goes on; `detail` is its output so far.",
+    "notice": "The runtime reports something, such as a retry.",
+    "text": "A piece of the text that is being written.",
+    "text.done": "One text is complete. `cut`: it was given up and does not count.",
+    "gate.opened": "The agent asks a person.",
+    "gate.answered": "Somebody, or a rule, answered a gate.",
+    "gate.taken": "The runtime took the answer.",
+    "gate.void": "The gate is gone without an answer that counts.",
+    "gate.expired": "Nobody answered in time.",
+    "gate.reminded": "The gate was shown again as a reminder.",
+    "steer.offered": "A message for the running turn is stored.",
+    "steer.sent": "The runtime took that message.",
+    "steer.queued": "The message did not reach the turn and became a turn of its own.",
+    "delivery.owed": "Something has to be delivered.",
+    "delivery.sent": "It was delivered, and there is a receipt.",
+    "delivery.failed": "It failed for good.",
+    "handoff.requested": "A thread is to move to another surface.",
+    "handoff.completed": "It moved.",
+    "handoff.failed": "It did not move; everything is as before.",
+    "person.asked": "A stranger wrote in a chat and got a pairing code.",
+    "person.away": "You are away: this conversation gets what the terminal would show.",
+    "person.back": "You are back.",
+    "announce": "An answer for whoever watches at this machine (`--notify local`).",
+}
+# The calls that send one: where the kind is among their arguments.
+STORING, LIVE = {"log": 2, "_log": 0}, {"say": 1, "Frame": 0}
+
+
+def events() -> str:
+    found = kinds()
+    rows = [
+        (f"`{kind}`", "yes" if stored else "", ", ".join(f"`{name}`" for name in names), MEANINGS[kind])
+        for kind, (stored, names) in sorted(found.items(), key=lambda each: list(MEANINGS).index(each[0]))
+    ]
+    return page("List of events", EVENTS, table(("kind", "stored", "fields of `data`", "meaning"), rows))
+
+
+def kinds() -> dict[str, tuple[bool, list[str]]]:
+    """Each kind of event that the code sends: whether it is stored, and the names of its fields."""
+    found: dict[str, tuple[bool, list[str]]] = {}
+    for path in (*sorted((SOURCE / "engine").rglob("*.py")), SOURCE / "server" / "sse.py"):
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                for kind, stored, names in _sent(function):
+                    known = found.get(kind, (stored, []))[1]
+                    found[kind] = stored, [*known, *(name for name in names if name not in known)]
+    return found
+
+
+def _sent(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, bool, list[str]]]:
+    """The events that a function logs or says: a call with the kind as a plain text."""
+    literals = {
+        node.targets[0].id: [key.value for key in node.value.keys if isinstance(key, ast.Constant)]
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Dict)
+    }
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call) and (name := _called(node)) in STORING | LIVE:
+            match node.args[(STORING | LIVE)[name] :]:
+                case [ast.Constant(value=str(kind)), *_] if re.fullmatch(r"[a-z_.]+", kind):
+                    yield kind, name in STORING, [each for each in _names(node, literals) if each != "turn"]
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def _names(node: ast.Call, literals: Mapping[str, list[Any]]) -> Iterator[str]:
+    for each in node.keywords:
+        if each.arg is not None:
+            yield each.arg
+        elif isinstance(each.value, ast.Name):
+            yield from literals.get(each.value.id, [])
+    for argument in (inner for each in node.args if isinstance(each, ast.Call) for inner in each.args):
+        if isinstance(argument, ast.Dict):
+            yield from (str(key.value) for key in argument.keys if isinstance(key, ast.Constant))
+        elif isinstance(argument, ast.Name):
+            yield from literals.get(argument.id, [])
+
+
+# Errors
+
+
+ERRORS = """
+Errors of clew itself, the same in the command line, the API and Python (`clew.support.errors`). With `--json` an
+error is `{"error": {"code": …, "message": …}}`; the API answers `application/problem+json` with the same `code`. The
+message says what to do. Error messages one by one: [troubleshooting](../how-to/troubleshooting.md).
+"""
+COMMAND_LINE = "Only from the command line: `usage` (exit 2: wrong arguments), and trouble with the disk (exit 1):"
+
+
+def errors() -> str:
+    rows = [
+        (f"`{kind.code}`", f"`{kind.__name__}`", str(kind.exit), str(kind.status), _meaning(kind))
+        for kind in _tree(ClewError)
+    ]
+    disk = [(f"`{code}`", words.format("FILE")) for code, words in cli.REFUSALS.values()]
+    body = [
+        *table(("code", "in Python", "exit", "HTTP", "meaning"), rows),
+        "",
+        COMMAND_LINE,
+        *table(("code", "message"), disk),
+    ]
+    return page("List of errors", ERRORS, body)
+
+
+def _tree(kind: type[ClewError]) -> Iterator[type[ClewError]]:
+    if kind.__module__ == ClewError.__module__:
+        yield kind
+    for each in kind.__subclasses__():
+        yield from _tree(each)
+
+
+def _meaning(kind: type[ClewError]) -> str:
+    own = kind.__dict__.get("__doc__") or OTHERS.get(kind.code, "")
+    return " ".join(own.split())
+
+
+OTHERS = {"error": "Any other error.", "not_found": "There is no such thread, turn, gate or file."}
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "settings.md": settings,
+    "commands.md": commands,
+    "events.md": events,
+    "errors.md": errors,
+}
+
+
+def main() -> int:
+    for name, make in PAGES.items():
+        (FOLDER / name).write_text(make(), encoding="utf-8")
+        print(FOLDER.joinpath(name).relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
