@@ -130,3 +130,10 @@ def test_a_backup_made_by_the_runbook_is_restored_by_it(tmp_path: Path, runs: bo
         assert follow("Restore", two.root, backup).splitlines()[-1] == "1 threads, 0 damaged"
         assert [passage["text"] for passage in two.json("read", thread)] == ["!text hello", "hello"]
         assert two.json("run", "!text on we go")["state"] == "completed"
+
+
+def test_every_place_that_contributing_names_exists() -> None:
+    table = [line for line in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines() if line[:1] == "|"]
+    places = [place for row in table for place in re.findall(r"`([a-z_]+/[\w/.]*)`", row)]
+    assert len(places) > 50
+    assert [place for place in places if not (ROOT / "src" / "clew" / place).exists()] == []
