@@ -102,6 +102,36 @@ def test_the_index_links_every_page_and_each_readme_links_the_index() -> None:
         assert "(docs/README.md)" in (ROOT / readme).read_text(encoding="utf-8")
 
 
+def markdown() -> list[Path]:
+    return sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+
+
+def test_no_line_of_the_docs_is_longer_than_120_characters() -> None:
+    """Rows of tables cannot be broken."""
+    long = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in markdown()
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > 120 and not line.startswith("|")
+    ]
+    assert long == []
+
+
+def anchors(path: Path) -> set[str]:
+    """What GitHub makes of the headings of a page."""
+    heads = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def test_every_link_to_a_heading_leads_to_one() -> None:
+    missing = []
+    for path in markdown():
+        for target, anchor in re.findall(r"\]\(([^)\s:]*\.md)?#([^)\s]+)\)", path.read_text(encoding="utf-8")):
+            page = path.parent / target if target else path
+            missing += [] if anchor in anchors(page) else [f"{path.relative_to(ROOT)}: {target}#{anchor}"]
+    assert missing == []
+
+
 def block(heading: str) -> str:
     """The shell commands under a heading of the runbook."""
     found = re.search(rf"^## {heading}\n.*?```sh\n(.*?)```", page("runbook"), re.DOTALL | re.MULTILINE)

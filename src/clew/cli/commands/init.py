@@ -112,7 +112,7 @@ def config_text(answers: Answers) -> str:
 
 TEMPLATE = """\
 # Settings of clew. What begins with `# ` and looks like a setting shows a default or an example: take the `# ` away.
-# `clew config check` says whether all is right, `clew restart` makes it count. Every setting: docs/reference/settings.md.
+# `clew config check` says whether all is right, `clew restart` makes it count. All: docs/reference/settings.md.
 
 [threads]
 # The agent that works on a thread when none is named.
