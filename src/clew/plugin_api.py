@@ -1,7 +1,7 @@
 """Everything that a plugin may import, and nothing else. Its names and signatures are pinned by a test.
 
 A plugin is a package with an entry point in the group `clew.runtimes` or `clew.surfaces`. How to write one:
-docs/runtimes/writing-one.md, docs/surfaces/writing-one.md. The kits that try it are in `clew.testing`.
+docs/how-to/runtimes/writing-one.md, docs/how-to/surfaces/writing-one.md. The kits that try it are in `clew.testing`.
 """
 
 from clew.config.rules import Address, AtLeastOne, Between, Name, OneOf, Place, Port, Seconds, Secret, Shape, Timeout

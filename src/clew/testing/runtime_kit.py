@@ -5,7 +5,7 @@ the script in the prompt (`clew.testing.scripted_model.script`), and the means t
 of `CHECKS` takes a fresh stage, and raises AssertionError where the runtime does not keep its word. What a runtime
 says that it cannot do (`RuntimeCan`) is not asked of it.
 
-    @pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.named)
+    @pytest.mark.parametrize("check", runtime_kit.CHECKS, ids=runtime_kit.named)
     async def test_it_keeps_its_word(check, tmp_path):
         await check(MyStage(tmp_path))
 """

@@ -4,7 +4,7 @@ The author of a surface brings a `Stage`: the platform, or a fake of it, as a pe
 it. Each of `CHECKS` takes a fresh stage and an empty folder, and raises AssertionError where the surface does not keep
 its word. What a surface says that it cannot do (`SurfaceCan`) is not asked of it.
 
-    @pytest.mark.parametrize("check", conformance.CHECKS, ids=conformance.named)
+    @pytest.mark.parametrize("check", surface_kit.CHECKS, ids=surface_kit.named)
     async def test_it_keeps_its_word(check, tmp_path):
         await check(MyStage(), tmp_path)
 """
