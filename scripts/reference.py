@@ -216,6 +216,8 @@ MEANINGS = {
     "activity": "A command, a change, a tool call or a thought began or ended.",
     "activity.live": "An activity goes on; `detail` is its output so far.",
     "notice": "The runtime reports something, such as a retry.",
+    "open": "At the beginning of a stream: a text that is being written, so far.",
+    "written": "At the beginning of a stream: a text of the running turn that is complete.",
     "text": "A piece of the text that is being written.",
     "text.done": "One text is complete. `cut`: it was given up and does not count.",
     "gate.opened": "The agent asks a person.",
@@ -238,6 +240,8 @@ MEANINGS = {
     "person.back": "You are back.",
     "announce": "An answer for whoever watches at this machine (`--notify local`).",
 }
+# Kinds that `Live` sends from a loop, so that no call names them.
+SO_FAR = {kind: (False, ["item", "kind", "text", "offset"]) for kind in ("open", "written")}
 # The calls that send one: where the kind is among their arguments.
 STORING, LIVE = {"log": 2, "_log": 0}, {"say": 1, "Frame": 0}
 
@@ -253,7 +257,7 @@ def events() -> str:
 
 def kinds() -> dict[str, tuple[bool, list[str]]]:
     """Each kind of event that the code sends: whether it is stored, and the names of its fields."""
-    found: dict[str, tuple[bool, list[str]]] = {}
+    found: dict[str, tuple[bool, list[str]]] = dict(SO_FAR)
     for path in (*sorted((SOURCE / "engine").rglob("*.py")), SOURCE / "server" / "sse.py"):
         for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
