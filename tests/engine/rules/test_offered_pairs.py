@@ -601,6 +601,41 @@ TRICKS = pairs(  # in a workspace without a link that leads out
     prettier --check src -> prettier --check packages
     stylelint src -> stylelint packages
     rubocop src -> rubocop packages
+    ruff check src -> ruff check tests
+    -> ruff check src tests
+    -> ruff check .
+    -> ruff check
+    ruff check . -> ruff check src
+    ruff check -> ruff check .
+    ruff format src -> ruff format src/m.py
+    mypy src -> mypy packages
+    black --check . -> black --check src
+    pylint src -> pylint packages
+    yamllint src -> yamllint .
+    phpstan analyse src -> phpstan analyse packages
+    dart analyze src -> dart analyze packages
+    gofmt -l src -> gofmt -l packages
+    go vet ./src -> go vet ./packages/a
+    go test ./... -> go test ./src/...
+    biome lint src -> biome lint packages
+    git add a.txt -> git add a.sh
+    -> git add .
+    git commit -m x -> git commit -m x .
+    -> git commit -m x a.txt
+    pytest -q -> pytest tests
+    -> pytest .
+    -> pytest src
+    pytest tests -> pytest
+    -> pytest packages/a
+    -> pytest tests packages/a
+    pytest tests/test_m.py -> pytest
+    -> pytest tests
+    jest src -> jest packages
+    -> jest
+    jest -> jest src
+    mocha tests -> mocha scripts
+    rspec tests -> rspec
+    cargo test -> cargo test src
     python manage.py test -> echo yes | python manage.py test
     -> cat a.txt | python manage.py test
     """
@@ -616,27 +651,30 @@ PASSES = pairs(
     pytest -q -> pytest tests/test_m.py -k 'foo and not bar'
     -> pytest -xvs tests/test_m.py::test_a
     -> pytest -x --lf --tb=short
-    -> pytest src
-    -> pytest .
     -> pytest -n auto --maxfail=2
     -> pytest -n4 -m 'not slow'
     -> pytest 'tests/test_m.py::test_a[1-x]'
-    -> /bin/bash -lc 'pytest -q tests'
+    -> /bin/bash -lc 'pytest -q tests/test_m.py'
+    pytest -q tests -> pytest tests -x
+    -> pytest tests/test_m.py::test_a
+    -> pytest tests tests/test_m.py
+    pytest tests/test_m.py::test_a -> pytest tests/test_m.py
+    -> pytest t/test_t.py
+    pytest tests t -> pytest t tests
     python3 -m pytest -> python3 -m pytest -q tests/test_m.py
-    uv run pytest -> uv run pytest -x tests
+    uv run pytest -> uv run pytest -x tests/test_m.py
     poetry run pytest -> poetry run pytest -k foo
     .venv/bin/pytest -> .venv/bin/pytest -q
-    ruff check . -> ruff check src tests --output-format=concise
-    ruff check --fix . -> ruff check src --fix --select=I
-    ruff format src -> ruff format src/m.py
-    -> ruff format .
-    black . -> black src
+    ruff check src tests -> ruff check tests src --output-format=concise
+    ruff check --fix src -> ruff check src --fix --select=I
+    ruff format src -> ruff format -q src
+    black . -> black . -q
     prettier --write . -> prettier --write .
-    gofmt -w . -> gofmt -w src
-    uv run ruff check -> uv run ruff check src
-    mypy src -> mypy --strict src tests
-    black --check . -> black --check src
-    flake8 -> flake8 src --max-line-length=100
+    gofmt -w . -> gofmt . -w
+    uv run ruff check -> uv run ruff check -q
+    mypy src tests -> mypy --strict tests src
+    black --check . -> black . --check
+    flake8 -> flake8 --max-line-length=100
     tox -e py311 -> tox -e py311 -q
     npm test -> npm test --silent
     npm run lint -> npm run lint -s
@@ -646,7 +684,8 @@ PASSES = pairs(
     jest -> jest src/m.test.ts -t 'adds two'
     npx jest -> npx jest --runInBand
     pytest --cov=src --cov-report=term-missing -> pytest --cov=src -x --cov-report=term-missing
-    npx jest --coverage -> npx jest src --coverage
+    npx jest --coverage src -> npx jest src --coverage
+    vitest run src -> vitest run src/m.test.ts
     npx vitest run -> npx vitest run src/m -t foo
     npx tsc --noEmit -> npx tsc --noEmit --pretty
     tsc -p tsconfig.json --noEmit -> tsc --noEmit -p tsconfig.json
@@ -657,10 +696,10 @@ PASSES = pairs(
     cargo build -p core --features=x -> cargo build --features=x -v -p core
     cargo clippy -> cargo clippy --release -- -D warnings
     cargo fmt --check -> cargo fmt -- --check
-    go test ./... -> go test -v -run '^TestFoo$' -count=1 ./src/...
-    -> go test -race -short -timeout 30s .
+    go test ./... -> go test -v -run '^TestFoo$' -count=1 ./...
+    go test . -> go test -race -short -timeout 30s .
     go build ./... -> go build -v ./...
-    go vet ./... -> go vet ./src/...
+    go vet ./src/... ./t -> go vet ./t ./src/...
     make -> make -j8
     make test -> make -k -j4 test
     make lint test -> make -s lint test
@@ -675,9 +714,9 @@ PASSES = pairs(
     swift test -> swift test --filter FooTests
     mix test -> mix test tests/test_m.py:12 --trace
     bundle exec rspec -> bundle exec rspec tests/test_m.py:3 --fail-fast
-    vendor/bin/phpunit -> vendor/bin/phpunit --filter testFoo tests
-    git add a.txt -> git add a.sh src
-    -> git add src tests/test_m.py
+    vendor/bin/phpunit tests -> vendor/bin/phpunit --filter testFoo tests
+    git add a.sh src -> git add src a.sh
+    git add -A -> git add -A -v
     git commit -m x -> git commit -m 'fix: read /etc/hosts; see ../notes'
     gh pr view 12 -> gh pr view 13 --comments
     gh run view 1 -> gh run view 2 --log-failed
@@ -694,7 +733,13 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (work / ".venv/bin/python").symlink_to(work.parent / "python3.11")
     (work / "here").symlink_to(work / "src")
     (work / "tests/helpers").mkdir()
-    for file in ("tests/helpers/wipe.py", "packages/b/pytest.ini", "packages/b/test_b.py"):
+    for file in (
+        "tests/helpers/wipe.py",
+        "packages/b/pytest.ini",
+        "packages/b/test_b.py",
+        "t/test_t.py",
+        "src/m.test.ts",
+    ):
         (work / file).write_text("x")
     return work
 
@@ -798,11 +843,13 @@ def test_the_rule_that_is_offered_allows_what_one_would_expect(plain: Path, aske
 def test_a_tree_that_is_too_large_to_look_for_links_is_asked_about(
     plain: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rules = offered("ruff format src", plain)
-    monkeypatch.setattr(link_walk, "_MOST", 3)
+    rules = [*offered("ruff format src", plain), *offered("ruff format .", plain), *offered("mypy .", plain)]
+    monkeypatch.setattr(link_walk, "_MOST", 20)
     assert verdict("ruff format .", rules, plain) == "ask"
-    assert verdict("ruff format --check .", offered("ruff format --check .", plain), plain) == "allow"
     assert verdict("ruff format src", rules, plain) == "allow"
+    assert verdict("mypy .", rules, plain) == "allow", "it only reads"
+    monkeypatch.setattr(link_walk, "_MOST_TO_READ", 20)
+    assert verdict("mypy .", rules, plain) == "ask"
 
 
 def test_the_table_is_as_long_as_it_should_be() -> None:
@@ -826,7 +873,8 @@ def test_the_rule_that_is_offered_holds_only_in_the_folder_that_was_shown(bare: 
         assert verdict(line, rules, bare, folder) == "ask", folder
 
 
-def test_a_rule_from_a_folder_below_names_it_and_holds_only_there(work: Path) -> None:
+def test_a_rule_from_a_folder_below_names_it_and_holds_only_there(bare: Path) -> None:
+    work = bare
     below = work / "packages/a"
     rules = offered("npm test", work, below)
     assert [rule.pattern for rule in rules] == ["cd packages/a && npm test …"]
@@ -902,7 +950,9 @@ def test_no_rule_lets_a_test_runner_follow_a_link_out_of_the_workspace(tmp_path:
     assert offered(line, work) == []
 
 
-@pytest.mark.parametrize("link", ["conftest.py", "tests/conftest.py", "tests/__init__.py", "pytest.ini"])
+@pytest.mark.parametrize(
+    "link", ["conftest.py", "tests/conftest.py", "tests/__init__.py", "pytest.ini", "tests/.x", "tests/helper"]
+)
 def test_what_a_test_runner_loads_on_its_way_lies_in_the_workspace(tmp_path: Path, link: str) -> None:
     work = made(tmp_path)
     (work / "tests/unit").mkdir()
@@ -912,10 +962,55 @@ def test_what_a_test_runner_loads_on_its_way_lies_in_the_workspace(tmp_path: Pat
     assert verdict("pytest tests/unit", rules, work) == "ask"
 
 
+@pytest.mark.parametrize("config", ["pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.py"])
+@pytest.mark.parametrize("line", ["pytest -q", "pytest tests/unit", "pytest tests/unit/test_a.py"])
+def test_a_test_below_another_config_is_asked_about(tmp_path: Path, config: str, line: str) -> None:
+    work = made(tmp_path)
+    (work / "tests/unit").mkdir()
+    for name in ("test_a.py", "test_b.py"):
+        (work / "tests/unit" / name).write_text("x")
+    rules = offered(line, work)
+    assert verdict("pytest tests/unit/test_b.py::test_x", rules, work) == "allow"
+    (work / "tests" / config).write_text("x")
+    assert verdict("pytest tests/unit/test_b.py::test_x", rules, work) == "ask"
+
+
+CACHES = """
+    .mypy_cache .ruff_cache .pytest_cache .eslintcache .tsbuildinfo dist build target coverage .coverage out.txt
+    node_modules/.cache node_modules/.vite packages/node_modules/.cache packages/.ruff_cache
+"""
+
+
+@pytest.mark.parametrize("link", CACHES.split())
+def test_no_rule_lets_a_tool_write_its_cache_or_output_through_a_link(tmp_path: Path, link: str) -> None:
+    work = made(tmp_path)
+    (work / "build").rmdir()
+    folder = work / "packages/a" if link.startswith("packages") else work
+    lines = ("mypy .", "ruff check .", "eslint .", "tsc --noEmit", "cargo build", "make test", "npm test", "go vet .")
+    rules = {line: offered(line, work, folder) for line in lines}
+    assert all(verdict(line, rules[line], work, folder) == "allow" for line in lines)
+    (work / link).parent.mkdir(exist_ok=True)
+    (work / link).symlink_to(work.parent / "not there yet")
+    for line in lines:
+        assert verdict(line, rules[line], work, folder) == "ask", line
+        assert offered(line, work, folder) == []
+
+
+@pytest.mark.parametrize("line", ["ruff check src", "ruff check --diff src", "mypy src", "flake8 src", "eslint src"])
+def test_no_rule_lets_a_linter_print_what_a_link_leads_to(tmp_path: Path, line: str) -> None:
+    work = made(tmp_path)
+    rules = offered(line, work)
+    assert verdict(line, rules, work) == "allow"
+    (work / "src/.deep").mkdir()
+    (work / "src/.deep/leak.py").symlink_to(work.parent / "secret")
+    assert verdict(line, rules, work) == "ask"
+    assert offered(line, work) == []
+
+
 def test_links_that_no_test_runner_follows_out_are_fine(tmp_path: Path) -> None:
     work = made(tmp_path)
-    (work / ".venv").mkdir()
-    for link in (".venv/lib64", "node_modules", ".cache"):
+    for link in (".venv/lib64", "node_modules/x", ".cache/y"):
+        (work / link).parent.mkdir()
         (work / link).symlink_to(work.parent / "away")
     (work / "here").symlink_to(work / "src")
     assert verdict("pytest -q", offered("pytest -q", work), work) == "allow"

@@ -51,7 +51,9 @@ def effect(asked: Asked, pattern: str, kind: RuleKind, work: Path | str) -> str:
 
 
 OFFERED = {
-    "pytest -q tests": "pytest …",
+    "pytest -q tests": "pytest tests …",
+    "pytest -q tests/test_a.py::test_b": "pytest tests/test_a.py …",
+    "pytest -x": "pytest …",
     "/bin/bash -lc 'pytest -q'": "pytest …",
     "python3.11 -m pytest -q": "python3.11 -m pytest …",
     ".venv/bin/python -m pytest": ".venv/bin/python -m pytest …",
@@ -64,8 +66,8 @@ OFFERED = {
     "make": "make …",
     "make -j4 lint test": "make lint test …",
     "make -C packages/a test": "make -C packages/a test …",
-    "go test ./src": "go test …",
-    "ruff check src --fix": "ruff check --fix …",
+    "go test ./src": "go test ./src …",
+    "ruff check tests src --fix": "ruff check --fix src tests …",
     "git commit -m x": "git commit …",
     "gh pr view 12": "gh pr view …",
 }
@@ -85,6 +87,7 @@ NOT_OFFERED = """
 @pytest.mark.parametrize("line", OFFERED, ids=repr)
 def test_what_is_offered_covers_what_was_asked(work: Path, line: str) -> None:
     (work / "link").unlink()  # a compiler could write through it
+    (work / "tests/test_a.py").write_text("x")
     for folder in (work, None):
         offered = suggest(command(line, folder), str(work))
         assert offered == OFFERED[line]
@@ -170,7 +173,7 @@ def test_a_rule_for_git_counts_for_one_call_of_git(work: Path, line: str, fits: 
     [
         ("deploy …", "keeps no list of options"),
         ("pytest -q …", "write `pytest …`"),
-        ("pytest tests …", "keeps no list"),
+        ("ruff check -q src …", "write `ruff check src …`"),
         ("make deploy …", "keeps no list"),
         ("…", "keeps no list"),
         ("sudo pytest …", "keeps no list"),

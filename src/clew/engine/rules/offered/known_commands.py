@@ -16,12 +16,13 @@ class Operands(StrEnum):
     """What the words of a command may be that are neither options nor their values."""
 
     NONE = "none"
-    PATHS = "paths"  # of the workspace; or filters, which look the same
-    TESTS = "tests"  # paths that are called like tests: the runner runs whatever file it is given
-    FOLDERS = "folders"  # the same, or any folder: the runner picks the tests in it by their names
-    PACKAGES = "packages"  # of Go: `./...`
-    NUMBERS = "numbers"
-    SAME = "same"  # targets and scripts: part of the rule, so only ever the same ones
+    PATHS = "paths"  # of the workspace; part of the rule, in any order
+    TESTS = "tests"  # the same, or files that are called like tests
+    NEAR_TESTS = "near_tests"  # the same, or files in a folder that is called so: `test/a.js`
+    FILTERS = "filters"  # names of tests, or parts of their paths; what is there as a path counts as under TESTS
+    PACKAGES = "packages"  # of Go: `./...`; part of the rule, in any order
+    NUMBERS = "numbers"  # any
+    SAME = "same"  # targets and scripts: part of the rule, in the same order
 
 
 class Known(Struct, frozen=True):
@@ -41,13 +42,13 @@ class Known(Struct, frozen=True):
     writes: str = ""  # options with which it changes the files that it finds; `*`: always
     fixed: str = ""  # options that count as neutral elsewhere, and not here
     needs: str = ""  # one of these options has to be there
-    spares: str = ""  # options with which it changes none of them
     passes_over: str = ""  # folders of other people's code, in which it changes none
-    runs_tests: bool = False  # that it finds in a folder; one with TESTS or FOLDERS does so anyway
+    runs_tests: bool = False  # that it finds in a folder; one with TESTS or NEAR_TESTS does so anyway
 
 
 _PACKAGES = ".venv venv node_modules"  # package managers link files from their caches into these
-_PATHS, _TESTS, _FOLDERS, _SAME = Operands.PATHS, Operands.TESTS, Operands.FOLDERS, Operands.SAME
+_PATHS, _TESTS, _NEAR_TESTS = Operands.PATHS, Operands.TESTS, Operands.NEAR_TESTS
+_FILTERS, _SAME = Operands.FILTERS, Operands.SAME
 
 _PYTEST = Known(
     "-q -v -s -x -l -k= -m= -n= -r= --quiet --verbose --exitfirst --maxfail= --lf --last-failed --ff --failed-first"
@@ -56,7 +57,7 @@ _PYTEST = Known(
     " --strict-markers --strict-config --runxfail --ignore= --ignore-glob= --deselect= --numprocesses= --dist=load"
     " --dist=loadfile --dist=loadscope --dist=worksteal --timeout= --reruns= --cov? --no-cov --cov-branch"
     " --cov-report=term --cov-report=term-missing --cov-fail-under= --benchmark-skip --benchmark-disable",
-    _FOLDERS,
+    _TESTS,
     bundles=True,
 )
 _PYTHON: Mapping[str, Known] = {
@@ -80,7 +81,6 @@ _PYTHON: Mapping[str, Known] = {
         " --target-version= --line-length= --exclude= --force-exclude",
         _PATHS,
         writes="*",  # a config can say `fix = true`
-        spares="--diff",
         passes_over=_PACKAGES,
     ),
     "ruff format": Known(
@@ -88,7 +88,6 @@ _PYTHON: Mapping[str, Known] = {
         " --force-exclude",
         _PATHS,
         writes="*",
-        spares="--check --diff",
         passes_over=_PACKAGES,
     ),
     "black": Known(
@@ -96,14 +95,12 @@ _PYTHON: Mapping[str, Known] = {
         " --color --no-color",
         _PATHS,
         writes="*",
-        spares="--check --diff",
         passes_over=".venv venv",
     ),
     "isort": Known(
         "-q -v -c --check --check-only --diff --quiet --verbose -l= --line-length=",
         _PATHS,
         writes="*",
-        spares="-c --check --check-only --diff",
         passes_over=_PACKAGES,
     ),
     "flake8": Known(
@@ -124,7 +121,7 @@ _JEST = Known(
     "-i -t= -u --runInBand --testNamePattern= --testPathPattern= --testPathPatterns= --verbose --silent --coverage"
     " --no-coverage --ci --bail --passWithNoTests --maxWorkers= -w= --no-cache --colors --forceExit"
     " --detectOpenHandles --listTests --findRelatedTests --expand --json --watchAll=false",
-    _PATHS,
+    _FILTERS,
     runs_tests=True,
 )
 _TSC = Known(
@@ -147,37 +144,37 @@ _NODE: Mapping[str, Known] = {
         "-t= -u --testNamePattern= --coverage --no-coverage --bail= --silent --passWithNoTests --retry="
         " --typecheck --allowOnly --hideSkippedTests --no-file-parallelism --no-color --reporter=default"
         " --reporter=verbose --reporter=dot --reporter=json",
-        _PATHS,
+        _FILTERS,
         runs_tests=True,
     ),
     "mocha": Known(
         "-g= -f= -b -t= --grep= --fgrep= --bail --timeout= --exit --recursive --forbid-only --no-color --reporter=spec"
         " --reporter=dot",
-        _TESTS,
+        _NEAR_TESTS,
     ),
     "playwright test": Known(
         "-g= -x -j= --grep= --project= --workers= --retries= --max-failures= --list --reporter=list --reporter=line"
         " --reporter=dot",
-        _PATHS,
+        _FILTERS,
         runs_tests=True,
     ),
     "eslint": Known(
         "--fix --ext= --max-warnings= --quiet --no-warn-ignored --color --no-color --format=stylish --format=json"
         " --report-unused-disable-directives --no-error-on-unmatched-pattern",
-        _SAME,
+        _PATHS,
         writes="--fix",
         passes_over="node_modules",
     ),
     "prettier": Known(
         "-c -l -w -u --check --list-different --write --ignore-unknown --log-level= --no-color"
         " --no-error-on-unmatched-pattern",
-        _SAME,
+        _PATHS,
         writes="-w --write",
         passes_over="node_modules",
     ),
     "stylelint": Known(
         "--fix -q --quiet --allow-empty-input --max-warnings= --color --no-color",
-        _SAME,
+        _PATHS,
         writes="*",  # a config can say `fix: true`
         passes_over="node_modules",
     ),
@@ -210,16 +207,16 @@ _SCRIPTS: Mapping[str, Known] = {
     **{f"{tool} {word}": _SCRIPT for tool in ("pnpm", "yarn") for word in ("run", "test", "build", "lint")},
     **{f"{tool} {word}": _SCRIPT for tool in ("pnpm", "yarn") for word in ("typecheck", "type-check", "check")},
     "bun run": _SCRIPT,
-    "bun test": Known("-t= --bail? --timeout= --coverage --only --todo --test-name-pattern=", _TESTS),
+    "bun test": Known("-t= --bail? --timeout= --coverage --only --todo --test-name-pattern=", _NEAR_TESTS),
     "deno task": _SCRIPT,
-    "deno test": Known("-q -A --allow-all --filter= --parallel --no-check --fail-fast --quiet", _TESTS),
+    "deno test": Known("-q -A --allow-all --filter= --parallel --no-check --fail-fast --quiet", _NEAR_TESTS),
     "deno lint": Known("-q --fix --quiet", _PATHS, writes="--fix", passes_over="node_modules"),
-    "deno fmt": Known("-q --check --quiet", _PATHS, writes="*", spares="--check", passes_over="node_modules"),
+    "deno fmt": Known("-q --check --quiet", _PATHS, writes="*", passes_over="node_modules"),
     "deno check": Known("-q --quiet", _PATHS),
     "node --test": Known(
         "--test-only --test-name-pattern? --test-concurrency? --test-reporter=spec --test-reporter=tap"
         " --test-reporter=dot",
-        _TESTS,
+        _NEAR_TESTS,
     ),
 }
 
@@ -233,10 +230,10 @@ _LIBTEST = (
     " --skip= --color= --format="
 )
 _RUST: Mapping[str, Known] = {
-    "cargo test": Known(f"{_CARGO} --doc --no-run --no-fail-fast", _PATHS, behind=_LIBTEST),
-    "cargo bench": Known(f"{_CARGO} --no-run --no-fail-fast", _PATHS),
+    "cargo test": Known(f"{_CARGO} --doc --no-run --no-fail-fast", _FILTERS, behind=_LIBTEST),
+    "cargo bench": Known(f"{_CARGO} --no-run --no-fail-fast", _FILTERS),
     "cargo nextest run": Known(
-        f"{_CARGO} --no-fail-fast --no-capture --nocapture --retries= --test-threads= -E=", _PATHS
+        f"{_CARGO} --no-fail-fast --no-capture --nocapture --retries= --test-threads= -E=", _FILTERS
     ),
     "cargo build": Known(_CARGO),
     "cargo check": Known(_CARGO),
@@ -260,7 +257,7 @@ _GO: Mapping[str, Known] = {
         passes_over=_PACKAGES,
     ),
     "go vet": Known("-v -x -n -json -tags=", Operands.PACKAGES),
-    "go fmt": Known("-n -x", Operands.PACKAGES, writes="*", spares="-n", passes_over=".venv"),
+    "go fmt": Known("-n -x", Operands.PACKAGES, writes="*", passes_over=".venv"),
     "gofmt": Known("-l -d -w -s -e", _PATHS, writes="-w", fixed="-s"),
     "staticcheck": Known("-tags= -tests?", Operands.PACKAGES),
     "golangci-lint run": Known(
@@ -314,9 +311,7 @@ _BUILDERS: Mapping[str, Known] = {
     "lein test": _SCRIPT,
     "dotnet test": Known(f"{_DOTNET} --no-build --filter= --list-tests", _SAME, fixed="--filter="),
     "dotnet build": Known(_DOTNET, _SAME),
-    "dotnet format": Known(
-        "-v= --verify-no-changes --verbosity= --no-restore", _SAME, writes="*", spares="--verify-no-changes"
-    ),
+    "dotnet format": Known("-v= --verify-no-changes --verbosity= --no-restore", _SAME, writes="*"),
     "swift test": Known(f"{_SWIFT} --filter= --skip= --parallel --enable-code-coverage"),
     "swift build": Known(f"{_SWIFT} --target= --product="),
     "stack test": Known("--fast", _SAME),
@@ -329,38 +324,36 @@ _BUILDERS: Mapping[str, Known] = {
     "zig build": _SCRIPT,
     "zig test": _SCRIPT,
     "gleam test": Known(),
-    "flutter test": Known("-j= --name= --plain-name= --coverage --concurrency= --no-pub", _TESTS),
+    "flutter test": Known("-j= --name= --plain-name= --coverage --concurrency= --no-pub", _NEAR_TESTS),
     "flutter analyze": Known("--no-pub --fatal-infos --fatal-warnings", _PATHS),
-    "dart test": Known("-n= -N= -j= --name= --plain-name= --concurrency=", _TESTS),
+    "dart test": Known("-n= -N= -j= --name= --plain-name= --concurrency=", _NEAR_TESTS),
     "dart analyze": Known("--fatal-infos --fatal-warnings", _PATHS),
     "dart format": Known("-o= --output= --set-exit-if-changed", _PATHS, writes="*", passes_over=".venv"),
     "mix test": Known(
         "--trace --failed --stale --cover --color --no-color --warnings-as-errors --only= --exclude= --include= --seed="
         " --max-failures= --slowest=",
-        _FOLDERS,
+        _TESTS,
     ),
     "mix compile": Known("--force --warnings-as-errors --all-warnings"),
-    "mix format": Known("--check-formatted --dry-run", _PATHS, writes="*", spares="--check-formatted --dry-run"),
-    "mix credo": Known("--strict --all", _SAME),
+    "mix format": Known("--check-formatted --dry-run", _PATHS, writes="*"),
+    "mix credo": Known("--strict --all", _PATHS),
     "terraform validate": Known("-no-color -json"),
-    "terraform fmt": Known(
-        "-check -diff -recursive -no-color", _PATHS, writes="*", spares="-check", passes_over=".venv"
-    ),
+    "terraform fmt": Known("-check -diff -recursive -no-color", _PATHS, writes="*", passes_over=".venv"),
     "shellcheck": Known("-s= -S= -e= --shell= --severity= --exclude=", _PATHS),
-    "prove": Known("-v -r -l -b -q -s -j= --verbose --recurse --lib --blib", _FOLDERS, bundles=True, fixed="--lib"),
-    "bats": Known("-r -t -j= -f= --recursive --tap --jobs= --filter=", _FOLDERS),
+    "prove": Known("-v -r -l -b -q -s -j= --verbose --recurse --lib --blib", _TESTS, bundles=True, fixed="--lib"),
+    "bats": Known("-r -t -j= -f= --recursive --tap --jobs= --filter=", _TESTS),
 }
 
-_RAILS_TEST = Known("-v -b -f -n= -s= --verbose --fail-fast --name= --seed=", _FOLDERS)
+_RAILS_TEST = Known("-v -b -f -n= -s= --verbose --fail-fast --name= --seed=", _TESTS)
 _RUBY: Mapping[str, Known] = {
     "rspec": Known(
         "-e= -t= -b -c -fd -fp --example= --tag= --backtrace --fail-fast --only-failures --next-failure --seed="
         " --order= --color --no-color --dry-run --format=documentation --format=progress",
-        _FOLDERS,
+        _TESTS,
     ),
     "rubocop": Known(
         "-a -A -l --autocorrect --autocorrect-all --lint --only= --except= --parallel --fail-fast",
-        _SAME,
+        _PATHS,
         writes="*",  # a file `.rubocop` can hold `-a`
         passes_over="node_modules vendor",
     ),
@@ -371,13 +364,13 @@ _RUBY: Mapping[str, Known] = {
 _PHPUNIT = Known(
     "-v --filter= --testsuite= --group= --exclude-group= --stop-on-failure --stop-on-error --testdox --colors?"
     " --verbose --no-coverage --list-tests --order-by=",
-    _FOLDERS,
+    _TESTS,
 )
 _PHP: Mapping[str, Known] = {
     "phpunit": _PHPUNIT,
     "pest": _PHPUNIT,
     "phpstan analyse": Known("-l= --level= --no-progress --memory-limit= --ansi --no-ansi", _PATHS),
-    "php artisan test": Known("--filter= --testsuite= --parallel --stop-on-failure --compact", _FOLDERS),
+    "php artisan test": Known("--filter= --testsuite= --parallel --stop-on-failure --compact", _TESTS),
     "composer test": _SCRIPT,
     "composer run": _SCRIPT,
     "composer run-script": _SCRIPT,

@@ -1,5 +1,6 @@
 """Looks for links that lead out of the workspace: a program that changes every file below a folder also writes through
-them, and one that runs every test below runs what they lead to. It gives up on a tree that is too large."""
+them, and one that reads all files or runs all tests below gets what they lead to. It gives up on a tree that is too
+large."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from clew.engine.rules.shell.lenient import names
 
 _MOST = 50_000  # entries
 _DEEPEST = 80  # folders in each other: the system takes as long to find one as it lies deep
-_MOST_BESIDE_TESTS = 200_000  # to look for links alone is quick
-_NO_TESTS = names("node_modules venv")
+_MOST_TO_READ = 200_000  # to look for links alone is quick
+_PASSED_OVER = names("node_modules venv .venv")
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*")
 
 
@@ -38,19 +39,42 @@ def writes_inside(paths: Iterable[str], workspace: str, passes_over: Set[str]) -
         return False
 
 
-def runs_inside(folders: Iterable[str], workspace: str) -> bool:
-    """Whether a program that runs the tests below these folders finds no link that leads out of the workspace. False if
-    that is not certain."""
+def reads_inside(folders: Iterable[str], workspace: str, *, hidden: bool) -> bool:
+    """Whether a program that reads or runs what lies below these folders finds no link that leads out of the workspace.
+    False if that is not certain. `hidden`: it goes into hidden folders too. All pass over other people's code."""
     try:
-        found = _below(folders, workspace, _MOST_BESIDE_TESTS, _may_hold_tests)
+        found = _below(folders, workspace, _MOST_TO_READ, _looks_at_hidden if hidden else _looks_at)
+        return all(_leads_inside(entry, workspace) for entry in found if entry.is_symlink())
+    except (TooLarge, OSError, ValueError):
+        return False
+
+
+def stay_inside_beside(folders: Iterable[Path], workspace: str) -> bool:
+    """Whether no link directly in these folders leads out of the workspace. Tools write their caches and output there,
+    through whatever has the name of those; and into hidden folders of `node_modules`."""
+    try:
+        found = [*_below_once(folders), *_below_once((each / "node_modules" for each in folders), only_hidden=True)]
         return all(relative(entry.path, workspace) is not None for entry in found if entry.is_symlink())
     except (TooLarge, OSError, ValueError):
         return False
 
 
-def _may_hold_tests(name: str) -> bool:
-    """Runners pass over hidden folders, and over those of other people's code."""
-    return not name.startswith(".") and name not in _NO_TESTS
+def _below_once(folders: Iterable[Path], *, only_hidden: bool = False) -> Iterator[os.DirEntry[str]]:
+    left = _MOST
+    for entry in (each for folder in folders for each in _entries(str(folder))):
+        left -= 1
+        if left < 0:
+            raise TooLarge
+        if not only_hidden or entry.name.startswith("."):
+            yield entry
+
+
+def _looks_at(name: str) -> bool:
+    return not name.startswith(".") and _looks_at_hidden(name)
+
+
+def _looks_at_hidden(name: str) -> bool:
+    return name not in _PASSED_OVER
 
 
 def _are_all_named(files: Iterable[str], workspace: str, passes_over: Set[str]) -> bool:
@@ -86,9 +110,11 @@ def _has_more_names(path: str, workspace: str) -> bool:
 
 def _is_harmless(link: os.DirEntry[str], workspace: str) -> bool:
     where = relative(link.path, workspace)
-    if where is None:
-        return _is_python(link)
-    return GUARDED.isdisjoint(where.lower().split("/"))
+    return _leads_inside(link, workspace) and GUARDED.isdisjoint((where or "").lower().split("/"))
+
+
+def _leads_inside(link: os.DirEntry[str], workspace: str) -> bool:
+    return relative(link.path, workspace) is not None or _is_python(link)
 
 
 def _is_python(link: os.DirEntry[str]) -> bool:

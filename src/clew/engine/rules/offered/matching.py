@@ -1,8 +1,9 @@
-"""The rule `pytest …`: a known command, with whatever options and operands `known_commands` lists for it, in one folder
-of the workspace. It is narrower than `pytest *`, and the only kind of rule that is offered for a command.
+"""The rule `pytest …`: a known command, with whatever options `known_commands` lists for it, in one folder of the
+workspace. It is narrower than `pytest *`, and the only kind of rule that is offered for a command.
 
-`shape` reduces a command to the words that such a rule consists of; a rule allows a command if the two have the same
-shape. So whatever is offered covers what was asked, and nothing that was not looked at word by word."""
+`_call` reduces a command to what such a rule consists of: its words, and the paths that it is given. A rule allows a
+command of the same words and paths; a test runner may get files that are called like tests instead. So whatever is
+offered covers what was asked, and nothing that was not looked at word by word."""
 
 from __future__ import annotations
 
@@ -21,6 +22,7 @@ from clew.engine.rules.patterns import FOREIGN, GUARDED, MORE, inside, real, rel
 from clew.engine.rules.read_only import git_repository
 from clew.engine.rules.shell.lenient import names
 from clew.engine.rules.shell.scripts import Part
+from clew.support.display import exactly
 from clew.support.errors import BadInput
 
 _SIMPLE = re.compile(r"[A-Za-z0-9_@%+:,./=-]+")
@@ -35,8 +37,7 @@ _NEUTRAL = names(
     " --max-line-length= --release --lib --info --offline --output-on-failure --tests= --no-build --trace"
     " --comments --log-failed --all-files -D= -W= -A= -Dwarnings --deny= --warn= --allow="
 )
-_CONFIGS = names("pytest.ini .pytest.ini pyproject.toml tox.ini setup.cfg setup.py .rspec .mocharc.js .mocharc.json")
-_LOADED = names("conftest.py __init__.py")
+_CONFIG = re.compile(r".*\.(?:toml|ini|cfg)|setup\.py|\.rspec|\.mocharc.*|deno\.jsonc?")  # of a test runner
 _NAME = re.compile(r"[\w.+,@-]+")
 _PLACE = re.compile(r"[:\[]")  # what follows is a place in a file
 _BEHIND = re.compile(r"(?:::[\w.-]+)*(?:\[[^/\[\]]*\])?|:[0-9]+(?::[0-9]+)?")  # `::test_one[1]`, `:12`
@@ -50,6 +51,7 @@ _PIECES = re.compile(r"[\s:=,;\[\]()]+")
 _EXPANDED = re.compile(r"^[~@]|\$[A-Za-z{(]")
 _TEST_NAME = re.compile(r"(?:^|[^A-Za-z])(?:[Tt]ests?|[Ss]pecs?)(?![a-z])|(?<=[a-z0-9])(?:Tests?|Specs?)(?![a-z])")
 _CAMEL = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
+_TESTS = (Operands.TESTS, Operands.NEAR_TESTS, Operands.FILTERS)
 # Targets and scripts of such a name leave the workspace; a person may still write a rule for them.
 _LEAVES = names(
     "deploy deployment publish release upload push ship rollout rollback promote install uninstall destroy provision"
@@ -71,6 +73,16 @@ class _Part(Struct, frozen=True):
     is_operand: bool = False
 
 
+class _Call(Struct, frozen=True):
+    """What a rule holds of a command."""
+
+    words: tuple[str, ...]  # the program, what it is told to do, and the options that change that
+    paths: frozenset[str]  # that it is given; of a test without its place in the file
+
+    def rule(self) -> str:
+        return f"{shlex.join((*self.words, *sorted(self.paths)))} {MORE}"
+
+
 class _Unlisted(Exception):
     """An option that is not on the list, or a value that is missing."""
 
@@ -82,10 +94,10 @@ def is_known_pattern(pattern: str) -> bool:
 def offered(words: Sequence[str], folder: str | None, workspace: str) -> str | None:
     """The rule to offer with a yes to this command; None if clew does not know the command well enough."""
     where = relative(folder or workspace, workspace)
-    fixed = shape(words, folder or workspace, workspace)
-    if fixed is None or where is None or not _SIMPLE.fullmatch(where):
+    call = _call(words, folder or workspace, workspace)
+    if call is None or where is None or not _SIMPLE.fullmatch(where):
         return None
-    pattern = f"{shlex.join(fixed)} {MORE}" if where == "." else f"cd {where} && {shlex.join(fixed)} {MORE}"
+    pattern = call.rule() if where == "." else f"cd {where} && {call.rule()}"
     return pattern if allows(pattern, words, folder, workspace) else None
 
 
@@ -96,8 +108,10 @@ def allows(pattern: str, words: Sequence[str], folder: str | None, workspace: st
     here = real(folder or workspace, workspace)
     if here is None or here != real(where, workspace) or not inside(here, workspace) or _has_link(where, workspace):
         return False
-    wanted, found = shape(fixed, here, workspace), shape(words, here, workspace)
-    if wanted is None or wanted != found or not _has_what_it_needs(words):
+    shown, given = _call(fixed, here, workspace), _call(words, here, workspace)
+    if shown is None or given is None or shown.words != given.words or not _has_what_it_needs(words):
+        return False
+    if not _are_shown(given.paths, shown.paths, words, here):
         return False
     return _is_own_repository(words, here, workspace) and _finds_no_way_out(words, here, workspace)
 
@@ -111,11 +125,11 @@ def allows_part(pattern: str, part: Part, workspace: str) -> bool:
 def check(pattern: str) -> None:
     """Raises BadInput if the pattern means nothing, or less than it looks like."""
     _, fixed = _read(pattern)
-    found = shape(fixed, "/workspace", "/workspace")
+    found = _call(fixed, "/workspace", "/workspace")
     if found is None:
         raise BadInput(f"clew keeps no list of options for `{shlex.join(fixed)}`; write `*` for whatever follows")
-    if sorted(found) != sorted(fixed):
-        raise BadInput(f"the `{MORE}` already stands for options and paths; write `{shlex.join(found)} {MORE}`")
+    if sorted((*found.words, *found.paths)) != sorted(fixed):
+        raise BadInput(f"the `{MORE}` already stands for some of these options; write `{found.rule()}`")
 
 
 def _read(pattern: str) -> tuple[str, Sequence[str]]:
@@ -124,9 +138,8 @@ def _read(pattern: str) -> tuple[str, Sequence[str]]:
     return (words[1], words[3:]) if words[:1] == ["cd"] and words[2:3] == ["&&"] else (".", words)
 
 
-def shape(words: Sequence[str], folder: str, workspace: str) -> tuple[str, ...] | None:
-    """The words of the rule that covers this command: the program, what it is told to do, and the options that change
-    that. None if the command is unknown, or if one of its words is not on the list or leaves the workspace."""
+def _call(words: Sequence[str], folder: str, workspace: str) -> _Call | None:
+    """None if the command is unknown, or if one of its words is not on the list or leaves the workspace."""
     found = _find(words)
     if found is None:
         return None
@@ -139,8 +152,28 @@ def shape(words: Sequence[str], folder: str, workspace: str) -> tuple[str, ...] 
     options = sorted(part.words for part in parts if part.fixed and not part.is_operand)
     if not is_fine or _has_twins(options):
         return None
-    targets = [part.words for part in parts if part.fixed and part.is_operand]
-    return (*words[:length], *(word for each in (*options, *targets) for word in each))
+    operands = [part.words[0] for part in parts if part.is_operand]
+    targets = operands if known.operands is Operands.SAME else []
+    paths = (_path(operand, known.operands, folder) for operand in operands if not targets)
+    fixed = (*words[:length], *(word for each in options for word in each), *targets)
+    return _Call(fixed, frozenset(path for path in paths if path is not None))
+
+
+def _path(operand: str, operands: Operands, folder: str) -> str | None:
+    """The path that a word names, without a place in the file. None if it is none."""
+    if operands in _TESTS:
+        operand = _PLACE.split(operand, maxsplit=1)[0]
+    is_filter = operands is Operands.FILTERS and not os.path.lexists(Path(folder, operand))
+    return None if is_filter or operands is Operands.NUMBERS else operand
+
+
+def _are_shown(given: Set[str], shown: Set[str], words: Sequence[str], folder: str) -> bool:
+    """Whether a command is given just the paths of the rule. A test runner may get tests instead, but no other folder,
+    and not all of them because it is given none."""
+    found = _find(words)
+    if given == shown or found is None:
+        return given == shown
+    return bool(given) and all(path in shown or _is_test(path, found[1].operands, folder) for path in given)
 
 
 def _has_twins(options: Sequence[tuple[str, ...]]) -> bool:
@@ -182,8 +215,7 @@ def _parts(words: Sequence[str], known: Known) -> Iterator[_Part]:
         elif word.startswith("-"):
             yield from _option(word, left, options, known.bundles)
         else:
-            is_same = known.operands is Operands.SAME
-            yield _Part((word,), word, fixed=is_same, is_operand=True)
+            yield _Part((word,), word, fixed=known.operands is Operands.SAME, is_operand=True)
 
 
 def _option(word: str, left: list[str], options: Mapping[str, _Option], bundles: bool) -> Iterator[_Part]:
@@ -236,7 +268,8 @@ def _listed(item: str, neutral: Set[str]) -> tuple[str, _Option]:
 
 
 def _is_fine(part: _Part, operands: Operands, folder: str, workspace: str) -> bool:
-    if part.fixed and not all(_may_be_named(word, part.is_operand) for word in part.words):
+    is_target = part.is_operand and operands is Operands.SAME
+    if part.fixed and not all(_may_be_named(word, is_target) for word in part.words):
         return False
     if part.looked_at is None:
         return True
@@ -244,7 +277,7 @@ def _is_fine(part: _Part, operands: Operands, folder: str, workspace: str) -> bo
         return False
     if part.fixed and _has_link(part.looked_at, folder):  # which may be another folder than when the rule was made
         return False
-    return not part.is_operand or _is_operand(part.looked_at, operands, folder, workspace)
+    return not part.is_operand or _is_operand(part.looked_at, operands, folder)
 
 
 def _may_be_named(word: str, is_target: bool) -> bool:
@@ -266,27 +299,18 @@ def _is_own(path: Path, workspace: str) -> bool:
     return where is not None and (FOREIGN | GUARDED).isdisjoint(where.lower().split("/"))
 
 
-def _is_operand(word: str, operands: Operands, folder: str, workspace: str) -> bool:
+def _is_operand(word: str, operands: Operands, folder: str) -> bool:
     if operands is Operands.SAME:
         return _TARGET.fullmatch(word) is not None
-    if operands is Operands.PACKAGES:
-        return (word == "." or word.startswith("./")) and _is_plain_path(word.removesuffix("/..."), folder)
     if operands is Operands.NUMBERS:
         return word.isascii() and word.isdecimal()
-    if operands in (Operands.TESTS, Operands.FOLDERS):
-        return _is_test(word, operands, folder, workspace)
-    is_filter = _FILTER.fullmatch(word) is not None and not os.path.lexists(Path(folder, word))
-    return operands is Operands.PATHS and (is_filter or _is_plain_pattern(word, folder))
-
-
-def _is_plain_pattern(word: str, folder: str) -> bool:
-    """A plain path, in which a `*` may stand for names: the tool itself looks for those, and finds no link that leads
-    out, as none is there if it writes."""
-    before, star, _ = word.partition("*")
-    if not star:
-        return _is_plain_path(word, folder)
-    is_plain = all(map(_is_plain_name, word.replace("*", "x").removeprefix("./").split("/")))
-    return is_plain and _is_plain_path(before.rpartition("/")[0] or ".", folder)
+    if operands is Operands.PACKAGES:
+        return (word == "." or word.startswith("./")) and _is_plain_path(word.removesuffix("/..."), folder)
+    if operands is Operands.FILTERS and _FILTER.fullmatch(word):
+        return True
+    path = _path(word, operands, folder) or word
+    is_place = _BEHIND.fullmatch(word[len(path) :]) is not None
+    return operands is not Operands.NONE and is_place and _is_plain_path(path, folder) and path == exactly(path)
 
 
 def _is_plain_path(word: str, folder: str) -> bool:
@@ -307,25 +331,23 @@ def _is_plain_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None and name not in (".", "..") and not name.startswith(("@", "-"))
 
 
-def _is_test(word: str, operands: Operands, folder: str, workspace: str) -> bool:
-    """Whether what stands before `::name`, `:12` or `[1]` is there and is called like a test."""
-    plain = _PLACE.split(word, maxsplit=1)[0]
-    path = Path(folder, plain)
-    where = relative(str(path), workspace)
-    if where is None or not _is_plain_path(plain, folder) or not path.exists():
-        return False
-    if _BEHIND.fullmatch(word[len(plain) :]) is None:
-        return False
-    if operands is Operands.FOLDERS and path.is_dir():
-        return not _has_config(path, Path(folder))
-    called = (path.name, "" if operands is Operands.FOLDERS or path.is_dir() else path.parent.name)
-    return any(map(_TEST_NAME.search, called)) and not _has_config(path.parent, Path(folder))
+def _is_test(word: str, operands: Operands, folder: str) -> bool:
+    """Whether this is a file that is called like a test."""
+    path = Path(folder, word)
+    called = (path.name, path.parent.name if operands is Operands.NEAR_TESTS else "")
+    return operands in _TESTS and path.is_file() and any(map(_TEST_NAME.search, called))
 
 
 def _has_config(path: Path, folder: Path) -> bool:
     """Whether a folder on the way from where the command runs has a config of its own: pytest takes that instead."""
-    between = [each for each in (path, *path.parents) if folder in each.parents]
-    return any((each / name).exists() for each in between for name in _CONFIGS)
+    between = [each for each in _on_the_way(path, folder) if each != folder]
+    return any(_CONFIG.fullmatch(entry.name) and not entry.is_dir() for each in between for entry in each.iterdir())
+
+
+def _on_the_way(path: Path, top: Path) -> list[Path]:
+    """The folder of a path, and those above it up to the top."""
+    start = path if path.is_dir() else path.parent
+    return [each for each in (start, *start.parents) if top in (each, *each.parents)]
 
 
 def fits_script(pattern: str, parts: Sequence[Part]) -> bool:
@@ -361,36 +383,44 @@ def _has_what_it_needs(words: Sequence[str]) -> bool:
 
 
 def _finds_no_way_out(words: Sequence[str], folder: str, workspace: str) -> bool:
-    """Whether a command that changes files, or runs tests, finds no link through which it would do so outside."""
+    """Whether a command finds no link through which it would write, read or run something outside: beside it, where
+    tools keep their caches, or in the folders that it looks through."""
     found = _find(words)
-    if found is None:
+    if found is None or found[1].is_git:
         return True
     known, parts = found[1], list(_parts(words[found[0] :], found[1]))
     searched = _searched([part.words[0] for part in parts if part.is_operand], folder)
-    passes_over = names(known.passes_over) if _is_own(Path(folder), workspace) else frozenset[str]()
-    if _changes_files(known, parts) and not link_walk.writes_inside(searched, workspace, passes_over):
+    try:
+        on_the_way = {each for path in searched for each in _on_the_way(Path(path), Path(real("", workspace) or "/"))}
+        if not link_walk.stay_inside_beside(on_the_way, workspace):
+            return False
+        if _runs_tests(known) and not all(_may_run(Path(path), Path(folder), known.operands) for path in searched):
+            return False
+    except OSError:
         return False
+    if _changes_files(known, parts):
+        passes_over = names(known.passes_over) if _is_own(Path(folder), workspace) else frozenset[str]()
+        return link_walk.writes_inside(searched, workspace, passes_over)
     folders = {path if Path(path).is_dir() else str(Path(path).parent) for path in searched}
-    if not _runs_tests(known):
+    if _runs_tests(known) or known.operands is Operands.PATHS:
+        return link_walk.reads_inside(folders, workspace, hidden=not _runs_tests(known))
+    return True
+
+
+def _may_run(path: Path, folder: Path, operands: Operands) -> bool:
+    """Whether a test runner may be given this path: a folder or a test, with no config of its own on the way there."""
+    if operands not in (Operands.TESTS, Operands.NEAR_TESTS):
         return True
-    loads_inside = all(_loads_inside(Path(each), Path(folder), workspace) for each in folders)
-    return loads_inside and link_walk.runs_inside(folders, workspace)
-
-
-def _loads_inside(path: Path, folder: Path, workspace: str) -> bool:
-    """Whether what a runner loads on its way to a folder lies in the workspace."""
-    on_the_way = [each for each in (path, *path.parents) if folder in (each, *each.parents)]
-    return all(relative(str(each / name), workspace) is not None for each in on_the_way for name in _CONFIGS | _LOADED)
+    return (path.is_dir() or _is_test(path.name, operands, str(path.parent))) and not _has_config(path, folder)
 
 
 def _runs_tests(known: Known) -> bool:
-    return known.runs_tests or known.operands in (Operands.TESTS, Operands.FOLDERS)
+    return known.runs_tests or known.operands in (Operands.TESTS, Operands.NEAR_TESTS)
 
 
 def _changes_files(known: Known, parts: Sequence[_Part]) -> bool:
     options = {part.words[0].partition("=")[0] for part in parts if not part.is_operand}
-    writes = known.writes == "*" or not options.isdisjoint(known.writes.split())
-    return writes and options.isdisjoint(known.spares.split())
+    return known.writes == "*" or not options.isdisjoint(known.writes.split())
 
 
 def _searched(operands: Sequence[str], folder: str) -> set[str]:
