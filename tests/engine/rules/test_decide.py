@@ -94,6 +94,12 @@ FITS = [
     ("'my prog' *", "'my prog' x"),
     ("*", "anything at all"),
     ("fd *", "fd --extension py -H main"),
+    ("make CC=* test", "make CC=gcc test"),
+    ("curl http://localhost:*", "curl http://localhost:8000"),
+    ("curl http://*.example.com:80?0/a-*", "curl http://x-1.example.com:8080/a-b_c.d"),
+    ("curl 'http://[::1]:*'", "curl 'http://[::1]:8000'"),
+    ("curl 'http://x/?q=*'", "curl 'http://x/?q=1'"),
+    ("npm run test:*", "npm run test:unit:fast"),
 ]
 FITS_NOT = [
     ("pytest", "pytest -q"),
@@ -122,6 +128,24 @@ FITS_NOT = [
     ("fdfind *", "fdfind -IHX rm"),
     ("python *.py", "python /tmp/evil.py"),
     ("curl https://*.example.com/health", "curl https://evil.net/.example.com/health"),
+    ("make * test", "make SHELL=./evil test"),
+    ("make CC* test", "make CC=./evil test"),
+    *(
+        (pattern, f"curl '{url}'")
+        for pattern in ("curl http://localhost:*", "curl http://localhost:????*")
+        for url in (
+            *("http://localhost:1@evil.example", "http://localhost:{80,81}", "http://localhost:80,evil.example"),
+            *(
+                "http://localhost:8000?x",
+                "http://localhost:8000#x",
+                "http://localhost:[1-9]000",
+                "http://localhost:8%30",
+            ),
+        )
+    ),
+    ("curl localhost:*", "curl localhost:1@evil.example"),
+    ("curl localhost:*", "curl 'localhost:{80,81}'"),
+    ("curl http://x/[!a]", "curl http://x/@"),
 ]
 
 
@@ -231,8 +255,56 @@ DENIED = [
     ("git push", "git -c core.pager='git push' log"),
     ("git push", "git -ccore.editor='sh -c \"git push\"' commit"),
     ("twine upload", "python -W ignore -m twine upload dist/*"),
+    ("git push --force", "git push origin main --force"),
+    ("git push --force", "git push origin main --force=x"),
+    ("git push --force", "git push origin --forc"),
+    ("git push --force origin", "git push origin --force"),
+    ("git push -f", "git push origin main -uf"),
+    ("git reset --hard", "git reset HEAD~1 --hard"),
+    ("terraform apply -auto-approve", "terraform apply plan -auto-approve"),
+    ("find . -delete", "find . -name x -delete"),
+    *(("rm -rf", f"rm {rest}") for rest in ("x -rf", "-fr x", "-r -f x", "x -f -r", "-rfv x", "-r x -vf")),
+    ("git push", "echo 'git push' |\nsh"),
+    ("git push", "echo 'git push' | # to a shell\n\n  sudo sh -x"),
+    ("git push", "bash <(echo 'git push')"),
+    ("git push", "sh < <(echo git push)"),
+    ("git push", 'sh -c "$(echo git push)"'),
+    ("git push", "printf '%s' 'git push' | bash"),
+    ("git push", "printf '%s %s\\n' git push | bash"),
+    ("git push", "printf 'git %s' push | bash"),
+    ("rm", "fd -Hx rm"),
+    ("rm", "fd -xrm x"),
+    ("rm", "fdfind -HIXrm"),
+    ("rm", "fd --exec=rm"),
+    ("rm", "fd --exec-batch rm"),
+    ("rm", "fd . -x sh -c 'rm x'"),
+    *(
+        (pattern, line)
+        for pattern in ("scripts/deploy.sh", "./scripts/deploy.sh --now", "/w/scripts/deploy.sh")
+        for line in (
+            *("./scripts/deploy.sh --now", "/w/scripts/deploy.sh --now", "scripts/../scripts/deploy.sh --now"),
+            *("cd scripts && ./deploy.sh --now", "bash scripts/deploy.sh --now", "cd scripts; sh deploy.sh --now"),
+        )
+    ),
+    ("./deploy.sh", "bash deploy.sh"),
+    ("scripts/*", "./scripts/x.sh"),
+    ("scripts/*", "/w/scripts/x.sh"),
+    ("bash scripts/x.sh", "bash ./scripts/x.sh"),
+    ("python scripts/x.py", "python /w/scripts/x.py"),
+    ("git push", "sudo git -c alias.x=push x"),
 ]
 NOT_DENIED = [
+    ("git push --force", "git push origin main"),
+    ("git push --force", "git push --force-with-lease"),
+    ("git push --force", "git commit --force -m push"),
+    ("rm -rf", "rm -r x"),
+    ("rm -rf", "rm x"),
+    ("scripts/*", "ls x"),
+    ("./*", "ls"),
+    ("scripts/deploy.sh", "cat scripts/deploy.sh"),
+    ("scripts/deploy.sh", "scripts/test.sh"),
+    ("rm", "fd -e txt rm"),
+    ("git push", "ls | grep bash; echo git push"),
     ("rm *", "ls rm"),
     ("git push *", "git commit -m push"),
     ("git push *", "git log push"),

@@ -100,10 +100,11 @@ def test_nothing_that_leaves_a_sandbox_is_allowed_because_it_only_reads(work: Pa
 
 def test_an_offered_rule_does_not_let_a_command_leave_a_sandbox(work: Path) -> None:
     """Inside of it the agent writes the tests that would run outside."""
+    (work / "out").unlink()  # no rule holds beside a link that leads out
     asked = Asked(GateKind.COMMAND, "pytest -q src", folder=str(work), leaves_sandbox=True)
     assert suggest(asked, str(work)) is None
-    assert verdict(work, "pytest -q src", "pytest …") == "allow"
-    assert verdict(work, "pytest -q src", "pytest …", leaves_sandbox=True) == "ask"
+    assert verdict(work, "pytest -q src", "pytest src …") == "allow"
+    assert verdict(work, "pytest -q src", "pytest src …", leaves_sandbox=True) == "ask"
     assert verdict(work, "pytest -q src", "pytest *", leaves_sandbox=True) == "allow"
 
 

@@ -73,32 +73,74 @@ def fits(pattern: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def _same(pattern: str, word: str) -> bool:
-    """A wildcard inside an allow stands for a name: never for an option, and never for a way out of a folder."""
+    """A wildcard inside an allow stands for a name: never for an option, an assignment or a way out of a folder; and
+    never for a sign that makes a web address another one."""
     if pattern == word:
         return True
+    if "://" in pattern:
+        return _address(pattern).fullmatch(word) is not None
     is_option = word.startswith("-") and not pattern.startswith("-")
-    is_elsewhere = (word.startswith("/") and not pattern.startswith("/")) or (
-        "://" in pattern and word.count("/") != pattern.count("/")
-    )
-    return not is_option and not is_elsewhere and ".." not in word.split("/") and fnmatchcase(word, pattern)
+    is_elsewhere = word.startswith("/") and not pattern.startswith("/")
+    is_more = any(sign in word and sign not in pattern for sign in ("=@{}[" if ":" in pattern else "="))
+    way_out = ".." in word.split("/")
+    return not (is_option or is_elsewhere or is_more or way_out) and fnmatchcase(word, pattern)
+
+
+@cache
+def _address(pattern: str) -> re.Pattern[str]:
+    """In a web address `*` and `?` stand for letters, digits and `.-_`; and `?` for itself, as it begins a query."""
+    signs = {"*": "[A-Za-z0-9._-]*", "?": "[A-Za-z0-9._?-]"}
+    return re.compile("".join(signs.get(sign) or re.escape(sign) for sign in re.sub(r"\*+", "*", pattern)))
 
 
 def begins(pattern: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a command may be one that the pattern means. Whatever follows the pattern counts too; options between
-    its words, with a value each, are skipped: `git push` also means `git -C . push`. Of a program that takes several
-    targets so are the others: `make deploy` also means `make test deploy`."""
+    its words, with a value each, are skipped: `git push` also means `git -C . push`. The pattern's own options may
+    stand anywhere: `git push --force` also means `git push origin --force`. Of a program that takes several targets
+    the others are skipped: `make deploy` also means `make test deploy`."""
     fixed = pattern[:-1] if pattern and pattern[-1] == "*" else pattern
     if not fixed:
         return bool(pattern)
     takes_several = not _SEVERAL_TARGETS.isdisjoint({fixed[0], Path(words[0]).name})
-    return _may_be(fixed[0], words[0]) and _follows(fixed[1:], words[1:], takes_several)
+    plain = [word for word in fixed[1:] if not word.startswith("-")]
+    options = [word for word in fixed[1:] if word.startswith("-")]
+    if not _may_be(fixed[0], words[0]) or not all(_has_option(option, words[1:]) for option in options):
+        return False
+    return _follows(plain, words[1:], takes_several)
 
 
 def _may_be(pattern: str, program: str) -> bool:
-    """Wherever the program lies; and `/bin/r?` is as good as `rm`, as is `RM` where a disk takes it for the same."""
-    pattern, program = pattern.lower(), program.lower().removesuffix(".exe")
+    """Wherever the program lies; and `/bin/r?` is as good as `rm`, as is `RM` where a disk takes it for the same. Of
+    `scripts/deploy.sh` the last name is enough, as one may be in that folder already."""
+    program = _plain_path(program.lower().removesuffix(".exe"))
     called = {program, Path(program).name}
-    return any(fnmatchcase(name, pattern) or (name.strip("*?[]") and fnmatchcase(pattern, name)) for name in called)
+    return any(
+        fnmatchcase(name, wanted) or (name.strip("*?[]") and fnmatchcase(wanted, name))
+        for name in called
+        for wanted in _spellings(pattern.lower())
+    )
+
+
+def _spellings(program: str) -> set[str]:
+    if "/" not in program:
+        return {program}
+    path, name = _plain_path(program), Path(program).name
+    return {f"*/{path}"} | ({path, name} if name.strip("*?[]") else {path} if "/" in path else set())
+
+
+def _plain_path(word: str) -> str:
+    return os.path.normpath(word) if "/" in word and "://" not in word else word
+
+
+def _has_option(option: str, words: Sequence[str]) -> bool:
+    """Whether an option may be among the words: with a value, shortened, or one letter of several."""
+    if re.fullmatch(r"-[A-Za-z0-9]{1,4}", option):
+        letters = {letter for word in words if re.fullmatch(r"-[A-Za-z0-9]+", word) for letter in word}
+        if letters.issuperset(option):
+            return True
+    given = {each for word in words if word.startswith("-") for each in (word, word.partition("=")[0])}
+    is_shortened = option.startswith("--") and any(len(each) > 4 and option.startswith(each) for each in given)
+    return is_shortened or any(fnmatchcase(each, option) for each in given)
 
 
 def _follows(pattern: Sequence[str], words: Sequence[str], skips_any: bool) -> bool:
@@ -107,9 +149,17 @@ def _follows(pattern: Sequence[str], words: Sequence[str], skips_any: bool) -> b
     reached = {0: skips_any}
     for word in words:
         option = skips_any or word.startswith(("-", "+"))
-        steps = {at + 1: skips_any for at in reached if at < len(pattern) and fnmatchcase(word, pattern[at])}
+        steps = {at + 1: skips_any for at in reached if at < len(pattern) and _may_mean(pattern[at], word)}
         reached = {at: option for at, skips in reached.items() if option or skips or at == len(pattern)} | steps
     return len(pattern) in reached
+
+
+def _may_mean(pattern: str, word: str) -> bool:
+    """A path also if it is written in another way: `./scripts/x.py`, `/work/scripts/x.py`."""
+    if fnmatchcase(word, pattern) or "/" not in pattern:
+        return fnmatchcase(word, pattern)
+    pattern, word = _plain_path(pattern), _plain_path(word)
+    return fnmatchcase(word, pattern) or fnmatchcase(word, f"*/{pattern}")
 
 
 _MOST_STEPS = 1_000  # names on the way to a path

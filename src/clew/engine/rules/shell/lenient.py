@@ -17,7 +17,7 @@ def names(text: str) -> frozenset[str]:
 SHELLS = names("sh bash dash zsh ash ksh mksh fish csh tcsh pwsh")
 
 _FIND_ACTS = re.compile(r"-(?:exec|ok|delete|fls|fprint|files0).*|--exec.*|-[xX]")
-_FD_ACTS = re.compile(r"-[^-]*[xX].*|--exec.*")  # also in a bundle: `-Hx`
+_FD_ACTS = re.compile(r"-[^-]*?[xX](.*)|--exec(?:-batch)?(?:=(.*))?")  # also in a bundle: `-Hx`
 _RESERVED = names(
     "if then else elif fi do done case esac while until for in function select time coproc repeat foreach end always"
     " nocorrect noglob ! { } [["
@@ -95,14 +95,16 @@ def segments(command: str) -> list[tuple[str, ...]]:
     found: dict[tuple[str, ...], None] = {}
     texts = [unwrapped(command)]
     seen = set(texts)
+    feeds_shell = False  # from then on, what is only said counts too
     budget = _BUDGET * (len(command) + 100)
     for text in texts:  # which grows meanwhile
         inner = list(_other_readings(text))
-        feeds_shell = _FEEDS_SHELL.search(text) is not None
-        for words in _programs(text):
-            given = _given(words)
-            found.update(dict.fromkeys((tuple(words), *_suffixes(given))))
-            inner += _settings(words)
+        programs = [(words, _given(words)) for words in _programs(text)]
+        feeds_shell |= _FEEDS.search(text) is not None and any(_runs_shell(*each) for each in programs)
+        for words, given in programs:
+            called = (tuple(words), *_suffixes(given))
+            found.update(dict.fromkeys(called))
+            inner += _settings(words) if any(_name(each[0]) == "git" for each in called) else []
             inner += _scripts(given) if given or not feeds_shell else _printed(words[1:])
         texts += [each for each in dict.fromkeys(inner) if each not in seen]
         seen.update(inner)
@@ -137,9 +139,9 @@ _SUBSTITUTION = re.compile(
 _DEFAULT = re.compile(r"\$\{\w*:?[-+=]([^{}]*)\}")
 _BRACE = re.compile(r"\{([^{},]*,[^{}]*)\}")
 _RANGE = re.compile(r"\{(\w)\.\.(\w)(?:\.\.-?[0-9]+)?\}")
-_FEEDS_SHELL = re.compile(
-    rf"\|&?[^|;&\n]*(?<![\w.-])(?:{'|'.join(sorted(SHELLS))})(?![\w.-])|(?:^|[;&|(\n])\s*(?:source|\.)\s"
-)
+_FEEDS = re.compile(r"[|(`]")  # what one command prints may be what another reads, or is given
+_READS_SCRIPT = SHELLS | {"source", "."}
+_FORMAT = re.compile(r"%[^A-Za-z%]*[A-Za-z]")  # of printf
 _BEFORE_PROGRAM = _RESERVED - {"time"} | {""}
 _OPENERS = names("{ ]] then do else")  # a command may follow, wherever they stand
 _TAKES_CALLBACK = names("mapfile readarray compgen complete bind set hash")
@@ -249,12 +251,23 @@ def _given(words: list[str]) -> list[str]:
     if name in WRAPPERS | SHELLS | _TAKES_CALLBACK:
         return words[1:]
     if name in FINDERS:
-        acts = [at for at, word in enumerate(words) if _FIND_ACTS.fullmatch(word)]
-        return words[acts[0] + 1 :] if acts else []
+        return _found_for(words, _FD_ACTS if name.startswith("fd") else _FIND_ACTS)
     behind = LAUNCHERS.get(name, LAUNCHERS.get(_VERSION.sub("", name)))
     if behind is not None:
         return _launched(words[1:], behind)
     return words if len(words) == 1 and _SCRIPT.search(words[0]) else []
+
+
+def _found_for(words: list[str], acts: re.Pattern[str]) -> list[str]:
+    """What follows the option that runs a command; with `fd` the command may be attached to it, as in `-Hxrm`."""
+    for at, word in enumerate(words):
+        if found := acts.fullmatch(word):
+            return [*filter(None, found.groups()), *words[at + 1 :]]
+    return []
+
+
+def _runs_shell(words: list[str], given: list[str]) -> bool:
+    return any(_name(word) in _READS_SCRIPT for word in (words[0], *given[:_SUFFIXES]))
 
 
 def _launched(words: list[str], behind: Set[str]) -> list[str]:
@@ -272,7 +285,7 @@ def _launched(words: list[str], behind: Set[str]) -> list[str]:
 
 def _settings(words: list[str]) -> list[str]:
     """What git may run because of a setting among its words: a command, or by an alias a command of its own."""
-    values = [found[1] for word in words[1:] if (found := _SETTING.fullmatch(word))] if _name(words[0]) == "git" else []
+    values = [found[1] for word in words[1:] if (found := _SETTING.fullmatch(word))]
     return [text for value in values for text in (value, f"git {value}")]
 
 
@@ -320,6 +333,9 @@ def _scripts(words: list[str]) -> list[str]:
 
 
 def _printed(words: list[str]) -> list[str]:
-    """What `echo` or `printf` makes of these words, or nearly so."""
-    plain = [at for at, word in enumerate(words) if not word.startswith("-")][:1]
-    return [" ".join(words[at:]).replace("\\n", "\n") for at in plain]
+    """What `echo` or `printf` makes of these words, or nearly so: as they are, and with the first one as a format."""
+    plain = next((words[at:] for at, word in enumerate(words) if not word.startswith("-")), [])
+    values = iter(plain[1:])
+    filled = _FORMAT.sub(lambda _: next(values, ""), plain[0]) if plain else ""
+    made = (" ".join(plain), " ".join(plain[1:]), filled)
+    return [text.replace("\\n", "\n") for text in dict.fromkeys(made) if text]
