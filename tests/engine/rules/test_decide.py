@@ -292,6 +292,12 @@ DENIED = [
     ("bash scripts/x.sh", "bash ./scripts/x.sh"),
     ("python scripts/x.py", "python /w/scripts/x.py"),
     ("git push", "sudo git -c alias.x=push x"),
+    ("npm run deploy", "npm run-script deploy"),
+    ("npm publish", "npm pub --tag x"),
+    ("npm install", "npm i x"),
+    ("cargo run", "cargo r"),
+    ("docker push", "docker image push x"),
+    ("docker image push", "docker push x"),
 ]
 NOT_DENIED = [
     ("git push --force", "git push origin main"),
@@ -304,6 +310,10 @@ NOT_DENIED = [
     ("scripts/deploy.sh", "cat scripts/deploy.sh"),
     ("scripts/deploy.sh", "scripts/test.sh"),
     ("rm", "fd -e txt rm"),
+    ("npm publish", "npm run p"),
+    ("npm install", "npm test"),
+    ("git push", "git pu"),
+    ("docker push", "docker image ls push"),
     ("git push", "ls | grep bash; echo git push"),
     ("rm *", "ls rm"),
     ("git push *", "git commit -m push"),
@@ -334,6 +344,19 @@ def test_a_deny_and_an_ask_reach_every_command_inside(pattern: str, line: str) -
 @pytest.mark.parametrize(("pattern", "line"), NOT_DENIED)
 def test_a_deny_leaves_other_commands_alone(pattern: str, line: str) -> None:
     assert effect(command(line), deny(pattern), policy=Policy.YOLO) == "allow"
+
+
+@pytest.mark.parametrize("line", ["show docs/far", "show docs/away/x", "show docs/deep/../far", "show docs/*"])
+def test_a_wildcard_of_an_allow_covers_no_link_out_of_the_workspace(work: Path, tmp_path: Path, line: str) -> None:
+    for pattern in ("show docs/*", "show docs/* *", "show *docs/*"):
+        assert effect(command("show docs/x", str(work)), allow(pattern), workspace=work) == "allow"
+        (work / "docs/far").symlink_to(tmp_path / "secret")
+        (work / "docs/away").symlink_to(tmp_path / "away")
+        (tmp_path / "away/x").write_text("x")
+        assert effect(command(line, str(work)), allow(pattern), workspace=work) == "ask"
+        for link in ("far", "away"):
+            (work / "docs" / link).unlink()
+    assert effect(command("cat /etc/hosts"), allow("cat /etc/*"), workspace=work) == "allow"
 
 
 def test_deny_goes_before_ask_and_ask_before_allow() -> None:

@@ -152,17 +152,31 @@ def test_a_repository_below_ends_what_a_rule_for_git_allows(work: Path, line: st
         ("git add .", True),
         ("git commit -m x | tail -5", True),
         ("pytest -q && git add .", True),
-        ("git add . && git add .", False),
+        ("git add -A && git commit -m x", True),
+        ("git add . && git commit -m x && git status", False),
+        ("make && git add . && git commit -m x", False),
         ("git add . && /usr/bin/git status", False),
         ("git add . ; bin/git commit -m x", False),
         ("git add . && go build ./...", False),
     ],
 )
-def test_a_rule_for_git_counts_for_one_call_of_git(work: Path, line: str, fits: bool) -> None:
+def test_a_rule_for_git_counts_for_one_call_of_git_or_for_add_and_commit(work: Path, line: str, fits: bool) -> None:
     parts = scripts.parts(line, str(work), str(work))
     assert parts is not None
-    assert matching.fits_script("git add …", parts) is fits
-    assert matching.fits_script("pytest …", parts)
+    assert matching.fits_script("git add …", parts, str(work)) is fits
+    assert matching.fits_script("pytest …", parts, str(work))
+
+
+def test_add_and_commit_in_one_go_need_a_workspace_that_was_looked_through(work: Path) -> None:
+    rules = [allow("git add -A …"), allow("git commit …")]
+    asked = command("git add -A && git commit -m x", work)
+    assert decide(asked, Policy.CAREFUL, str(work), rules, 1, "01T").effect is Effect.ALLOW
+    assert decide(asked, Policy.CAREFUL, str(work), rules[:1], 1, "01T").effect is Effect.ASK
+    (work / ".gitignore").write_text("node_modules/\n")
+    (work / "node_modules/x/.git").mkdir(parents=True)
+    assert decide(asked, Policy.CAREFUL, str(work), rules, 1, "01T").effect is Effect.ASK
+    one = command("git add -A", work)
+    assert decide(one, Policy.CAREFUL, str(work), rules, 1, "01T").effect is Effect.ALLOW
 
 
 # Rules that a person writes

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from clew.engine.rules.offered import link_walk, matching
-from clew.engine.rules.patterns import GLOB, MORE, begins, covers, fits, hits, inside, words_of
+from clew.engine.rules.patterns import GLOB, MORE, begins, covers, fits, hits, inside, leads_out, words_of
 from clew.engine.rules.read_only import commands
 from clew.engine.rules.shell import scripts
 from clew.engine.rules.shell.lenient import asks_always, segments
@@ -143,7 +143,7 @@ def _allowing(rules: Sequence[Rule], asked: Asked, workspace: str, found: Look |
 
 
 def _allowing_script(rules: Sequence[Rule], asked: Asked, workspace: str, parts: Sequence[Part]) -> Rule | None:
-    by_words = [rule for rule in rules if rule.kind is RuleKind.COMMAND and _may_cover(rule, asked, parts)]
+    by_words = [rule for rule in rules if rule.kind is RuleKind.COMMAND and _may_cover(rule, asked, parts, workspace)]
     if not by_words or any(asks_always(part.words) for part in parts):
         return None
     covering = [next((rule for rule in by_words if _covers(rule, part, workspace)), None) for part in parts]
@@ -153,12 +153,12 @@ def _allowing_script(rules: Sequence[Rule], asked: Asked, workspace: str, parts:
     return next(filter(None, covering), None) if only_filters and not is_fed else None
 
 
-def _may_cover(rule: Rule, asked: Asked, parts: Sequence[Part]) -> bool:
+def _may_cover(rule: Rule, asked: Asked, parts: Sequence[Part], workspace: str) -> bool:
     """`pytest …` is judged by how the workspace is now. Outside of a sandbox it would run what the agent wrote inside,
     unasked; and the first of two git commands can make the second one go down into another repository."""
     if not matching.is_known_pattern(rule.pattern):
         return True
-    return not asked.leaves_sandbox and matching.fits_script(rule.pattern, parts)
+    return not asked.leaves_sandbox and matching.fits_script(rule.pattern, parts, workspace)
 
 
 def _covers(rule: Rule, part: Part, workspace: str) -> bool:
@@ -167,7 +167,11 @@ def _covers(rule: Rule, part: Part, workspace: str) -> bool:
     if matching.is_known_pattern(rule.pattern):
         return here and matching.allows_part(rule.pattern, part, workspace)
     pattern = words_of(rule.pattern)
-    return here and all(fits(pattern, words) for words in part.readings)
+    return here and all(
+        fits(pattern, words) and not leads_out(pattern, words, folder, workspace)
+        for words in part.readings
+        for folder in folders
+    )
 
 
 def _allows(rule: Rule, asked: Asked, workspace: str) -> bool:

@@ -51,6 +51,8 @@ _SEVERAL_TARGETS = names(
     "make gmake bmake nmake remake mvn mvnw mvnd gradle gradlew just task rake ninja samu ant sbt mill lein invoke inv"
     " fab nox doit scons waf bazel bazelisk buck2 pants turbo nx lerna run-s run-p npm-run-all wireit mage xmake"
 )
+_SHORTENS = names("npm pnpm yarn bun cargo")  # these also take the beginning of a command's name: `npm i`
+_GROUPED = dict.fromkeys(names("docker podman nerdctl"), names("image container"))  # words that may as well be left out
 GLOB = re.compile(r"[*?\[]")
 
 
@@ -93,6 +95,15 @@ def _address(pattern: str) -> re.Pattern[str]:
     return re.compile("".join(signs.get(sign) or re.escape(sign) for sign in re.sub(r"\*+", "*", pattern)))
 
 
+def leads_out(pattern: Sequence[str], words: Sequence[str], folder: str, workspace: str) -> bool:
+    """Whether a wildcard inside a word stands for a path that a link leads out of the workspace; or out of the folder,
+    if the command runs elsewhere."""
+    top = workspace if inside(folder, workspace) else folder
+    fixed = pattern[:-1] if pattern[-1] == "*" else pattern
+    wild = (word for each, word in zip(fixed, words, strict=False) if GLOB.search(each) and each[0] != "/")
+    return any(os.path.lexists(Path(folder, word)) and not inside(str(Path(folder, word)), top) for word in wild)
+
+
 def begins(pattern: Sequence[str], words: Sequence[str]) -> bool:
     """Whether a command may be one that the pattern means. Whatever follows the pattern counts too; options between
     its words, with a value each, are skipped: `git push` also means `git -C . push`. The pattern's own options may
@@ -101,12 +112,24 @@ def begins(pattern: Sequence[str], words: Sequence[str]) -> bool:
     fixed = pattern[:-1] if pattern and pattern[-1] == "*" else pattern
     if not fixed:
         return bool(pattern)
-    takes_several = not _SEVERAL_TARGETS.isdisjoint({fixed[0], Path(words[0]).name})
-    plain = [word for word in fixed[1:] if not word.startswith("-")]
+    name = Path(words[0]).name
+    takes_several = not _SEVERAL_TARGETS.isdisjoint({fixed[0], name})
+    plain = [word for word in fixed[1:] if not word.startswith("-") and word not in _GROUPED.get(name, ())]
     options = [word for word in fixed[1:] if word.startswith("-")]
     if not _may_be(fixed[0], words[0]) or not all(_has_option(option, words[1:]) for option in options):
         return False
-    return _follows(plain, words[1:], takes_several)
+    return _follows(plain, _usual(name, words[1:], plain[:1]), takes_several)
+
+
+def _usual(name: str, words: Sequence[str], wanted: Sequence[str]) -> Sequence[str]:
+    """The words of a command with its first one as it is usually written: `npm pub` is `npm publish`, `docker image
+    push` is `docker push`."""
+    if name in _GROUPED:
+        return [word for word in words if word not in _GROUPED[name]]
+    if name not in _SHORTENS or not wanted:
+        return words
+    (full,) = wanted
+    return [full if word and (full.startswith(word) or word == f"{full}-script") else word for word in words]
 
 
 def _may_be(pattern: str, program: str) -> bool:

@@ -350,12 +350,20 @@ def _on_the_way(path: Path, top: Path) -> list[Path]:
     return [each for each in (start, *start.parents) if top in (each, *each.parents)]
 
 
-def fits_script(pattern: str, parts: Sequence[Part]) -> bool:
-    """Whether the rule may be used for a script of these commands. A rule for git counts for one call of git only: all
-    of a script is judged before it runs, and `git add` can make a folder a submodule, into which the next call goes."""
+def fits_script(pattern: str, parts: Sequence[Part], workspace: str) -> bool:
+    """Whether the rule may be used for a script of these commands. All of a script is judged before it runs, and
+    `git add` can make a folder a submodule, into which the next call of git goes. So a rule for git counts for one call
+    only, unless `git add` and `git commit` are all that runs and no other repository lies anywhere below."""
     found = _find(_read(pattern)[1])
-    is_git = found is not None and found[1].is_git
-    return not is_git or sum(any(map(_calls_git, part.readings)) for part in parts) == 1
+    if found is None or not found[1].is_git or sum(any(map(_calls_git, part.readings)) for part in parts) == 1:
+        return True
+    working = [part for part in parts if not part.only_filters()]
+    is_plain = all(words[0] == "git" and (known := _find(words)) and known[1].is_git for words in _readings(working))
+    return is_plain and git_repository.reason_within(workspace, git_repository.Looks(ignored=True)) is None
+
+
+def _readings(parts: Sequence[Part]) -> Iterator[Sequence[str]]:
+    return (words for part in parts for words in part.readings)
 
 
 def _calls_git(words: Sequence[str]) -> bool:
