@@ -95,11 +95,6 @@ def _verifies_nothing(words: Sequence[str], folder: Path) -> bool:
     return not any(re.search(r"%[-+ ]*G|%.*[0-9]{5,}", word) for word in words)
 
 
-def _prints_words(words: Sequence[str], folder: Path) -> bool:
-    """Only `%s`: `%n` sets a variable, zsh computes what `%d` is given, and a width prints without end."""
-    return bool(words) and not words[0].startswith("-") and "%" not in re.sub("%[%s]", "", words[0])
-
-
 def _tests_a_file(words: Sequence[str], folder: Path) -> bool:
     """`test -f FILE`, and no more: zsh computes what `-eq` is given, which can run a command."""
     return len(words) == 2 and words[0].startswith("-") and not words[1].startswith("-")
@@ -191,7 +186,6 @@ SAFE: Mapping[str, Reading] = MappingProxyType(
         ),
         "md5sum": _SUM,
         "nl": Reading("-b= -n= -s= -v= -w=", words="-ba -bt -bn", also=_prints_little, filters=0),
-        "printf": Reading(free=True, also=_prints_words),
         "pwd": Reading("-LP"),
         "readlink": Reading("-efn"),
         "realpath": Reading("-es"),
