@@ -608,6 +608,25 @@ def test_a_link_to_a_folder_outside_is_asked_about(work: Path, command: str, nam
     assert verdict(work, command="git branch") is Effect.ALLOW
 
 
+def test_what_the_history_has_behind_a_link_is_not_listed_unasked(work: Path) -> None:
+    """By a path `git rev-list` reads attributes too."""
+    command = "git rev-list HEAD -- src"
+    assert verdict(work, command=command) is Effect.ALLOW
+    (work / "old").symlink_to(work.parent)
+    assert verdict(work, command=command) is Effect.ASK
+
+
+@pytest.mark.parametrize("magic", [":/vendor/x", "':(top)x'", "':(attr:x)'", "':!x'", ":x", ":0:x", ":^x", ":"])
+@pytest.mark.parametrize(
+    "command",
+    ["status", "diff HEAD:src/a.txt", "diff --", "log -- src", "show", "ls-files", "rev-list HEAD", "rev-parse"],
+)
+def test_a_word_of_git_that_begins_with_a_colon_is_asked_about(work: Path, command: str, magic: str) -> None:
+    """It may be a path from the top, or one that is chosen by attributes: other files than its letters say."""
+    assert verdict(work, command=f"git {command}") is Effect.ALLOW
+    assert verdict(work, command=f"git {command} {magic}") is Effect.ASK
+
+
 @pytest.mark.parametrize("command", ["git diff", "git status"])
 def test_a_tracked_file_that_became_something_else_is_asked_about(work: Path, command: str) -> None:
     """`git diff` prints the HEAD of a repository that lies in its place, and waits at a pipe in there."""

@@ -229,7 +229,7 @@ NO_RULE = Reason("no_rule")
 Seen = dict[tuple[str, str], Reason | None]  # what was looked through already, by what it is and where
 
 _SHOWS_NEW = names("status ls-files diff")  # words of git by which it looks at the files of the workspace
-_SHOWS_OLD = names("status diff log show blame stash")  # and at those of the history
+_SHOWS_OLD = names("status diff log show blame stash rev-list")  # and at those of the history
 
 
 def reason_to_ask(words: Sequence[str], folder: str, workspace: str, seen: Seen | None = None) -> Reason | None:
@@ -253,6 +253,8 @@ def _reason_to_ask(words: Sequence[str], folder: str, workspace: str, seen: Seen
         look = partial(_linked_ignore_file, Path(workspace).resolve(), skips)
         return _once(seen, (f"ignore {skips}", workspace), look)
     if name.startswith("git "):
+        if any(word.startswith(":") for word in rest):  # a path by other rules: from the top, or by attributes
+            return NO_RULE
         looks = _looks(name.removeprefix("git "), rest)
         above = _once(seen, ("git", folder), partial(git_repository.reason_above, folder, workspace))
         return above or _once(
