@@ -576,6 +576,27 @@ def test_in_a_worktree_of_git_the_same_holds(work: Path) -> None:
     assert verdict(side) is Effect.ASK
 
 
+ODD_WORKTREES = [
+    *(("commondir", text) for text in ("/elsewhere\n", "../../..\n", "../..\0\n", None)),
+    *(("gitdir", text) for text in ("/etc/passwd\n", "/a\n/b/.git\n", None)),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), ODD_WORKTREES)
+@pytest.mark.parametrize("command", ["git log --all", "git branch", "git worktree list"])
+def test_a_worktree_that_leads_elsewhere_is_asked_about(work: Path, command: str, name: str, text: str | None) -> None:
+    """Git reads the refs of every worktree, where its `commondir` leads."""
+    side = work.parent / "side"
+    git(work, "worktree", "add", "-q", str(side))
+    git(work, "worktree", "add", "-q", str(work.parent / "other"))
+    for folder in (work, side):
+        assert verdict(folder, command=command) is Effect.ALLOW
+    path = work / ".git/worktrees/other" / name
+    path.unlink() if text is None else path.write_text(text)
+    for folder in (work, side):
+        assert verdict(folder, command=command) is Effect.ASK
+
+
 def test_a_folder_that_only_says_it_is_a_worktree_is_asked_about(work: Path, tmp_path: Path) -> None:
     fake = tmp_path / "fake"
     fake.mkdir()

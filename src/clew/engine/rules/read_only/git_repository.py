@@ -132,7 +132,7 @@ def _look_into(entry: Path, top: Path) -> dict[str, set[str]]:
     """`entry` is the workspace's `.git`: a folder, or the file of a worktree that `git worktree add` made. The result
     has the names that git tracks, by the folder in which they lie."""
     own = entry if entry.is_dir() and not entry.is_symlink() else _of_worktree(entry)
-    shared = own if own == entry else _shared(own)
+    shared = own if own == entry else own.parent.parent
     for folder in {own, shared}:
         _check_plain(folder)
     if not _is_whole(own, shared):
@@ -145,6 +145,7 @@ def _look_into(entry: Path, top: Path) -> dict[str, set[str]]:
     if any(path.name.startswith("sharedindex.") for path in own.iterdir()):
         raise Foreign("git.unclear")
     _check_hooks(shared / "hooks")
+    _check_worktrees(shared / "worktrees")
     return _check_index(own / "index", top)
 
 
@@ -214,11 +215,11 @@ def _of_worktree(entry: Path) -> Path:
     return own
 
 
-def _shared(own: Path) -> Path:
-    shared = _led_to(own, _line(own / "commondir"))
-    if own.parent.parent != shared:
-        raise Foreign("git.elsewhere")
-    return shared
+def _check_worktrees(folder: Path) -> None:
+    """Git reads the refs of all of them, where the `commondir` of each leads. Nobody but git writes these files."""
+    for own in folder.iterdir() if folder.is_dir() else ():
+        if own.is_dir() and (_line(own / "commondir") != "../.." or not _line(own / "gitdir").endswith("/.git")):
+            raise Foreign("git.elsewhere")
 
 
 def _led_to(folder: Path, path: str) -> Path:
