@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Set
 from pathlib import Path
 
 import pytest
 
 from clew.engine.rules.decide import decide
-from clew.engine.rules.read_only import git_repository, tree_walk
+from clew.engine.rules.read_only import commands, git_repository, tree_walk
 from clew.engine.rules.read_only.git_repository import Looks
 from clew.model.gates import Asked, Effect, GateKind, Policy, Reason
 from tests.execution.index_file import FILE, GITLINK, Entry, extension, index_file, with_hidden_name, with_hidden_table
@@ -611,6 +612,19 @@ def test_signatures_are_not_verified_unasked(work: Path) -> None:
     assert verdict(work, ".", "git log '--format=%G?'") is Effect.ASK
     assert verdict(work, ".", "git show --pretty=format:%h%GK") is Effect.ASK
     assert verdict(work, ".", "git log --format=%+G?") is Effect.ASK
+
+
+@pytest.mark.parametrize("format", ["%999999d", "%h%x%%%<(99999)%s", "%>(12345"])
+def test_a_format_that_prints_without_end_is_asked_about(work: Path, format: str) -> None:
+    assert verdict(work, command=f"git log '--format={format}'") is Effect.ASK
+    assert verdict(work, command="git log '--format=%<(9999)%s' --since=20200101") is Effect.ALLOW
+
+
+def test_a_format_is_looked_at_in_time_that_grows_with_its_length(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "_LONGEST_WORD", 1_000_000)
+    begun = time.process_time()
+    assert verdict(work, command=f"git log '--format={'%' * 32_000}'") is Effect.ASK  # it is longer than a path
+    assert time.process_time() - begun < 2, "it took its square"
 
 
 @pytest.mark.parametrize("command", ["git status", "git diff", "git log -p", "git show", "git blame src/a.txt"])

@@ -158,6 +158,13 @@ def test_a_pattern_of_many_stars_is_judged_at_once(work: Path) -> None:
     assert verdict(work, f"ls {'*a' * 40}*b") == "ask"
 
 
+def test_a_word_that_is_very_long_is_asked_about(work: Path) -> None:
+    """The readers look at each word more than once."""
+    assert verdict(work, f"echo {'%' * 4_096}") == "allow"
+    assert verdict(work, f"echo {'%' * 4_097}") == "ask"
+    assert verdict(work, f"pytest -q | grep '{{{'9' * 5_000}}}'", "pytest *") == "ask"
+
+
 def test_a_pattern_that_goes_to_and_fro_is_asked_about(work: Path) -> None:
     for number in range(40):
         (work / f"d{number}").mkdir()

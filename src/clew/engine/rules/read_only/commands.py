@@ -19,6 +19,7 @@ from clew.engine.rules.shell.lenient import names
 from clew.model.gates import Reason
 
 _LONG = 1_000  # bytes of a path
+_LONGEST_WORD = 4_096
 _MOST_REPEATS = 10_000  # in a regular expression
 _MOST_NESTED = 8  # groups in it that are repeated
 
@@ -92,7 +93,8 @@ def _names_a_file(words: Sequence[str], folder: Path) -> bool:
 
 def _verifies_nothing(words: Sequence[str], folder: Path) -> bool:
     """`%G…` in a format shows signatures, which git lets gpg verify."""
-    return not any(re.search(r"%[-+ ]*G|%.*[0-9]{5,}", word) for word in words)
+    formats = [word.partition("%")[2] for word in words]
+    return not any(re.search("%[-+ ]*G", word) for word in words) and _is_bounded(formats)
 
 
 def _tests_a_file(words: Sequence[str], folder: Path) -> bool:
@@ -277,7 +279,10 @@ def _fits(reading: Reading, words: Sequence[str], folder: str, workspace: str) -
 
 
 def _is_bomb(word: str) -> bool:
-    """Whether a regular expression repeats so often that it would take all the memory there is."""
+    """Whether a regular expression repeats so often that it would take all the memory there is. What is longer than
+    people write is not looked at."""
+    if len(word) > _LONGEST_WORD:
+        return True
     counts = [int(number) for number in re.findall(r"[{,]([0-9]+),?\\?\}", word)]
     nested = len(re.findall(r"\)[*+?{]", word)) > _MOST_NESTED
     recalls = len(re.findall(r"\\[1-9]", word)) > 1 and word.count("*") + word.count("+") > 1
