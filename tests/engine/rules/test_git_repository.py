@@ -524,6 +524,28 @@ def test_tracked_folders_of_a_tree_that_is_too_large_are_looked_at(work: Path, m
     assert verdict(work) is Effect.ASK
 
 
+LARGE_ALLOWED = (
+    *("git status", "git status -sb", "git diff", "git diff --stat HEAD", "git diff HEAD -- src", "git log -p -1"),
+    *("git show HEAD:src/a.txt", "git ls-files src", "git ls-files -o --exclude-standard", "git branch"),
+    *("git status -uno", "git status --untracked-files=no"),
+)
+LARGE_ASKED = (
+    *("git diff HEAD:src/a.txt src/new", "git diff HEAD:src/a.txt HEAD:src", "git status src", "git status -- src"),
+    *("git status -s -uall", "git status --untracked-files=all", "git status --untracked-files", "git ls-files -o"),
+    *("git ls-files -o --exclude-standard src", "git ls-files --others --exclude-standard src"),
+)
+
+
+@pytest.mark.parametrize("command", LARGE_ALLOWED + LARGE_ASKED)
+def test_what_goes_where_nobody_looked_in_a_large_tree_is_asked_about(
+    work: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (work / "src/new").touch()
+    assert verdict(work, command=command) is Effect.ALLOW
+    monkeypatch.setattr(tree_walk, "_MOST", 1)
+    assert verdict(work, command=command) is (Effect.ALLOW if command in LARGE_ALLOWED else Effect.ASK)
+
+
 HUGE = 1 << 40  # bytes, of which none is written
 
 
@@ -702,7 +724,7 @@ def test_what_git_would_find_in_ignored_folders_is_looked_at_if_it_goes_there(
     assert verdict(work, command=command) is Effect.ALLOW
     monkeypatch.setattr(tree_walk, "_MOST", 1)
     assert verdict(work, command=command) is Effect.ASK
-    assert git_repository.reason_to_ask(str(work), str(work), Looks(ignored=True)) == Reason("tree.large")
+    assert git_repository.reason_to_ask(str(work), str(work), Looks(ignored=True, whole=True)) == Reason("tree.large")
 
 
 @pytest.mark.parametrize("command", ["git status", "git log", "rg x"])

@@ -266,10 +266,14 @@ def _reason_to_ask(words: Sequence[str], folder: str, workspace: str, seen: Seen
 
 
 def _looks(word: str, rest: Sequence[str]) -> git_repository.Looks:
-    """`git ls-files -o` heeds no ignore files, unless it is told to."""
+    """`git ls-files -o` heeds no ignore files, unless it is told to. `git diff REV:FILE PATH` shows a file that git
+    need not track."""
     others = word == "ls-files" and any(re.match(r"-[a-z]*o|--others", each) for each in rest)
     ignored = (others and "--exclude-standard" not in rest) or any(each.startswith("--ignored") for each in rest)
-    return git_repository.Looks(word in _SHOWS_NEW, ignored, word in _SHOWS_OLD)
+    named = any(not each.startswith("-") for each in rest) and (others or word == "status")
+    deeper = any(re.fullmatch("-uall|--untracked-files(?!=no$|=normal$).*", each) for each in rest)
+    whole = ignored or named or deeper or (word == "diff" and any(":" in each for each in rest))
+    return git_repository.Looks(word in _SHOWS_NEW, ignored, word in _SHOWS_OLD, whole)
 
 
 def _fits(reading: Reading, words: Sequence[str], folder: str, workspace: str) -> bool:

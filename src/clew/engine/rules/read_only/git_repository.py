@@ -75,6 +75,7 @@ class Looks(Struct, frozen=True):
     new_files: bool = True  # files that it does not know yet
     ignored: bool = False  # also those that it is told to ignore
     old_files: bool = True  # files of the history: it reads the attributes of the folders in which they would lie
+    whole: bool = False  # where a command sends it: a tree has to be looked through to its end, however large
 
 
 def reason_to_ask(folder: str, workspace: str, looks: Looks = Looks()) -> Reason | None:  # noqa: B008 - it is frozen
@@ -188,9 +189,9 @@ def _is_open(path: Path, bits: int) -> bool:
 def _look_below(top: Path, tracked: Mapping[str, Set[str]], looks: Looks) -> None:
     """Git reads files of its own in the folders below, for every command that shows a file. If it looks for new files,
     it also looks into the folder of a repository that it finds. Unless git looks at ignored files too, nobody looks for
-    repositories in ignored folders, and a tree that is too large is not looked through to its end. There the index is
-    the truth: git runs something in a repository below only if the index has a gitlink to it. Of any other it reads
-    nothing but the HEAD, which it does not show."""
+    repositories in ignored folders; and unless a command sends it somewhere, a tree that is too large is not looked
+    through to its end. There the index is the truth: git runs something in a repository below only if the index has a
+    gitlink to it. Of any other it reads nothing but the HEAD, which it does not show."""
     found = tree_walk.foreign_among(top, tracked, repositories=looks.new_files, links=looks.old_files)
     look = partial(tree_walk.foreign_to_git, top, links=looks.old_files)
     skipped = frozenset[str]() if looks.ignored else tree_walk.ignored_folders(top)
@@ -198,7 +199,7 @@ def _look_below(top: Path, tracked: Mapping[str, Set[str]], looks: Looks) -> Non
         found = found or look(skipped, repositories=looks.new_files)
         found = found or (look(skipped, only_skipped=True, repositories=False) if looks.old_files else None)
     except tree_walk.TooLarge:
-        if looks.ignored:
+        if looks.whole:
             raise
     if found is not None:
         is_folder = found.is_dir() and not found.is_symlink()
