@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -454,6 +456,53 @@ def test_a_way_up_behind_a_link_is_asked_about(tmp_path: Path, path: str) -> Non
     asked, work = change(path.format(tmp_path / "w")), tmp_path / "w"
     assert effect(asked, allow("**", RuleKind.CHANGE), workspace=work) == "ask"
     assert effect(asked, policy=Policy.TRUSTED, workspace=work) == "ask"
+
+
+def _names_the_folder(work: Path) -> None:
+    (work / ".git").write_text("gitdir: ./.bare\n")
+
+
+def _is_a_link_to_the_folder(work: Path) -> None:
+    (work / ".git").symlink_to(".bare")
+
+
+def _is_a_worktree_of_the_folder(work: Path) -> None:
+    (work / ".bare/worktrees/main").mkdir(parents=True)
+    (work / ".bare/worktrees/main/commondir").write_text("../..\n")
+    (work / ".git").write_text(f"gitdir: {work}/.bare/worktrees/main\n")
+
+
+@pytest.mark.parametrize("leads", [_names_the_folder, _is_a_link_to_the_folder, _is_a_worktree_of_the_folder])
+def test_the_folder_that_a_git_file_names_is_guarded_like_git(work: Path, leads: Callable[[Path], None]) -> None:
+    (work / ".git").rename(work / ".bare")
+    everything, named = allow("**", RuleKind.CHANGE), allow(".bare/**", RuleKind.CHANGE)
+    for path in (".bare/config", ".BARE/hooks/pre-commit", ".bare/worktrees/main/commondir"):
+        assert effect(change(path), policy=Policy.TRUSTED, workspace=work) == "allow"
+        leads(work)
+        assert effect(change(path), policy=Policy.TRUSTED, workspace=work) == "ask"
+        assert effect(change("src/m.py", path), everything, workspace=work) == "ask"
+        assert effect(change("src/m.py"), policy=Policy.TRUSTED, workspace=work) == "allow"
+        (work / ".git").unlink()
+        shutil.rmtree(work / ".bare/worktrees", ignore_errors=True)
+    leads(work)
+    assert effect(change(".bare/config"), named, workspace=work) == "allow"
+
+
+def test_in_a_worktree_inside_of_its_git_folder_changes_are_not_asked_about(work: Path) -> None:
+    """As `git clone --bare` and `git worktree add` in there make it."""
+    own = work.parent / "worktrees/work"
+    own.mkdir(parents=True)
+    (own / "commondir").write_text("../..\n")
+    (work / ".git").rename(work / "off")
+    (work / ".git").write_text(f"gitdir: {own}\n")
+    assert effect(change("src/m.py"), policy=Policy.TRUSTED, workspace=work) == "allow"
+
+
+@pytest.mark.parametrize("text", ["gitdir: .bare\r\n", "gitdir:.bare", "x" * 5_000, ""])
+def test_beside_a_git_file_that_is_not_plain_changes_are_asked_about(work: Path, text: str) -> None:
+    (work / "docs/.git").write_text(text)
+    assert effect(change("docs/m.py"), policy=Policy.TRUSTED, workspace=work) == "ask"
+    assert effect(change("src/m.py"), policy=Policy.TRUSTED, workspace=work) == "allow"
 
 
 def test_an_absolute_pattern_reaches_where_it_says_through_links_too(work: Path, tmp_path: Path) -> None:

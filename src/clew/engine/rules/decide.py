@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from clew.engine.rules.offered import link_walk, matching
 from clew.engine.rules.patterns import GLOB, MORE, begins, covers, fits, hits, inside, leads_out, words_of
-from clew.engine.rules.read_only import commands
+from clew.engine.rules.read_only import commands, git_repository
 from clew.engine.rules.shell import scripts
 from clew.engine.rules.shell.lenient import asks_always, segments
 from clew.engine.rules.shell.scripts import Part
@@ -185,7 +185,9 @@ def _may_change(pattern: str, asked: Asked, workspace: str) -> bool:
     nothing."""
     if asked.removes and (pattern.endswith(MORE) or not GLOB.search(pattern)):
         return False
-    return covers(pattern, asked.paths, workspace) and link_walk.hard_link(asked.paths, workspace) is None
+    if not covers(pattern, asked.paths, workspace) or link_walk.hard_link(asked.paths, workspace) is not None:
+        return False
+    return not any(git_repository.is_guarded(path, workspace, pattern) for path in asked.paths)
 
 
 def _touches(rule: Rule, asked: Asked, workspace: str) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from clew.engine.rules.patterns import real
+from clew.engine.rules.patterns import real, relative
 from clew.engine.rules.read_only import tree_walk
 from clew.engine.rules.read_only.tree_walk import read_plain
 from clew.engine.rules.shell.lenient import names
@@ -214,6 +214,31 @@ def _of_worktree(entry: Path) -> Path:
     if _led_to(own, _line(own / "gitdir")) != entry:
         raise Foreign("git.elsewhere")
     return own
+
+
+def is_guarded(path: str, workspace: str, pattern: str) -> bool:
+    """Whether a file lies in a folder that git uses as its own because a `.git` beside or above says so, and that the
+    pattern does not name. True also where that cannot be said."""
+    where, top = relative(path, workspace), real("", workspace)
+    if where is None or top is None:
+        return False
+    file = Path(top, where)
+    above = [folder for folder in file.parents if folder.is_relative_to(top)]
+    try:
+        named = [own for folder in above for own in _named_by(folder / ".git") if own.is_relative_to(top)]
+    except (Foreign, OSError, ValueError):
+        return True
+    return any(
+        Path(str(file).lower()).is_relative_to(str(own).lower()) for own in named if own.name not in pattern.split("/")
+    )
+
+
+def _named_by(entry: Path) -> list[Path]:
+    """The folder that a `.git` leads to if it is none itself, and the one that this shares with other worktrees."""
+    if not entry.is_symlink() and not entry.is_file():
+        return []
+    own = _led_to(entry.parent, entry.name if entry.is_symlink() else _line(entry, "gitdir: "))
+    return [own, _led_to(own, _line(own / "commondir"))] if os.path.lexists(own / "commondir") else [own]
 
 
 def _check_worktrees(folder: Path) -> None:
