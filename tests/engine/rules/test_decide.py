@@ -749,7 +749,7 @@ def test_every_kind_of_request_but_a_question_can_have_a_rule() -> None:
 
 
 def test_the_page_about_rules_lists_all_that_is_safe_and_all_that_always_asks() -> None:
-    text = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "rules.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"`([^`]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL)))
     assert [name for name in (*SAFE, *WRAPPERS) if name not in listed] == []
 

@@ -426,5 +426,5 @@ def test_every_known_command_is_offered_and_its_own_words_are_enough(work: Path,
 
 
 def test_the_page_about_rules_lists_every_known_command_and_launcher() -> None:
-    text = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "rules.md").read_text(encoding="utf-8")
     assert [words for words in (*KNOWN, *LAUNCHERS) if f"`{' '.join(words)}`" not in text] == []
