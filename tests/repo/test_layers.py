@@ -39,7 +39,7 @@ ENGINE = ("services", "inbox", "places", "threads", "turns", "gates", "delivery"
 
 ENTRIES = {"": 20, "engine": 20, "surfaces": 20}
 MOST_ENTRIES = 15
-LISTS = {"cli/commands", "store/tables", "store/migrations", "server/page/static/parts"}  # lists by nature
+LISTS = {"cli/commands", "store/tables", "store/migrations"}  # lists by nature
 LONGEST_MODULE = 450
 LONGEST_FUNCTION = 60
 

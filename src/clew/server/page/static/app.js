@@ -2,20 +2,20 @@
 
 import { door } from "/page/lib/api.js";
 import { show, visible } from "/page/lib/dom.js";
-import { lend, PASS } from "/page/lib/keys.js";
-import { lines } from "/page/lib/say.js";
+import { lend, PASS } from "/page/lib/shortcuts.js";
+import { lines } from "/page/lib/status_line.js";
 import { follow, link } from "/page/lib/stream.js";
-import { things, waits } from "/page/lib/things.js";
+import { things, waits } from "/page/lib/state.js";
 import { learn, t } from "/page/lib/words.js";
-import "/page/lib/texts.js";
+import "/page/lib/live_text.js";
 
 await learn();
 
 const { frame } = await import("/page/parts/frame.js");
-const { overlay } = await import("/page/parts/overlay.js");
+const { overlay } = await import("/page/parts/dialogs/shortcuts_help.js");
 const views = {
-  threads: () => import("/page/views/new.js"),
-  new: () => import("/page/views/new.js"),
+  threads: () => import("/page/views/new_thread.js"),
+  new: () => import("/page/views/new_thread.js"),
   thread: () => import("/page/views/thread.js"),
   inbox: () => import("/page/views/inbox.js"),
   health: () => import("/page/views/health.js"),

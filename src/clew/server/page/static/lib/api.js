@@ -1,7 +1,7 @@
 /** The one way to the daemon. An error is either a `Problem` (it said no, in words that can be shown) or `Away`. */
 
-import { Hub } from "/page/lib/hub.js";
-import { keyHeader } from "/page/lib/key.js";
+import { Hub } from "/page/lib/emitter.js";
+import { keyHeader } from "/page/lib/auth_key.js";
 
 export const door = new Hub(); // tells "closed" where one has to log in
 

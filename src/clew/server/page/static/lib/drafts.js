@@ -1,7 +1,7 @@
 /** What was typed and not sent yet, for each thread; it outlives a reload, a crash of the browser and the daemon. */
 
-import { Hub } from "/page/lib/hub.js";
-import { drop, keep, kept } from "/page/lib/kept.js";
+import { Hub } from "/page/lib/emitter.js";
+import { drop, keep, kept } from "/page/lib/storage.js";
 
 const PREFIX = "clew.draft.";
 

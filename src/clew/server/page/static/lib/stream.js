@@ -2,8 +2,8 @@
  * missed or told twice. A tab that nobody looks at lets go of it after a while: browsers allow few connections. */
 
 import { Away, read } from "/page/lib/api.js";
-import { Hub } from "/page/lib/hub.js";
-import { keyHeader } from "/page/lib/key.js";
+import { Hub } from "/page/lib/emitter.js";
+import { keyHeader } from "/page/lib/auth_key.js";
 
 const SILENCE = 40_000; // the daemon sends a heartbeat every 15 s
 const UNSEEN = 60_000;

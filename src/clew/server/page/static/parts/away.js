@@ -2,10 +2,10 @@
 
 import { get, put, remove } from "/page/lib/api.js";
 import { h, redraw, worded } from "/page/lib/dom.js";
-import { during, say } from "/page/lib/say.js";
+import { during, say } from "/page/lib/status_line.js";
 import { link } from "/page/lib/stream.js";
 import { known, t } from "/page/lib/words.js";
-import { placeName } from "/page/parts/choices.js";
+import { placeName } from "/page/parts/thread_options.js";
 
 export function away() {
   const content = h("div", {});

@@ -2,10 +2,10 @@
 
 import { h, icon, show } from "/page/lib/dom.js";
 import { link, linkState, tryNow } from "/page/lib/stream.js";
-import { things, waits } from "/page/lib/things.js";
+import { things, waits } from "/page/lib/state.js";
 import { t } from "/page/lib/words.js";
-import { overlay } from "/page/parts/overlay.js";
-import { threadList } from "/page/parts/thread_list.js";
+import { overlay } from "/page/parts/dialogs/shortcuts_help.js";
+import { threadList } from "/page/parts/list/thread_list.js";
 
 const PATIENCE = 700; // milliseconds without the daemon before it is said
 

@@ -3,13 +3,13 @@
 import { get, post } from "/page/lib/api.js";
 import { h, redraw, show, worded } from "/page/lib/dom.js";
 import { age, bytes, clock, number, when } from "/page/lib/format.js";
-import { soon } from "/page/lib/hub.js";
-import { during, say } from "/page/lib/say.js";
+import { soon } from "/page/lib/emitter.js";
+import { during, say } from "/page/lib/status_line.js";
 import { events } from "/page/lib/stream.js";
-import { things, threads } from "/page/lib/things.js";
+import { things, threads } from "/page/lib/state.js";
 import { known, t } from "/page/lib/words.js";
 import { away } from "/page/parts/away.js";
-import { plots } from "/page/parts/plot.js";
+import { plots } from "/page/parts/plots.js";
 
 const LOOKED_AT = ["status", "outbox", "processes", "figures", "handoffs?limit=10"];
 const EVERY = 10_000;

@@ -1,13 +1,13 @@
 /** Everything that waits for a person, over all threads, oldest first; and the rules that answer for one. */
 
 import { h, show } from "/page/lib/dom.js";
-import { lend, PASS, step } from "/page/lib/keys.js";
-import { look, lookForWaiting, things, threads, waiting } from "/page/lib/things.js";
+import { lend, PASS, step } from "/page/lib/shortcuts.js";
+import { look, lookForWaiting, things, threads, waiting } from "/page/lib/state.js";
 import { t } from "/page/lib/words.js";
-import { place } from "/page/parts/asked.js";
-import { gate, gateKeys } from "/page/parts/gate.js";
-import { rules } from "/page/parts/rules.js";
-import { suspended } from "/page/parts/suspended.js";
+import { place } from "/page/parts/gates/gate_list.js";
+import { gate, gateKeys } from "/page/parts/gates/gate.js";
+import { rules } from "/page/parts/rules/rule_list.js";
+import { suspended } from "/page/parts/gates/suspended.js";
 
 class Inbox extends HTMLElement {
   #list = h("div", { class: "waiting-list" });

@@ -2,19 +2,19 @@
 
 import { patch } from "/page/lib/api.js";
 import { h, icon, redraw, show } from "/page/lib/dom.js";
-import { lend, PASS, step } from "/page/lib/keys.js";
-import { during, say } from "/page/lib/say.js";
-import { keep, look, things, threads, waiting } from "/page/lib/things.js";
-import { mail } from "/page/lib/unsent.js";
+import { lend, PASS, step } from "/page/lib/shortcuts.js";
+import { during, say } from "/page/lib/status_line.js";
+import { keep, look, things, threads, waiting } from "/page/lib/state.js";
+import { mail } from "/page/lib/outbox.js";
 import { t } from "/page/lib/words.js";
-import { actions } from "/page/parts/actions.js";
-import { place } from "/page/parts/asked.js";
-import { composer } from "/page/parts/composer.js";
-import { gate, gateKeys } from "/page/parts/gate.js";
-import { pending } from "/page/parts/pending.js";
-import { suspended } from "/page/parts/suspended.js";
-import { about, titleLine } from "/page/parts/thread_head.js";
-import { timeline } from "/page/parts/timeline.js";
+import { actions } from "/page/parts/thread/actions.js";
+import { place } from "/page/parts/gates/gate_list.js";
+import { composer } from "/page/parts/thread/composer.js";
+import { gate, gateKeys } from "/page/parts/gates/gate.js";
+import { pending } from "/page/parts/thread/pending.js";
+import { suspended } from "/page/parts/gates/suspended.js";
+import { about, titleLine } from "/page/parts/thread/header.js";
+import { timeline } from "/page/parts/thread/timeline.js";
 
 class ThreadView extends HTMLElement {
   #id;
