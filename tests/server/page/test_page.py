@@ -41,7 +41,7 @@ def test_a_thread_is_begun_and_talked_in(desk: Desk, sit_down: Sit) -> None:
     ann.press("Enter")
     expect(answer.last).to_have_text("second answer")
     expect(ann.page.locator("[data-item]").first).to_contain_text("echo here-it-is")
-    expect(ann.page.locator("article.passage")).to_have_count(4)
+    expect(ann.page.locator("article.entry")).to_have_count(4)
     assert ann.find("textbox", "Message").input_value() == ""
 
 
@@ -74,7 +74,7 @@ def test_an_approval_is_given_and_refused_by_keyboard_alone(own_desk: Desk, sit_
         own_desk.clew.wait_ended(turn)
     assert [path.name for path in own_desk.folder.iterdir()] == ["first.txt"]
     ann.go(f"#/threads/{second['thread']}")
-    expect(ann.page.locator(".deed-gate")).to_contain_text("not on a Monday")
+    expect(ann.page.locator(".activity-gate")).to_contain_text("not on a Monday")
     expect(ann.page).to_have_title(re.compile(r"^[^(]"))
 
 
@@ -142,17 +142,17 @@ def test_a_daemon_that_is_killed_comes_back_and_nothing_typed_is_lost(desk: Desk
     expect(ann.page.locator("clew-running clew-text")).to_have_text("before")
     ann.find("textbox", "Message").fill("!text after")
     with desk.away():
-        expect(ann.page.locator(".link-word")).to_be_visible()
+        expect(ann.page.locator(".link-banner")).to_be_visible()
         assert ann.find("textbox", "Message").input_value() == "!text after"
         expect(ann.page.locator("clew-working")).to_contain_text("The daemon does not answer")
         desk.model.wait_left("cut")
         desk.model.release("cut")
-    expect(ann.page.locator(".link-word")).to_be_hidden()
+    expect(ann.page.locator(".link-banner")).to_be_hidden()
     expect(ann.page.locator(".answer clew-text")).to_have_text(["before", "before"])
     cut = ann.page.locator(f"[data-turn='{turn['turn']}'] .is-cut")
     expect(cut).to_contain_text("cut off")
     cut.get_by_role("button", name="goes on below").click()
-    expect(ann.page.locator(".passage:focus .answer clew-text")).to_have_text("before")
+    expect(ann.page.locator(".entry:focus .answer clew-text")).to_have_text("before")
     ann.find("textbox", "Message").press("Enter")
     expect(ann.page.locator(".answer clew-text").last).to_have_text("after")
 

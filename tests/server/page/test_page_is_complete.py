@@ -84,7 +84,7 @@ def test_a_thread_is_renamed_forked_done_picked_up_with_a_file_and_cancelled(
     expect(ann.page.locator(f"clew-thread-list [data-thread='{first['thread']}']")).to_contain_text("the new name")
     ann.page.locator(f"[data-turn='{first['turn']}']").get_by_role("button", name="Fork from here").click()
     expect(ann.page).not_to_have_url(re.compile(first["thread"]))
-    expect(ann.page.locator("article.passage .answer clew-text")).to_have_text(["one"])
+    expect(ann.page.locator("article.entry .answer clew-text")).to_have_text(["one"])
     choose(ann, "Mark as done")
     (tmp_path / "notes.txt").write_text("a note")
     ann.page.locator("input[type=file]").set_input_files(tmp_path / "notes.txt")
@@ -92,7 +92,7 @@ def test_a_thread_is_renamed_forked_done_picked_up_with_a_file_and_cancelled(
     ann.find("textbox", "Message").fill("!text again")
     ann.find("button", "Pick up again").click()
     expect(ann.page.locator(".answer clew-text").last).to_have_text("again")
-    expect(ann.page.locator("article.passage").filter(has_text="notes.txt")).to_have_count(1)
+    expect(ann.page.locator("article.entry").filter(has_text="notes.txt")).to_have_count(1)
     choose(ann, "What it asked")
     expect(ann.page.locator("dialog[open]")).to_contain_text("It has asked nothing yet")
     ann.press("Escape")
@@ -103,10 +103,31 @@ def test_a_thread_is_renamed_forked_done_picked_up_with_a_file_and_cancelled(
     assert violations(ann.page) == []
     ann.press("Escape")
     choose(ann, "Check its history")
-    expect(ann.page.locator(".says[role=status]")).to_contain_text("sound")
+    expect(ann.page.locator(".status-line[role=status]")).to_contain_text("sound")
     choose(ann, "Cancel for good")
     ann.find("button", "Cancel it").click()
     expect(ann.page.locator("main")).to_contain_text("A cancelled thread never runs again")
+
+
+def test_threads_are_filtered_and_the_shortcuts_are_listed(desk: Desk, sit_down: Sit) -> None:
+    turn = desk.start("!text one", kind="chat", title="to be filtered")
+    desk.clew.wait_ended(turn)
+    ann = sit_down(desk, f"#/threads/{turn['thread']}")
+    row = ann.page.locator(f"clew-thread-list [data-thread='{turn['thread']}']")
+    ann.page.locator("summary", has_text="Filter").click()
+    status = ann.page.get_by_label("Any status")
+    status.select_option("suspended")
+    expect(row).to_have_count(0)
+    status.select_option("idle")
+    expect(row).to_contain_text("to be filtered")
+    ann.find("heading", "to be filtered").focus()
+    ann.press("?")
+    listed = ann.page.locator("dialog[open]")
+    for words in ("Everywhere", "In this thread", "next entry", "previous entry", "allow"):
+        expect(listed).to_contain_text(words)
+    ann.press("Escape")
+    ann.press("c")
+    expect(ann.find("textbox", "Message")).to_be_focused()
 
 
 @pytest.fixture

@@ -1,18 +1,21 @@
-/** The page: its frame, and which view stands in it. The address after `#` says where one is. */
+// @ts-check
+/** Entry point: builds the frame and shows the view that the address after `#` names. */
 
-import { door } from "/page/lib/api.js";
-import { show, visible } from "/page/lib/dom.js";
-import { lend, PASS } from "/page/lib/shortcuts.js";
-import { lines } from "/page/lib/status_line.js";
-import { follow, link } from "/page/lib/stream.js";
-import { things, waits } from "/page/lib/state.js";
-import { learn, t } from "/page/lib/words.js";
+import { auth } from "/page/lib/api.js";
+import { escapeInvisible, focused, setContent } from "/page/lib/dom.js";
+import { addShortcuts, NOT_HANDLED } from "/page/lib/shortcuts.js";
+import { changes, waitingCount } from "/page/lib/state.js";
+import { statusElement } from "/page/lib/status_line.js";
+import { followEvents, link } from "/page/lib/stream.js";
+import { loadWords } from "/page/lib/words.js";
 import "/page/lib/live_text.js";
 
-await learn();
+await loadWords();
 
-const { frame } = await import("/page/parts/frame.js");
-const { overlay } = await import("/page/parts/dialogs/shortcuts_help.js");
+const { newFrame } = await import("/page/parts/frame.js");
+const { showShortcutsHelp } = await import("/page/parts/dialogs/shortcuts_help.js");
+
+/** @type {Record<string, () => Promise<{ view: (id: string, frame: Frame) => HTMLElement }>>} */
 const views = {
   threads: () => import("/page/views/new_thread.js"),
   new: () => import("/page/views/new_thread.js"),
@@ -21,74 +24,87 @@ const views = {
   health: () => import("/page/views/health.js"),
 };
 
-const parts = frame();
-document.body.replaceChildren(...parts.elements, lines);
+const frame = newFrame();
+document.body.replaceChildren(...frame.elements, statusElement);
 
-function place() {
-  const [, room = "threads", id] = location.hash.split("/");
-  if (room === "threads" && /^[0-9A-Za-z]+$/.test(id ?? "")) return { name: "thread", id };
-  return { name: Object.hasOwn(views, room) && room !== "thread" ? room : "threads" };
+/** The view that the address names, and the id of its thread if it shows one. */
+function currentPlace() {
+  const [, name = "threads", id = ""] = location.hash.split("/");
+  if (name === "threads" && /^[0-9A-Za-z]+$/.test(id)) return { name: "thread", id };
+  return { name: Object.hasOwn(views, name) && name !== "thread" ? name : "threads", id: "" };
 }
 
-let shown = "";
+let shownPlace = "";
 let title = "";
 
-async function go({ isFirst = false } = {}) {
-  const { name, id } = place();
-  const key = `${name}/${id ?? ""}`;
-  if (key === shown) return;
-  shown = key;
+async function showView({ isFirst = false } = {}) {
+  const { name, id } = currentPlace();
+  const place = `${name}/${id}`;
+  if (place === shownPlace) return;
+  shownPlace = place;
   document.body.dataset.view = name;
-  parts.mark(name, id);
-  const { view } = await views[name]().catch(comeBackLater);
-  if (shown !== key) return;
-  const element = view(id, { entitle });
-  show(parts.main, element);
+  frame.setCurrent(name, id);
+  const { view } = await views[name]().catch(reloadWhenLive);
+  if (shownPlace !== place) return;
+  const element = view(id, { setTitle });
+  setContent(frame.main, element);
   if (name === "threads" && matchMedia("(max-width: 59.99rem)").matches) return;
-  if (!isFirst || name !== "threads") focusIn(element, name);
+  if (!isFirst || name !== "threads") focusView(element, name);
 }
 
-/** In the list of threads one walks; everywhere else one begins with the first field. */
-function focusIn(element, name) {
-  const first = name === "threads" ? null : element.querySelector("[data-first]");
-  (first ?? element.querySelector("h1") ?? parts.main).focus({ preventScroll: true });
+/**
+ * Focuses the first field of a view; in "threads" the heading, so that shortcuts move in the list.
+ * @param {HTMLElement} element
+ * @param {string} name
+ */
+function focusView(element, name) {
+  const field = name === "threads" ? null : element.querySelector("[data-first]");
+  (field ?? element.querySelector("h1") ?? frame.main).focus({ preventScroll: true });
 }
 
-/** A view that could not be fetched: browsers remember that, so the page begins anew once the daemon is there. */
-function comeBackLater() {
+/**
+ * The module of a view could not be fetched. Browsers remember that, so the page reloads when the daemon is back.
+ * @returns {Promise<never>}
+ */
+function reloadWhenLive() {
   link.on("state", (state) => state === "live" && location.reload());
   return new Promise(() => {});
 }
 
-function visit(hash) {
-  if (location.hash === hash) focusIn(parts.main, place().name);
+/** @param {string} hash */
+function goTo(hash) {
+  if (location.hash === hash) focusView(frame.main, currentPlace().name);
   location.hash = hash;
 }
 
-/** What the tab is called; how much waits stands before it. */
-function entitle(words) {
-  title = words;
-  const count = waits();
-  document.title = visible(`${count ? `(${count}) ` : ""}${words ? `${words} · ` : ""}clew`);
+/**
+ * Sets the title of the tab, with the number of what waits before it.
+ * @param {string} text
+ */
+function setTitle(text) {
+  title = text;
+  const count = waitingCount();
+  document.title = escapeInvisible(`${count ? `(${count}) ` : ""}${text ? `${text} · ` : ""}clew`);
 }
 
-things.on("waiting", () => entitle(title));
-door.on("closed", () => parts.close());
-addEventListener("hashchange", () => go());
+changes.on("waiting", () => setTitle(title));
+auth.on("login_required", () => frame.showLoginRequired());
+addEventListener("hashchange", () => showView());
 
-lend("everywhere", {
-  "?": ["key.help", overlay],
-  "/": ["key.search", () => parts.search()],
-  j: ["key.down", () => parts.list.step(1)],
-  k: ["key.up", () => parts.list.step(-1)],
-  n: ["key.new", () => visit("#/new")],
-  "g t": ["key.threads", () => visit("#/threads")],
-  "g i": ["key.inbox", () => visit("#/inbox")],
-  "g h": ["key.health", () => visit("#/health")],
-  Escape: ["key.escape", () => (document.activeElement?.blur?.(), PASS)],
+addShortcuts("everywhere", {
+  "?": ["shortcut.help", showShortcutsHelp],
+  "/": ["shortcut.search", () => frame.focusSearch()],
+  j: ["shortcut.down", () => frame.list.focusNeighbour(1)],
+  k: ["shortcut.up", () => frame.list.focusNeighbour(-1)],
+  n: ["shortcut.new", () => goTo("#/new")],
+  "g t": ["shortcut.threads", () => goTo("#/threads")],
+  "g i": ["shortcut.inbox", () => goTo("#/inbox")],
+  "g h": ["shortcut.health", () => goTo("#/health")],
+  Escape: ["shortcut.escape", () => (focused()?.blur(), NOT_HANDLED)],
 });
 
-entitle("");
-const loadAll = () => Object.values(views).forEach((load) => load().catch(() => {})); // for when the daemon is away
-go({ isFirst: true }).then(loadAll);
-follow();
+setTitle("");
+// In case the daemon goes away later.
+const preloadViews = () => Object.values(views).forEach((load) => load().catch(() => {}));
+showView({ isFirst: true }).then(preloadViews);
+followEvents();

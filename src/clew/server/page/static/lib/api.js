@@ -1,11 +1,17 @@
-/** The one way to the daemon. An error is either a `Problem` (it said no, in words that can be shown) or `Away`. */
+// @ts-check
+/** HTTP requests to the daemon. They throw a `Problem` (refused, with a text for people) or `Unreachable`. */
 
-import { Hub } from "/page/lib/emitter.js";
-import { keyHeader } from "/page/lib/auth_key.js";
+import { authHeaders } from "/page/lib/auth_key.js";
+import { Emitter } from "/page/lib/emitter.js";
 
-export const door = new Hub(); // tells "closed" where one has to log in
+export const auth = new Emitter(); // emits "login_required"
 
 export class Problem extends Error {
+  /**
+   * @param {number} status
+   * @param {string} code
+   * @param {string} detail
+   */
   constructor(status, code, detail) {
     super(detail);
     this.status = status;
@@ -13,46 +19,76 @@ export class Problem extends Error {
   }
 }
 
-/** The daemon does not answer, or not yet; whether it heard us is unknown. */
-export class Away extends Error {}
+/** The daemon does not answer, or not yet; whether it got the request is unknown. */
+export class Unreachable extends Error {}
 
-const NOT_YET = new Set([502, 503, 504]);
+const TEMPORARY = new Set([502, 503, 504]);
 
+/**
+ * @typedef {{ body?: unknown, headers?: Record<string, string>, signal?: AbortSignal }} Options
+ * @param {string} method
+ * @param {string} path
+ * @param {Options} [options]
+ * @returns {Promise<any>} the decoded JSON, or the response if it is not JSON
+ */
 async function call(method, path, { body, headers = {}, signal } = {}) {
-  const isJson = body !== undefined && !(body instanceof Blob);
-  const sent = { ...(isJson ? { "Content-Type": "application/json" } : {}), ...headers, ...keyHeader() };
-  let answer;
+  const isFile = body instanceof Blob;
+  const isJson = body !== undefined && !isFile;
+  const sentHeaders = { ...(isJson ? { "Content-Type": "application/json" } : {}), ...headers, ...authHeaders() };
+  const sentBody = isFile ? body : JSON.stringify(body);
+  let response;
   try {
-    answer = await fetch(path, { method, headers: sent, body: isJson ? JSON.stringify(body) : body, signal });
+    response = await fetch(path, { method, headers: sentHeaders, body: sentBody, signal });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Away(String(error.message ?? error));
+    throw new Unreachable(messageOf(error));
   }
-  return read(answer);
+  return readResponse(response);
 }
 
-export async function read(answer) {
-  if (answer.ok) return answer.headers.get("Content-Type")?.startsWith("application/json") ? whole(answer) : answer;
-  const problem = await answer.json().catch(() => ({}));
-  const words = problem.detail ?? problem.title ?? `HTTP ${answer.status}`;
-  if (NOT_YET.has(answer.status)) throw new Away(words);
-  if (answer.status === 401) door.tell("closed");
-  throw new Problem(answer.status, problem.code ?? "", words);
+/**
+ * @param {Response} response
+ * @returns {Promise<any>}
+ */
+export async function readResponse(response) {
+  const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
+  if (response.ok) return isJson ? readJson(response) : response;
+  const problem = await response.json().catch(() => ({}));
+  const detail = problem.detail ?? problem.title ?? `HTTP ${response.status}`;
+  if (TEMPORARY.has(response.status)) throw new Unreachable(detail);
+  if (response.status === 401) auth.emit("login_required");
+  throw new Problem(response.status, problem.code ?? "", detail);
 }
 
-async function whole(answer) {
+/** @param {Response} response */
+async function readJson(response) {
   try {
-    return await answer.json();
+    return await response.json();
   } catch (error) {
-    throw new Away(String(error.message ?? error)); // it was cut off on its way
+    throw new Unreachable(messageOf(error)); // the connection broke in the middle of the body
   }
 }
 
+/** @param {unknown} error */
+export const messageOf = (error) => String(error instanceof Error ? error.message : error);
+
+/**
+ * @param {unknown} error
+ * @returns {number | undefined} the HTTP status, if the daemon refused
+ */
+export const statusOf = (error) => (error instanceof Problem ? error.status : undefined);
+
+/** @type {(path: string, options?: Options) => Promise<any>} */
 export const get = (path, options) => call("GET", path, options);
+/** @type {(path: string, body?: object, options?: Options) => Promise<any>} */
 export const post = (path, body = {}, options) => call("POST", path, { body, ...options });
+/** @type {(path: string, body: object) => Promise<any>} */
 export const put = (path, body) => call("PUT", path, { body });
+/** @type {(path: string, body: object) => Promise<any>} */
 export const patch = (path, body) => call("PATCH", path, { body });
+/** @type {(path: string) => Promise<any>} */
 export const remove = (path) => call("DELETE", path);
+/** @type {(file: File, signal: AbortSignal) => Promise<Api.UploadView>} */
 export const upload = (file, signal) =>
   call("POST", `/api/files?name=${encodeURIComponent(file.name.slice(0, 200))}`, {
     body: file,
@@ -60,6 +96,6 @@ export const upload = (file, signal) =>
     signal,
   });
 
-/** An id for a message, drawn before it is first sent: said again, it is the same message. */
-export const newId = () =>
+/** An id for a message, made before the first try: if it is sent twice, the daemon takes it once. */
+export const newMessageId = () =>
   `web-${[...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;

@@ -1,16 +1,20 @@
-/** The second secret beside the cookie: cookies are shown to every port of this machine, this is not. The link of
- * `clew web` brings it behind the `#`, which no server is told. */
+// @ts-check
+/** The page's key: a second secret beside the cookie. A browser sends cookies to every port of this machine, but not
+ * this key. The link of `clew web` carries it behind the `#`, which is sent to no server. */
 
-const NAME = "clew.key";
+const STORED_AS = "clew.key";
 
-const brought = location.hash.match(/^#k=([\w.~-]+)$/);
-if (brought) {
-  localStorage.setItem(NAME, brought[1]);
+const fromLink = location.hash.match(/^#k=([\w.~-]+)$/);
+if (fromLink) {
+  localStorage.setItem(STORED_AS, fromLink[1]);
   history.replaceState(null, "", location.pathname);
 }
 
-/** The header of every request to the daemon; another tab may just have brought another one. */
-export function keyHeader() {
-  const key = localStorage.getItem(NAME);
+/**
+ * Headers of every request to the daemon. Read each time, since another tab may have stored a newer key.
+ * @returns {Record<string, string>}
+ */
+export function authHeaders() {
+  const key = localStorage.getItem(STORED_AS);
   return key ? { "X-Clew-Key": key } : {};
 }

@@ -1,35 +1,62 @@
-/** Elements from words and values. Whatever is given as a child is text, never markup, and all of it can be seen. */
+// @ts-check
+/** Builds and updates elements. Every string that is given as a child becomes text, never markup, and none of its
+ * characters is invisible. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** `h("p", {class: "note"}, "Hello ", h("b", {}, name))`. `onclick` and the like listen; `true` is a bare attribute;
- * `null`, `undefined` and `false` leave a prop or a child out. */
+/**
+ * `h("p", { class: "note" }, "Hello ", h("b", {}, name))`. A prop such as `onclick` adds a listener, and `true` sets an
+ * attribute without a value. A prop or a child that is `null`, `undefined` or `false` is left out.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Props} [props]
+ * @param {...Child} children
+ */
 export function h(tag, props = {}, ...children) {
-  return fill(document.createElement(tag), props, children);
+  return setUp(document.createElement(tag), props, children);
 }
 
+/**
+ * The same for SVG.
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Props} [props]
+ * @param {...Child} children
+ */
 export function svg(tag, props = {}, ...children) {
-  return fill(document.createElementNS(SVG, tag), props, children);
+  return setUp(document.createElementNS(SVG, tag), props, children);
 }
 
-const TOLD = new Set(["title", "aria-label", "placeholder"]); // attributes that people read
+const READ_BY_PEOPLE = new Set(["title", "aria-label", "placeholder"]);
 
-function fill(element, props, children) {
+/**
+ * @template {Element} Built
+ * @param {Built} element
+ * @param {Props} props
+ * @param {Child[]} children
+ */
+function setUp(element, props, children) {
   for (const [name, value] of Object.entries(props)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "value" || name === "checked" || name === "hidden") element[name] = value;
-    else element.setAttribute(name, value === true ? "" : TOLD.has(name) ? visible(value) : value);
+    if (typeof value === "function") element.addEventListener(name.slice(2), value);
+    else if (name === "value" || name === "checked" || name === "hidden") Object.assign(element, { [name]: value });
+    else if (value === true) element.setAttribute(name, "");
+    else element.setAttribute(name, READ_BY_PEOPLE.has(name) ? escapeInvisible(value) : String(value));
   }
-  element.append(...nodes(children));
+  element.append(...toNodes(children));
   return element;
 }
 
-/** Replace what an element holds. What stays in it, in its order, is never taken out, so it keeps its focus. */
-export function show(element, ...children) {
-  const wanted = nodes(children);
-  const kept = new Set(wanted);
-  for (const child of [...element.childNodes]) if (!kept.has(child)) child.remove();
+/**
+ * Replaces the children of an element. A child that stays, in the same order, is never removed, so it keeps its focus.
+ * @template {Element} Parent
+ * @param {Parent} element
+ * @param {...Child} children
+ */
+export function setContent(element, ...children) {
+  const wanted = toNodes(children);
+  const staying = new Set(wanted);
+  for (const child of [...element.childNodes]) if (!staying.has(child)) child.remove();
   let next = element.firstChild;
   for (const child of wanted) {
     if (child === next) next = next.nextSibling;
@@ -38,51 +65,77 @@ export function show(element, ...children) {
   return element;
 }
 
-const REACHED = "a, button, input, select, textarea, summary, [tabindex]";
+const FOCUSABLE = "a, button, input, select, textarea, summary, [tabindex]";
 
-/** `show` for what is drawn anew. Who had the focus in it has it again, in the row of the same `data-row`; where that is
- * gone the element itself has it, so that nothing else is pressed by mistake. */
-export function redraw(element, ...children) {
-  const had = element.contains(document.activeElement) ? document.activeElement : null;
+/**
+ * `setContent` for children that are built again. The focus goes to the same control in the row with the same
+ * `data-row`; if that row is gone, to the element itself, so that nothing else is pressed by mistake.
+ * @template {HTMLElement} Parent
+ * @param {Parent} element
+ * @param {...Child} children
+ */
+export function redrawContent(element, ...children) {
+  const before = focused();
+  const had = element.contains(before) ? before : null;
   const row = had?.closest("[data-row]");
-  const number = row && reached(row).indexOf(had);
-  show(element, ...children);
-  if (!had || element.contains(document.activeElement)) return element;
-  const same = row && [...element.querySelectorAll("[data-row]")].find((each) => each.dataset.row === row.dataset.row);
-  const again = same && reached(same)[number];
-  if (!again) element.tabIndex = -1;
-  (again ?? element).focus({ preventScroll: true });
+  const position = row && had ? focusables(row).indexOf(had) : -1;
+  setContent(element, ...children);
+  if (!had || element.contains(focused())) return element;
+  const sameRow =
+    row && [...element.querySelectorAll("[data-row]")].find((each) => each.dataset.row === row.dataset.row);
+  const same = sameRow && focusables(sameRow)[position];
+  if (!same) element.tabIndex = -1;
+  (same ?? element).focus({ preventScroll: true });
   return element;
 }
 
-const reached = (row) => [row, ...row.querySelectorAll(REACHED)].filter((each) => each.matches(REACHED));
+/** The element that has the focus. */
+export const focused = () => /** @type {HTMLElement | null} */ (document.activeElement);
 
-/** Each child as a node; what is left out is left out. */
-const nodes = (children) =>
+/** @param {HTMLElement} row */
+const focusables = (row) => [row, ...row.querySelectorAll(FOCUSABLE)].filter((each) => each.matches(FOCUSABLE));
+
+/**
+ * @param {any[]} children
+ * @returns {ChildNode[]}
+ */
+const toNodes = (children) =>
   children
     .flat(Infinity)
     .filter((child) => child !== null && child !== undefined && child !== false)
-    .map((child) => (child instanceof Node ? child : document.createTextNode(visible(child))));
+    .map((child) =>
+      child instanceof Node ? /** @type {ChildNode} */ (child) : document.createTextNode(escapeInvisible(child)),
+    );
 
-// The same as `clew.support.text.visible`: controls but for newline and tab, and marks that turn the direction of what follows.
-const UNSHOWN = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
+// The same as `clew.support.text.visible`: control characters except newline and tab, and marks that change direction.
+// eslint-disable-next-line no-control-regex
+const INVISIBLE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Text that cannot pretend to be another: what would not be seen is shown as an escape such as `\u202e`. */
-export const visible = (text) =>
+/**
+ * Shows invisible characters as escapes such as `\u202e`, so that no text can look like another.
+ * @param {unknown} text
+ */
+export const escapeInvisible = (text) =>
   String(text)
     .toWellFormed()
-    .replace(UNSHOWN, (found) => {
+    .replace(INVISIBLE, (found) => {
       const code = found.charCodeAt(0).toString(16);
       return code.length > 2 ? `\\u${code}` : `\\x${code.padStart(2, "0")}`;
     });
 
-/** The key that does it, for the eye; `aria-keyshortcuts` says it to others. */
-export const cap = (key) => h("kbd", { "aria-hidden": "true" }, key);
+/**
+ * A picture of a key. Screen readers skip it: they get `aria-keyshortcuts`.
+ * @param {string} key
+ */
+export const keyCap = (key) => h("kbd", { "aria-hidden": "true" }, key);
 
-/** Words of ours in which `such` is code. */
-export const worded = (words) => words.split("`").map((part, at) => (at % 2 ? h("code", {}, part) : part));
+/**
+ * A text of ours, in which `such` is code.
+ * @param {string} text
+ */
+export const withCode = (text) => text.split("`").map((part, index) => (index % 2 ? h("code", {}, part) : part));
 
-/** A small drawing from the one set that the page has. */
+/** @param {keyof typeof ICONS} name */
 export function icon(name) {
   return svg(
     "svg",

@@ -1,27 +1,45 @@
-/** What was typed and not sent yet, for each thread; it outlives a reload, a crash of the browser and the daemon. */
+// @ts-check
+/** What was typed and not sent yet, for each thread. It survives a reload, and a crash of the browser or the daemon. */
 
-import { Hub } from "/page/lib/emitter.js";
-import { drop, keep, kept } from "/page/lib/storage.js";
+import { Emitter } from "/page/lib/emitter.js";
+import { loadItem, removeItem, saveItem } from "/page/lib/storage.js";
+
+/**
+ * @typedef {{ id: string, name: string, size: number }} StoredFile an uploaded file
+ * @typedef {{ text?: string, files?: StoredFile[], workspace?: string, id?: string }} Draft
+ */
 
 const PREFIX = "clew.draft.";
 
-export const drafts = new Hub(); // tells a thread's id, where its draft was changed by something else than its field
+export const drafts = new Emitter(); // emits a thread's id if its draft was changed by something else than its field
 
-export const draft = (thread) => kept(PREFIX + thread) ?? {};
+/**
+ * @param {string} thread
+ * @returns {Draft}
+ */
+export const loadDraft = (thread) => loadItem(PREFIX + thread) ?? {};
 
-/** Nothing in it: it is forgotten. */
-export function keepDraft(thread, value) {
-  const isEmpty = !value || Object.values(value).every((each) => !each || each.length === 0);
-  if (isEmpty) drop(PREFIX + thread);
-  else keep(PREFIX + thread, value);
+/**
+ * Stores a draft, or removes it if it is empty.
+ * @param {string} thread
+ * @param {Draft} draft
+ */
+export function saveDraft(thread, draft) {
+  const isEmpty = Object.values(draft).every((value) => !value || value.length === 0);
+  if (isEmpty) removeItem(PREFIX + thread);
+  else saveItem(PREFIX + thread, draft);
 }
 
-/** Words that were sent and come back stand before those that were typed since. */
-export function giveBack(thread, { text, files = [] }) {
-  const since = draft(thread);
-  const words = [text, since.text].filter(Boolean).join("\n\n");
-  keepDraft(thread, { ...since, text: words, files: [...files, ...(since.files ?? [])] });
-  drafts.tell(thread);
+/**
+ * Puts a message that was taken back or refused into the draft, before what was typed since.
+ * @param {string} thread
+ * @param {{ text: string, files?: StoredFile[] }} message
+ */
+export function restoreDraft(thread, { text, files = [] }) {
+  const since = loadDraft(thread);
+  const joined = [text, since.text].filter(Boolean).join("\n\n");
+  saveDraft(thread, { ...since, text: joined, files: [...files, ...(since.files ?? [])] });
+  drafts.emit(thread);
 }
 
-addEventListener("storage", ({ key }) => key?.startsWith(PREFIX) && drafts.tell(key.slice(PREFIX.length)));
+addEventListener("storage", ({ key }) => key?.startsWith(PREFIX) && drafts.emit(key.slice(PREFIX.length)));

@@ -1,57 +1,70 @@
-/** What is being written right now, in every running turn: the pieces put together, whole from the first frame on.
+// @ts-check
+/** The texts that running turns are writing, put together from the pieces in the event stream. A text is complete from
+ * its first frame on: it arrives with "open" or "written", or as pieces from offset 0.
  *
- * A runtime may give up a text and begin it anew. Offsets count characters, not the units of JavaScript. */
+ * A runtime may discard a text and begin it again. Offsets count characters, not JavaScript's UTF-16 units. */
 
-import { Hub } from "/page/lib/emitter.js";
+import { Emitter } from "/page/lib/emitter.js";
 import { events } from "/page/lib/stream.js";
 
-const turns = new Map(); // turn → Map of item → {text, length, done}
+/** @typedef {{ turn: string, item: string, text: string, offset: number, cut?: boolean }} Frame */
 
-export const written = new Hub(); // tells a turn's id: (item, text, {done, cut})
+/** @type {Map<string, Map<string, { text: string, length: number, done: boolean }>>} turn → item → its text */
+const turns = new Map();
 
-/** The texts of a turn so far, in the order in which they were begun. */
-export const textsOf = (turn) => [...(turns.get(turn) ?? [])].map(([item, { text, done }]) => ({ item, text, done }));
+export const liveText = new Emitter(); // emits a turn's id: (item, text, {done, cut})
 
-function entry(turn, item) {
-  if (!turns.has(turn)) turns.set(turn, new Map());
-  const items = turns.get(turn);
+/**
+ * The texts of a turn so far, in the order in which they began.
+ * @param {string} turn
+ */
+export const textsOfTurn = (turn) =>
+  [...(turns.get(turn) ?? [])].map(([item, { text, done }]) => ({ item, text, done }));
+
+/** @param {Frame} frame */
+function openText({ turn, item }) {
+  const items = turns.get(turn) ?? new Map();
+  turns.set(turn, items);
   if (!items.has(item)) items.set(item, { text: "", length: 0, done: false });
   return items.get(item);
 }
 
-function set(frame, text, done) {
-  const open = entry(frame.turn, frame.item);
-  open.text = text;
-  open.length = characters(text);
-  open.done = done;
-  written.tell(frame.turn, frame.item, text, { done });
+/**
+ * @param {Frame} frame
+ * @param {boolean} done
+ */
+function setText(frame, done) {
+  Object.assign(openText(frame), { text: frame.text, length: countCharacters(frame.text), done });
+  liveText.emit(frame.turn, frame.item, frame.text, { done });
 }
 
-function characters(text) {
+/** @param {string} text */
+function countCharacters(text) {
   let count = text.length;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
     if (unit >= 0xd800 && unit < 0xdc00) count--;
   }
   return count;
 }
 
-function piece(frame) {
-  const open = entry(frame.turn, frame.item);
-  if (frame.offset === 0 && open.length > 0) return set(frame, frame.text, false);
-  if (frame.offset !== open.length) return; // a gap or a repeat: the whole comes with its end
+/** @param {Frame} frame */
+function appendText(frame) {
+  const open = openText(frame);
+  if (frame.offset === 0 && open.length > 0) return setText(frame, false);
+  if (frame.offset !== open.length) return; // a gap or a repeat: the whole text comes with its end
   open.text += frame.text;
-  open.length += characters(frame.text);
-  written.tell(frame.turn, frame.item, open.text, { done: false });
+  open.length += countCharacters(frame.text);
+  liveText.emit(frame.turn, frame.item, open.text, { done: false });
 }
 
-events.on("text", piece);
-events.on("open", (frame) => set(frame, frame.text, false));
-events.on("written", (frame) => set(frame, frame.text, true));
+events.on("text", appendText);
+events.on("open", (frame) => setText(frame, false));
+events.on("written", (frame) => setText(frame, true));
 events.on("text.done", (frame) => {
-  if (!frame.cut) return set(frame, frame.text, true);
+  if (!frame.cut) return setText(frame, true);
   turns.get(frame.turn)?.delete(frame.item);
-  written.tell(frame.turn, frame.item, "", { done: true, cut: true });
+  liveText.emit(frame.turn, frame.item, "", { done: true, cut: true });
 });
 events.on("turn.ended", (frame) => turns.delete(frame.turn));
 events.on("reset", () => turns.clear());

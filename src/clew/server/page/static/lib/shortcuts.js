@@ -1,80 +1,109 @@
-/** Keys. A view lends its own while it is shown; the last one that was lent wins. Never while somebody types, nor for
- * those who type on where their field has just gone. */
+// @ts-check
+/** Keyboard shortcuts. A view adds its own while it is shown; those that were added last win. They do nothing while
+ * somebody types, also if the field they type into has just gone. */
 
+import { focused } from "/page/lib/dom.js";
 import { t } from "/page/lib/words.js";
 
-const lent = []; // {keys: Map of "g i" → {words, act}, group}
-const WALKING = new Set(["j", "k"]); // these may be held down
+/**
+ * @typedef {(event: KeyboardEvent) => unknown} Handler
+ * @typedef {Record<string, [label: string, handler: Handler]>} Shortcuts by key, such as "a", "1-9" or "g i"
+ */
+
+/** @type {{ group: string, keys: Map<string, [label: string, handler: Handler]> }[]} */
+const groups = [];
+const MAY_REPEAT = new Set(["j", "k"]); // these may be held down
 const PAUSE = 1_000; // milliseconds
-let begun = "";
+const PREFIX_COUNTS_FOR = 1_500;
+let prefix = ""; // the first key of a pair such as "g i"
+/** @type {number | undefined} */
+let prefixTimer;
 let pausedUntil = 0;
 
-/** What an act gives back that leaves a key to the next, or to the browser. */
-export const PASS = Symbol("pass");
-let forget = null;
+/** A handler returns this to leave the key to the next handler, or to the browser. */
+export const NOT_HANDLED = Symbol("not handled");
 
-/** `lend("inbox", {"a": ["key.allow", () => …]})`. Returns what takes them back. */
-export function lend(group, keys) {
-  const entry = { group, keys: new Map(Object.entries(keys)) };
-  lent.push(entry);
-  return () => lent.splice(lent.indexOf(entry), 1);
+/**
+ * `addShortcuts("inbox", { a: ["shortcut.allow", () => …] })`. Returns a function that removes them.
+ * @param {string} group
+ * @param {Shortcuts} shortcuts
+ */
+export function addShortcuts(group, shortcuts) {
+  const entry = { group, keys: new Map(Object.entries(shortcuts)) };
+  groups.push(entry);
+  return () => groups.splice(groups.indexOf(entry), 1);
 }
 
-/** What can be pressed now, for the overlay: [group, [[key, words]]], the nearest group first. */
-export function lentNow() {
-  const taken = new Set();
-  return lent.toReversed().map(({ group, keys }) => {
-    const own = [...keys].filter(([key]) => !taken.has(key));
-    own.forEach(([key]) => taken.add(key));
-    return [t(`keys.${group}`), own.map(([key, [words]]) => [key, t(words)])];
+/**
+ * The shortcuts that work now, the newest group first.
+ * @returns {{ group: string, keys: { key: string, label: string }[] }[]}
+ */
+export function currentShortcuts() {
+  const listed = new Set();
+  return groups.toReversed().map(({ group, keys }) => {
+    const own = [...keys].filter(([key]) => !listed.has(key));
+    own.forEach(([key]) => listed.add(key));
+    return { group: t(`shortcuts.${group}`), keys: own.map(([key, [label]]) => ({ key, label: t(label) })) };
   });
 }
 
-export const areOn = () => localStorage.getItem("clew.keys") !== "off";
-export const turnOn = (on) => localStorage.setItem("clew.keys", on ? "on" : "off");
+export const areShortcutsOn = () => localStorage.getItem("clew.keys") !== "off";
+/** @param {boolean} on */
+export const setShortcutsOn = (on) => localStorage.setItem("clew.keys", on ? "on" : "off");
 
-/** The focus was moved by something else than the person: what they press was meant for another place, as long as they
- * go on without a pause. */
-export const pauseKeys = () => (pausedUntil = performance.now() + PAUSE);
+/** The page, not the person, has moved the focus. Keys do nothing until the person pauses: they were meant for what had
+ * the focus before. */
+export const pauseShortcuts = () => (pausedUntil = performance.now() + PAUSE);
 
+/** @param {EventTarget | null} target */
 const isTyping = (target) =>
-  target.closest?.("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]");
+  target instanceof Element &&
+  target.closest("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]");
 
-/** What this key does, the nearest first. A digit means the key `1-9`, where there is no key of its own. */
-function acts(name) {
+/**
+ * The handlers of a key, newest first. A digit also means the key `1-9`.
+ * @param {string} name
+ */
+function handlersOf(name) {
   const names = /^[1-9]$/.test(name) ? [name, "1-9"] : [name];
-  return lent
-    .toReversed()
-    .flatMap(({ keys }) => names.filter((each) => keys.has(each)).map((each) => keys.get(each)[1]));
+  const found = groups.toReversed().flatMap(({ keys }) => names.map((each) => keys.get(each)));
+  return found.flatMap((shortcut) => (shortcut ? [shortcut[1]] : []));
 }
 
-const begins = (name) => lent.some(({ keys }) => [...keys.keys()].some((key) => key.startsWith(`${name} `)));
+/** @param {string} name */
+const isPrefix = (name) => groups.some(({ keys }) => [...keys.keys()].some((key) => key.startsWith(`${name} `)));
 
-function press(event) {
+/** @param {KeyboardEvent} event */
+function onKeydown(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
   if (document.querySelector("dialog[open]")) return;
-  if (event.key !== "Escape" && (isTyping(event.target) || !areOn())) return;
-  if (event.repeat && !WALKING.has(event.key)) return;
-  if (event.key !== "Escape" && performance.now() < pausedUntil) return pauseKeys();
-  const name = begun ? `${begun} ${event.key}` : event.key;
-  const found = begun && !acts(name).length ? acts(event.key) : acts(name);
-  begun = "";
-  clearTimeout(forget);
-  if (found.length) {
-    if (found.some((act) => act(event) !== PASS)) event.preventDefault();
-  } else if (begins(event.key)) {
-    begun = event.key;
-    forget = setTimeout(() => (begun = ""), 1500);
+  if (event.key !== "Escape" && (isTyping(event.target) || !areShortcutsOn())) return;
+  if (event.repeat && !MAY_REPEAT.has(event.key)) return;
+  if (event.key !== "Escape" && performance.now() < pausedUntil) return pauseShortcuts();
+  const name = prefix ? `${prefix} ${event.key}` : event.key;
+  const handlers = prefix && !handlersOf(name).length ? handlersOf(event.key) : handlersOf(name);
+  prefix = "";
+  clearTimeout(prefixTimer);
+  if (handlers.length) {
+    if (handlers.some((handler) => handler(event) !== NOT_HANDLED)) event.preventDefault();
+  } else if (isPrefix(event.key)) {
+    prefix = event.key;
+    prefixTimer = setTimeout(() => (prefix = ""), PREFIX_COUNTS_FOR);
   }
 }
 
-addEventListener("keydown", press);
+addEventListener("keydown", onKeydown);
 
-/** Move the focus among `items`; at an end it stays there. */
-export function step(items, by) {
-  const list = [...items];
-  const at = list.findIndex((item) => item === document.activeElement || item.contains(document.activeElement));
-  const next = list[Math.max(0, Math.min(list.length - 1, at < 0 ? (by > 0 ? 0 : list.length - 1) : at + by))];
+/**
+ * Moves the focus to the next (`by` is 1) or previous (-1) of `items`; at an end it stays.
+ * @param {Iterable<Element>} items
+ * @param {number} by
+ */
+export function moveFocus(items, by) {
+  const list = /** @type {HTMLElement[]} */ ([...items]);
+  const index = list.findIndex((item) => item.contains(focused()));
+  const wanted = index < 0 ? (by > 0 ? 0 : list.length - 1) : index + by;
+  const next = list[Math.max(0, Math.min(list.length - 1, wanted))];
   next?.focus();
   next?.scrollIntoView({ block: "nearest" });
 }

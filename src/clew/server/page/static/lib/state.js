@@ -1,70 +1,96 @@
-/** What the page knows: threads as they were last seen, and all that waits for a person. The stream says when to look
- * again; what is shown is always what the daemon answered. */
+// @ts-check
+/** What the page knows: threads as they were last fetched, and everything that waits for a person. Events only say when
+ * to fetch again; what is shown is always an answer of the daemon. */
 
 import { get } from "/page/lib/api.js";
-import { Hub, inOrder, soon } from "/page/lib/emitter.js";
+import { Emitter } from "/page/lib/emitter.js";
 import { events, linkState } from "/page/lib/stream.js";
+import { coalesce, newestOnly } from "/page/lib/timing.js";
 
-export const things = new Hub(); // tells "thread" (view), "waiting", "fresh"
+export const changes = new Emitter(); // emits "thread" (thread), "waiting", and "resync" when the stream is back
+
+/** @type {Map<string, Thread>} */
 export const threads = new Map();
-export const waiting = { gates: [], suspended: [], known: false };
 
-const QUIET = new Set(["message.accepted", "activity", "notice", "steer.sent", "turn.claimed", "gate.reminded"]);
-const due = new Set();
-const ask = inOrder();
+/** @type {{ gates: Gate[], suspended: Thread[], isLoaded: boolean }} */
+export const waiting = { gates: [], suspended: [], isLoaded: false };
 
-export function keep(view) {
-  threads.set(view.id, view);
-  things.tell("thread", view);
-  return view;
+const IGNORED_KINDS = new Set([
+  "message.accepted",
+  "activity",
+  "notice",
+  "steer.sent",
+  "turn.claimed",
+  "gate.reminded",
+]);
+/** @type {Set<string>} ids of threads that have to be fetched again */
+const outdated = new Set();
+const startRequest = newestOnly();
+
+/** @param {Thread} thread */
+export function setThread(thread) {
+  threads.set(thread.id, thread);
+  changes.emit("thread", thread);
+  return thread;
 }
 
-/** One thread, as it is now. */
-export async function look(id) {
-  const isNews = ask();
-  const view = await get(`/api/threads/${id}`);
-  return isNews(id) ? keep(view) : threads.get(id);
+/**
+ * @param {string} id
+ * @returns {Promise<Thread>}
+ */
+export async function fetchThread(id) {
+  const isNewest = startRequest();
+  const thread = await get(`/api/threads/${id}`);
+  return isNewest(id) ? setThread(thread) : known(id);
 }
 
-/** A page of the list of threads. What was seen of one of them since it was asked for stays. */
-export async function lookThrough(address) {
-  const isNews = ask();
-  const page = await get(address);
-  for (const view of page.threads) if (isNews(view.id)) threads.set(view.id, view);
-  return { ...page, threads: page.threads.map((view) => threads.get(view.id)) };
+/**
+ * A page of the list of threads. A thread that was fetched since the request began stays as it is.
+ * @param {string} path
+ * @returns {Promise<Api.Page>}
+ */
+export async function fetchThreadPage(path) {
+  const isNewest = startRequest();
+  /** @type {Api.Page} */
+  const page = await get(path);
+  for (const thread of page.threads) if (isNewest(thread.id)) threads.set(thread.id, thread);
+  return { ...page, threads: page.threads.map((thread) => known(thread.id)) };
 }
 
-const lookAgain = soon(() => {
-  const ids = [...due];
-  due.clear();
-  for (const id of ids) look(id).catch(() => {}); // away: it is looked at when the stream is back
+/** @param {string} id */
+const known = (id) => /** @type {Thread} */ (threads.get(id));
+
+const fetchOutdated = coalesce(() => {
+  const ids = [...outdated];
+  outdated.clear();
+  for (const id of ids) fetchThread(id).catch(() => {}); // unreachable: fetched when the stream is back
 }, 120);
 
-export async function lookForWaiting() {
-  const isNews = ask();
+export async function fetchWaiting() {
+  const isNewest = startRequest();
   const [gates, suspended] = await Promise.all([get("/api/gates"), get("/api/threads?status=suspended&limit=200")]);
-  if (!isNews("waiting")) return;
-  Object.assign(waiting, { gates, suspended: suspended.threads, known: true });
-  things.tell("waiting");
+  if (!isNewest("waiting")) return;
+  Object.assign(waiting, { gates, suspended: suspended.threads, isLoaded: true });
+  changes.emit("waiting");
 }
 
-const waitingSoon = soon(() => lookForWaiting().catch(() => {}), 60);
+const fetchWaitingSoon = coalesce(() => fetchWaiting().catch(() => {}), 60);
 
-export const waits = () => waiting.gates.length + waiting.suspended.length;
+export const waitingCount = () => waiting.gates.length + waiting.suspended.length;
 
 events.on("stored", (kind, frame) => {
-  if (frame.thread && !QUIET.has(kind)) {
-    due.add(frame.thread);
-    lookAgain();
+  if (frame.thread && !IGNORED_KINDS.has(kind)) {
+    outdated.add(frame.thread);
+    fetchOutdated();
   }
-  if (kind.startsWith("gate.") || kind === "thread.status") waitingSoon();
+  if (kind.startsWith("gate.") || kind === "thread.status") fetchWaitingSoon();
 });
 
 for (const kind of ["hello", "reset"])
   events.on(kind, () => {
-    waitingSoon();
-    things.tell("fresh");
+    fetchWaitingSoon();
+    changes.emit("resync");
   });
 
-// A tab that nobody looks at has let go of the stream; its title still tells how much waits.
-setInterval(() => linkState().state === "resting" && lookForWaiting().catch(() => {}), 30_000);
+// A hidden tab has closed the stream; its title still shows how much waits.
+setInterval(() => linkState() === "paused" && fetchWaiting().catch(() => {}), 30_000);

@@ -1,61 +1,82 @@
-/** The line at the foot of the page: what is waited for, what was done, and how to take it back. Read out to those who
- * do not see it. */
+// @ts-check
+/** The line at the bottom of the page: what is being done, what was done and how to undo it, and errors. Screen readers
+ * read it out. */
 
-import { Away } from "/page/lib/api.js";
-import { h, icon, show } from "/page/lib/dom.js";
+import { messageOf, Unreachable } from "/page/lib/api.js";
+import { h, icon, setContent } from "/page/lib/dom.js";
 import { t } from "/page/lib/words.js";
 
-const STAYS = 6_000;
-const STAYS_WITH_UNDO = 12_000;
+const SHOWN_FOR = 6_000; // milliseconds
+const SHOWN_FOR_WITH_UNDO = 12_000;
+const SHOW_PROGRESS_AFTER = 150;
 
-const line = h("div", { class: "says", role: "status", "aria-live": "polite" });
-const alarm = h("div", { class: "says says-alarm", role: "alert" });
-const aside = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
-export const lines = h("div", { class: "lines" }, line, alarm, aside);
+const line = h("div", { class: "status-line", role: "status", "aria-live": "polite" });
+const alert = h("div", { class: "status-line status-alert", role: "alert" });
+const unseen = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
+export const statusElement = h("div", { class: "status-lines" }, line, alert, unseen);
 
-/** For those who do not see it happen. */
-export const announce = (words) => show(aside, words);
+/**
+ * For screen readers only.
+ * @param {string} text
+ */
+export const announce = (text) => setContent(unseen, text);
 
-let timer = null;
+/** @type {number | undefined} */
+let timer;
 
-/** Something was done. `undo` is what takes it back. */
-export function say(words, undo = null) {
+/**
+ * Something was done; `undo` undoes it.
+ * @param {string} text
+ * @param {(() => unknown) | null} [undo]
+ */
+export function showStatus(text, undo = null) {
   clearTimeout(timer);
-  const back = undo && h("button", { class: "link", type: "button", onclick: () => (hush(), undo()) }, t("undo"));
-  show(line, h("p", {}, words), back, close(hush));
-  timer = setTimeout(hush, undo ? STAYS_WITH_UNDO : STAYS);
+  const button =
+    undo && h("button", { class: "link", type: "button", onclick: () => (clearStatus(), undo()) }, t("undo"));
+  setContent(line, h("p", {}, text), button, closeButton(clearStatus));
+  timer = setTimeout(clearStatus, undo ? SHOWN_FOR_WITH_UNDO : SHOWN_FOR);
 }
 
-/** Something was refused or went wrong; it stays until it is closed. */
-export function complain(error) {
-  const words = error instanceof Away ? t("away.not_done") : (error.message ?? String(error));
-  show(
-    alarm,
-    h("p", {}, words),
-    close(() => show(alarm)),
+/**
+ * Something was refused or failed. It is shown until it is closed.
+ * @param {unknown} error
+ */
+export function showError(error) {
+  const text = error instanceof Unreachable ? t("away.not_done") : messageOf(error);
+  setContent(
+    alert,
+    h("p", {}, text),
+    closeButton(() => setContent(alert)),
   );
 }
 
-const close = (onclick) =>
+/** @param {() => unknown} onclick */
+const closeButton = (onclick) =>
   h("button", { class: "quiet", type: "button", "aria-label": t("close"), onclick }, icon("close"));
 
-function hush() {
+function clearStatus() {
   clearTimeout(timer);
-  show(line);
+  setContent(line);
 }
 
-/** A line while `work` takes its time; what goes wrong is said. Gives undefined then. */
-export async function during(words, work) {
-  const slow = setTimeout(() => show(line, h("p", { class: "waits" }, words)), 150);
+/**
+ * Waits for `work`, showing `text` if it takes long. If it fails, shows the error and returns undefined.
+ * @template Result
+ * @param {string} text
+ * @param {Promise<Result>} work
+ */
+export async function withStatus(text, work) {
+  const show = () => setContent(line, h("p", { class: "waits" }, text));
+  const slow = setTimeout(show, SHOW_PROGRESS_AFTER);
   try {
-    const done = await work;
-    show(alarm);
-    return done;
+    const result = await work;
+    setContent(alert);
+    return result;
   } catch (error) {
-    complain(error);
+    showError(error);
     return undefined;
   } finally {
     clearTimeout(slow);
-    if (line.querySelector(".waits")) show(line);
+    if (line.querySelector(".waits")) setContent(line);
   }
 }

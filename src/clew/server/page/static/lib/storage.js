@@ -1,35 +1,46 @@
-/** What the browser keeps for us, through a reload and for all tabs. Where it has no room, this tab keeps it, and says
- * so. */
+// @ts-check
+/** JSON in the browser's localStorage: it survives a reload, and all tabs see it. If there is no room, this tab keeps
+ * it in memory and says so. */
 
-import { complain } from "/page/lib/status_line.js";
+import { showError } from "/page/lib/status_line.js";
 import { t } from "/page/lib/words.js";
 
-const here = new Map(); // name → JSON
+/** @type {Map<string, string>} name → JSON, for what had no room */
+const inThisTab = new Map();
 
-export function keep(name, value) {
+/**
+ * @param {string} name
+ * @param {unknown} value
+ */
+export function saveItem(name, value) {
   const text = JSON.stringify(value);
   try {
     localStorage.setItem(name, text);
-    here.delete(name);
+    inThisTab.delete(name);
   } catch {
-    if (here.size === 0) complain(new Error(t("kept.full")));
-    here.set(name, text);
+    if (inThisTab.size === 0) showError(new Error(t("storage.full")));
+    inThisTab.set(name, text);
   }
 }
 
-export function drop(name) {
+/** @param {string} name */
+export function removeItem(name) {
   localStorage.removeItem(name);
-  here.delete(name);
+  inThisTab.delete(name);
 }
 
-/** Null where there is nothing, or nothing that can be read. */
-export function kept(name) {
+/**
+ * Returns null if there is no such item, or if it is not JSON.
+ * @param {string} name
+ */
+export function loadItem(name) {
   try {
-    return JSON.parse(here.get(name) ?? localStorage.getItem(name));
+    return JSON.parse(inThisTab.get(name) ?? localStorage.getItem(name) ?? "null");
   } catch {
     return null;
   }
 }
 
-export const keptNames = (prefix) =>
-  [...new Set([...Object.keys(localStorage), ...here.keys()])].filter((name) => name.startsWith(prefix));
+/** @param {string} prefix */
+export const itemNames = (prefix) =>
+  [...new Set([...Object.keys(localStorage), ...inThisTab.keys()])].filter((name) => name.startsWith(prefix));

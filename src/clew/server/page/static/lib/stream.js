@@ -1,84 +1,94 @@
-/** The one event stream of this tab: it comes back by itself, from the last number that it has seen, so that nothing is
- * missed or told twice. A tab that nobody looks at lets go of it after a while: browsers allow few connections. */
+// @ts-check
+/** The one event stream of this tab. It reconnects by itself and continues after the last event that it has seen, so
+ * none is missed or repeated. A hidden tab closes it after a while: browsers allow few connections. */
 
-import { Away, read } from "/page/lib/api.js";
-import { Hub } from "/page/lib/emitter.js";
-import { keyHeader } from "/page/lib/auth_key.js";
+import { messageOf, Problem, readResponse, statusOf, Unreachable } from "/page/lib/api.js";
+import { authHeaders } from "/page/lib/auth_key.js";
+import { Emitter } from "/page/lib/emitter.js";
 
-const SILENCE = 40_000; // the daemon sends a heartbeat every 15 s
-const UNSEEN = 60_000;
+const LONGEST_SILENCE = 40_000; // milliseconds; the daemon sends a heartbeat every 15 s
+const PAUSE_WHEN_HIDDEN_FOR = 60_000;
 const FIRST_WAIT = 250;
 const LONGEST_WAIT = 2_500;
 
-export const events = new Hub(); // each kind of frame by its name
-export const link = new Hub(); // tells "state": connecting, live, away, closed, resting
+/** Emits each frame under its kind, and those that are in the daemon's log also as "stored" (kind, frame). */
+export const events = new Emitter();
+export const link = new Emitter(); // emits "state" (see LinkState)
 
-let cursor = null; // the last stored number
+/** @typedef {"connecting" | "live" | "offline" | "logged_out" | "paused"} LinkState */
+
+/** @type {number | null} the number of the last stored event */
+let cursor = null;
+/** @type {LinkState} */
 let state = "connecting";
-let reason = "";
 let wake = () => {};
 let control = new AbortController();
 
-export const linkState = () => ({ state, reason });
+export const linkState = () => state;
 
 /** Does not return. */
-export async function follow() {
-  document.addEventListener("visibilitychange", letGoUnseen);
+export async function followEvents() {
+  document.addEventListener("visibilitychange", onVisibilityChange);
   addEventListener("online", () => wake());
   for (let failures = 0; ;) {
-    if (document.hidden && state === "resting") await seen();
+    if (document.hidden && linkState() === "paused") await untilVisible();
     try {
-      await once(() => (failures = 0));
-      if (document.hidden && control.signal.aborted) turn("resting");
-      else turn("connecting");
+      await readStream(() => (failures = 0));
+      if (document.hidden && control.signal.aborted) setState("paused");
+      else setState("connecting");
     } catch (error) {
-      if (error.status === 401) turn("closed");
-      else turn("away", error instanceof Away ? error.message : String(error));
+      setState(statusOf(error) === 401 ? "logged_out" : "offline");
     }
-    if (state !== "resting") await pause(Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** failures++));
+    if (linkState() !== "paused") await pause(Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** failures++));
   }
 }
 
-/** Somebody does not want to wait for the next try. */
-export const tryNow = () => wake();
+/** Does not wait for the next try. */
+export const reconnectNow = () => wake();
 
-function turn(next, why = "") {
-  reason = why;
-  if (next === state && next !== "away") return;
+/** @param {LinkState} next */
+function setState(next) {
+  if (next === state && next !== "offline") return;
   state = next;
-  link.tell("state", state);
+  link.emit("state", state);
 }
 
-async function once(began) {
+/**
+ * Returns when the stream ends or is aborted by us.
+ * @param {() => unknown} onConnected
+ */
+async function readStream(onConnected) {
   control = new AbortController();
   const { signal } = control;
-  let watch = setTimeout(() => control.abort(), SILENCE);
+  const abort = () => control.abort();
+  let silenceTimer = setTimeout(abort, LONGEST_SILENCE);
   try {
-    const address = cursor === null ? "/api/events" : `/api/events?after=${cursor}`;
-    const headers = { Accept: "text/event-stream", ...keyHeader() };
-    const answer = await read(await fetch(address, { headers, signal }));
-    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    const path = cursor === null ? "/api/events" : `/api/events?after=${cursor}`;
+    const headers = { Accept: "text/event-stream", ...authHeaders() };
+    const response = await readResponse(await fetch(path, { headers, signal }));
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (let rest = ""; ;) {
       const { value, done } = await reader.read();
       if (done) return;
-      clearTimeout(watch);
-      watch = setTimeout(() => control.abort(), SILENCE);
+      clearTimeout(silenceTimer);
+      silenceTimer = setTimeout(abort, LONGEST_SILENCE);
       const blocks = (rest + value).split("\n\n");
-      rest = blocks.pop();
-      if (state !== "live") began();
-      blocks.forEach(take);
-      turn("live");
+      rest = blocks.pop() ?? "";
+      if (state !== "live") onConnected();
+      blocks.forEach(dispatch);
+      setState("live");
     }
   } catch (error) {
-    if (!signal.aborted && error.status !== undefined) throw error;
-    if (!signal.aborted) throw new Away(String(error.message ?? error));
+    if (signal.aborted) return;
+    throw error instanceof Problem ? error : new Unreachable(messageOf(error));
   } finally {
-    clearTimeout(watch);
+    clearTimeout(silenceTimer);
     control.abort();
   }
 }
 
-function take(block) {
+/** @param {string} block the lines of one server-sent event */
+function dispatch(block) {
   let id = null;
   let kind = "";
   let data = "";
@@ -91,37 +101,43 @@ function take(block) {
   const frame = JSON.parse(data);
   if (id !== null) {
     cursor = id;
-    if (kind !== "hello" && kind !== "reset") events.tell("stored", kind, frame);
+    if (kind !== "hello" && kind !== "reset") events.emit("stored", kind, frame);
   }
-  events.tell(kind, frame);
+  events.emit(kind, frame);
 }
 
+/** @param {number} wait */
 function pause(wait) {
   const jittered = wait * (0.75 + Math.random() / 2);
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, jittered);
-    wake = () => {
-      clearTimeout(timer);
-      resolve();
-    };
-  });
+  return /** @type {Promise<void>} */ (
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, jittered);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    })
+  );
 }
 
-let unseen = null;
+/** @type {number | undefined} */
+let hiddenTimer;
 
-function letGoUnseen() {
-  clearTimeout(unseen);
-  if (document.hidden) unseen = setTimeout(() => control.abort(), UNSEEN);
+function onVisibilityChange() {
+  clearTimeout(hiddenTimer);
+  if (document.hidden) hiddenTimer = setTimeout(() => control.abort(), PAUSE_WHEN_HIDDEN_FOR);
   else wake();
 }
 
-function seen() {
-  return new Promise((resolve) => {
-    const look = () => {
-      if (document.hidden) return;
-      document.removeEventListener("visibilitychange", look);
-      resolve();
-    };
-    document.addEventListener("visibilitychange", look);
-  });
+function untilVisible() {
+  return /** @type {Promise<void>} */ (
+    new Promise((resolve) => {
+      const check = () => {
+        if (document.hidden) return;
+        document.removeEventListener("visibilitychange", check);
+        resolve();
+      };
+      document.addEventListener("visibilitychange", check);
+    })
+  );
 }

@@ -1,55 +1,58 @@
-/** Where the person is: away from the desk, what it would show goes to a chat meanwhile. */
+// @ts-check
+/** The card "You" in Health: a person who is away gets in a chat what the local client would show. */
 
 import { get, put, remove } from "/page/lib/api.js";
-import { h, redraw, worded } from "/page/lib/dom.js";
-import { during, say } from "/page/lib/status_line.js";
+import { h, redrawContent, withCode } from "/page/lib/dom.js";
+import { showStatus, withStatus } from "/page/lib/status_line.js";
 import { link } from "/page/lib/stream.js";
-import { known, t } from "/page/lib/words.js";
-import { placeName } from "/page/parts/thread_options.js";
+import { t, tOr } from "/page/lib/words.js";
+import { targetName } from "/page/parts/thread_options.js";
 
-export function away() {
+export function awayCard() {
   const content = h("div", {});
   const element = h("section", { class: "card" }, h("h2", {}, t("person")), content);
   const draw = async () => {
     try {
+      /** @type {[Api.AwayView, Api.ChoicesView]} */
       const [{ conversation }, { targets }] = await Promise.all([get("/api/away"), get("/api/choices")]);
-      redraw(content, conversation ? gone(conversation) : here(targets.filter((each) => each.state === "up")));
+      const reachable = targets.filter((target) => target.state === "up");
+      redrawContent(content, conversation ? whenAway(conversation) : whenHere(reachable));
     } catch {
-      redraw(content, h("p", { class: "note" }, t("person.unknown")));
+      redrawContent(content, h("p", { class: "note" }, t("person.unknown")));
     }
   };
-  const gone = (conversation) => [
-    h("p", {}, t("person.away", { surface: name(conversation) })),
-    h("button", { class: "plain", type: "button", "data-row": "back", onclick: back }, t("person.come_back")),
+  const whenAway = (/** @type {string} */ conversation) => [
+    h("p", {}, t("person.away", { surface: surfaceName(conversation) })),
+    h("button", { class: "plain", type: "button", "data-row": "back", onclick: comeBack }, t("person.come_back")),
   ];
-  const here = (targets) =>
+  const whenHere = (/** @type {Api.TargetView[]} */ targets) =>
     targets.length
-      ? [
-          h("p", {}, t("person.here")),
-          h(
-            "div",
-            { class: "targets" },
-            targets.map((each) =>
-              h(
-                "button",
-                { class: "plain", type: "button", "data-row": each.target, onclick: () => leave(each.target) },
-                t("person.leave", { surface: placeName(each) }),
-              ),
-            ),
-          ),
-        ]
-      : h("p", { class: "note" }, worded(t("person.nowhere")));
-  const leave = async (target) => {
-    if (await during(t("saving"), put("/api/away", { target }))) say(t("person.left", { surface: name(target) }), back);
+      ? [h("p", {}, t("person.here")), h("div", { class: "targets" }, targets.map(leaveButton))]
+      : h("p", { class: "note" }, withCode(t("person.nowhere")));
+  const leaveButton = (/** @type {Api.TargetView} */ target) =>
+    h(
+      "button",
+      { class: "plain", type: "button", "data-row": target.target, onclick: () => leave(target.target) },
+      t("person.leave", { surface: targetName(target) }),
+    );
+  const leave = async (/** @type {string} */ target) => {
+    if (await withStatus(t("saving"), put("/api/away", { target })))
+      showStatus(t("person.left", { surface: surfaceName(target) }), comeBack);
     draw();
   };
-  const back = async () => {
-    if (await during(t("saving"), remove("/api/away"))) say(t("person.returned"));
+  const comeBack = async () => {
+    if (await withStatus(t("saving"), remove("/api/away"))) showStatus(t("person.returned"));
     draw();
   };
   draw();
-  const end = link.on("state", (state) => (element.isConnected ? state === "live" && draw() : end()));
+  const stopListening = link.on("state", (state) =>
+    element.isConnected ? state === "live" && draw() : stopListening(),
+  );
   return element;
 }
 
-const name = (target) => known(`surface.${target.split(":")[0]}`, target.split(":")[0]);
+/** @param {string} target */
+function surfaceName(target) {
+  const [surface] = target.split(":");
+  return tOr(`surface.${surface}`, surface);
+}

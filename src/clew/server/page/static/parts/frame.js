@@ -1,23 +1,24 @@
-/** What stands around every view: the way to the others, the list of threads, and whether the daemon is there. */
+// @ts-check
+/** What is around every view: the navigation, the list of threads, and whether the daemon is reachable. */
 
-import { h, icon, show } from "/page/lib/dom.js";
-import { link, linkState, tryNow } from "/page/lib/stream.js";
-import { things, waits } from "/page/lib/state.js";
+import { h, icon, setContent } from "/page/lib/dom.js";
+import { changes, waitingCount } from "/page/lib/state.js";
+import { link, linkState, reconnectNow } from "/page/lib/stream.js";
 import { t } from "/page/lib/words.js";
-import { overlay } from "/page/parts/dialogs/shortcuts_help.js";
-import { threadList } from "/page/parts/list/thread_list.js";
+import { showShortcutsHelp } from "/page/parts/dialogs/shortcuts_help.js";
+import { newThreadList } from "/page/parts/list/thread_list.js";
 
-const PATIENCE = 700; // milliseconds without the daemon before it is said
+const SHOW_OFFLINE_AFTER = 700; // milliseconds: a short interruption is not worth a banner
 
-export function frame() {
+export function newFrame() {
   const badge = h("span", { class: "badge", hidden: true });
-  const rooms = {
-    threads: room("#/threads", "threads", t("nav.threads")),
-    inbox: room("#/inbox", "inbox", t("nav.inbox"), badge),
-    health: room("#/health", "health", t("nav.health")),
+  const links = {
+    threads: navLink("#/threads", "threads", t("nav.threads")),
+    inbox: navLink("#/inbox", "inbox", t("nav.inbox"), badge),
+    health: navLink("#/health", "health", t("nav.health")),
   };
   const main = h("main", { id: "main", tabindex: "-1" });
-  const list = threadList();
+  const list = newThreadList();
   const side = h("div", { class: "side", role: "complementary", "aria-label": t("nav.threads") }, list);
   const header = h(
     "header",
@@ -29,76 +30,95 @@ export function frame() {
       h("img", { src: "/page/icon.svg", alt: "", width: "26", height: "26" }),
       h("span", {}, "clew"),
     ),
-    h("nav", { "aria-label": t("nav.rooms") }, Object.values(rooms)),
-    h("div", { class: "tools" }, themeButton(), tool("keys", t("nav.keys"), overlay)),
+    h("nav", { "aria-label": t("nav.views") }, Object.values(links)),
+    h("div", { class: "tools" }, themeButton(), toolButton("keys", t("nav.keys"), showShortcutsHelp)),
   );
-  const word = h("div", { class: "link-word", role: "status", hidden: true });
+  const banner = h("div", { class: "link-banner", role: "status", hidden: true });
 
-  things.on("waiting", () => {
-    badge.textContent = String(waits());
-    badge.hidden = waits() === 0;
-    badge.setAttribute("aria-label", t("nav.waiting", { n: waits() }));
+  changes.on("waiting", () => {
+    badge.textContent = String(waitingCount());
+    badge.hidden = waitingCount() === 0;
+    badge.setAttribute("aria-label", t("nav.waiting", { n: waitingCount() }));
   });
-  watchLink(word);
+  showLinkState(banner);
 
-  /** On a phone the list is a view of its own. */
-  const isNarrow = matchMedia("(max-width: 59.99rem)");
-  const lead = (isMain) => {
+  const narrow = matchMedia("(max-width: 59.99rem)"); // on a phone the list is a view of its own
+  const setListRole = (/** @type {boolean} */ isMain) => {
     side.setAttribute("role", isMain ? "main" : "complementary");
     list.querySelector("[role=heading]")?.setAttribute("aria-level", isMain ? "1" : "2");
   };
-  isNarrow.addEventListener("change", () => lead(document.body.dataset.view === "threads" && isNarrow.matches));
+  narrow.addEventListener("change", () => setListRole(document.body.dataset.view === "threads" && narrow.matches));
 
   return {
-    elements: [header, word, h("div", { class: "frame" }, side, main)],
+    elements: [header, banner, h("div", { class: "frame" }, side, main)],
     main,
     list,
-    mark(name, id) {
-      const current = name === "thread" || name === "new" ? "threads" : name;
-      for (const [each, element] of Object.entries(rooms)) {
-        if (each === current) element.setAttribute("aria-current", "page");
+    /**
+     * Marks the view, and the thread in the list, that are shown.
+     * @param {string} view
+     * @param {string} thread
+     */
+    setCurrent(view, thread) {
+      const current = view === "thread" || view === "new" ? "threads" : view;
+      for (const [name, element] of Object.entries(links)) {
+        if (name === current) element.setAttribute("aria-current", "page");
         else element.removeAttribute("aria-current");
       }
-      list.mark(id ?? null);
-      lead(name === "threads" && isNarrow.matches);
+      list.setCurrent(thread);
+      setListRole(view === "threads" && narrow.matches);
     },
-    search() {
+    focusSearch() {
       if (getComputedStyle(side).display === "none") location.hash = "#/threads";
-      requestAnimationFrame(() => list.search());
+      requestAnimationFrame(() => list.focusSearch());
     },
-    close() {
-      show(word, h("p", {}, t("closed.words")), h("code", {}, "clew web"), h("p", {}, t("closed.then")));
-      word.className = "link-word is-closed";
-      word.hidden = false;
+    showLoginRequired() {
+      setContent(banner, h("p", {}, t("closed.words")), h("code", {}, "clew web"), h("p", {}, t("closed.then")));
+      banner.className = "link-banner is-closed";
+      banner.hidden = false;
     },
   };
 }
 
-const room = (href, drawing, words, ...more) =>
-  h("a", { href, class: "room" }, icon(drawing), h("span", {}, words), ...more);
+/**
+ * @param {string} href
+ * @param {Parameters<typeof icon>[0]} iconName
+ * @param {string} label
+ * @param {...Child} more
+ */
+const navLink = (href, iconName, label, ...more) =>
+  h("a", { href, class: "nav-link" }, icon(iconName), h("span", {}, label), ...more);
 
-const tool = (drawing, words, onclick) =>
-  h("button", { class: "quiet", type: "button", title: words, "aria-label": words, onclick }, icon(drawing));
+/**
+ * @param {Parameters<typeof icon>[0]} iconName
+ * @param {string} label
+ * @param {() => unknown} onclick
+ */
+const toolButton = (iconName, label, onclick) =>
+  h("button", { class: "quiet", type: "button", title: label, "aria-label": label, onclick }, icon(iconName));
 
-/** A clear word when the daemon is away. A short blink is not worth one. */
-function watchLink(word) {
-  let timer = null;
+/**
+ * Shows a banner while the daemon is not reachable.
+ * @param {HTMLElement} banner
+ */
+function showLinkState(banner) {
+  /** @type {number | undefined} */
+  let timer;
   const draw = () => {
-    const { state } = linkState();
-    if (state === "closed") return;
-    word.className = "link-word";
-    word.hidden = state === "live" || state === "resting";
-    if (word.hidden) return show(word);
-    show(
-      word,
-      h("p", {}, h("span", { class: "dot" }), t(state === "away" ? "away.words" : "away.connecting")),
-      h("button", { class: "link", type: "button", onclick: tryNow }, t("away.try")),
+    const state = linkState();
+    if (state === "logged_out") return;
+    banner.className = "link-banner";
+    banner.hidden = state === "live" || state === "paused";
+    if (banner.hidden) return setContent(banner);
+    setContent(
+      banner,
+      h("p", {}, h("span", { class: "dot" }), t(state === "offline" ? "away.words" : "away.connecting")),
+      h("button", { class: "link", type: "button", onclick: reconnectNow }, t("away.try")),
     );
   };
   link.on("state", (state) => {
     clearTimeout(timer);
-    if (state === "live" || state === "resting") draw();
-    else timer = setTimeout(draw, PATIENCE);
+    if (state === "live" || state === "paused") draw();
+    else timer = setTimeout(draw, SHOW_OFFLINE_AFTER);
   });
 }
 
@@ -106,12 +126,12 @@ function themeButton() {
   const root = document.documentElement;
   const isDark = () =>
     (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-  const button = tool("moon", t("nav.theme"), () => {
+  const button = toolButton("moon", t("nav.theme"), () => {
     root.dataset.theme = isDark() ? "light" : "dark";
     localStorage.setItem("clew.theme", root.dataset.theme);
     draw();
   });
-  const draw = () => show(button, icon(isDark() ? "sun" : "moon"));
+  const draw = () => setContent(button, icon(isDark() ? "sun" : "moon"));
   draw();
   return button;
 }

@@ -1,11 +1,15 @@
-/** A button with a few choices below it; arrows walk, Escape closes. */
+// @ts-check
+/** A button with a menu below it; the arrow keys move in it, Escape closes it. */
 
-import { cap, h, icon, show } from "/page/lib/dom.js";
+import { focused, h, icon, keyCap, setContent } from "/page/lib/dom.js";
 
 let count = 0;
 
-/** `choices()` gives [words, act, key]. */
-export function menu(label, choices) {
+/**
+ * @param {string} label
+ * @param {() => { label: string, run: () => unknown, key?: string }[]} choices called each time it opens
+ */
+export function newMenu(label, choices) {
   const name = `menu-${++count}`;
   const list = h("div", { class: "menu", id: name, popover: "auto", role: "menu", "aria-label": label });
   const button = h(
@@ -16,14 +20,14 @@ export function menu(label, choices) {
   const items = () => [...list.querySelectorAll("[role=menuitem]")];
   list.addEventListener("beforetoggle", (event) => {
     if (event.newState !== "open") return;
-    show(
+    setContent(
       list,
-      choices().map(([words, act, key]) =>
+      choices().map(({ label, run, key }) =>
         h(
           "button",
-          { role: "menuitem", type: "button", "aria-keyshortcuts": key, onclick: () => (list.hidePopover(), act()) },
-          words,
-          key && cap(key),
+          { role: "menuitem", type: "button", "aria-keyshortcuts": key, onclick: () => (list.hidePopover(), run()) },
+          label,
+          key && keyCap(key),
         ),
       ),
     );
@@ -33,11 +37,12 @@ export function menu(label, choices) {
   });
   list.addEventListener("toggle", (event) => event.newState === "open" && items()[0]?.focus());
   list.addEventListener("keydown", (event) => {
-    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (!by) return;
     event.preventDefault();
     const all = items();
-    all[(all.indexOf(document.activeElement) + by + all.length) % all.length].focus();
+    const index = all.findIndex((item) => item === focused());
+    all[(index + by + all.length) % all.length].focus();
   });
   return h("div", { class: "menu-place" }, button, list);
 }

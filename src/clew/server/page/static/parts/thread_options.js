@@ -1,24 +1,26 @@
-/** What a new thread is begun with: where, by whom, how much it may do, and what few people want to say. */
+// @ts-check
+/** The options of a new thread: workspace, runtime, policy, kind; and title, model, effort and whom to notify. */
 
 import { get } from "/page/lib/api.js";
-import { h, show } from "/page/lib/dom.js";
-import { known, t } from "/page/lib/words.js";
+import { h, setContent } from "/page/lib/dom.js";
+import { t, tOr } from "/page/lib/words.js";
 
-const NOBODY_ANSWERS = {
-  runtimes: [],
+/** @type {Partial<Api.ChoicesView>} used if the daemon does not answer */
+const DEFAULTS = {
   policies: ["careful", "trusted", "read-only", "yolo"],
-  workspaces: [],
-  targets: [],
 };
 
-const field = (more = {}) => h("input", { type: "text", spellcheck: "false", autocomplete: "off", ...more });
-const option = (value, words, selected = false) => h("option", { value, selected }, words);
-const labelled = (name, ...parts) => h("label", {}, h("span", {}, t(`new.by.${name}`)), ...parts);
+const field = (/** @type {Props} */ more = {}) =>
+  h("input", { type: "text", spellcheck: "false", autocomplete: "off", ...more });
+/** @type {(value: string, label?: string, selected?: boolean) => HTMLOptionElement} */
+const option = (value, label, selected = false) => h("option", { value, selected }, label);
+/** @type {(name: string, ...content: Child[]) => HTMLLabelElement} */
+const labelled = (name, ...content) => h("label", {}, h("span", {}, t(`new.by.${name}`)), ...content);
 
-export class Choices {
-  #known = h("datalist", { id: "workspaces" });
-  #places = h("datalist", { id: "places" });
-  #about = h("p", { class: "note" });
+export class ThreadOptions {
+  #workspaces = h("datalist", { id: "workspaces" });
+  #targets = h("datalist", { id: "places" });
+  #policyNote = h("p", { class: "note" });
   #fields = {
     workspace: field({ list: "workspaces", placeholder: t("new.workspace.hint") }),
     runtime: h("select", {}, option("", t("new.default"))),
@@ -33,8 +35,8 @@ export class Choices {
   constructor(workspace = "") {
     const all = this.#fields;
     all.workspace.value = workspace;
-    all.policy.addEventListener("change", () => this.#explain());
-    const wide = labelled("workspace", all.workspace, this.#known);
+    all.policy.addEventListener("change", () => this.#describePolicy());
+    const wide = labelled("workspace", all.workspace, this.#workspaces);
     wide.className = "wide";
     this.element = h(
       "div",
@@ -43,9 +45,11 @@ export class Choices {
         "div",
         { class: "start-more" },
         wide,
-        ["runtime", "policy", "kind"].map((name) => labelled(name, all[name])),
+        labelled("runtime", all.runtime),
+        labelled("policy", all.policy),
+        labelled("kind", all.kind),
       ),
-      this.#about,
+      this.#policyNote,
       h(
         "details",
         {},
@@ -53,54 +57,60 @@ export class Choices {
         h(
           "div",
           { class: "start-more" },
-          ["title", "model", "effort", "notify"].map((name) => labelled(name, all[name])),
-          this.#places,
+          labelled("title", all.title),
+          labelled("model", all.model),
+          labelled("effort", all.effort),
+          labelled("notify", all.notify),
+          this.#targets,
         ),
       ),
     );
-    this.#fill();
+    this.#fetchOptions();
   }
 
   get workspace() {
     return this.#fields.workspace.value;
   }
 
-  /** What was chosen; what was left open is the config's. */
-  given() {
+  /**
+   * The options that were chosen. The daemon takes the others from its config.
+   * @returns {Record<string, string>}
+   */
+  values() {
     const chosen = Object.entries(this.#fields).map(([name, element]) => [name, element.value.trim()]);
     return Object.fromEntries(chosen.filter(([, value]) => value));
   }
 
-  async #fill() {
-    const found = await get("/api/choices").catch(() => NOBODY_ANSWERS);
+  async #fetchOptions() {
+    /** @type {Partial<Api.ChoicesView>} */
+    const found = await get("/api/choices").catch(() => DEFAULTS);
+    const { runtimes = [], policies = [], workspaces = [], targets = [] } = found;
     const { workspace, runtime, policy } = this.#fields;
-    const runtimes = found.runtimes.map((each) => option(each.name, named(each), each.name === found.default_runtime));
-    if (runtimes.length) show(runtime, runtimes);
-    show(
-      policy,
-      found.policies.map((each) => option(each, known(`policy.${each}`, each), each === found.default_policy)),
-    );
-    show(
-      this.#known,
-      found.workspaces.map((each) => option(each)),
-    );
-    show(
-      this.#places,
-      found.targets.map((each) => option(each.target, placeName(each))),
-      option("local", known("surface.local", "local")),
-    );
-    workspace.value ||= found.workspaces[0] ?? found.default_workspace ?? "";
-    this.#explain();
+    const runtimeOption = (/** @type {Api.RuntimeView} */ each) =>
+      option(each.name, runtimeLabel(each), each.name === found.default_runtime);
+    const policyOption = (/** @type {string} */ name) =>
+      option(name, tOr(`policy.${name}`, name), name === found.default_policy);
+    const targetOption = (/** @type {Api.TargetView} */ each) => option(each.target, targetName(each));
+    if (runtimes.length) setContent(runtime, runtimes.map(runtimeOption));
+    setContent(policy, policies.map(policyOption));
+    const workspaceOptions = workspaces.map((path) => option(path));
+    setContent(this.#workspaces, workspaceOptions);
+    setContent(this.#targets, targets.map(targetOption), option("local", tOr("surface.local", "local")));
+    workspace.value ||= workspaces[0] ?? found.default_workspace ?? "";
+    this.#describePolicy();
   }
 
-  #explain() {
-    show(this.#about, t(`policy.${this.#fields.policy.value || "careful"}.words`));
+  #describePolicy() {
+    setContent(this.#policyNote, t(`policy.${this.#fields.policy.value || "careful"}.words`));
   }
 }
 
-const named = (each) =>
-  each.health === "degraded" ? `${each.name} (${known(`health.${each.health}`, each.health)})` : each.name;
+/** @param {Api.RuntimeView} runtime */
+const runtimeLabel = ({ name, health }) =>
+  health === "degraded" ? `${name} (${tOr(`health.${health}`, health)})` : name;
 
-/** `Telegram · home`. */
-export const placeName = ({ surface, name }) =>
-  [known(`surface.${surface}`, surface), name].filter(Boolean).join(" · ");
+/**
+ * `Telegram · home`.
+ * @param {Api.TargetView} target
+ */
+export const targetName = ({ surface, name }) => [tOr(`surface.${surface}`, surface), name].filter(Boolean).join(" · ");

@@ -1,77 +1,91 @@
-/** Everything that waits for a person, over all threads, oldest first; and the rules that answer for one. */
+// @ts-check
+/** The view "inbox": everything that waits for a person, of all threads, oldest first; and the rules. */
 
-import { h, show } from "/page/lib/dom.js";
-import { lend, PASS, step } from "/page/lib/shortcuts.js";
-import { look, lookForWaiting, things, threads, waiting } from "/page/lib/state.js";
+import { focused, h, setContent } from "/page/lib/dom.js";
+import { addShortcuts, moveFocus, NOT_HANDLED } from "/page/lib/shortcuts.js";
+import { changes, fetchThread, fetchWaiting, threads, waiting } from "/page/lib/state.js";
 import { t } from "/page/lib/words.js";
-import { place } from "/page/parts/gates/gate_list.js";
-import { gate, gateKeys } from "/page/parts/gates/gate.js";
-import { rules } from "/page/parts/rules/rule_list.js";
-import { suspended } from "/page/parts/gates/suspended.js";
+import { newGate } from "/page/parts/gates/gate.js";
+import { setGates } from "/page/parts/gates/gate_list.js";
+import { gateShortcuts } from "/page/parts/gates/gate_shortcuts.js";
+import { suspendedPrompt } from "/page/parts/gates/suspended.js";
+import { newRuleList } from "/page/parts/rules/rule_list.js";
 
 class Inbox extends HTMLElement {
   #list = h("div", { class: "waiting-list" });
-  #word = h("p", { class: "empty-word", role: "status" });
-  #ends = [];
+  #notice = h("p", { class: "empty-notice", role: "status" });
+  /** @type {(() => unknown)[]} */
+  #cleanups = [];
 
   connectedCallback() {
-    this.className = "room-inbox";
-    this.replaceChildren(h("h1", { tabindex: "-1" }, t("nav.inbox")), this.#word, this.#list, rules());
-    const current = () => document.activeElement?.closest?.(".gate") ?? this.#only();
-    this.#ends = [
-      things.on("waiting", () => this.#draw()),
-      lend("inbox", {
-        j: ["key.next", () => this.#step(1)],
-        k: ["key.previous", () => this.#step(-1)],
-        ...gateKeys(current),
-        o: ["key.open_thread", () => current()?.querySelector("header a")?.click()],
+    this.className = "view-inbox";
+    this.replaceChildren(h("h1", { tabindex: "-1" }, t("nav.inbox")), this.#notice, this.#list, newRuleList());
+    const current = () => focused()?.closest(".gate") ?? this.#onlyGate();
+    this.#cleanups = [
+      changes.on("waiting", () => this.#draw()),
+      addShortcuts("inbox", {
+        j: ["shortcut.next", () => this.#moveFocus(1)],
+        k: ["shortcut.previous", () => this.#moveFocus(-1)],
+        ...gateShortcuts(current),
+        o: ["shortcut.open_thread", () => current()?.querySelector("header a")?.click()],
       }),
     ];
     this.#draw();
-    lookForWaiting().catch(() => {});
+    fetchWaiting().catch(() => {});
   }
 
   disconnectedCallback() {
-    this.#ends.forEach((end) => end());
+    this.#cleanups.forEach((cleanup) => cleanup());
   }
 
-  /** Where several wait, one has to be chosen first. */
-  #only() {
-    return this.#list.children.length === 1 ? this.#list.firstElementChild : null;
+  /** If there are several, one has to be chosen first. */
+  #onlyGate() {
+    return this.#list.children.length === 1 ? /** @type {HTMLElement} */ (this.#list.firstElementChild) : null;
   }
 
-  /** Who is in the list of threads walks there. */
-  #step(by) {
-    return document.activeElement?.closest?.(".side") ? PASS : step(this.#list.children, by);
+  /**
+   * If the focus is in the list of threads, the shortcut moves there.
+   * @param {number} by
+   */
+  #moveFocus(by) {
+    return focused()?.closest(".side") ? NOT_HANDLED : moveFocus(this.#list.children, by);
   }
 
   #draw() {
-    const shown = new Map([...this.#list.children].map((element) => [nameOf(element), element]));
-    const gates = waiting.gates.map((view) => shown.get(view.id) ?? this.#gate(view));
-    const others = waiting.suspended.map(
-      (view) => shown.get(`${view.id} ${view.asks}`) ?? suspended(view, { named: true }),
+    const children = /** @type {HTMLElement[]} */ ([...this.#list.children]);
+    const shown = new Map(children.map((element) => [keyOf(element), element]));
+    const gates = waiting.gates.map((gate) => shown.get(gate.id) ?? this.#gate(gate));
+    const suspended = waiting.suspended.map(
+      (thread) => shown.get(`${thread.id} ${thread.asks}`) ?? suspendedPrompt(thread, { isNamed: true }),
     );
-    const elements = [...gates, ...others];
-    place(this.#list, elements, this.querySelector("h1"));
-    show(this.#word, waiting.known ? elements.length === 0 && t("inbox.empty") : t("inbox.waiting"));
+    const elements = [...gates, ...suspended];
+    setGates(this.#list, elements, this.querySelector("h1"));
+    setContent(this.#notice, waiting.isLoaded ? elements.length === 0 && t("inbox.empty") : t("inbox.waiting"));
   }
 
-  #gate(view) {
-    const element = gate(view);
-    if (!threads.has(view.thread))
-      look(view.thread).then(
-        (thread) => show(element.querySelector("header a"), thread.title || t("untitled")),
+  /** @param {Gate} gate */
+  #gate(gate) {
+    const element = newGate(gate);
+    const link = element.querySelector("header a");
+    if (link && !threads.has(gate.thread))
+      fetchThread(gate.thread).then(
+        (thread) => setContent(link, thread.title || t("untitled")),
         () => {},
       );
     return element;
   }
 }
 
-const nameOf = (element) => element.dataset.gate ?? `${element.dataset.thread} ${element.dataset.asks}`;
+/** @param {HTMLElement} element */
+const keyOf = ({ dataset }) => dataset.gate ?? `${dataset.thread} ${dataset.asks}`;
 
 customElements.define("clew-inbox", Inbox);
 
-export function view(_, { entitle }) {
-  entitle(t("nav.inbox"));
-  return document.createElement("clew-inbox");
+/**
+ * @param {string} _id
+ * @param {Frame} frame
+ */
+export function view(_id, { setTitle }) {
+  setTitle(t("nav.inbox"));
+  return new Inbox();
 }

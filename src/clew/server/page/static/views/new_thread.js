@@ -1,51 +1,52 @@
-/** Start a thread: what is to be done, where, by whom, and how much it may do without asking. */
+// @ts-check
+/** The view "new thread": the first message, and the options of the thread. */
 
-import { Away, newId, post } from "/page/lib/api.js";
-import { cap, h } from "/page/lib/dom.js";
-import { draft, keepDraft } from "/page/lib/drafts.js";
-import { complain } from "/page/lib/status_line.js";
+import { newMessageId, post, Unreachable } from "/page/lib/api.js";
+import { h, keyCap } from "/page/lib/dom.js";
+import { loadDraft, saveDraft } from "/page/lib/drafts.js";
+import { showError } from "/page/lib/status_line.js";
 import { link } from "/page/lib/stream.js";
 import { t } from "/page/lib/words.js";
 import { adoptButton } from "/page/parts/dialogs/adopt.js";
-import { Attachments, fileButton, takesFiles } from "/page/parts/thread/attachments.js";
-import { Choices } from "/page/parts/thread_options.js";
+import { acceptFiles, Attachments, fileButton } from "/page/parts/thread/attachments.js";
+import { ThreadOptions } from "/page/parts/thread_options.js";
 
-const NEW = "new";
+const DRAFT = "new"; // its draft is stored under this instead of a thread's id
 const isTouch = () => matchMedia("(pointer: coarse)").matches;
 
-class Start extends HTMLElement {
-  #kept = draft(NEW);
-  #attached = new Attachments(() => this.#changed(), this.#kept.files);
-  #choices = new Choices(this.#kept.workspace);
+class NewThread extends HTMLElement {
+  #draft = loadDraft(DRAFT);
+  #attachments = new Attachments(() => this.#changed(), this.#draft.files);
+  #options = new ThreadOptions(this.#draft.workspace);
   #text = h("textarea", {
     rows: "4",
     required: true,
-    value: this.#kept.text ?? "",
+    value: this.#draft.text ?? "",
     placeholder: t("new.text.hint"),
     "aria-label": t("new.text"),
     "data-first": true,
   });
-  #wait = h("p", { class: "waits", role: "status", hidden: true }, t("new.waiting"));
-  #go = h("button", { class: "main", type: "submit" }, t("new.start"), cap("↵"));
-  #end = () => {};
+  #waitNotice = h("p", { class: "waits", role: "status", hidden: true }, t("new.waiting"));
+  #startButton = h("button", { class: "main", type: "submit" }, t("new.start"), keyCap("↵"));
+  #stopListening = () => {};
 
   connectedCallback() {
-    this.className = "room-start";
+    this.className = "view-start";
     const row = h(
       "div",
       { class: "composer-row" },
-      fileButton(this.#attached),
+      fileButton(this.#attachments),
       h("p", { class: "hint" }, t("composer.keys")),
-      this.#go,
+      this.#startButton,
     );
     const form = h(
       "form",
       { class: "start", onsubmit: (event) => this.#start(event), oninput: () => this.#changed() },
-      h("div", { class: "start-text" }, this.#attached.element, this.#text, row),
-      this.#choices.element,
-      this.#wait,
+      h("div", { class: "start-text" }, this.#attachments.element, this.#text, row),
+      this.#options.element,
+      this.#waitNotice,
     );
-    takesFiles(form, this.#attached);
+    acceptFiles(form, this.#attachments);
     this.#text.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && !event.shiftKey && !event.isComposing && !isTouch()) this.#start(event);
     });
@@ -58,54 +59,64 @@ class Start extends HTMLElement {
   }
 
   disconnectedCallback() {
-    this.#end();
+    this.#stopListening();
   }
 
-  /** Other words are another thread. */
+  /** Another text is another thread, so it gets another id. */
   #changed() {
-    this.#kept.id = undefined;
-    this.#keep();
+    this.#draft.id = undefined;
+    this.#saveDraft();
   }
 
-  #keep() {
-    const { id } = this.#kept;
-    keepDraft(NEW, { text: this.#text.value, workspace: this.#choices.workspace, files: this.#attached.ready, id });
+  #saveDraft() {
+    const { id } = this.#draft;
+    const { workspace } = this.#options;
+    saveDraft(DRAFT, { text: this.#text.value, workspace, files: this.#attachments.ready, id });
   }
 
+  /** @param {Event} [event] */
   async #start(event) {
     event?.preventDefault();
-    if (this.#go.disabled || !this.#text.value.trim() || this.#attached.isBusy) return;
-    this.#kept.id ??= newId(); // before the first try: said again, it is the same thread
-    this.#keep();
-    this.#go.disabled = true;
-    const files = this.#attached.ready.map((file) => file.id);
+    if (this.#startButton.disabled || !this.#text.value.trim() || this.#attachments.isBusy) return;
+    this.#draft.id ??= newMessageId(); // before the first try: sent again, it is the same thread
+    this.#saveDraft();
+    this.#startButton.disabled = true;
+    const files = this.#attachments.ready.map((file) => file.id);
     try {
-      const body = { message_id: this.#kept.id, text: this.#text.value, files, ...this.#choices.given() };
+      const body = { message_id: this.#draft.id, text: this.#text.value, files, ...this.#options.values() };
+      /** @type {Api.Accepted} */
       const accepted = await post("/api/threads", body);
-      keepDraft(NEW, { workspace: this.#choices.workspace });
+      saveDraft(DRAFT, { workspace: this.#options.workspace });
       location.hash = `#/threads/${accepted.thread}`;
     } catch (error) {
-      this.#failed(error);
+      this.#onError(error);
     }
   }
 
-  /** Away: the same again when it is back. Refused: another try is another message. */
-  #failed(error) {
-    this.#go.disabled = false;
-    this.#wait.hidden = !(error instanceof Away);
-    if (error instanceof Away) {
-      this.#end();
-      this.#end = link.on("state", (state) => state === "live" && (this.#end(), this.#start()));
+  /**
+   * Unreachable: sends the same again when the daemon is back. Refused: another try gets another id.
+   * @param {unknown} error
+   */
+  #onError(error) {
+    this.#startButton.disabled = false;
+    this.#waitNotice.hidden = !(error instanceof Unreachable);
+    if (error instanceof Unreachable) {
+      this.#stopListening();
+      this.#stopListening = link.on("state", (state) => state === "live" && (this.#stopListening(), this.#start()));
     } else {
-      this.#kept.id = undefined;
-      complain(error);
+      this.#draft.id = undefined;
+      showError(error);
     }
   }
 }
 
-customElements.define("clew-start", Start);
+customElements.define("clew-start", NewThread);
 
-export function view(_, { entitle }) {
-  entitle(t("new.title"));
-  return document.createElement("clew-start");
+/**
+ * @param {string} _id
+ * @param {Frame} frame
+ */
+export function view(_id, { setTitle }) {
+  setTitle(t("new.title"));
+  return new NewThread();
 }

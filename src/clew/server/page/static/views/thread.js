@@ -1,43 +1,51 @@
-/** One thread: its history and what runs, what it asks, and where one speaks to it. */
+// @ts-check
+/** The view of one thread: its history and running turn, its gates, and the field for messages. */
 
-import { patch } from "/page/lib/api.js";
-import { h, icon, redraw, show } from "/page/lib/dom.js";
-import { lend, PASS, step } from "/page/lib/shortcuts.js";
-import { during, say } from "/page/lib/status_line.js";
-import { keep, look, things, threads, waiting } from "/page/lib/state.js";
-import { mail } from "/page/lib/outbox.js";
+import { messageOf, patch, statusOf } from "/page/lib/api.js";
+import { focused, h, icon, redrawContent, setContent } from "/page/lib/dom.js";
+import { outbox } from "/page/lib/outbox.js";
+import { addShortcuts, moveFocus, NOT_HANDLED } from "/page/lib/shortcuts.js";
+import { changes, fetchThread, setThread, threads, waiting } from "/page/lib/state.js";
+import { showStatus, withStatus } from "/page/lib/status_line.js";
 import { t } from "/page/lib/words.js";
-import { actions } from "/page/parts/thread/actions.js";
-import { place } from "/page/parts/gates/gate_list.js";
-import { composer } from "/page/parts/thread/composer.js";
-import { gate, gateKeys } from "/page/parts/gates/gate.js";
-import { pending } from "/page/parts/thread/pending.js";
-import { suspended } from "/page/parts/gates/suspended.js";
-import { about, titleLine } from "/page/parts/thread/header.js";
-import { timeline } from "/page/parts/thread/timeline.js";
+import { newGate } from "/page/parts/gates/gate.js";
+import { setGates } from "/page/parts/gates/gate_list.js";
+import { gateShortcuts } from "/page/parts/gates/gate_shortcuts.js";
+import { suspendedPrompt } from "/page/parts/gates/suspended.js";
+import { threadActions } from "/page/parts/thread/actions.js";
+import { newComposer } from "/page/parts/thread/composer.js";
+import { threadFacts, titleLine } from "/page/parts/thread/header.js";
+import { newPending } from "/page/parts/thread/pending.js";
+import { newTimeline } from "/page/parts/thread/timeline.js";
 
 class ThreadView extends HTMLElement {
   #id;
-  #entitle;
-  #view = null;
+  #setTitle;
+  /** @type {Thread | null} */
+  #thread = null;
   #title;
-  #about = h("p", { class: "about" });
-  #asks = h("div", { class: "asks" });
+  #facts = h("p", { class: "about" });
+  #gates = h("div", { class: "asks" });
   #actions;
   #composer;
   #timeline;
   #pending;
-  #ends = [];
+  /** @type {(() => unknown)[]} */
+  #cleanups = [];
 
-  begin(id, { entitle }) {
+  /**
+   * @param {string} id
+   * @param {Frame} frame
+   */
+  constructor(id, { setTitle }) {
+    super();
     this.#id = id;
-    this.#entitle = entitle;
-    this.#title = titleLine((title) => this.#retitle(title));
-    this.#actions = actions(id, () => this.#view);
-    this.#pending = pending(id);
-    this.#timeline = timeline(id, { onfork: (turn) => this.#actions.fork(turn), below: [this.#pending, this.#asks] });
-    this.#composer = composer(id, { gates: () => this.#codes(), onstop: () => this.#actions.stop() });
-    return this;
+    this.#setTitle = setTitle;
+    this.#title = titleLine((title) => this.#rename(title));
+    this.#actions = threadActions(id, () => this.#thread);
+    this.#pending = newPending(id);
+    this.#timeline = newTimeline(id, { onFork: this.#actions.fork, below: [this.#pending, this.#gates] });
+    this.#composer = newComposer(id, { shownGates: () => this.#shownGates(), onStop: this.#actions.stop });
   }
 
   connectedCallback() {
@@ -48,112 +56,126 @@ class ThreadView extends HTMLElement {
         "header",
         { class: "thread-head" },
         back,
-        h("div", { class: "thread-title" }, this.#title, this.#about),
+        h("div", { class: "thread-title" }, this.#title.element, this.#facts),
         this.#actions.element,
       ),
       this.#timeline,
       h("div", { class: "foot" }, this.#composer),
     );
-    this.#composer.addEventListener("sent", () => this.#timeline.toEnd());
-    this.#timeline.addEventListener("told", ({ detail }) => this.#pending.told(detail));
-    this.#ends = [
-      things.on("thread", (view) => view.id === this.#id && this.#show(view)),
-      things.on("waiting", () => this.#ask()),
-      things.on("fresh", () => this.#look()),
-      mail.on("taken", (message, accepted) => message.thread === this.#id && this.#accepted(accepted)),
-      lend("thread", this.#keys()),
+    this.#composer.addEventListener("sent", () => this.#timeline.scrollToEnd());
+    this.#timeline.addEventListener("shown", (event) =>
+      this.#pending.hideShown(/** @type {CustomEvent<Entry[]>} */ (event).detail),
+    );
+    this.#cleanups = [
+      changes.on("thread", (thread) => thread.id === this.#id && this.#update(thread)),
+      changes.on("waiting", () => this.#drawGates()),
+      changes.on("resync", () => this.#fetch()),
+      outbox.on("accepted", (message, accepted) => message.thread === this.#id && this.#onAccepted(accepted)),
+      addShortcuts("thread", this.#shortcuts()),
     ];
-    if (threads.has(this.#id)) this.#show(threads.get(this.#id));
-    this.#look();
+    const known = threads.get(this.#id);
+    if (known) this.#update(known);
+    this.#fetch();
   }
 
   disconnectedCallback() {
-    this.#ends.forEach((end) => end());
+    this.#cleanups.forEach((cleanup) => cleanup());
   }
 
-  async #look() {
+  async #fetch() {
     try {
-      this.#show(await look(this.#id));
+      this.#update(await fetchThread(this.#id));
     } catch (error) {
-      if (error.status === 404 || error.status === 400)
-        show(
-          this,
-          h(
-            "div",
-            { class: "empty" },
-            h("h1", { tabindex: "-1" }, t("thread.none")),
-            h("p", {}, error.message),
-            h("a", { class: "button plain", href: "#/threads" }, t("nav.threads")),
-          ),
-        );
+      if (statusOf(error) === 404 || statusOf(error) === 400) setContent(this, noSuchThread(error));
     }
   }
 
-  #show(view) {
-    this.#view = view;
-    this.#entitle(view.title || t("untitled"));
-    this.#title.show(view.title || t("untitled"));
-    redraw(this.#about, about(view));
-    this.#actions.update(view);
-    this.#composer.update(view);
-    this.#pending.look();
-    this.#ask();
+  /** @param {Thread} thread */
+  #update(thread) {
+    const title = thread.title || t("untitled");
+    this.#thread = thread;
+    this.#setTitle(title);
+    this.#title.show(title);
+    redrawContent(this.#facts, threadFacts(thread));
+    this.#actions.update(thread);
+    this.#composer.update(thread);
+    this.#pending.fetchSoon();
+    this.#drawGates();
   }
 
-  #ask() {
-    const open = waiting.gates.filter((each) => each.thread === this.#id);
-    const shown = new Map(
-      [...this.#asks.children].map((element) => [element.dataset.gate ?? element.dataset.asks, element]),
-    );
-    const elements = open.map((each) => shown.get(each.id) ?? gate(each, { inThread: true }));
-    if (this.#view?.status === "suspended")
-      elements.push(shown.get(this.#view.asks) ?? suspended(this.#view));
-    place(this.#asks, elements, this.#timeline);
+  #drawGates() {
+    const children = /** @type {HTMLElement[]} */ ([...this.#gates.children]);
+    const shown = new Map(children.map((element) => [element.dataset.gate ?? element.dataset.asks, element]));
+    const elements = waiting.gates
+      .filter((gate) => gate.thread === this.#id)
+      .map((gate) => shown.get(gate.id) ?? newGate(gate, { inThread: true }));
+    if (this.#thread?.status === "suspended")
+      elements.push(shown.get(this.#thread.asks ?? "") ?? suspendedPrompt(this.#thread));
+    setGates(this.#gates, elements, this.#timeline);
   }
 
-  #codes() {
-    const shown = [...this.#asks.querySelectorAll("clew-gate")];
-    return shown.filter((element) => element.isWhole).map((element) => element.gate.code);
+  /** The codes of the gates that are shown completely. */
+  #shownGates() {
+    const shown = [...this.#gates.querySelectorAll("clew-gate")];
+    return shown.filter((element) => element.isComplete).map((element) => element.gate.code);
   }
 
-  #accepted(accepted) {
-    if (accepted.fate === "steer") say(t("fate.steer"));
-    else if (accepted.fate === "turn" && this.#view?.status === "running") say(t("fate.queued"));
-    else if (accepted.fate !== "turn" && accepted.words) say(accepted.words);
+  /** @param {Api.Accepted} accepted */
+  #onAccepted({ fate, words }) {
+    if (fate === "steer") showStatus(t("fate.steer"));
+    else if (fate === "turn" && this.#thread?.status === "running") showStatus(t("fate.queued"));
+    else if (fate !== "turn" && words) showStatus(words);
   }
 
-  async #retitle(title) {
-    const before = this.#view.title;
-    const set = async (words) => {
-      const view = await during(t("saving"), patch(`/api/threads/${this.#id}`, { title: words }));
-      if (view) keep(view);
-      return view;
+  /** @param {string} title */
+  async #rename(title) {
+    const before = this.#thread?.title ?? "";
+    const save = async (/** @type {string} */ text) => {
+      /** @type {Thread | undefined} */
+      const thread = await withStatus(t("saving"), patch(`/api/threads/${this.#id}`, { title: text }));
+      if (thread) setThread(thread);
+      return thread;
     };
-    if (await set(title)) say(t("title.saved"), () => set(before));
+    if (await save(title)) showStatus(t("title.saved"), () => save(before));
     else this.#title.show(before);
   }
 
-  /** Who is in the list of threads walks there. */
-  #step(by) {
-    return document.activeElement?.closest?.(".side") ? PASS : step(this.#timeline.passages(), by);
+  /**
+   * If the focus is in the list of threads, the shortcut moves there.
+   * @param {number} by
+   */
+  #moveFocus(by) {
+    return focused()?.closest(".side") ? NOT_HANDLED : moveFocus(this.#timeline.entries(), by);
   }
 
-  #keys() {
-    const asked = () => document.activeElement?.closest?.(".gate") ?? this.#asks.firstElementChild;
+  /** @returns {import("/page/lib/shortcuts.js").Shortcuts} */
+  #shortcuts() {
+    const first = () => /** @type {HTMLElement | null} */ (this.#gates.firstElementChild);
     return {
-      j: ["key.next_passage", () => this.#step(1)],
-      k: ["key.previous_passage", () => this.#step(-1)],
-      G: ["key.newest", () => this.#timeline.toEnd()],
-      c: ["key.compose", () => this.#composer.focus()],
-      e: ["key.title", () => this.#title.edit()],
-      s: ["key.stop", () => this.#actions.stop()],
-      h: ["key.handoff", () => this.#actions.handoff()],
-      f: ["key.fork", () => this.#actions.fork(document.activeElement?.closest?.("[data-turn]")?.dataset.turn)],
-      ...gateKeys(asked),
+      j: ["shortcut.next_entry", () => this.#moveFocus(1)],
+      k: ["shortcut.previous_entry", () => this.#moveFocus(-1)],
+      G: ["shortcut.newest", () => this.#timeline.scrollToEnd()],
+      c: ["shortcut.compose", () => this.#composer.focus()],
+      e: ["shortcut.title", () => this.#title.edit()],
+      s: ["shortcut.stop", () => this.#actions.stop()],
+      h: ["shortcut.handoff", () => this.#actions.handoff()],
+      f: ["shortcut.fork", () => this.#actions.fork(focused()?.closest("[data-turn]")?.dataset.turn)],
+      ...gateShortcuts(() => focused()?.closest(".gate") ?? first()),
     };
   }
 }
 
+/** @param {unknown} error */
+const noSuchThread = (error) =>
+  h(
+    "div",
+    { class: "empty" },
+    h("h1", { tabindex: "-1" }, t("thread.none")),
+    h("p", {}, messageOf(error)),
+    h("a", { class: "button plain", href: "#/threads" }, t("nav.threads")),
+  );
+
 customElements.define("clew-thread", ThreadView);
 
-export const view = (id, frame) => document.createElement("clew-thread").begin(id, frame);
+/** @param {ConstructorParameters<typeof ThreadView>} args */
+export const view = (...args) => new ThreadView(...args);

@@ -1,80 +1,96 @@
-/** What few people want to know of a thread: its ids, how each agent stands to it, and the receipts of all that it sent. */
+// @ts-check
+/** The dialog with the details of a thread: its ids, its sessions with runtimes, and the receipts of its deliveries. */
 
-import { get } from "/page/lib/api.js";
-import { h, show } from "/page/lib/dom.js";
-import { whole } from "/page/lib/format.js";
-import { known, t } from "/page/lib/words.js";
-import { dialog } from "/page/parts/dialogs/dialog.js";
+import { get, messageOf } from "/page/lib/api.js";
+import { h, setContent } from "/page/lib/dom.js";
+import { formatFullDate } from "/page/lib/format.js";
+import { t, tOr } from "/page/lib/words.js";
+import { openDialog } from "/page/parts/dialogs/dialog.js";
 
-const SHOWN = 50; // receipts, the newest
+const MOST_RECEIPTS = 50; // the newest
 
-export async function details(view) {
+/** @param {Thread} thread */
+export async function showDetails(thread) {
   const more = h("div", { class: "details-more", "aria-busy": "true" }, h("p", { class: "waits" }, t("list.waiting")));
-  dialog(t("details"), "details", facts(view), more);
-  const path = `/api/threads/${view.id}`;
+  openDialog(t("details"), "details", facts(thread), more);
+  const path = `/api/threads/${thread.id}`;
   try {
-    const [bonds, rows] = await Promise.all([get(`${path}/continuity`), get(`${path}/deliveries`)]);
-    show(more, agents(bonds), receipts(rows));
+    /** @type {[Api.ContinuityView[], Api.WhereRow[]]} */
+    const [sessions, rows] = await Promise.all([get(`${path}/continuity`), get(`${path}/deliveries`)]);
+    setContent(more, runtimes(sessions), receipts(rows));
   } catch (error) {
-    show(more, h("p", { class: "note" }, error.message));
+    setContent(more, h("p", { class: "note" }, messageOf(error)));
   }
   more.removeAttribute("aria-busy");
 }
 
+/** @param {string | null} text */
 const code = (text) => text && h("code", {}, text);
-const at = (time) => time && whole(time);
+/** @param {number | null} at */
+const fullDate = (at) => at && formatFullDate(at);
 
-function facts(view) {
+/** @param {Thread} thread */
+function facts(thread) {
+  /** @type {[label: string, value: Child][]} */
   const rows = [
-    [t("details.id"), code(view.id)],
-    [t("details.turn"), code(view.turn)],
-    [t("details.head"), code(view.head)],
-    [t("new.by.kind"), known(`kind.${view.kind}`, view.kind)],
-    [t("new.by.workspace"), code(view.workspace)],
-    [t("details.adopted"), code(view.adopted)],
-    [t("details.created"), at(view.created_at)],
-    [t("details.completed"), at(view.completed_at)],
+    [t("details.id"), code(thread.id)],
+    [t("details.turn"), code(thread.turn)],
+    [t("details.head"), code(thread.head)],
+    [t("new.by.kind"), tOr(`kind.${thread.kind}`, thread.kind)],
+    [t("new.by.workspace"), code(thread.workspace)],
+    [t("details.adopted"), code(thread.adopted)],
+    [t("details.created"), fullDate(thread.created_at)],
+    [t("details.completed"), fullDate(thread.completed_at)],
   ];
-  const fact = ([name, value]) => value && h("div", {}, h("dt", {}, name), h("dd", {}, value));
-  return h("dl", { class: "facts" }, rows.map(fact));
+  return h(
+    "dl",
+    { class: "facts" },
+    rows.map(([label, value]) => value && h("div", {}, h("dt", {}, label), h("dd", {}, value))),
+  );
 }
 
-/** Those that have met the thread. */
-function agents(bonds) {
-  const row = (bond) =>
+/** @param {Api.ContinuityView[]} sessions */
+function runtimes(sessions) {
+  const row = (/** @type {Api.ContinuityView} */ session) =>
     h(
       "li",
       {},
-      h("strong", {}, bond.runtime),
-      h("span", {}, known(`bond.${bond.status}`, bond.status)),
-      bond.restarts > 0 && h("span", {}, t("bond.restarts", { n: bond.restarts })),
-      h("small", {}, at(bond.used_at)),
-      bond.status === "error" && h("p", { class: "trouble" }, bond.reason),
+      h("strong", {}, session.runtime),
+      h("span", {}, tOr(`session.${session.status}`, session.status)),
+      session.restarts > 0 && h("span", {}, t("session.restarts", { n: session.restarts })),
+      h("small", {}, fullDate(session.used_at)),
+      session.status === "error" && h("p", { class: "trouble" }, session.reason),
     );
-  const met = bonds.filter((bond) => bond.status);
-  return met.length > 0 && [h("h3", {}, t("details.agents")), h("ul", { class: "states" }, met.map(row))];
+  const used = sessions.filter((session) => session.status);
+  return used.length > 0 && [h("h3", {}, t("details.agents")), h("ul", { class: "states" }, used.map(row))];
 }
 
+/** @param {Api.WhereRow[]} rows */
 function receipts(rows) {
-  const newest = rows.slice(-SHOWN).reverse();
+  const newest = rows.slice(-MOST_RECEIPTS).reverse();
   return newest.length > 0 && [h("h3", {}, t("details.receipts")), h("ul", { class: "states" }, newest.map(receipt))];
 }
 
+/** @param {Api.WhereRow} row */
 function receipt(row) {
   const surface = (row.conversation ?? "").split(":")[0];
   return h(
     "li",
     {},
-    h("strong", { title: row.conversation }, surface ? known(`surface.${surface}`, surface) : t("details.here")),
-    h("span", {}, known(`delivery.${row.state}`, row.state)),
+    h("strong", { title: row.conversation }, surface ? tOr(`surface.${surface}`, surface) : t("details.here")),
+    h("span", {}, tOr(`delivery.${row.state}`, row.state)),
     row.attempts > 0 && h("span", {}, t("outbox.attempts", { n: row.attempts })),
-    row.sent_at && h("small", {}, at(row.sent_at)),
-    row.message_id && h("small", {}, trace(surface, row.message_id)),
+    row.sent_at && h("small", {}, fullDate(row.sent_at)),
+    row.message_id && h("small", {}, messageTrace(surface, row.message_id)),
     h("small", {}, code(row.delivery)),
     row.error && h("p", { class: "trouble" }, row.error),
   );
 }
 
-/** The platform's own id of it; on this machine, where it was shown. */
-const trace = (surface, message) =>
-  (surface === "local" && known(`shown.${message}`, null)) || t("details.message", { id: message });
+/**
+ * The platform's id of the message; on this machine, where it was shown.
+ * @param {string} surface
+ * @param {string} message
+ */
+const messageTrace = (surface, message) =>
+  (surface === "local" && tOr(`shown.${message}`, null)) || t("details.message", { id: message });

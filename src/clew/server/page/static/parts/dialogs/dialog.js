@@ -1,11 +1,18 @@
-/** A room of its own above the page. Escape closes it, and the focus goes back to where it was. */
+// @ts-check
+/** Modal dialogs. Escape closes one, and the focus goes back to where it was. */
 
-import { h, icon } from "/page/lib/dom.js";
+import { focused, h, icon } from "/page/lib/dom.js";
 import { t } from "/page/lib/words.js";
 
-/** Gives the element; `close()` it when done. */
-export function dialog(title, name, ...content) {
-  const before = document.activeElement;
+/**
+ * @param {string} title
+ * @param {string} name for its class
+ * @param {...Child} content
+ * @returns {HTMLDialogElement} to be closed by `close()`
+ */
+export function openDialog(title, name, ...content) {
+  const before = focused();
+  /** @type {HTMLDialogElement} */
   const element = h(
     "dialog",
     { class: `dialog dialog-${name}`, "aria-labelledby": `dialog-${name}` },
@@ -32,23 +39,28 @@ export function dialog(title, name, ...content) {
   return element;
 }
 
-/** Whether a person is sure. Who only presses Enter is not. */
-export function sure(question, yes) {
+/**
+ * Asks whether a person is sure. "No" has the focus, so Enter alone confirms nothing.
+ * @param {string} question
+ * @param {string} yes
+ * @returns {Promise<boolean>}
+ */
+export function confirmInDialog(question, yes) {
   return new Promise((resolve) => {
     let isSure = false;
-    const button = h(
-      "button",
-      { class: "main", type: "button", onclick: () => ((isSure = true), element.close()) },
-      yes,
-    );
-    const element = dialog(
+    const confirm = () => ((isSure = true), element.close());
+    const element = openDialog(
       question,
       "sure",
       h(
         "div",
         { class: "dialog-foot" },
-        h("button", { class: "plain", type: "button", "data-first": true, onclick: () => element.close() }, t("sure.no")),
-        button,
+        h(
+          "button",
+          { class: "plain", type: "button", "data-first": true, onclick: () => element.close() },
+          t("sure.no"),
+        ),
+        h("button", { class: "main", type: "button", onclick: confirm }, yes),
       ),
     );
     element.addEventListener("close", () => resolve(isSure));

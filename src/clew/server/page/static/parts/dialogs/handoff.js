@@ -1,51 +1,56 @@
-/** Hand a thread to another surface, with a line while it goes, and a way to take it back until it has gone. */
+// @ts-check
+/** The dialog that hands a thread to a chat. It shows the progress, and a button that cancels the handoff meanwhile. */
 
-import { Away, get, post, remove } from "/page/lib/api.js";
-import { h, show, worded } from "/page/lib/dom.js";
-import { complain, say } from "/page/lib/status_line.js";
-import { look } from "/page/lib/state.js";
-import { known, t } from "/page/lib/words.js";
-import { dialog } from "/page/parts/dialogs/dialog.js";
+import { get, post, remove, Unreachable } from "/page/lib/api.js";
+import { h, setContent, withCode } from "/page/lib/dom.js";
+import { fetchThread } from "/page/lib/state.js";
+import { showError, showStatus } from "/page/lib/status_line.js";
+import { t, tOr } from "/page/lib/words.js";
+import { openDialog } from "/page/parts/dialogs/dialog.js";
 
-const WAIT = 20; // seconds of one look
-const PATIENCE = 60_000;
-const AGAIN = 1_000;
+const LONG_POLL = 20; // seconds
+const GIVE_UP_AFTER = 60_000; // milliseconds
+const RETRY_AFTER = 1_000;
 
-export async function handOff(view, takeBack) {
-  if (!view) return;
-  const where = h("div", { class: "targets" }, h("p", { class: "waits" }, t("handoff.looking")));
-  const words = h("textarea", { rows: "2", placeholder: t("handoff.say.hint"), "aria-label": t("handoff.say") });
+/**
+ * @typedef {{ thread: string, target: string, say: string, quiet: boolean }} Request
+ * @typedef {{ element: HTMLDialogElement, progress: HTMLElement, takeBack: () => unknown }} Context
+ *
+ * @param {Thread} thread
+ * @param {() => unknown} takeBack undoes a handoff that is done
+ */
+export async function openHandoffDialog(thread, takeBack) {
+  const list = h("div", { class: "targets" }, h("p", { class: "waits" }, t("handoff.looking")));
+  const text = h("textarea", { rows: "2", placeholder: t("handoff.say.hint"), "aria-label": t("handoff.say") });
   const greets = h("input", { type: "checkbox", checked: true });
   const other = h("input", { type: "text", placeholder: t("handoff.other.hint"), "aria-label": t("handoff.other") });
-  const line = h("p", { role: "status", class: "waits", hidden: true });
-  const element = dialog(
+  const progress = h("p", { role: "status", class: "waits", hidden: true });
+  const element = openDialog(
     t("handoff.title"),
     "handoff",
     h("p", { class: "note" }, t("handoff.words")),
-    where,
+    list,
     h(
       "form",
-      { onsubmit: (event) => (event.preventDefault(), other.value.trim() && go(other.value.trim())) },
+      { onsubmit: (event) => (event.preventDefault(), other.value.trim() && start(other.value.trim())) },
       h("label", { class: "field" }, h("span", {}, t("handoff.other")), other),
     ),
-    h("label", { class: "field" }, h("span", {}, t("handoff.say")), words),
+    h("label", { class: "field" }, h("span", {}, t("handoff.say")), text),
     h("label", { class: "check" }, greets, t("handoff.greets")),
-    line,
+    progress,
   );
-  const go = (target) => {
-    const wish = { thread: view.id, target, say: words.value.trim(), quiet: !greets.checked };
-    return move(wish, { element, line, takeBack });
+  const start = (/** @type {string} */ target) => {
+    const request = { thread: thread.id, target, say: text.value.trim(), quiet: !greets.checked };
+    return runHandoff(request, { element, progress, takeBack });
   };
-  const targets = await possible();
-  show(
-    where,
-    targets.length ? targets.map((each) => button(each, go)) : h("p", { class: "note" }, worded(t("handoff.none"))),
-  );
-  where.querySelector("button:not([disabled])")?.focus();
+  const targets = await fetchTargets();
+  const buttons = targets.map((target) => targetButton(target, start));
+  setContent(list, buttons.length ? buttons : h("p", { class: "note" }, withCode(t("handoff.none"))));
+  list.querySelector("button:not([disabled])")?.focus();
 }
 
-/** Without `/api/choices` the surfaces themselves. */
-async function possible() {
+/** @returns {Promise<Api.TargetView[]>} */
+async function fetchTargets() {
   try {
     return (await get("/api/choices")).targets;
   } catch {
@@ -53,51 +58,65 @@ async function possible() {
   }
 }
 
-function button(each, go) {
-  const surface = known(`surface.${each.surface}`, each.surface);
-  const isUp = each.state === "up";
+/**
+ * @param {Api.TargetView} target
+ * @param {(target: string) => unknown} start
+ */
+function targetButton({ surface, name, state, reason, target }, start) {
+  const isUp = state === "up";
   return h(
     "button",
-    { class: "plain target", type: "button", disabled: !isUp, title: each.reason, onclick: () => go(each.target) },
-    h("strong", {}, surface),
-    h("small", {}, isUp ? (each.name ?? "") : each.reason || t("handoff.down")),
+    { class: "plain target", type: "button", disabled: !isUp, title: reason, onclick: () => start(target) },
+    h("strong", {}, tOr(`surface.${surface}`, surface)),
+    h("small", {}, isUp ? name : reason || t("handoff.down")),
   );
 }
 
-/** A daemon that is away may still hand it over: nothing is said before it is known. */
-const unlessAway = (handoff, asked) =>
-  asked.catch(async (error) => {
-    if (!(error instanceof Away)) throw error;
-    await new Promise((resolve) => setTimeout(resolve, AGAIN));
+/**
+ * If the daemon is unreachable, returns the handoff as it was, after a moment: it may still be done.
+ * @param {Api.HandoffView} handoff
+ * @param {Promise<Api.HandoffView>} request
+ */
+const unlessUnreachable = (handoff, request) =>
+  request.catch(async (error) => {
+    if (!(error instanceof Unreachable)) throw error;
+    await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER));
     return handoff;
   });
 
-const lookAt = (handoff) => unlessAway(handoff, get(`/api/handoffs/${handoff.id}?wait=${WAIT}`));
-const takenBack = (handoff) => unlessAway(handoff, remove(`/api/handoffs/${handoff.id}`));
+/** @param {Api.HandoffView} handoff */
+const fetchHandoff = (handoff) => unlessUnreachable(handoff, get(`/api/handoffs/${handoff.id}?wait=${LONG_POLL}`));
+/** @param {Api.HandoffView} handoff */
+const cancelHandoff = (handoff) => unlessUnreachable(handoff, remove(`/api/handoffs/${handoff.id}`));
 
-async function move(wish, { element, line, takeBack }) {
-  const [name] = wish.target.split(":");
-  const surface = known(`surface.${name}`, name);
-  line.hidden = false;
-  element.querySelectorAll("button.target, textarea, input").forEach((each) => (each.disabled = true));
+/**
+ * @param {Request} request
+ * @param {Context} context
+ */
+async function runHandoff(request, { element, progress, takeBack }) {
+  const [name] = request.target.split(":");
+  const surface = tOr(`surface.${name}`, name);
+  progress.hidden = false;
+  for (const each of element.querySelectorAll("button.target, textarea, input")) each.setAttribute("disabled", "");
   try {
-    let handoff = await post("/api/handoffs", wish);
-    const back = h(
+    /** @type {Api.HandoffView} */
+    let handoff = await post("/api/handoffs", request);
+    const cancel = h(
       "button",
-      { class: "link", type: "button", onclick: () => remove(`/api/handoffs/${handoff.id}`).catch(complain) },
+      { class: "link", type: "button", onclick: () => remove(`/api/handoffs/${handoff.id}`).catch(showError) },
       t("handoff.take_back"),
     );
-    show(line, t("handoff.waits", { surface }), " ", back);
-    back.focus();
-    const until = Date.now() + PATIENCE;
-    while (!handoff.ended_at && Date.now() < until) handoff = await lookAt(handoff);
-    while (!handoff.ended_at) handoff = await takenBack(handoff);
+    setContent(progress, t("handoff.waits", { surface }), " ", cancel);
+    cancel.focus();
+    const until = Date.now() + GIVE_UP_AFTER;
+    while (!handoff.ended_at && Date.now() < until) handoff = await fetchHandoff(handoff);
+    while (!handoff.ended_at) handoff = await cancelHandoff(handoff);
     element.close();
-    look(wish.thread).catch(() => {});
-    if (handoff.state === "completed") say(t("handoff.done", { surface }), takeBack);
-    else complain(new Error(t("handoff.failed", { reason: handoff.error ?? "" })));
+    fetchThread(request.thread).catch(() => {});
+    if (handoff.state === "completed") showStatus(t("handoff.done", { surface }), takeBack);
+    else showError(new Error(t("handoff.failed", { reason: handoff.error ?? "" })));
   } catch (error) {
     element.close();
-    complain(error);
+    showError(error);
   }
 }

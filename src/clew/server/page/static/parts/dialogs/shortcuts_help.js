@@ -1,12 +1,15 @@
-/** `?`: what can be pressed here, and the choice not to have single keys at all. */
+// @ts-check
+/** The dialog of `?`: the shortcuts that work now, whether they are on, and the language. */
 
-import { h, icon } from "/page/lib/dom.js";
-import { areOn, lentNow, turnOn } from "/page/lib/shortcuts.js";
+import { h } from "/page/lib/dom.js";
+import { areShortcutsOn, currentShortcuts, setShortcutsOn } from "/page/lib/shortcuts.js";
 import { language, t } from "/page/lib/words.js";
-import { dialog } from "/page/parts/dialogs/dialog.js";
+import { openDialog } from "/page/parts/dialogs/dialog.js";
 
-export function overlay() {
-  const groups = lentNow().map(([group, keys]) =>
+const LANGUAGES = { en: "English", zh: "简体中文" };
+
+export function showShortcutsHelp() {
+  const groups = currentShortcuts().map(({ group, keys }) =>
     h(
       "section",
       {},
@@ -14,31 +17,30 @@ export function overlay() {
       h(
         "dl",
         {},
-        keys.map(([key, words]) => h("div", {}, h("dt", {}, caps(key)), h("dd", {}, words))),
+        keys.map(({ key, label }) => h("div", {}, h("dt", {}, keyCaps(key)), h("dd", {}, label))),
       ),
     ),
   );
-  const on = h("input", { type: "checkbox", checked: areOn(), onchange: () => turnOn(on.checked) });
-  const tongue = h(
-    "select",
-    { onchange: () => (localStorage.setItem("clew.language", tongue.value), location.reload()) },
-    [
-      ["en", "English"],
-      ["zh", "简体中文"],
-    ].map(([value, words]) => h("option", { value, selected: value === language }, words)),
+  /** @type {HTMLInputElement} */
+  const on = h("input", { type: "checkbox", checked: areShortcutsOn(), onchange: () => setShortcutsOn(on.checked) });
+  const options = Object.entries(LANGUAGES).map(([value, name]) =>
+    h("option", { value, selected: value === language }, name),
   );
-  dialog(
-    t("keys"),
-    "keys",
+  const onchange = () => (localStorage.setItem("clew.language", languages.value), location.reload());
+  /** @type {HTMLSelectElement} */
+  const languages = h("select", { onchange }, options);
+  openDialog(
+    t("shortcuts"),
+    "shortcuts",
     h("div", { class: "key-groups" }, groups),
     h(
       "div",
       { class: "dialog-foot" },
-      h("label", { class: "check" }, on, t("keys.on")),
-      h("label", {}, h("span", { class: "unseen" }, t("language")), tongue),
+      h("label", { class: "check" }, on, t("shortcuts.on")),
+      h("label", {}, h("span", { class: "unseen" }, t("language")), languages),
     ),
   );
 }
 
-const NAMES = { Escape: "Esc" };
-const caps = (key) => key.split(" ").map((each) => h("kbd", {}, NAMES[each] ?? each));
+/** @param {string} keys such as "g i" */
+const keyCaps = (keys) => keys.split(" ").map((key) => h("kbd", {}, key === "Escape" ? "Esc" : key));

@@ -1,64 +1,67 @@
-/** `<clew-gate>`: a question that an agent cannot pass without a person. Everything in it can be done by keys. */
+// @ts-check
+/** `<clew-gate>`: a gate with its answers. All of them have shortcuts. */
 
 import { get, post, remove } from "/page/lib/api.js";
-import { cap, h, show } from "/page/lib/dom.js";
-import { age } from "/page/lib/format.js";
-import { during, say } from "/page/lib/status_line.js";
-import { lookForWaiting, threads, waiting } from "/page/lib/state.js";
-import { known, t } from "/page/lib/words.js";
-import { guard, rests } from "/page/parts/gates/gate_list.js";
-import { diff, isDiff } from "/page/parts/thread/diff.js";
-import { questions } from "/page/parts/gates/question_form.js";
+import { h, keyCap, setContent } from "/page/lib/dom.js";
+import { formatAge } from "/page/lib/format.js";
+import { fetchWaiting, threads, waiting } from "/page/lib/state.js";
+import { showStatus, withStatus } from "/page/lib/status_line.js";
+import { t, tOr } from "/page/lib/words.js";
+import { guardClicks, isBrieflyDisabled } from "/page/parts/gates/gate_list.js";
+import { questionForm } from "/page/parts/gates/question_form.js";
 import { ruleForm } from "/page/parts/rules/rule_form.js";
+import { isDiff, newDiff } from "/page/parts/thread/diff.js";
 
-const MANY = 20; // lines of a command from which on their number is told
+const MANY_LINES = 20; // a command with more lines gets their number as a note
 
-class Gate extends HTMLElement {
+export class GateElement extends HTMLElement {
   #gate;
-  #inThread;
   #isBusy = false;
-  #isWhole = true;
+  #isComplete = true;
   #extra = h("div", { class: "gate-extra" });
 
-  /** `inThread`: it stands in its own thread, so that does not have to be named. */
-  begin(gate, { inThread = false } = {}) {
+  /**
+   * @param {Gate} gate
+   * @param {{ inThread?: boolean }} [options] `inThread`: it is shown in its thread, so the thread need not be named
+   */
+  constructor(gate, { inThread = false } = {}) {
+    super();
     this.#gate = gate;
-    this.#inThread = inThread;
     this.className = `gate gate-${gate.kind}`;
     this.setAttribute("role", "group");
     this.setAttribute("tabindex", "-1");
     this.setAttribute("data-gate", gate.id);
-    this.setAttribute("aria-label", `${known(`gate.${gate.kind}`, gate.kind)}: ${gate.shown.title}`);
-    this.replaceChildren(this.#head(), ...this.#asked(), this.#answers(), this.#extra);
-    this.#allowing(!this.#isWhole);
-    return this;
+    this.setAttribute("aria-label", `${tOr(`gate.${gate.kind}`, gate.kind)}: ${gate.shown.title}`);
+    setContent(this, this.#header(inThread), this.#request(), this.#answers(), this.#extra);
+    this.#setAllowDisabled(!this.#isComplete);
   }
 
   get gate() {
     return this.#gate;
   }
 
-  #head() {
+  /** @param {boolean} inThread */
+  #header(inThread) {
     const { gate } = this;
     const thread = threads.get(gate.thread);
     return h(
       "header",
       {},
-      !this.#inThread && h("a", { href: `#/threads/${gate.thread}` }, thread?.title ?? t("gate.thread")),
-      h("span", { class: "gate-kind" }, known(`gate.${gate.kind}`, gate.kind)),
+      !inThread && h("a", { href: `#/threads/${gate.thread}` }, thread?.title ?? t("gate.thread")),
+      h("span", { class: "gate-kind" }, tOr(`gate.${gate.kind}`, gate.kind)),
       h("span", { class: "gate-code" }, gate.code),
-      h("time", { datetime: new Date(gate.asked_at).toISOString() }, age(gate.asked_at)),
+      h("time", { datetime: new Date(gate.asked_at).toISOString() }, formatAge(gate.asked_at)),
     );
   }
 
-  /** Texts of the agent stand here as `shown` has them: nothing in them is invisible or passes for something else. */
-  #asked() {
+  /** Shows the agent's texts as `shown` has them: without invisible characters, and none that look like another. */
+  #request() {
     const { gate } = this;
     const { title, reason, folder } = gate.shown;
     const lines = gate.kind === "command" ? gate.title.replace(/\n+$/, "").split("\n").length : 0;
     return [
-      lines > MANY && h("p", { class: "note" }, t("gate.lines", { n: lines })),
-      gate.kind === "question" ? null : h("pre", { class: "gate-title", tabindex: "0" }, h("code", {}, title)),
+      lines > MANY_LINES && h("p", { class: "note" }, t("gate.lines", { n: lines })),
+      gate.kind !== "question" && h("pre", { class: "gate-title", tabindex: "0" }, h("code", {}, title)),
       gate.leaves_sandbox && h("p", { class: "warning" }, t("gate.leaves_sandbox")),
       gate.warning && h("p", { class: "warning" }, gate.warning),
       reason && h("p", { class: "note" }, reason),
@@ -67,61 +70,65 @@ class Gate extends HTMLElement {
     ].filter(Boolean);
   }
 
-  /** Unfolded and whole: nobody allows what they do not see. A list shortens it, so the rest is fetched first. */
+  /** Open and complete: nobody allows what they do not see. Lists of gates shorten it; then the rest is fetched, and
+   * nothing can be allowed before. */
   #detail() {
     const body = h("div", {});
-    const fold = h("details", { open: true }, h("summary", {}, t("gate.detail")), body);
-    const draw = (text) =>
-      show(
+    const details = h("details", { open: true }, h("summary", {}, t("gate.detail")), body);
+    const draw = (/** @type {string} */ text) =>
+      setContent(
         body,
-        isDiff(text) ? diff(text, Infinity) : h("pre", { class: "output", tabindex: "0" }, h("code", {}, text)),
+        isDiff(text) ? newDiff(text, Infinity) : h("pre", { class: "output", tabindex: "0" }, h("code", {}, text)),
       );
     draw(this.#gate.shown.detail);
-    this.#isWhole = !/ … [\d,]+ characters left out … /.test(this.#gate.detail);
-    if (!this.#isWhole)
+    this.#isComplete = !/ … [\d,]+ characters left out … /.test(this.#gate.detail);
+    if (!this.#isComplete)
       get(`/api/gates/${this.#gate.id}`).then(
-        (whole) => {
-          draw(whole.shown.detail);
-          this.#isWhole = true;
-          this.#allowing(false);
+        (gate) => {
+          draw(gate.shown.detail);
+          this.#isComplete = true;
+          this.#setAllowDisabled(false);
         },
         () => {},
       );
-    return fold;
+    return details;
   }
 
-  /** Whether all that it asks stands here. */
-  get isWhole() {
-    return this.#isWhole;
+  /** Whether everything that it asks is shown. */
+  get isComplete() {
+    return this.#isComplete;
   }
 
-  #allowing(disabled) {
-    for (const button of this.querySelectorAll('[data-act="allow"], [data-act="thread"], [data-act="rule"]'))
-      button.disabled = disabled;
+  /** @param {boolean} disabled */
+  #setAllowDisabled(disabled) {
+    const selector = '[data-act="allow"], [data-act="thread"], [data-act="rule"]';
+    const buttons = /** @type {NodeListOf<HTMLButtonElement>} */ (this.querySelectorAll(selector));
+    for (const button of buttons) button.disabled = disabled;
   }
 
   #answers() {
     const { gate } = this;
     if (gate.kind === "question")
-      return questions(
+      return questionForm(
         gate,
         (replies) => this.#answer({ decision: "reply", replies }, t("gate.answered")),
         () => this.stop(),
       );
-    const button = (name, key, act, kind = "plain") =>
+    /** @type {(name: string, key: string, onclick: () => unknown, kind?: string) => HTMLButtonElement} */
+    const button = (name, key, onclick, kind = "plain") =>
       h(
         "button",
-        { class: kind, type: "button", "data-act": name, "aria-keyshortcuts": key, onclick: act },
+        { class: kind, type: "button", "data-act": name, "aria-keyshortcuts": key, onclick },
         t(`gate.do.${name}`),
-        cap(key),
+        keyCap(key),
       );
     return h(
       "div",
       { class: "gate-answers", role: "group", "aria-label": t("gate.answers") },
       button("allow", "a", () => this.allow(), "main"),
       button("thread", "t", () => this.allowInThread()),
-      button("rule", "r", () => this.rule()),
-      siblings(gate).length > 1 && button("all", "A", () => this.allowAll()),
+      button("rule", "r", () => this.showRuleForm()),
+      approvalsOf(gate.thread).length > 1 && button("all", "A", () => this.allowAll()),
       button("decline", "d", () => this.decline()),
       button("stop", "x", () => this.stop()),
     );
@@ -129,26 +136,27 @@ class Gate extends HTMLElement {
 
   allow() {
     if (this.#gate.kind === "question") return this.querySelector("input, textarea")?.focus();
-    if (!this.#isWhole) return;
-    return this.#answer({ decision: "accept" }, t("gate.allowed", { what: this.#gate.shown.title }));
+    if (!this.#isComplete) return;
+    this.#answer({ decision: "accept" }, t("gate.allowed", { what: this.#gate.shown.title }));
   }
 
   allowInThread() {
-    if (this.#gate.kind === "question" || !this.#isWhole) return;
+    if (this.#gate.kind === "question" || !this.#isComplete) return;
     this.#answer({ decision: "accept", extent: "thread" }, t("gate.allowed_thread", { what: this.#gate.shown.title }));
   }
 
-  /** Yes to all of this thread that stands here, and has for a moment. */
+  /** Allows all gates of this thread that are shown here, completely, and have been for a moment. */
   async allowAll() {
     if (this.#isBusy) return;
     this.#isBusy = true;
-    const codes = [...this.parentNode.querySelectorAll("clew-gate")]
-      .filter((each) => each.gate.thread === this.#gate.thread && each.gate.kind !== "question")
-      .filter((each) => each.isWhole && !rests(each))
+    const { thread } = this.#gate;
+    const codes = [...(this.parentElement?.querySelectorAll("clew-gate") ?? [])]
+      .filter((each) => each.gate.thread === thread && each.gate.kind !== "question")
+      .filter((each) => each.isComplete && !isBrieflyDisabled(each))
       .map((each) => each.gate.code);
-    const done = await during(t("gate.sending"), post(`/api/threads/${this.#gate.thread}/gates/accept`, { codes }));
-    if (done) say(t("gate.allowed_all", { n: done.length }));
-    await lookForWaiting().catch(() => {});
+    const allowed = await withStatus(t("gate.sending"), post(`/api/threads/${thread}/gates/accept`, { codes }));
+    if (allowed) showStatus(t("gate.allowed_all", { n: allowed.length }));
+    await fetchWaiting().catch(() => {});
     this.#isBusy = false;
   }
 
@@ -156,83 +164,81 @@ class Gate extends HTMLElement {
     this.#answer({ decision: "cancel" }, t("gate.stopped"));
   }
 
-  /** With a reason, if one likes: it reaches the agent. */
+  /** Asks for a reason, which may stay empty; the agent gets it. */
   decline() {
-    if (this.#gate.kind === "question") return this.#answer({ decision: "decline" }, t("gate.declined"));
+    if (this.#gate.kind === "question") return void this.#answer({ decision: "decline" }, t("gate.declined"));
     const field = h("textarea", { rows: "2", placeholder: t("gate.reason.hint"), "aria-label": t("gate.reason") });
-    const give = () => this.#answer({ decision: "decline", reason: field.value.trim() }, t("gate.declined"));
+    const submit = () => this.#answer({ decision: "decline", reason: field.value.trim() }, t("gate.declined"));
     field.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && !event.shiftKey && !event.isComposing) (event.preventDefault(), give());
-      if (event.key === "Escape") this.#fold(event);
+      if (event.key === "Enter" && !event.shiftKey && !event.isComposing) (event.preventDefault(), submit());
+      if (event.key === "Escape") this.#closeExtra(event);
     });
-    show(
+    setContent(
       this.#extra,
       h(
         "div",
         { class: "reason" },
         field,
-        h("button", { class: "main", type: "button", onclick: give }, t("gate.do.decline"), cap("↵")),
+        h("button", { class: "main", type: "button", onclick: submit }, t("gate.do.decline"), keyCap("↵")),
       ),
     );
     field.focus();
   }
 
-  rule() {
-    if (this.#gate.kind === "question" || !this.#isWhole) return;
-    const give = async (rule) => {
-      const words = t("gate.ruled", { pattern: rule.pattern });
-      await this.#answer({ decision: "accept", extent: "rule", ...rule }, words, () => forget(rule.pattern));
+  showRuleForm() {
+    if (this.#gate.kind === "question" || !this.#isComplete) return;
+    const submit = (/** @type {import("/page/parts/rules/rule_form.js").RuleOfAnswer} */ rule) => {
+      const text = t("gate.ruled", { pattern: rule.pattern });
+      this.#answer({ decision: "accept", extent: "rule", ...rule }, text, () => removeRule(rule.pattern));
     };
-    const form = ruleForm(this.#gate, threads.get(this.#gate.thread), give, (event) => this.#fold(event));
-    show(this.#extra, form);
-    form.querySelector("input").focus();
+    const form = ruleForm(this.#gate, threads.get(this.#gate.thread), submit, (event) => this.#closeExtra(event));
+    setContent(this.#extra, form);
+    form.querySelector("input")?.focus();
   }
 
-  #fold(event) {
+  /** @param {Event} event */
+  #closeExtra(event) {
     event.stopPropagation();
-    show(this.#extra);
+    setContent(this.#extra);
     this.focus();
   }
 
-  async #answer(body, words, undo) {
+  /**
+   * @param {Partial<Api.Answer>} body
+   * @param {string} text what the status line says then
+   * @param {() => unknown} [undo]
+   */
+  async #answer(body, text, undo) {
     if (this.#isBusy) return;
     this.#isBusy = true;
-    const done = await during(t("gate.sending"), post(`/api/gates/${this.#gate.id}/answer`, body));
-    if (done) say(words, undo);
-    await lookForWaiting().catch(() => {});
+    const done = await withStatus(t("gate.sending"), post(`/api/gates/${this.#gate.id}/answer`, body));
+    if (done) showStatus(text, undo);
+    await fetchWaiting().catch(() => {});
     this.#isBusy = false;
   }
 }
 
-const siblings = (gate) => waiting.gates.filter((each) => each.thread === gate.thread && each.kind !== "question");
+/**
+ * The open gates of a thread that are not questions.
+ * @param {string} thread
+ */
+const approvalsOf = (thread) => waiting.gates.filter((gate) => gate.thread === thread && gate.kind !== "question");
 
-/** The yes stays; the newest rule of this pattern goes. */
-async function forget(pattern) {
-  const all = await during(t("saving"), get("/api/rules"));
-  const rule = all
-    ?.filter((each) => each.pattern === pattern)
-    .sort((one, other) => other.created_at - one.created_at)[0];
-  if (rule && (await during(t("saving"), remove(`/api/rules/${rule.id}`)))) say(t("rules.removed", { pattern }));
+/**
+ * Removes the newest rule with this pattern. The answer that made it stays.
+ * @param {string} pattern
+ */
+async function removeRule(pattern) {
+  /** @type {Api.RuleView[] | undefined} */
+  const rules = await withStatus(t("saving"), get("/api/rules"));
+  const [newest] = (rules ?? [])
+    .filter((rule) => rule.pattern === pattern)
+    .sort((one, other) => other.created_at - one.created_at);
+  if (newest && (await withStatus(t("saving"), remove(`/api/rules/${newest.id}`))))
+    showStatus(t("rules.removed", { pattern }));
 }
 
-customElements.define("clew-gate", Gate);
+customElements.define("clew-gate", GateElement);
 
-export const gate = (view, options) => guard(document.createElement("clew-gate").begin(view, options));
-
-/** What the keys of a view do at what is asked and has the focus, or at the first. */
-export function gateKeys(current) {
-  const at = (act) => (event) => {
-    const asked = current();
-    if (asked && !rests(asked)) act(asked, event);
-  };
-  return {
-    a: ["key.allow", at((asked) => asked.allow())],
-    t: ["key.allow_thread", at((asked) => asked.allowInThread?.())],
-    A: ["key.allow_all", at((asked) => asked.allowAll?.())],
-    r: ["key.rule", at((asked) => asked.rule?.())],
-    d: ["key.decline", at((asked) => asked.decline())],
-    x: ["key.decline_stop", at((asked) => asked.stop())],
-    m: ["key.merge", at((asked) => asked.merge?.())],
-    "1-9": ["key.option", at((asked, { key }) => asked.querySelector(`[data-option="${key}"]`)?.click())],
-  };
-}
+/** @param {ConstructorParameters<typeof GateElement>} args */
+export const newGate = (...args) => guardClicks(new GateElement(...args));

@@ -1,32 +1,37 @@
-/** All that a thread has asked, and what became of it. */
+// @ts-check
+/** A dialog with all gates of a thread, and how each was answered. */
 
-import { get } from "/page/lib/api.js";
-import { h, show } from "/page/lib/dom.js";
-import { when } from "/page/lib/format.js";
-import { known, t } from "/page/lib/words.js";
-import { dialog } from "/page/parts/dialogs/dialog.js";
+import { get, messageOf } from "/page/lib/api.js";
+import { h, setContent } from "/page/lib/dom.js";
+import { formatDate } from "/page/lib/format.js";
+import { t, tOr } from "/page/lib/words.js";
+import { openDialog } from "/page/parts/dialogs/dialog.js";
 
-export async function askedBefore(thread) {
+/** @param {string} thread */
+export async function showGateHistory(thread) {
   const list = h("ul", { class: "sessions", "aria-busy": "true" }, h("li", { class: "waits" }, t("list.waiting")));
-  dialog(t("asked.title"), "asked", list);
+  openDialog(t("gate_history.title"), "gate-history", list);
   try {
+    /** @type {Gate[]} */
     const gates = await get(`/api/gates?thread=${thread}`);
-    show(list, gates.length ? gates.map(row) : h("li", { class: "note" }, t("asked.none")));
+    setContent(list, gates.length ? gates.map(row) : h("li", { class: "note" }, t("gate_history.none")));
   } catch (error) {
-    show(list, h("li", { class: "note" }, error.message));
+    setContent(list, h("li", { class: "note" }, messageOf(error)));
   }
   list.removeAttribute("aria-busy");
 }
 
+/** @param {Gate} gate */
 function row(gate) {
-  const fate = gate.decision ?? gate.state;
+  const result = gate.decision ?? gate.state;
   const by = gate.answered_by === "you" ? t("you") : gate.answered_by;
-  const at = when(gate.answered_at ?? gate.asked_at);
-  const about = [known(`asked.${fate}`, fate), by, at, gate.why, gate.answer_reason, ...gate.shown.replies.flat()];
+  const at = formatDate(gate.answered_at ?? gate.asked_at);
+  const replies = gate.shown.replies.flat();
+  const facts = [tOr(`gate_history.${result}`, result), by, at, gate.why, gate.answer_reason, ...replies];
   return h(
     "li",
     {},
     h("code", { class: "row-title" }, gate.shown.title),
-    h("span", { class: "note" }, about.filter(Boolean).join(" · ")),
+    h("span", { class: "note" }, facts.filter(Boolean).join(" · ")),
   );
 }

@@ -1,42 +1,54 @@
-/** A list of what is asked. What was just drawn, or has moved under the hand or the focus, takes no answer for a
- * moment: it was meant for something else. */
+// @ts-check
+/** A list of gates. A gate that was just drawn or has just moved takes no answer for a moment: the click or key was
+ * meant for something else. */
 
-import { show } from "/page/lib/dom.js";
-import { pauseKeys } from "/page/lib/shortcuts.js";
+import { focused, setContent } from "/page/lib/dom.js";
+import { pauseShortcuts } from "/page/lib/shortcuts.js";
 
-const REST = 600; // milliseconds
+const DISABLED_FOR = 600; // milliseconds
 
-const ends = new WeakMap(); // element → timer
+/** @type {WeakMap<HTMLElement, number>} element → timer */
+const timers = new WeakMap();
 
-function rest(element) {
-  clearTimeout(ends.get(element));
+/** @param {HTMLElement} element */
+function disableBriefly(element) {
+  clearTimeout(timers.get(element));
   element.setAttribute("aria-disabled", "true");
-  ends.set(
-    element,
-    setTimeout(() => element.removeAttribute("aria-disabled"), REST),
-  );
+  const timer = setTimeout(() => element.removeAttribute("aria-disabled"), DISABLED_FOR);
+  timers.set(element, timer);
 }
 
-export const rests = (element) => element.getAttribute("aria-disabled") === "true";
+/** @param {HTMLElement} element */
+export const isBrieflyDisabled = (element) => element.getAttribute("aria-disabled") === "true";
 
-/** While it rests, its buttons do nothing. */
-export function guard(element) {
-  const stop = (event) => {
-    if (rests(element) && event.target.closest("button")) (event.preventDefault(), event.stopPropagation());
+/**
+ * Ignores clicks on the buttons of a gate while it is briefly disabled.
+ * @template {HTMLElement} Guarded
+ * @param {Guarded} element
+ */
+export function guardClicks(element) {
+  const onClick = (/** @type {MouseEvent} */ event) => {
+    const isButton = event.target instanceof Element && event.target.closest("button");
+    if (isButton && isBrieflyDisabled(element)) (event.preventDefault(), event.stopPropagation());
   };
-  element.addEventListener("click", stop, { capture: true });
+  element.addEventListener("click", onClick, { capture: true });
   return element;
 }
 
-/** What is shown already stays as it is, with what was typed into it. Where what had the focus is gone, the next gets
- * it, or `otherwise`. */
-export function place(list, elements, otherwise) {
+/**
+ * Sets the gates of a list. Those that are shown already stay as they are, with what was typed into them. If the one
+ * with the focus is gone, the next one gets it, or `otherwise` if there is none.
+ * @param {HTMLElement} list
+ * @param {HTMLElement[]} gates
+ * @param {HTMLElement | null} otherwise
+ */
+export function setGates(list, gates, otherwise) {
   const before = [...list.children];
-  if (elements.length === before.length && elements.every((element) => element.parentNode === list)) return;
-  const at = before.findIndex((element) => element.contains(document.activeElement));
-  show(list, elements);
-  elements.forEach(rest);
-  if (at < 0 || list.contains(document.activeElement)) return;
-  pauseKeys();
-  (elements[Math.min(at, elements.length - 1)] ?? otherwise).focus();
+  if (gates.length === before.length && gates.every((gate) => gate.parentNode === list)) return;
+  const index = before.findIndex((gate) => gate.contains(focused()));
+  setContent(list, gates);
+  gates.forEach(disableBriefly);
+  if (index < 0 || list.contains(focused())) return;
+  pauseShortcuts();
+  (gates[Math.min(index, gates.length - 1)] ?? otherwise)?.focus();
 }

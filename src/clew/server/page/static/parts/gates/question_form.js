@@ -1,76 +1,99 @@
-/** The form of a gate that wants words: options to choose from, or a line to write; a secret is never shown or kept. */
+// @ts-check
+/** The form of a gate that asks questions: options to choose from, or a field for text. A secret is neither shown nor
+ * stored. */
 
-import { cap, h } from "/page/lib/dom.js";
+import { h, keyCap } from "/page/lib/dom.js";
 import { t } from "/page/lib/words.js";
 
-/** `give` gets the replies, for each question in their order. */
-export function questions(gate, give, stop) {
-  const parts = gate.questions.map((question, number) => part(gate, question, number));
-  const isQuick = parts.length === 1 && gate.questions[0].options.length > 0 && !gate.questions[0].several;
+/**
+ * @param {Gate} gate
+ * @param {(replies: string[][]) => unknown} submit gets the replies to each question, in their order
+ * @param {() => unknown} stop
+ */
+export function questionForm(gate, submit, stop) {
+  const parts = gate.questions.map((question, index) => questionPart(gate, question, index));
+  const isOneClick = parts.length === 1 && gate.questions[0].options.length > 0 && !gate.questions[0].several;
+  const onsubmit = (/** @type {Event} */ event) => (
+    event.preventDefault(),
+    submit(parts.map((part) => part.replies()))
+  );
   const form = h(
     "form",
-    { class: "questions", onsubmit: (event) => (event.preventDefault(), give(parts.map((each) => each.replies()))) },
-    parts.map((each) => each.element),
+    { class: "questions", onsubmit },
+    parts.map((part) => part.element),
     h(
       "div",
       { class: "gate-answers" },
-      h("button", { class: "main", type: "submit" }, t("gate.do.answer"), cap("↵")),
+      h("button", { class: "main", type: "submit" }, t("gate.do.answer"), keyCap("↵")),
       h(
         "button",
         { class: "plain", type: "button", "aria-keyshortcuts": "x", onclick: stop },
         t("gate.do.stop"),
-        cap("x"),
+        keyCap("x"),
       ),
     ),
   );
-  if (isQuick)
-    form
-      .querySelectorAll("[data-option]")
-      .forEach((button) => button.addEventListener("click", () => form.requestSubmit()));
+  if (isOneClick)
+    for (const button of form.querySelectorAll("[data-option]"))
+      button.addEventListener("click", () => form.requestSubmit());
   return form;
 }
 
-function part(gate, question, number) {
-  const name = `${gate.id}-${number}`;
-  const shown = gate.shown.questions[number];
+/**
+ * @param {Gate} gate
+ * @param {Api.QuestionView} question
+ * @param {number} index
+ */
+function questionPart(gate, question, index) {
+  const shown = gate.shown.questions[index];
+  /** @type {Set<string>} */
   const chosen = new Set();
-  const free = question.free || question.options.length === 0 ? line(question, shown) : null;
-  const buttons = question.options.map((option, at) => choice(shown.options[at], at, () => toggle(option)));
-  const toggle = (option) => {
+  const field = question.free || question.options.length === 0 ? textField(question, shown) : null;
+  const buttons = question.options.map((option, at) => optionButton(shown.options[at], at + 1, () => toggle(option)));
+  const toggle = (/** @type {string} */ option) => {
     if (!question.several) chosen.clear();
     if (!chosen.delete(option)) chosen.add(option);
     buttons.forEach((button, at) => button.setAttribute("aria-pressed", String(chosen.has(question.options[at]))));
   };
   const replies = () => {
-    const typed = free?.value.trim();
+    const typed = field?.value.trim();
     return [...chosen, ...(typed && (question.several || chosen.size === 0) ? [typed] : [])];
   };
   const element = h(
     "fieldset",
-    { "data-question": name },
+    { "data-question": `${gate.id}-${index}` },
     h("legend", {}, shown.text),
     h("div", { class: "options" }, buttons),
-    free,
+    field,
   );
   return { element, replies };
 }
 
-const choice = (option, at, onclick) =>
+/**
+ * @param {string} label
+ * @param {number} number
+ * @param {() => unknown} onclick
+ */
+const optionButton = (label, number, onclick) =>
   h(
     "button",
     {
       class: "plain option",
       type: "button",
       "aria-pressed": "false",
-      "aria-keyshortcuts": at + 1,
-      "data-option": at + 1,
+      "aria-keyshortcuts": number,
+      "data-option": number,
       onclick,
     },
-    cap(String(at + 1)),
-    option,
+    keyCap(String(number)),
+    label,
   );
 
-const line = (question, shown) =>
+/**
+ * @param {Api.QuestionView} question
+ * @param {Api.QuestionShown} shown
+ */
+const textField = (question, shown) =>
   h("input", {
     type: question.secret ? "password" : "text",
     autocomplete: "off",

@@ -1,43 +1,52 @@
-/** A thread that waits outside a turn: it was cut off, its messages waited too long, or its task failed. */
+// @ts-check
+/** The prompt of a suspended thread: it was cut off, its messages waited too long, or its task failed. */
 
-import { cap, h } from "/page/lib/dom.js";
-import { send } from "/page/lib/outbox.js";
+import { h, keyCap } from "/page/lib/dom.js";
+import { sendMessage } from "/page/lib/outbox.js";
 import { t } from "/page/lib/words.js";
-import { guard } from "/page/parts/gates/gate_list.js";
+import { guardClicks } from "/page/parts/gates/gate_list.js";
 
+/** @type {Record<string, { text: string, key: string }[]>} why it is suspended → the answers, as they are sent */
 const ANSWERS = {
   cut: [
-    ["continue", "a"],
-    ["stop", "x"],
+    { text: "continue", key: "a" },
+    { text: "stop", key: "x" },
   ],
   backlog: [
-    ["run all", "a"],
-    ["merge", "m"],
-    ["skip", "x"],
+    { text: "run all", key: "a" },
+    { text: "merge", key: "m" },
+    { text: "skip", key: "x" },
   ],
-  failure: [["continue", "a"]],
+  failure: [{ text: "continue", key: "a" }],
 };
 
-/** In our own words where they say as much. */
-export function why(view) {
-  if (view.suspended_by === "cut") return t("asks.cut");
-  if (view.suspended_by === "backlog") return t("asks.backlog", { n: view.queued });
-  return view.suspend_message;
+/**
+ * Why a thread is suspended: a text of the page if it says as much as the daemon's.
+ * @param {Thread} thread
+ */
+export function suspendReason(thread) {
+  if (thread.suspended_by === "cut") return t("asks.cut");
+  if (thread.suspended_by === "backlog") return t("asks.backlog", { n: thread.queued });
+  return thread.suspend_message;
 }
 
-export function suspended(view, { named = false } = {}) {
-  const buttons = (ANSWERS[view.suspended_by] ?? []).map(([says, key], number) =>
+/**
+ * @param {Thread} thread
+ * @param {{ isNamed?: boolean }} [options] `isNamed`: with a link to the thread
+ */
+export function suspendedPrompt(thread, { isNamed = false } = {}) {
+  const buttons = (ANSWERS[thread.suspended_by ?? ""] ?? []).map(({ text, key }, index) =>
     h(
       "button",
       {
-        class: number ? "plain" : "main",
+        class: index ? "plain" : "main",
         type: "button",
         "data-key": key,
         "aria-keyshortcuts": key,
-        onclick: () => send({ thread: view.id, text: says, answers: view.asks, pressed: true }),
+        onclick: () => sendMessage({ thread: thread.id, text, answers: thread.asks, pressed: true }),
       },
-      t(`asks.${says.replace(" ", "_")}`),
-      cap(key),
+      t(`asks.${text.replace(" ", "_")}`),
+      keyCap(key),
     ),
   );
   const element = h(
@@ -46,21 +55,21 @@ export function suspended(view, { named = false } = {}) {
       class: "gate gate-suspended",
       role: "group",
       tabindex: "-1",
-      "data-asks": view.asks,
-      "data-thread": view.id,
+      "data-asks": thread.asks,
+      "data-thread": thread.id,
       "aria-label": t("status.suspended"),
     },
     h(
       "header",
       {},
-      named && h("a", { href: `#/threads/${view.id}` }, view.title || t("untitled")),
+      isNamed && h("a", { href: `#/threads/${thread.id}` }, thread.title || t("untitled")),
       h("span", { class: "gate-kind" }, t("status.suspended")),
     ),
-    h("p", { class: "suspend-words" }, why(view)),
-    h("div", { class: "gate-answers" }, buttons, h("span", { class: "note" }, named ? "" : t("asks.or_write"))),
+    h("p", { class: "suspend-words" }, suspendReason(thread)),
+    h("div", { class: "gate-answers" }, buttons, h("span", { class: "note" }, isNamed ? "" : t("asks.or_write"))),
   );
-  const press = (key) => element.querySelector(`[data-key="${key}"]`)?.click();
-  return Object.assign(guard(element), {
+  const press = (/** @type {string} */ key) => element.querySelector(`[data-key="${key}"]`)?.click();
+  return Object.assign(guardClicks(element), {
     allow: () => press("a"),
     stop: () => press("x"),
     merge: () => press("m"),

@@ -1,51 +1,64 @@
-/** What of the list of threads is shown: those of one status, or of one folder. */
+// @ts-check
+/** Filters the list of threads by status and workspace. */
 
 import { get } from "/page/lib/api.js";
-import { h, show } from "/page/lib/dom.js";
-import { folder } from "/page/lib/format.js";
+import { h, setContent } from "/page/lib/dom.js";
+import { folderName } from "/page/lib/format.js";
 import { t } from "/page/lib/words.js";
 
-const STATUSES = { false: ["running", "idle", "suspended"], true: ["completed", "cancelled"] };
+const ACTIVE = ["running", "idle", "suspended"];
+const FINISHED = ["completed", "cancelled"];
 
-const any = (name) => h("option", { value: "" }, t(`filter.${name}`));
+/** @param {string} name */
+const anyOption = (name) => h("option", { value: "" }, t(`filter.${name}`));
 
 export class Filter {
   #status = h("select", { "aria-label": t("filter.status") });
-  #workspace = h("select", { "aria-label": t("filter.workspace") }, any("workspace"));
+  #workspace = h("select", { "aria-label": t("filter.workspace") }, anyOption("workspace"));
 
-  /** `changed` hears of every choice. */
-  constructor(changed) {
+  /** @param {() => unknown} onChange */
+  constructor(onChange) {
     this.element = h(
       "details",
-      { class: "list-filter", onchange: changed },
+      { class: "list-filter", onchange: onChange },
       h("summary", { class: "note" }, t("filter")),
       h("div", {}, this.#status, this.#workspace),
     );
-    this.element.addEventListener("toggle", () => this.element.open && this.#fill());
-    this.turn(false);
+    this.element.addEventListener("toggle", () => this.element.open && this.#fetchWorkspaces());
+    this.setHistory(false);
   }
 
-  /** To those that are finished, or to those that are not. */
-  turn(isHistory) {
-    const statuses = STATUSES[isHistory].map((each) => h("option", { value: each }, t(`status.${each}`)));
-    show(this.#status, any("status"), statuses);
+  /**
+   * Offers the statuses of finished threads, or of the others.
+   * @param {boolean} isHistory
+   */
+  setHistory(isHistory) {
+    const statuses = isHistory ? FINISHED : ACTIVE;
+    const options = statuses.map((name) => h("option", { value: name }, t(`status.${name}`)));
+    setContent(this.#status, anyOption("status"), options);
   }
 
-  /** What is asked of the daemon. */
-  get wanted() {
+  /**
+   * The parameters for `/api/threads`.
+   * @returns {Record<string, string>}
+   */
+  get query() {
     const chosen = { status: this.#status.value, workspace: this.#workspace.value };
     return Object.fromEntries(Object.entries(chosen).filter(([, value]) => value));
   }
 
-  fits(view) {
-    return Object.entries(this.wanted).every(([name, value]) => view[name] === value);
+  /** @param {Thread} thread */
+  matches({ status, workspace }) {
+    const { query } = this;
+    return (query.status ?? status) === status && (query.workspace ?? workspace) === workspace;
   }
 
-  async #fill() {
+  async #fetchWorkspaces() {
+    /** @type {{ workspaces: string[] }} */
     const { workspaces } = await get("/api/choices").catch(() => ({ workspaces: [] }));
     const { value } = this.#workspace;
-    const options = workspaces.map((each) => h("option", { value: each, title: each }, folder(each)));
-    show(this.#workspace, any("workspace"), options);
+    const options = workspaces.map((path) => h("option", { value: path, title: path }, folderName(path)));
+    setContent(this.#workspace, anyOption("workspace"), options);
     this.#workspace.value = value;
   }
 }

@@ -1,27 +1,32 @@
-/** `<clew-thread-list>`: the threads, newest first, live, searchable, and their history. Only the rows that can be seen
- * are in the page, so that a thousand scroll as well as ten. */
+// @ts-check
+/** `<clew-thread-list>`: the threads, newest first, live, searchable, with a history of finished ones. Only the rows in
+ * sight are in the page, so that a thousand scroll as well as ten. */
 
-import { cap, h, icon, show } from "/page/lib/dom.js";
-import { nextFrame, soon } from "/page/lib/emitter.js";
-import { lookThrough, threads, things } from "/page/lib/state.js";
+import { focused, h, icon, keyCap, setContent } from "/page/lib/dom.js";
+import { changes, fetchThreadPage, threads } from "/page/lib/state.js";
+import { coalesce, oncePerFrame } from "/page/lib/timing.js";
 import { t } from "/page/lib/words.js";
 import { Filter } from "/page/parts/list/filter.js";
 import { threadRow } from "/page/parts/list/thread_row.js";
 
-const PAGE = 100;
-const ROW = 84; // pixels; the same in the style
-const SPARE = 6; // rows above and below those that are seen
-const OVER = new Set(["completed", "cancelled"]);
+const PAGE_SIZE = 100;
+const ROW_HEIGHT = 84; // pixels; the same in the style sheet
+const SPARE_ROWS = 6; // rows above and below those in sight
+const FINISHED = new Set(["completed", "cancelled"]);
 
 class ThreadList extends HTMLElement {
+  /** @type {string[]} */
   #ids = [];
-  #next = null;
+  /** @type {string | null} */
+  #nextPage = null;
   #isHistory = false;
-  #current = null;
+  #current = "";
   #isLoading = false;
-  #asked = 0;
-  #rows = new Map(); // id → element
-  #field = h("input", {
+  #requests = 0;
+  #shownQuery = "";
+  /** @type {Map<string, HTMLElement>} id → row */
+  #rows = new Map();
+  #searchField = h("input", {
     type: "search",
     placeholder: t("list.search"),
     "aria-label": t("list.search"),
@@ -29,11 +34,11 @@ class ThreadList extends HTMLElement {
     "aria-keyshortcuts": "/",
   });
   #filter = new Filter(() => this.#load());
-  #space = h("ul", { class: "rows" });
-  #scroll = h("div", { class: "list-scroll" }, this.#space);
-  #word = h("p", { class: "list-word", role: "status" });
-  #paint = nextFrame(() => this.#draw());
-  #search = soon(() => this.#load(), 150);
+  #list = h("ul", { class: "rows" });
+  #scroll = h("div", { class: "list-scroll" }, this.#list);
+  #notice = h("p", { class: "list-notice", role: "status" });
+  #scheduleDraw = oncePerFrame(() => this.#draw());
+  #scheduleLoad = coalesce(() => this.#load(), 150);
 
   connectedCallback() {
     const tabs = h(
@@ -42,125 +47,146 @@ class ThreadList extends HTMLElement {
       this.#tab(false, t("list.active")),
       this.#tab(true, t("list.history")),
     );
-    const start = h("a", { class: "button plain", href: "#/new" }, icon("plus"), t("list.new"));
+    const newLink = h("a", { class: "button plain", href: "#/new" }, icon("plus"), t("list.new"));
     this.replaceChildren(
       h(
         "div",
         { class: "list-head" },
         h("div", { class: "unseen", role: "heading", "aria-level": "2" }, t("nav.threads")),
-        h("label", { class: "search" }, icon("search"), this.#field, cap("/")),
-        h("div", { class: "list-row" }, tabs, start),
+        h("label", { class: "search" }, icon("search"), this.#searchField, keyCap("/")),
+        h("div", { class: "list-row" }, tabs, newLink),
         this.#filter.element,
       ),
-      this.#word,
+      this.#notice,
       this.#scroll,
     );
-    this.#field.addEventListener("input", this.#search);
-    this.#field.addEventListener("keydown", (event) => this.#press(event));
-    this.#scroll.addEventListener("scroll", this.#paint, { passive: true });
-    new ResizeObserver(this.#paint).observe(this.#scroll);
-    things.on("thread", (view) => this.#heard(view));
-    things.on("fresh", () => this.#load());
-    things.on("waiting", () =>
-      this.#ids.forEach((id) => threads.get(id)?.gates.length && this.#redraw(threads.get(id))),
-    );
+    this.#searchField.addEventListener("input", this.#scheduleLoad);
+    this.#searchField.addEventListener("keydown", (event) => this.#onSearchKey(event));
+    this.#scroll.addEventListener("scroll", this.#scheduleDraw, { passive: true });
+    new ResizeObserver(this.#scheduleDraw).observe(this.#scroll);
+    changes.on("thread", (thread) => this.#updateThread(thread));
+    changes.on("resync", () => this.#load());
+    changes.on("waiting", () => this.#redrawRowsWithGates());
   }
 
-  mark(id) {
+  /** @param {string} id the thread that is open, or "" */
+  setCurrent(id) {
     this.#current = id;
-    this.#paint();
+    this.#scheduleDraw();
   }
 
-  search() {
-    this.#field.focus();
-    this.#field.select();
+  focusSearch() {
+    this.#searchField.focus();
+    this.#searchField.select();
   }
 
-  /** The next or the one before, from the one that has the focus, else from the one that is open. */
-  step(by) {
-    const focused = document.activeElement?.closest?.("[data-thread]")?.dataset.thread;
-    const at = this.#ids.indexOf(focused ?? this.#current ?? "");
-    const next = Math.max(0, Math.min(this.#ids.length - 1, at < 0 ? 0 : at + by));
-    this.#reveal(next);
-    this.#rows.get(this.#ids[next])?.querySelector("a").focus({ preventScroll: true });
+  /**
+   * Focuses the next row (`by` is 1) or the previous one (-1), from the row with the focus, else from the open thread.
+   * @param {number} by
+   */
+  focusNeighbour(by) {
+    const from = focused()?.closest("[data-thread]")?.dataset.thread ?? this.#current;
+    const index = this.#ids.indexOf(from);
+    const next = Math.max(0, Math.min(this.#ids.length - 1, index < 0 ? 0 : index + by));
+    this.#scrollToRow(next);
+    this.#linkAt(next)?.focus({ preventScroll: true });
   }
 
-  #press(event) {
-    if (event.key === "ArrowDown" || event.key === "Enter")
-      (event.preventDefault(), this.#rows.get(this.#ids[0])?.querySelector("a").focus());
-    if (event.key === "Escape" && this.#field.value) (event.stopPropagation(), (this.#field.value = ""), this.#load());
+  /** @param {number} index */
+  #linkAt(index) {
+    return this.#rows.get(this.#ids[index])?.querySelector("a");
   }
 
-  #tab(isHistory, words) {
+  /** @param {KeyboardEvent} event */
+  #onSearchKey(event) {
+    if (event.key === "ArrowDown" || event.key === "Enter") {
+      event.preventDefault();
+      this.#linkAt(0)?.focus();
+    }
+    if (event.key === "Escape" && this.#searchField.value) {
+      event.stopPropagation();
+      this.#searchField.value = "";
+      this.#load();
+    }
+  }
+
+  /**
+   * @param {boolean} isHistory
+   * @param {string} label
+   */
+  #tab(isHistory, label) {
     const choose = () => {
       this.#isHistory = isHistory;
-      this.#filter.turn(isHistory);
-      this.querySelectorAll(".tabs button").forEach((each) =>
-        each.setAttribute("aria-pressed", String(each === button)),
-      );
+      this.#filter.setHistory(isHistory);
+      for (const each of this.querySelectorAll(".tabs button"))
+        each.setAttribute("aria-pressed", String(each === button));
       this.#scroll.scrollTop = 0;
       this.#load();
     };
-    const button = h(
-      "button",
-      { type: "button", "aria-pressed": String(isHistory === this.#isHistory), onclick: choose },
-      words,
-    );
+    const isPressed = String(isHistory === this.#isHistory);
+    const button = h("button", { type: "button", "aria-pressed": isPressed, onclick: choose }, label);
     return button;
   }
 
   get #text() {
-    return this.#field.value.trim();
+    return this.#searchField.value.trim();
   }
 
-  #address(before) {
-    const wanted = new URLSearchParams({ limit: PAGE, history: this.#isHistory, ...this.#filter.wanted });
-    if (this.#text) wanted.set("text", this.#text);
-    if (before) wanted.set("before", before);
-    return `/api/threads?${wanted}`;
+  /** @param {string} [before] the id that ends the page before */
+  #path(before) {
+    const filters = { history: String(this.#isHistory), ...this.#filter.query };
+    const query = new URLSearchParams({ limit: String(PAGE_SIZE), ...filters });
+    if (this.#text) query.set("text", this.#text);
+    if (before) query.set("before", before);
+    return `/api/threads?${query}`;
   }
 
   async #load() {
-    const mine = ++this.#asked;
-    const slow = setTimeout(() => show(this.#word, t("list.waiting")), 200);
+    const request = ++this.#requests;
+    const slow = setTimeout(() => setContent(this.#notice, t("list.waiting")), 200);
     try {
-      const page = await lookThrough(this.#address());
-      if (mine !== this.#asked) return;
+      const page = await fetchThreadPage(this.#path());
+      if (request !== this.#requests) return;
       const last = page.threads.at(-1)?.id;
-      const further = this.#isSame(page) ? this.#ids.filter((id) => last && id < last) : [];
-      this.#ids = [...page.threads.map((view) => view.id), ...further];
-      if (!further.length) this.#next = page.next;
-      show(
-        this.#word,
-        this.#ids.length ? null : t(this.#text ? "list.none_found" : this.#isHistory ? "list.no_history" : "list.none"),
-      );
-      page.threads.forEach((view) => this.#redraw(view));
-      this.#paint();
+      const further = this.#isSameQuery(page) ? this.#ids.filter((id) => last && id < last) : [];
+      this.#ids = [...page.threads.map((thread) => thread.id), ...further];
+      if (!further.length) this.#nextPage = page.next;
+      setContent(this.#notice, this.#ids.length ? null : this.#emptyText());
+      page.threads.forEach((thread) => this.#redrawRow(thread));
+      this.#scheduleDraw();
     } catch {
-      if (mine === this.#asked) show(this.#word, this.#ids.length ? null : t("away.connecting"));
+      if (request === this.#requests) setContent(this.#notice, this.#ids.length ? null : t("away.connecting"));
     } finally {
       clearTimeout(slow);
     }
   }
 
-  /** The same list as before, come again: what was scrolled to stays. */
-  #isSame(page) {
-    const what = JSON.stringify([this.#isHistory, this.#text, this.#filter.wanted]);
-    const same = what === this.shownAs && Boolean(page.next);
-    this.shownAs = what;
-    return same;
+  #emptyText() {
+    if (this.#text) return t("list.none_found");
+    return t(this.#isHistory ? "list.no_history" : "list.none");
   }
 
-  async #more() {
-    if (this.#isLoading || !this.#next) return;
+  /**
+   * Whether the list was only fetched again: then the rows that were scrolled to stay.
+   * @param {Api.Page} page
+   */
+  #isSameQuery(page) {
+    const query = JSON.stringify([this.#isHistory, this.#text, this.#filter.query]);
+    const isSame = query === this.#shownQuery && Boolean(page.next);
+    this.#shownQuery = query;
+    return isSame;
+  }
+
+  async #loadMore() {
+    if (this.#isLoading || !this.#nextPage) return;
     this.#isLoading = true;
-    const mine = this.#asked;
+    const request = this.#requests;
     try {
-      const page = await lookThrough(this.#address(this.#next));
-      if (mine !== this.#asked) return;
-      this.#ids.push(...page.threads.map((view) => view.id));
-      this.#next = page.next;
-      this.#paint();
+      const page = await fetchThreadPage(this.#path(this.#nextPage));
+      if (request !== this.#requests) return;
+      this.#ids.push(...page.threads.map((thread) => thread.id));
+      this.#nextPage = page.next;
+      this.#scheduleDraw();
     } catch {
       // Scrolling on tries again.
     } finally {
@@ -168,66 +194,96 @@ class ThreadList extends HTMLElement {
     }
   }
 
-  #heard(view) {
-    const at = this.#ids.indexOf(view.id);
-    const isOfThese = OVER.has(view.status) === this.#isHistory && this.#filter.fits(view);
-    const belongs = isOfThese && (at >= 0 || !this.#text);
-    if (at >= 0 && !belongs) this.#ids.splice(at, 1);
-    if (at < 0 && belongs && (!this.#next || view.id > this.#next)) {
-      const place = this.#ids.findIndex((id) => id < view.id);
-      this.#ids.splice(place < 0 ? this.#ids.length : place, 0, view.id);
-      show(this.#word);
+  /** @param {Thread} thread */
+  #updateThread(thread) {
+    const index = this.#ids.indexOf(thread.id);
+    const isListed = FINISHED.has(thread.status) === this.#isHistory && this.#filter.matches(thread);
+    const belongs = isListed && (index >= 0 || !this.#text);
+    if (index >= 0 && !belongs) this.#ids.splice(index, 1);
+    if (index < 0 && belongs && (!this.#nextPage || thread.id > this.#nextPage)) {
+      const place = this.#ids.findIndex((id) => id < thread.id);
+      this.#ids.splice(place < 0 ? this.#ids.length : place, 0, thread.id);
+      setContent(this.#notice);
     }
-    this.#redraw(view);
-    this.#paint();
+    this.#redrawRow(thread);
+    this.#scheduleDraw();
   }
 
-  /** In its place, so that the focus stays. */
-  #redraw(view) {
-    this.#rows.get(view.id)?.firstChild.replaceChildren(...threadRow(view).firstChild.childNodes);
+  #redrawRowsWithGates() {
+    for (const id of this.#ids) {
+      const thread = threads.get(id);
+      if (thread?.gates.length) this.#redrawRow(thread);
+    }
   }
 
-  #reveal(at) {
+  /**
+   * Replaces what is in the row's link, so that the link keeps the focus.
+   * @param {Thread} thread
+   */
+  #redrawRow(thread) {
+    const content = threadRow(thread).querySelector("a")?.childNodes ?? [];
+    this.#rows
+      .get(thread.id)
+      ?.querySelector("a")
+      ?.replaceChildren(...content);
+  }
+
+  /** @param {number} index */
+  #scrollToRow(index) {
     const { scrollTop, clientHeight } = this.#scroll;
-    if (at * ROW < scrollTop) this.#scroll.scrollTop = at * ROW;
-    if ((at + 1) * ROW > scrollTop + clientHeight) this.#scroll.scrollTop = (at + 1) * ROW - clientHeight;
+    const top = index * ROW_HEIGHT;
+    const bottom = top + ROW_HEIGHT;
+    if (top < scrollTop) this.#scroll.scrollTop = top;
+    if (bottom > scrollTop + clientHeight) this.#scroll.scrollTop = bottom - clientHeight;
     this.#draw();
   }
 
   #draw() {
     const { scrollTop, clientHeight } = this.#scroll;
-    const from = Math.max(0, Math.floor(scrollTop / ROW) - SPARE);
-    const to = Math.min(this.#ids.length, Math.ceil((scrollTop + clientHeight) / ROW) + SPARE);
-    const seen = new Map(this.#ids.slice(from, to).map((id, number) => [id, from + number]));
-    const focused = this.#space.contains(document.activeElement) ? document.activeElement.closest("li") : null;
-    const held = focused ? this.#ids.indexOf(focused.dataset.thread) : -1;
-    if (held >= 0) seen.set(this.#ids[held], held); // scrolled away, it keeps the focus
+    const from = Math.max(0, Math.floor(scrollTop / ROW_HEIGHT) - SPARE_ROWS);
+    const to = Math.min(this.#ids.length, Math.ceil((scrollTop + clientHeight) / ROW_HEIGHT) + SPARE_ROWS);
+    const inSight = new Map(this.#ids.slice(from, to).map((id, number) => [id, from + number]));
+    const focusedRow = this.#list.contains(focused()) ? focused()?.closest("li") : null;
+    const focusedIndex = focusedRow ? this.#ids.indexOf(focusedRow.dataset.thread ?? "") : -1;
+    if (focusedIndex >= 0) inSight.set(this.#ids[focusedIndex], focusedIndex); // it keeps the focus when scrolled away
     const before = this.#rows;
-    this.#rows = new Map([...seen.keys()].map((id) => [id, before.get(id) ?? threadRow(threads.get(id))]));
-    this.#space.style.height = `${this.#ids.length * ROW}px`;
-    seen.forEach((at, id) => this.#settle(this.#rows.get(id), id, at));
+    this.#rows = new Map([...inSight.keys()].map((id) => [id, before.get(id) ?? this.#newRow(id)]));
+    this.#list.style.height = `${this.#ids.length * ROW_HEIGHT}px`;
+    this.#rows.forEach((row, id) => this.#placeRow(row, id, inSight.get(id) ?? 0));
     before.forEach((row, id) => this.#rows.has(id) || row.remove());
-    this.#rows.forEach((row) => row.isConnected || this.#space.append(row));
-    if (focused && held < 0) this.#focusAt(Number(focused.getAttribute("aria-posinset")) - 1);
-    if (to > this.#ids.length - SPARE) this.#more();
+    this.#rows.forEach((row) => row.isConnected || this.#list.append(row));
+    if (focusedRow && focusedIndex < 0) this.#focusRow(Number(focusedRow.getAttribute("aria-posinset")) - 1);
+    if (to > this.#ids.length - SPARE_ROWS) this.#loadMore();
   }
 
-  /** Where a row had the focus and is gone, the one in its place has it. */
-  #focusAt(at) {
-    const id = this.#ids[Math.min(at, this.#ids.length - 1)];
-    (this.#rows.get(id)?.querySelector("a") ?? this.#field).focus({ preventScroll: true });
+  /** @param {string} id */
+  #newRow(id) {
+    return threadRow(/** @type {Thread} */ (threads.get(id)));
   }
 
-  #settle(row, id, at) {
-    row.style.transform = `translateY(${at * ROW}px)`;
-    row.setAttribute("aria-setsize", String(this.#next ? -1 : this.#ids.length));
-    row.setAttribute("aria-posinset", String(at + 1));
-    const anchor = row.querySelector("a");
-    if (id === this.#current) anchor.setAttribute("aria-current", "true");
-    else anchor.removeAttribute("aria-current");
+  /**
+   * The row with the focus is gone: focuses the one in its place.
+   * @param {number} index
+   */
+  #focusRow(index) {
+    (this.#linkAt(Math.min(index, this.#ids.length - 1)) ?? this.#searchField).focus({ preventScroll: true });
+  }
+
+  /**
+   * @param {HTMLElement} row
+   * @param {string} id
+   * @param {number} index
+   */
+  #placeRow(row, id, index) {
+    row.style.transform = `translateY(${index * ROW_HEIGHT}px)`;
+    row.setAttribute("aria-setsize", String(this.#nextPage ? -1 : this.#ids.length));
+    row.setAttribute("aria-posinset", String(index + 1));
+    const link = row.querySelector("a");
+    if (id === this.#current) link?.setAttribute("aria-current", "true");
+    else link?.removeAttribute("aria-current");
   }
 }
 
 customElements.define("clew-thread-list", ThreadList);
 
-export const threadList = () => document.createElement("clew-thread-list");
+export const newThreadList = () => new ThreadList();

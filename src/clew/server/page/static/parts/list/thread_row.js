@@ -1,50 +1,62 @@
-/** One thread in the list: its title, how it stands, its last line, and where it is. */
+// @ts-check
+/** One thread in the list: its title, status, last line, runtime, folder and surfaces. */
 
 import { h } from "/page/lib/dom.js";
-import { folder, when } from "/page/lib/format.js";
+import { folderName, formatDate } from "/page/lib/format.js";
 import { waiting } from "/page/lib/state.js";
-import { known, t } from "/page/lib/words.js";
-import { why } from "/page/parts/gates/suspended.js";
+import { t, tOr } from "/page/lib/words.js";
+import { suspendReason } from "/page/parts/gates/suspended.js";
 
-/** ULIDs begin with their time. */
-const LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-export const bornAt = (id) => [...id.slice(0, 10)].reduce((sum, letter) => sum * 32 + LETTERS.indexOf(letter), 0);
+const BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-export function status(view) {
-  const name = view.gates.length ? "waiting" : view.status;
-  return h("span", { class: `status is-${name}` }, h("span", { class: "dot" }), known(`status.${name}`, name));
+/**
+ * The time at the beginning of an id, which is a ULID.
+ * @param {string} id
+ */
+const timeOf = (id) => [...id.slice(0, 10)].reduce((sum, letter) => sum * 32 + BASE32.indexOf(letter), 0);
+
+/** @param {Thread} thread */
+export function statusBadge(thread) {
+  const name = thread.gates.length ? "waiting" : thread.status;
+  return h("span", { class: `status is-${name}` }, h("span", { class: "dot" }), tOr(`status.${name}`, name));
 }
 
-export const places = (view) => (view.bound ?? []).map((each) => known(`surface.${each.surface}`, each.surface));
+/** @param {Thread} thread */
+const surfaceNames = (thread) => (thread.bound ?? []).map(({ surface }) => tOr(`surface.${surface}`, surface));
 
-export function threadRow(view) {
-  const where = [view.runtime, folder(view.workspace), ...places(view)].filter(Boolean).join(" · ");
-  return h(
-    "li",
-    { "data-thread": view.id },
+/** @param {Thread} thread */
+export function threadRow(thread) {
+  const where = [thread.runtime, folderName(thread.workspace), ...surfaceNames(thread)].filter(Boolean).join(" · ");
+  return h("li", { "data-thread": thread.id }, threadLink(thread, where));
+}
+
+/**
+ * @param {Thread} thread
+ * @param {string} where
+ */
+const threadLink = (thread, where) =>
+  h(
+    "a",
+    { href: `#/threads/${thread.id}` },
     h(
-      "a",
-      { href: `#/threads/${view.id}` },
-      h(
-        "span",
-        { class: "row-top" },
-        h("span", { class: "row-title" }, view.title || t("untitled")),
-        h("time", {}, when(view.created_at || bornAt(view.id))),
-      ),
-      h("span", { class: "row-line" }, line(view)),
-      h(
-        "span",
-        { class: "row-foot" },
-        status(view),
-        view.queued > 0 && h("span", {}, t("list.queued", { n: view.queued })),
-        h("span", { class: "row-where" }, where),
-      ),
+      "span",
+      { class: "row-top" },
+      h("span", { class: "row-title" }, thread.title || t("untitled")),
+      h("time", {}, formatDate(thread.created_at || timeOf(thread.id))),
+    ),
+    h("span", { class: "row-line" }, lastLine(thread)),
+    h(
+      "span",
+      { class: "row-foot" },
+      statusBadge(thread),
+      thread.queued > 0 && h("span", {}, t("list.queued", { n: thread.queued })),
+      h("span", { class: "row-where" }, where),
     ),
   );
-}
 
-function line(view) {
-  if (view.status === "suspended" && view.suspend_message) return why(view);
-  const asked = view.gates.length ? waiting.gates.find((gate) => gate.thread === view.id)?.shown.title : null;
-  return asked ?? view.last_line ?? "";
+/** @param {Thread} thread */
+function lastLine(thread) {
+  if (thread.status === "suspended" && thread.suspend_message) return suspendReason(thread);
+  const gate = thread.gates.length ? waiting.gates.find((each) => each.thread === thread.id) : null;
+  return gate?.shown.title ?? thread.last_line ?? "";
 }

@@ -1,39 +1,50 @@
-/** A rule that is made by itself: what it does, to what, where, and for how long. */
+// @ts-check
+/** The form that makes a rule: its effect, kind, pattern, scope and duration. */
 
 import { post } from "/page/lib/api.js";
-import { h, show } from "/page/lib/dom.js";
-import { during, say } from "/page/lib/status_line.js";
+import { h, setContent } from "/page/lib/dom.js";
 import { threads } from "/page/lib/state.js";
+import { showStatus, withStatus } from "/page/lib/status_line.js";
 import { t } from "/page/lib/words.js";
-import { SPANS } from "/page/parts/rules/rule_form.js";
+import { DURATIONS } from "/page/parts/rules/rule_form.js";
 
-const choose = (label, names, words) =>
-  h(
-    "label",
+/**
+ * @param {string} label
+ * @param {{ value: string, label: string }[]} options
+ */
+function labelledSelect(label, options) {
+  const select = h(
+    "select",
     {},
-    h("span", {}, t(label)),
-    h(
-      "select",
-      {},
-      names.map((name) => h("option", { value: name ?? "" }, words(name))),
-    ),
+    options.map(({ value, label }) => h("option", { value }, label)),
   );
+  return { select, element: h("label", {}, h("span", {}, label), select) };
+}
 
-const LASTING = SPANS.map(([, seconds]) => seconds).toReversed();
+/** @type {(values: string[], labelOf: (value: string) => string) => { value: string, label: string }[]} */
+const labelAll = (values, labelOf) => values.map((value) => ({ value, label: labelOf(value) }));
 
-const folders = () => new Set([...threads.values()].map((view) => view.workspace));
+/**
+ * Suggestions for the workspace or the thread of a rule: those that the page knows.
+ * @param {string} scope
+ */
+function placeOptions(scope) {
+  const known = [...threads.values()];
+  if (scope === "thread") return known.map(({ id, title }) => h("option", { value: id }, title || t("untitled")));
+  const workspaces = new Set(known.map((thread) => thread.workspace));
+  return scope === "workspace" ? [...workspaces].map((path) => h("option", { value: path })) : [];
+}
 
-/** What can be chosen from, of what the page knows. */
-const PLACES = {
-  everywhere: () => [],
-  workspace: () => [...folders()].map((each) => h("option", { value: each })),
-  thread: () => [...threads.values()].map((view) => h("option", { value: view.id }, view.title || t("untitled"))),
-};
-
-/** `made` hears of it. */
-export function newRule(made) {
-  const effect = choose("rule.effect", ["allow", "ask", "deny"], (name) => t(`effect.${name}`));
-  const kind = choose("rule.kind", ["command", "change", "tool"], (name) => t(`rule.of.${name}`));
+/** @param {() => unknown} onMade */
+export function newRuleForm(onMade) {
+  const effects = labelAll(["allow", "ask", "deny"], (name) => t(`effect.${name}`));
+  const kinds = labelAll(["command", "change", "tool"], (name) => t(`rule.of.${name}`));
+  const scopes = labelAll(["everywhere", "workspace", "thread"], (name) => t(`rule.scope.${name}`));
+  const effect = labelledSelect(t("rule.effect"), effects);
+  const kind = labelledSelect(t("rule.kind"), kinds);
+  const scope = labelledSelect(t("rule.where"), scopes);
+  const durations = DURATIONS.map(({ name, seconds }) => ({ value: String(seconds ?? ""), label: t(name) }));
+  const duration = labelledSelect(t("rule.how_long"), durations.toReversed());
   const pattern = h("input", {
     type: "text",
     required: true,
@@ -41,42 +52,40 @@ export function newRule(made) {
     autocomplete: "off",
     placeholder: "pytest *",
   });
-  const scope = choose("rule.where", ["everywhere", "workspace", "thread"], (name) => t(`rule.scope.${name}`));
   const place = h("input", { type: "text", spellcheck: "false", autocomplete: "off", list: "rule-places" });
   const places = h("datalist", { id: "rule-places" });
-  const placed = h("label", { class: "wide", hidden: true }, h("span", {}, t("rule.place")), place, places);
-  const lasts = choose("rule.how_long", LASTING, (seconds) => t(SPANS.find(([, each]) => each === seconds)[0]));
-  const chosen = (label) => label.querySelector("select").value;
-  const onsubmit = async (event) => {
+  const placeLabel = h("label", { class: "wide", hidden: true }, h("span", {}, t("rule.place")), place, places);
+  const onsubmit = async (/** @type {Event} */ event) => {
     event.preventDefault();
+    const seconds = Number(duration.select.value);
     const body = {
-      effect: chosen(effect),
-      kind: chosen(kind),
+      effect: effect.select.value,
+      kind: kind.select.value,
       pattern: pattern.value.trim(),
-      scope: chosen(scope),
-      place: placed.hidden ? "" : place.value.trim(),
-      ...(Number(chosen(lasts)) ? { lasts: Number(chosen(lasts)) } : {}),
+      scope: scope.select.value,
+      place: placeLabel.hidden ? "" : place.value.trim(),
+      ...(seconds ? { lasts: seconds } : {}),
     };
-    if (!(await during(t("saving"), post("/api/rules", body)))) return;
-    say(t("rules.made", { pattern: body.pattern }));
+    if (!(await withStatus(t("saving"), post("/api/rules", body)))) return;
+    showStatus(t("rules.made", { pattern: body.pattern }));
     pattern.value = "";
-    made();
+    onMade();
   };
-  scope.addEventListener("change", () => {
-    placed.hidden = chosen(scope) === "everywhere";
-    place.required = !placed.hidden;
+  scope.select.addEventListener("change", () => {
+    placeLabel.hidden = scope.select.value === "everywhere";
+    place.required = !placeLabel.hidden;
     place.value = "";
-    show(places, PLACES[chosen(scope)]());
+    setContent(places, placeOptions(scope.select.value));
   });
   return h(
     "form",
     { class: "new-rule", "aria-label": t("rules.add"), onsubmit },
-    effect,
-    kind,
+    effect.element,
+    kind.element,
     h("label", { class: "wide" }, h("span", {}, t("rule.pattern")), pattern),
-    scope,
-    placed,
-    lasts,
+    scope.element,
+    placeLabel,
+    duration.element,
     h("button", { class: "plain", type: "submit" }, t("rules.add")),
   );
 }

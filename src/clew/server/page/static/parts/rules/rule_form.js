@@ -1,61 +1,76 @@
-/** A rule that comes with a yes: what it allows, where, and for how long. */
+// @ts-check
+/** The form of the rule that is made together with an answer: its pattern, scope and duration. */
 
-import { cap, h } from "/page/lib/dom.js";
-import { folder } from "/page/lib/format.js";
+import { h, keyCap } from "/page/lib/dom.js";
+import { folderName } from "/page/lib/format.js";
 import { t } from "/page/lib/words.js";
 
 const HOUR = 3600;
-export const SPANS = [
-  ["rule.2h", 2 * HOUR],
-  ["rule.day", 24 * HOUR],
-  ["rule.ever", null],
+
+/** @type {{ name: string, seconds: number | null }[]} how long a rule holds, with the name of its text */
+export const DURATIONS = [
+  { name: "rule.2h", seconds: 2 * HOUR },
+  { name: "rule.day", seconds: 24 * HOUR },
+  { name: "rule.ever", seconds: null },
 ];
 
-export function ruleForm(gate, thread, give, cancel) {
+/** @typedef {{ pattern: string, scope: Api.Answer["scope"], lasts?: number }} RuleOfAnswer */
+
+/**
+ * @param {Gate} gate
+ * @param {Thread | undefined} thread
+ * @param {(rule: RuleOfAnswer) => unknown} submit
+ * @param {(event: Event) => unknown} cancel
+ */
+export function ruleForm(gate, thread, submit, cancel) {
   const pattern = h("input", {
     type: "text",
     required: true,
     spellcheck: "false",
     autocomplete: "off",
-    value: gate.rule ?? plain(gate),
+    value: gate.rule ?? suggestedPattern(gate),
     "aria-describedby": "rule-hint",
   });
-  const scope = choose("rule.where", [
-    [t("rule.workspace", { folder: folder(thread?.workspace ?? "") }), "workspace"],
+  const scope = labelledSelect("rule.where", [
+    [t("rule.workspace", { folder: folderName(thread?.workspace) }), "workspace"],
     [t("rule.thread"), "thread"],
     [t("rule.everywhere"), "everywhere"],
   ]);
-  const lasts = choose(
+  const duration = labelledSelect(
     "rule.how_long",
-    SPANS.map(([words, seconds]) => [t(words), String(seconds ?? "")]),
+    DURATIONS.map(({ name, seconds }) => [t(name), String(seconds ?? "")]),
   );
-  const onsubmit = (event) => {
+  const onsubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
-    const seconds = Number(lasts.value);
-    give({ pattern: pattern.value.trim(), scope: scope.value, ...(seconds ? { lasts: seconds } : {}) });
+    const seconds = Number(duration.value);
+    const chosenScope = /** @type {RuleOfAnswer["scope"]} */ (scope.value);
+    submit({ pattern: pattern.value.trim(), scope: chosenScope, ...(seconds ? { lasts: seconds } : {}) });
   };
+  const onkeydown = (/** @type {KeyboardEvent} */ event) => event.key === "Escape" && cancel(event);
   return h(
     "form",
-    {
-      class: "rule-form",
-      "aria-label": t("rule.make"),
-      onsubmit,
-      onkeydown: (event) => event.key === "Escape" && cancel(event),
-    },
+    { class: "rule-form", "aria-label": t("rule.make"), onsubmit, onkeydown },
     h("label", { class: "wide" }, h("span", {}, t("rule.allow")), pattern),
     h("label", {}, h("span", {}, t("rule.where")), scope),
-    h("label", {}, h("span", {}, t("rule.how_long")), lasts),
-    h("button", { class: "main", type: "submit" }, t("rule.make_and_allow"), cap("↵")),
+    h("label", {}, h("span", {}, t("rule.how_long")), duration),
+    h("button", { class: "main", type: "submit" }, t("rule.make_and_allow"), keyCap("↵")),
     h("p", { class: "note", id: "rule-hint" }, t("rule.hint")),
   );
 }
 
-/** The beginning of a rule of one's own. A title with characters that deceive is none. */
-const plain = ({ title, shown }) => (shown.title === title ? title.split("\n")[0] : "");
+/**
+ * The first line of the request, to begin a pattern with; nothing if it has characters that deceive.
+ * @param {Gate} gate
+ */
+const suggestedPattern = ({ title, shown }) => (shown.title === title ? title.split("\n")[0] : "");
 
-const choose = (name, options) =>
+/**
+ * @param {string} label
+ * @param {[label: string, value: string][]} options
+ */
+const labelledSelect = (label, options) =>
   h(
     "select",
-    { "aria-label": t(name) },
-    options.map(([words, value]) => h("option", { value }, words)),
+    { "aria-label": t(label) },
+    options.map(([label, value]) => h("option", { value }, label)),
   );

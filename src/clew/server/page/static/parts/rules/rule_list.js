@@ -1,74 +1,76 @@
-/** The rules that answer for a person: look at them, remove one, and put it back. */
+// @ts-check
+/** The list of rules, each of which can be removed and restored. */
 
-import { get, post, remove } from "/page/lib/api.js";
-import { h, redraw } from "/page/lib/dom.js";
-import { folder, when } from "/page/lib/format.js";
-import { soon } from "/page/lib/emitter.js";
-import { during, say } from "/page/lib/status_line.js";
-import { things, threads } from "/page/lib/state.js";
-import { known, t } from "/page/lib/words.js";
-import { newRule } from "/page/parts/rules/new_rule.js";
-import { tryRules } from "/page/parts/rules/try_rules.js";
+import { get, messageOf, post, remove } from "/page/lib/api.js";
+import { h, redrawContent } from "/page/lib/dom.js";
+import { folderName, formatDate } from "/page/lib/format.js";
+import { changes, threads } from "/page/lib/state.js";
+import { showStatus, withStatus } from "/page/lib/status_line.js";
+import { coalesce } from "/page/lib/timing.js";
+import { t, tOr } from "/page/lib/words.js";
+import { newRuleForm } from "/page/parts/rules/new_rule.js";
+import { tryRulesForm } from "/page/parts/rules/try_rules.js";
 
-export function rules() {
+export function newRuleList() {
   const list = h("ul", { class: "rules" });
-  const fold = h(
+  const details = h(
     "details",
     { class: "fold" },
     h("summary", {}, t("rules")),
     h("p", { class: "note" }, t("rules.words")),
     list,
-    newRule(() => draw()),
-    tryRules(),
+    newRuleForm(() => draw()),
+    tryRulesForm(),
   );
   const draw = async () => {
-    if (!fold.open) return;
+    if (!details.open) return;
     try {
-      const found = await get("/api/rules");
-      redraw(list, found.length ? found.map((rule) => row(rule, draw)) : h("li", { class: "note" }, t("rules.none")));
+      /** @type {Api.RuleView[]} */
+      const rules = await get("/api/rules");
+      const rows = rules.map((rule) => row(rule, draw));
+      redrawContent(list, rows.length ? rows : h("li", { class: "note" }, t("rules.none")));
     } catch (error) {
-      redraw(list, h("li", { class: "note" }, error.message));
+      redrawContent(list, h("li", { class: "note" }, messageOf(error)));
     }
   };
-  const off = things.on(
-    "waiting",
-    soon(() => (fold.isConnected ? draw() : off()), 300),
-  );
-  fold.addEventListener("toggle", draw);
-  return fold;
+  const drawSoon = coalesce(() => (details.isConnected ? draw() : stopListening()), 300);
+  const stopListening = changes.on("waiting", drawSoon);
+  details.addEventListener("toggle", draw);
+  return details;
 }
 
-function row(rule, draw) {
-  const take = async () => {
-    if (!(await during(t("saving"), remove(`/api/rules/${rule.id}`)))) return;
-    say(t("rules.removed", { pattern: rule.shown }), rule.kind === "exact" ? null : () => putBack(rule).then(draw));
-    draw();
+/**
+ * @param {Api.RuleView} rule
+ * @param {() => unknown} redraw
+ */
+function row(rule, redraw) {
+  const removeIt = async () => {
+    if (!(await withStatus(t("saving"), remove(`/api/rules/${rule.id}`)))) return;
+    const undo = () => restoreRule(rule).then(redraw);
+    showStatus(t("rules.removed", { pattern: rule.shown }), rule.kind === "exact" ? null : undo);
+    redraw();
   };
+  const until = rule.until ? t("rule.until", { when: formatDate(rule.until) }) : t("rule.ever");
+  const label = t("rules.remove_this", { pattern: rule.shown });
   return h(
     "li",
     { "data-row": rule.id },
-    h("span", { class: `effect is-${rule.effect}` }, known(`effect.${rule.effect}`, rule.effect)),
+    h("span", { class: `effect is-${rule.effect}` }, tOr(`effect.${rule.effect}`, rule.effect)),
     h("code", {}, rule.shown),
-    h(
-      "span",
-      { class: "note" },
-      [place(rule), rule.until ? t("rule.until", { when: when(rule.until) }) : t("rule.ever")].join(" · "),
-    ),
-    h(
-      "button",
-      { class: "link", type: "button", "aria-label": t("rules.remove_this", { pattern: rule.shown }), onclick: take },
-      t("rules.remove"),
-    ),
+    h("span", { class: "note" }, [scopeName(rule), until].join(" · ")),
+    h("button", { class: "link", type: "button", "aria-label": label, onclick: removeIt }, t("rules.remove")),
   );
 }
 
-function place(rule) {
-  if (rule.scope === "workspace") return t("rule.workspace", { folder: folder(rule.place) });
+/** @param {Api.RuleView} rule */
+function scopeName(rule) {
+  if (rule.scope === "workspace") return t("rule.workspace", { folder: folderName(rule.place) });
   if (rule.scope === "thread") return threads.get(rule.place)?.title ?? t("rule.thread");
   return t("rule.everywhere");
 }
 
-function putBack({ effect, pattern, kind, scope, place: where, until }) {
+/** @param {Api.RuleView} rule */
+function restoreRule({ effect, pattern, kind, scope, place, until }) {
   const lasts = until ? { lasts: Math.max(1, (until - Date.now()) / 1000) } : {};
-  return during(t("saving"), post("/api/rules", { effect, pattern, kind, scope, place: where, ...lasts }));
+  return withStatus(t("saving"), post("/api/rules", { effect, pattern, kind, scope, place, ...lasts }));
 }

@@ -1,31 +1,34 @@
-/** What the rules would say to a command, a change or a tool; nothing is run. */
+// @ts-check
+/** The form that tells what the rules would decide about a command, a change or a tool. Nothing is run. */
 
 import { post } from "/page/lib/api.js";
-import { h, show } from "/page/lib/dom.js";
-import { during } from "/page/lib/status_line.js";
-import { known, t } from "/page/lib/words.js";
+import { h, setContent } from "/page/lib/dom.js";
+import { withStatus } from "/page/lib/status_line.js";
+import { t, tOr } from "/page/lib/words.js";
 
-const field = (more) => h("input", { type: "text", required: true, spellcheck: "false", autocomplete: "off", ...more });
+/** @param {string} placeholder */
+const field = (placeholder) =>
+  h("input", { type: "text", required: true, spellcheck: "false", autocomplete: "off", placeholder });
 
-export function tryRules() {
-  const subject = field({ placeholder: "pytest -q" });
-  const workspace = field({ placeholder: t("new.workspace.hint") });
+export function tryRulesForm() {
+  const subject = field("pytest -q");
+  const workspace = field(t("new.workspace.hint"));
   const kinds = ["command", "change", "tool"].map((name) => h("option", { value: name }, t(`rule.of.${name}`)));
   const kind = h("select", {}, kinds);
   const verdict = h("p", { class: "note", role: "status" });
-  const onsubmit = async (event) => {
+  const onsubmit = async (/** @type {Event} */ event) => {
     event.preventDefault();
     const body = { subject: subject.value, kind: kind.value, workspace: workspace.value.trim() };
-    const found = await during(t("saving"), post("/api/rules/test", body));
-    if (found) show(verdict, h("strong", {}, known(`effect.${found.effect}`, found.effect)), ` · ${found.why}`);
+    /** @type {Api.clew_model_gate_views_RuleTest | undefined} */
+    const found = await withStatus(t("saving"), post("/api/rules/test", body));
+    if (found) setContent(verdict, h("strong", {}, tOr(`effect.${found.effect}`, found.effect)), ` · ${found.why}`);
   };
-  const labelled = (words, element) => h("label", {}, h("span", {}, t(words)), element);
   return h(
     "form",
     { class: "new-rule", "aria-label": t("rules.try"), onsubmit },
-    labelled("rules.try.what", subject),
-    labelled("new.kind", kind),
-    labelled("new.workspace", workspace),
+    h("label", {}, h("span", {}, t("rules.try.what")), subject),
+    h("label", {}, h("span", {}, t("new.kind")), kind),
+    h("label", {}, h("span", {}, t("new.workspace")), workspace),
     h("button", { class: "plain", type: "submit" }, t("rules.try")),
     verdict,
   );

@@ -1,74 +1,91 @@
-/** What can be done with a thread: stop, hand off and take back, fork, done, cancel, look closer, check, release. */
+// @ts-check
+/** What can be done with a thread: stop, hand off and take back, fork, mark as done, cancel, show details and gates,
+ * check its history, release its session. */
 
 import { post } from "/page/lib/api.js";
-import { h, icon, show } from "/page/lib/dom.js";
-import { during, say } from "/page/lib/status_line.js";
-import { keep } from "/page/lib/state.js";
+import { h, icon, setContent } from "/page/lib/dom.js";
+import { setThread } from "/page/lib/state.js";
+import { showStatus, withStatus } from "/page/lib/status_line.js";
 import { t } from "/page/lib/words.js";
-import { askedBefore } from "/page/parts/gates/gate_history.js";
-import { details } from "/page/parts/dialogs/details.js";
-import { sure } from "/page/parts/dialogs/dialog.js";
-import { handOff } from "/page/parts/dialogs/handoff.js";
-import { menu } from "/page/parts/menu.js";
+import { showDetails } from "/page/parts/dialogs/details.js";
+import { confirmInDialog } from "/page/parts/dialogs/dialog.js";
+import { openHandoffDialog } from "/page/parts/dialogs/handoff.js";
+import { showGateHistory } from "/page/parts/gates/gate_history.js";
+import { newMenu } from "/page/parts/menu.js";
 
-export function actions(id, current) {
+/**
+ * @param {string} id
+ * @param {() => Thread | null} current the thread as it was last fetched
+ */
+export function threadActions(id, current) {
   const path = `/api/threads/${id}`;
-  const move = h("button", { class: "plain", type: "button", hidden: true });
-  const more = menu(t("actions.more"), () => choices(current()));
-  const element = h("div", { class: "thread-actions" }, move, more);
+  const handoffButton = h("button", { class: "plain", type: "button", hidden: true });
+  const menu = newMenu(t("actions.more"), () => choices(current()));
+  const element = h("div", { class: "thread-actions" }, handoffButton, menu);
 
-  async function change(what, waits, done) {
-    const view = await during(waits, post(`${path}/${what}`));
-    if (!view) return;
-    if (view.id === id && view.title !== undefined) keep(view);
-    say(done);
-  }
+  /** @type {(action: string, progress: string, done: string) => Promise<void>} */
+  const change = async (action, progress, done) => {
+    const thread = await withStatus(progress, post(`${path}/${action}`));
+    if (!thread) return;
+    if (thread.id === id && thread.title !== undefined) setThread(thread);
+    showStatus(done);
+  };
   const stop = async () => {
     if (current()?.status === "running") await change("stop", t("stop.waits"), t("stop.done"));
   };
   const takeBack = () => change("wheel", t("handoff.back.waits"), t("handoff.back.done"));
-  const handoff = () => handOff(current(), takeBack);
-  const fork = async (turn) => {
-    const view = await during(t("fork.waits"), post(`${path}/fork`, turn ? { turn } : {}));
-    if (!view) return;
-    keep(view);
-    location.hash = `#/threads/${view.id}`;
-    say(t(turn ? "fork.done_here" : "fork.done"));
+  const handoff = () => {
+    const thread = current();
+    if (thread) openHandoffDialog(thread, takeBack);
   };
+  const fork = async (/** @type {string | undefined} */ turn) => {
+    /** @type {Thread | undefined} */
+    const thread = await withStatus(t("fork.waits"), post(`${path}/fork`, turn ? { turn } : {}));
+    if (!thread) return;
+    setThread(thread);
+    location.hash = `#/threads/${thread.id}`;
+    showStatus(t(turn ? "fork.done_here" : "fork.done"));
+  };
+  const markDone = () => change("done", t("saving"), t("done.done"));
   const cancel = async () => {
-    if (await sure(t("cancel.sure"), t("cancel.yes"))) await change("cancel", t("saving"), t("cancel.done"));
+    const isSure = await confirmInDialog(t("cancel.sure"), t("cancel.yes"));
+    if (isSure) await change("cancel", t("saving"), t("cancel.done"));
   };
   const verify = async () => {
-    const answer = await during(t("verify.waits"), post("/api/verify", { thread: id }));
-    if (!answer) return;
-    const verdict = JSON.parse((await answer.text()).trim().split("\n").pop());
-    say(verdict.sound ? t("verify.sound", { n: verdict.nodes }) : t("verify.bad", { reason: verdict.reason ?? "" }));
+    /** @type {Response | undefined} a line of JSON for each thread */
+    const response = await withStatus(t("verify.waits"), post("/api/verify", { thread: id }));
+    if (!response) return;
+    /** @type {Api.Verdict} */
+    const { sound, nodes, reason } = JSON.parse((await response.text()).trim().split("\n").pop() ?? "");
+    showStatus(sound ? t("verify.sound", { n: nodes }) : t("verify.bad", { reason: reason ?? "" }));
   };
   const release = async () => {
-    const freed = await during(t("release.waits"), post(`${path}/release`));
-    if (freed) say(t("release.done", { command: freed.command }));
+    /** @type {Api.ReleasedView | undefined} */
+    const released = await withStatus(t("release.waits"), post(`${path}/release`));
+    if (released) showStatus(t("release.done", { command: released.command }));
   };
 
-  function choices(view) {
-    const isOver = view.status === "completed" || view.status === "cancelled";
+  const choices = (/** @type {Thread | null} */ thread) => {
+    if (!thread) return [];
+    const isFinished = thread.status === "completed" || thread.status === "cancelled";
     return [
-      [t("fork.do"), () => fork(), "f"],
-      !isOver && [t("done.do"), () => change("done", t("saving"), t("done.done"))],
-      view.adopted && [t("release.do"), release],
-      [t("asked.do"), () => askedBefore(id)],
-      [t("details"), () => details(view)],
-      [t("verify.do"), verify],
-      view.status !== "cancelled" && [t("cancel.do"), cancel],
-    ].filter(Boolean);
-  }
+      { label: t("fork.do"), run: () => fork(undefined), key: "f" },
+      ...(isFinished ? [] : [{ label: t("done.do"), run: markDone }]),
+      ...(thread.adopted ? [{ label: t("release.do"), run: release }] : []),
+      { label: t("gate_history.do"), run: () => showGateHistory(id) },
+      { label: t("details"), run: () => showDetails(thread) },
+      { label: t("verify.do"), run: verify },
+      ...(thread.status === "cancelled" ? [] : [{ label: t("cancel.do"), run: cancel }]),
+    ];
+  };
 
-  const update = (view) => {
-    const isAway = (view.bound ?? []).some((each) => each.drives);
-    const words = t(isAway ? "handoff.back" : "handoff.do");
-    show(move, icon("phone"), h("span", {}, words));
-    move.setAttribute("aria-label", words);
-    move.hidden = view.status === "cancelled" || view.status === "damaged";
-    move.onclick = isAway ? takeBack : handoff;
+  const update = (/** @type {Thread} */ thread) => {
+    const isElsewhere = (thread.bound ?? []).some((each) => each.drives);
+    const label = t(isElsewhere ? "handoff.back" : "handoff.do");
+    setContent(handoffButton, icon("phone"), h("span", {}, label));
+    handoffButton.setAttribute("aria-label", label);
+    handoffButton.hidden = thread.status === "cancelled" || thread.status === "damaged";
+    handoffButton.onclick = isElsewhere ? takeBack : handoff;
   };
   return { element, update, stop, handoff, fork };
 }

@@ -1,39 +1,45 @@
-/** Something an agent did on its way: one line, with its output folded below. */
+// @ts-check
+/** An activity of an agent (a command, a change, a plan, …): one line, with its output folded below. */
 
 import { get } from "/page/lib/api.js";
-import { h, show } from "/page/lib/dom.js";
-import { known, t } from "/page/lib/words.js";
-import { counts, diff, isDiff } from "/page/parts/thread/diff.js";
-import { wholeText } from "/page/parts/thread/text.js";
+import { h, setContent } from "/page/lib/dom.js";
+import { t, tOr } from "/page/lib/words.js";
+import { countChanges, isDiff, newDiff } from "/page/parts/thread/diff.js";
+import { newText } from "/page/parts/thread/text.js";
 
-const UNFOLDED = new Set(["change", "plan"]);
-const LONG = 4_000; // characters of a change that is shown without being asked for
+const OPEN_AT_FIRST = new Set(["change", "plan"]);
+const LONG = 4_000; // characters; a longer change is folded
 
-/** `item` is as the API gives it; `turn` is where the whole of a cut body can be had. */
-export function deed(item, turn) {
+/**
+ * @param {Item} item
+ * @param {string | null} turn where the complete body of a shortened item can be fetched
+ */
+export function newActivity(item, turn) {
   if (item.kind === "plan") return plan(item);
   if (item.kind === "gate" || item.kind === "notice" || !(item.body || item.cut)) return line(item);
-  const body = h("div", { class: "deed-body" });
+  const body = h("div", { class: "activity-body" });
   const details = h(
     "details",
-    { class: `deed deed-${item.kind}`, "data-item": item.item },
-    h("summary", {}, head(item)),
+    { class: `activity activity-${item.kind}`, "data-item": item.item },
+    h("summary", {}, summary(item)),
     body,
   );
-  details.addEventListener("toggle", () => details.open && !body.firstChild && unfold(body, item, turn));
-  if (UNFOLDED.has(item.kind) && item.body.length < LONG && !item.cut) details.open = true;
+  details.addEventListener("toggle", () => details.open && !body.firstChild && showBody(body, item, turn));
+  if (OPEN_AT_FIRST.has(item.kind) && item.body.length < LONG && !item.cut) details.open = true;
   return details;
 }
 
-const line = (item) => h("p", { class: `deed deed-${item.kind}`, "data-item": item.item }, head(item));
+/** @param {Item} item */
+const line = (item) => h("p", { class: `activity activity-${item.kind}`, "data-item": item.item }, summary(item));
 
-function head(item) {
-  const changed = item.kind === "change" && isDiff(item.body) ? counts(item.body) : null;
+/** @param {Item} item */
+function summary(item) {
+  const changed = item.kind === "change" && isDiff(item.body) ? countChanges(item.body) : null;
   return [
-    h("span", { class: "deed-kind" }, kindOf(item)),
+    h("span", { class: "activity-kind" }, kindOf(item)),
     h(
       item.kind === "command" || item.kind === "change" || item.kind === "tool" ? "code" : "span",
-      { class: "deed-title" },
+      { class: "activity-title" },
       item.title,
     ),
     changed &&
@@ -44,64 +50,77 @@ function head(item) {
         " ",
         h("span", { class: "gone" }, `−${changed.gone}`),
       ),
-    item.reason && h("q", { class: "deed-reason" }, item.reason),
-    ending(item),
+    item.reason && h("q", { class: "activity-reason" }, item.reason),
+    outcome(item),
   ];
 }
 
-/** What has not ended may not even have begun: it may wait for a yes. */
+/**
+ * The label of an activity. One that has not ended is not in the past tense: it may still wait for an approval.
+ * @param {Item} item
+ */
 const kindOf = ({ kind, phase }) =>
-  known(phase === "done" ? `deed.${kind}` : `deed.open.${kind}`, known(`deed.${kind}`, kind));
+  tOr(phase === "done" ? `activity.${kind}` : `activity.open.${kind}`, tOr(`activity.${kind}`, kind));
 
-function ending(item) {
+/** @param {Item} item */
+function outcome(item) {
   if (item.phase !== "done")
     return h(
       "span",
-      { class: "deed-end is-open" },
+      { class: "activity-end is-open" },
       h("span", { class: "dot" }),
-      h("span", { class: "unseen" }, t("deed.runs")),
+      h("span", { class: "unseen" }, t("activity.runs")),
     );
   if (item.outcome === "failed") {
-    const words = item.exit_code ? t("deed.exit", { code: item.exit_code }) : t("deed.failed");
-    return h("span", { class: "deed-end is-bad" }, words);
+    const text = item.exit_code ? t("activity.exit", { code: item.exit_code }) : t("activity.failed");
+    return h("span", { class: "activity-end is-bad" }, text);
   }
-  if (item.outcome === "declined") return h("span", { class: "deed-end is-bad" }, t("deed.declined"));
+  if (item.outcome === "declined") return h("span", { class: "activity-end is-bad" }, t("activity.declined"));
   return null;
 }
 
-async function unfold(body, item, turn) {
-  show(body, content(item));
+/**
+ * @param {HTMLElement} body
+ * @param {Item} item
+ * @param {string | null} turn
+ */
+async function showBody(body, item, turn) {
+  setContent(body, content(item));
   if (!item.cut || !turn) return;
-  show(body, content(item), h("p", { class: "waits" }, t("deed.fetching")));
+  setContent(body, content(item), h("p", { class: "waits" }, t("activity.fetching")));
   try {
-    const whole = (await get(`/api/turns/${turn}`)).items.find((each) => each.item === item.item);
-    show(body, content(whole ?? item));
+    /** @type {Api.TurnView} */
+    const { items } = await get(`/api/turns/${turn}`);
+    setContent(body, content(items.find((each) => each.item === item.item) ?? item));
   } catch {
-    show(body, content(item), h("p", { class: "note" }, t("deed.only_part")));
+    setContent(body, content(item), h("p", { class: "note" }, t("activity.only_part")));
   }
 }
 
+/** @param {Item} item */
 function content(item) {
-  if (item.kind === "thought") return wholeText(item.body);
-  if (item.kind === "change" && isDiff(item.body)) return diff(item.body);
+  if (item.kind === "thought") return newText(item.body);
+  if (item.kind === "change" && isDiff(item.body)) return newDiff(item.body);
   return h("pre", { class: "output", tabindex: "0" }, h("code", {}, item.body));
 }
 
+/** @type {Record<string, string>} the mark of a step → its state */
 const MARKS = { x: "done", ">": "now", " ": "open" };
 
+/** @param {Item} item */
 function plan(item) {
   const lines = item.body ? item.body.split("\n") : item.title.split(" | ");
   const steps = lines
-    .filter((each) => each.trim())
-    .map((each) => {
-      const [, mark = " ", words = each] = each.match(/^\s*(?:[-*]\s*)?\[(.)\]\s*(.*)$/) ?? [];
+    .filter((line) => line.trim())
+    .map((line) => {
+      const [, mark = " ", text = line] = line.match(/^\s*(?:[-*]\s*)?\[(.)\]\s*(.*)$/) ?? [];
       const state = MARKS[mark] ?? "open";
-      return h("li", { class: `step-${state}` }, words, h("span", { class: "unseen" }, ` (${t(`plan.${state}`)})`));
+      return h("li", { class: `step-${state}` }, text, h("span", { class: "unseen" }, ` (${t(`plan.${state}`)})`));
     });
   return h(
     "section",
-    { class: "deed deed-plan", "data-item": item.item, "aria-label": t("deed.plan") },
-    h("p", { class: "deed-kind" }, t("deed.plan")),
+    { class: "activity activity-plan", "data-item": item.item, "aria-label": t("activity.plan") },
+    h("p", { class: "activity-kind" }, t("activity.plan")),
     h("ol", {}, steps),
   );
 }

@@ -1,71 +1,90 @@
-/** Files for a message: chosen, dropped or pasted; sent at once, named in the message later. */
+// @ts-check
+/** Files of a message: chosen, dropped or pasted. They are uploaded at once; the message names them later. */
 
 import { upload } from "/page/lib/api.js";
-import { h, icon, redraw } from "/page/lib/dom.js";
-import { bytes } from "/page/lib/format.js";
-import { complain } from "/page/lib/status_line.js";
+import { h, icon, redrawContent } from "/page/lib/dom.js";
+import { formatBytes } from "/page/lib/format.js";
+import { showError } from "/page/lib/status_line.js";
 import { t } from "/page/lib/words.js";
 
+/**
+ * @typedef {import("/page/lib/drafts.js").StoredFile} StoredFile
+ * @typedef {{ id?: undefined, name: string, size: number, abort: () => void }} Upload a file that is being uploaded
+ */
+
 export class Attachments {
-  #files = []; // {id, name, size} or, while it is sent, {name, size, stop}
+  /** @type {(StoredFile | Upload)[]} */
+  #files;
+  #onChange;
   element = h("ul", { class: "files", "aria-label": t("files") });
 
-  /** `changed` hears of every file that is there. */
-  constructor(changed, known = []) {
-    this.changed = changed;
-    this.#files = [...known];
+  /**
+   * @param {() => unknown} onChange called when a file was uploaded or removed
+   * @param {StoredFile[]} [stored]
+   */
+  constructor(onChange, stored = []) {
+    this.#onChange = onChange;
+    this.#files = [...stored];
     this.#draw();
   }
 
   get ready() {
-    return this.#files.filter((file) => file.id);
+    return this.#files.filter((file) => file.id !== undefined);
   }
 
   get isBusy() {
-    return this.#files.some((file) => !file.id);
+    return this.#files.some((file) => file.id === undefined);
   }
 
-  /** Those that are there; what is under way goes on. */
-  set(known) {
-    this.#files = [...known, ...this.#files.filter((file) => !file.id)];
+  /**
+   * Sets the files that are uploaded. Uploads that run go on.
+   * @param {StoredFile[]} stored
+   */
+  set(stored) {
+    this.#files = [...stored, ...this.#files.filter((file) => file.id === undefined)];
     this.#draw();
   }
 
+  /** @param {Iterable<File>} list */
   async add(list) {
-    await Promise.all([...list].map((file) => this.#send(file)));
+    await Promise.all([...list].map((file) => this.#upload(file)));
   }
 
-  async #send(file) {
+  /** @param {File} file */
+  async #upload(file) {
     const control = new AbortController();
-    const entry = { name: file.name || t("files.unnamed"), size: file.size, stop: () => control.abort() };
-    this.#files.push(entry);
+    /** @type {Upload} */
+    const running = { name: file.name || t("files.unnamed"), size: file.size, abort: () => control.abort() };
+    this.#files.push(running);
     this.#draw();
     try {
-      const kept = await upload(new File([file], entry.name, { type: plainType(file) }), control.signal);
-      Object.assign(entry, { id: kept.id, name: kept.name, stop: undefined });
+      const { id, name } = await upload(new File([file], running.name, { type: plainType(file) }), control.signal);
+      this.#files = this.#files.map((each) => (each === running ? { id, name, size: file.size } : each));
     } catch (error) {
-      this.#files = this.#files.filter((each) => each !== entry);
-      if (!control.signal.aborted) complain(error);
+      this.#files = this.#files.filter((each) => each !== running);
+      if (!control.signal.aborted) showError(error);
     }
     this.#draw();
-    this.changed();
+    this.#onChange();
   }
 
-  #drop(entry) {
-    entry.stop?.();
-    this.#files = this.#files.filter((each) => each !== entry);
+  /** @param {StoredFile | Upload} file */
+  #remove(file) {
+    if (file.id === undefined) file.abort();
+    this.#files = this.#files.filter((each) => each !== file);
     this.#draw();
-    this.changed();
+    this.#onChange();
   }
 
   #draw() {
-    redraw(
+    redrawContent(
       this.element,
       this.#files.map((file) => this.#chip(file)),
     );
     this.element.hidden = this.#files.length === 0;
   }
 
+  /** @param {StoredFile | Upload} file */
   #chip(file) {
     const label = t("files.remove", { name: file.name });
     return h(
@@ -73,52 +92,62 @@ export class Attachments {
       { class: file.id ? "" : "waits", "data-row": file.name },
       icon("clip"),
       h("span", {}, file.name),
-      h("small", {}, file.id ? bytes(file.size) : t("files.sending")),
+      h("small", {}, file.id ? formatBytes(file.size) : t("files.sending")),
       h(
         "button",
-        { class: "quiet", type: "button", "aria-label": label, onclick: () => this.#drop(file) },
+        { class: "quiet", type: "button", "aria-label": label, onclick: () => this.#remove(file) },
         icon("close"),
       ),
     );
   }
 }
 
-/** Source code has a hundred types; to the daemon it is text. */
+/**
+ * Source code has a hundred media types; to the daemon it is text.
+ * @param {File} file
+ */
 function plainType(file) {
   const isPlain = !file.type || /^(application\/(x-|javascript|toml|xml|yaml)|video\/mp2t)/.test(file.type);
   return isPlain ? "text/plain" : file.type;
 }
 
-/** Let `element` take files that are dropped on it or pasted into it. */
-export function takesFiles(element, attachments) {
+/**
+ * Lets an element accept files that are dropped on it or pasted into it.
+ * @param {HTMLElement} element
+ * @param {Attachments} attachments
+ */
+export function acceptFiles(element, attachments) {
   element.addEventListener("dragover", (event) => {
-    if (![...event.dataTransfer.types].includes("Files")) return;
+    if (!event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();
     element.classList.add("is-over");
   });
   element.addEventListener(
     "dragleave",
-    (event) => !element.contains(event.relatedTarget) && element.classList.remove("is-over"),
+    (event) =>
+      !element.contains(/** @type {Node | null} */ (event.relatedTarget)) && element.classList.remove("is-over"),
   );
   element.addEventListener("drop", (event) => {
     element.classList.remove("is-over");
-    if (!event.dataTransfer.files.length) return;
+    if (!event.dataTransfer?.files.length) return;
     event.preventDefault();
     attachments.add(event.dataTransfer.files);
   });
   element.addEventListener("paste", (event) => {
-    if (!event.clipboardData.files.length) return;
+    if (!event.clipboardData?.files.length) return;
     event.preventDefault();
     attachments.add(event.clipboardData.files);
   });
 }
 
+/** @param {Attachments} attachments */
 export function fileButton(attachments) {
+  /** @type {HTMLInputElement} */
   const input = h("input", {
     type: "file",
     multiple: true,
     hidden: true,
-    onchange: () => attachments.add(input.files).then(() => (input.value = "")),
+    onchange: () => attachments.add(input.files ?? []).then(() => (input.value = "")),
   });
   return [
     input,

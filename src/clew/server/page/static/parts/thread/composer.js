@@ -1,87 +1,94 @@
-/** `<clew-composer>`: where one speaks to a thread. While a turn runs, a message is passed on to it, or queued behind it
- * where one says so; a finished thread is picked up again. What is typed is kept until the daemon has it. */
+// @ts-check
+/** `<clew-composer>`: the field for messages to a thread. While a turn runs, a message steers it, or is queued behind
+ * it if the person chooses so; a message to a finished thread resumes it. The draft is stored until it is sent. */
 
-import { h, icon, show } from "/page/lib/dom.js";
-import { draft, drafts, keepDraft } from "/page/lib/drafts.js";
-import { send } from "/page/lib/outbox.js";
-import { known, t } from "/page/lib/words.js";
-import { Attachments, fileButton, takesFiles } from "/page/parts/thread/attachments.js";
+import { h, icon, setContent } from "/page/lib/dom.js";
+import { drafts, loadDraft, saveDraft } from "/page/lib/drafts.js";
+import { sendMessage } from "/page/lib/outbox.js";
+import { t, tOr } from "/page/lib/words.js";
+import { acceptFiles, Attachments, fileButton } from "/page/parts/thread/attachments.js";
 
 const isTouch = () => matchMedia("(pointer: coarse)").matches;
 
 class Composer extends HTMLElement {
   #thread;
-  #gates = () => [];
-  #asks; // the question of a suspended thread
-  #attached = new Attachments(() => this.#keep());
-  #end = () => {};
+  #shownGates;
+  /** @type {string | undefined} the question of a suspended thread */
+  #question;
+  #attachments = new Attachments(() => this.#saveDraft());
+  #stopListening = () => {};
   #field = h("textarea", { rows: "1", "aria-label": t("composer.label"), enterkeyhint: "send" });
   #hint = h("p", { class: "hint", id: "composer-hint" });
-  #queue = h("button", { class: "plain", type: "button", onclick: () => this.#send(true) }, t("composer.queue"));
-  #stop = h("button", { class: "plain stop", type: "button" }, icon("stop"), t("composer.stop"));
-  #go = h("button", { class: "main", type: "submit" }, icon("send"), h("span", {}, t("composer.send")));
+  #queueButton = h("button", { class: "plain", type: "button", onclick: () => this.#send(true) }, t("composer.queue"));
+  #stopButton = h("button", { class: "plain stop", type: "button" }, icon("stop"), t("composer.stop"));
+  #sendLabel = h("span", {}, t("composer.send"));
+  #sendButton = h("button", { class: "main", type: "submit" }, icon("send"), this.#sendLabel);
 
-  /** `gates` gives the codes of the gates that are shown as open: no other can be meant. `onstop` stops the running
-   * turn. */
-  begin(thread, { gates, onstop }) {
+  /**
+   * @param {string} thread
+   * @param {object} options
+   * @param {() => string[]} options.shownGates codes of the gates that are shown: a message can answer no other
+   * @param {() => unknown} options.onStop stops the running turn
+   */
+  constructor(thread, { shownGates, onStop }) {
+    super();
     this.#thread = thread;
-    this.#gates = gates;
-    this.#stop.addEventListener("click", onstop);
+    this.#shownGates = shownGates;
+    this.#stopButton.addEventListener("click", onStop);
+    const buttons = [this.#stopButton, this.#queueButton, this.#sendButton];
     const form = h(
       "form",
-      {
-        class: "composer",
-        onsubmit: (event) => (event.preventDefault(), this.#send(false)),
-      },
-      this.#attached.element,
+      { class: "composer", onsubmit: (event) => (event.preventDefault(), this.#send(false)) },
+      this.#attachments.element,
       this.#field,
-      h("div", { class: "composer-row" }, fileButton(this.#attached), this.#hint, this.#stop, this.#queue, this.#go),
+      h("div", { class: "composer-row" }, fileButton(this.#attachments), this.#hint, buttons),
     );
     this.#field.setAttribute("aria-describedby", "composer-hint");
-    this.#field.addEventListener("input", () => this.#keep());
-    this.#field.addEventListener("keydown", (event) => this.#press(event));
-    takesFiles(form, this.#attached);
+    this.#field.addEventListener("input", () => this.#saveDraft());
+    this.#field.addEventListener("keydown", (event) => this.#onKeydown(event));
+    acceptFiles(form, this.#attachments);
     this.replaceChildren(form);
-    return this;
   }
 
   connectedCallback() {
-    this.#end = drafts.on(this.#thread, () => this.#read());
-    this.#read();
+    this.#stopListening = drafts.on(this.#thread, () => this.#loadDraft());
+    this.#loadDraft();
   }
 
   disconnectedCallback() {
-    this.#end();
+    this.#stopListening();
   }
 
   focus() {
     this.#field.focus();
   }
 
-  /** Another state of the thread: other words, other buttons. */
-  update(view) {
-    const isRunning = view.status === "running";
-    this.#asks = view.asks ?? undefined;
-    this.#field.disabled = isOver(view);
-    this.#field.placeholder = invitation(view);
-    show(
-      this.#go.lastChild,
-      t(isRunning ? "composer.steer" : view.status === "completed" ? "composer.resume" : "composer.send"),
-    );
-    show(this.#hint, isOver(view) ? t("composer.cancelled") : hint(isRunning));
-    this.#stop.hidden = this.#queue.hidden = !isRunning;
-    this.#draw();
+  /**
+   * Adapts texts and buttons to the state of the thread.
+   * @param {Thread} thread
+   */
+  update(thread) {
+    const isRunning = thread.status === "running";
+    this.#question = thread.asks ?? undefined;
+    this.#field.disabled = isClosed(thread);
+    this.#field.placeholder = placeholder(thread);
+    const label = isRunning ? "composer.steer" : thread.status === "completed" ? "composer.resume" : "composer.send";
+    setContent(this.#sendLabel, t(label));
+    setContent(this.#hint, isClosed(thread) ? t("composer.cancelled") : hint(isRunning));
+    this.#stopButton.hidden = this.#queueButton.hidden = !isRunning;
+    this.#updateButtons();
   }
 
-  /** The draft, as it was kept, came back or was changed in another tab. */
-  #read() {
-    const { text = "", files = [] } = draft(this.#thread);
+  /** The draft was stored before, was restored, or was changed in another tab. */
+  #loadDraft() {
+    const { text = "", files = [] } = loadDraft(this.#thread);
     if (this.#field.value !== text) this.#field.value = text;
-    this.#attached.set(files);
-    this.#draw();
+    this.#attachments.set(files);
+    this.#updateButtons();
   }
 
-  #press(event) {
+  /** @param {KeyboardEvent} event */
+  #onKeydown(event) {
     if (event.isComposing || event.keyCode === 229) return;
     if (event.key === "Escape") this.#field.blur();
     if (event.key !== "Enter" || event.shiftKey) return;
@@ -90,44 +97,56 @@ class Composer extends HTMLElement {
     this.#send(event.altKey);
   }
 
-  #keep() {
-    keepDraft(this.#thread, { text: this.#field.value, files: this.#attached.ready });
-    this.#draw();
+  #saveDraft() {
+    saveDraft(this.#thread, { text: this.#field.value, files: this.#attachments.ready });
+    this.#updateButtons();
   }
 
-  #draw() {
-    const isEmpty = !this.#field.value.trim() && this.#attached.ready.length === 0;
-    this.#go.disabled = this.#queue.disabled = isEmpty || this.#attached.isBusy || this.#field.disabled;
-    this.#grow();
+  #updateButtons() {
+    const isEmpty = !this.#field.value.trim() && this.#attachments.ready.length === 0;
+    const isDisabled = isEmpty || this.#attachments.isBusy || this.#field.disabled;
+    this.#sendButton.disabled = this.#queueButton.disabled = isDisabled;
+    this.#fitHeight();
   }
 
-  #grow() {
+  #fitHeight() {
     this.#field.style.height = "auto";
     this.#field.style.height = `${Math.min(this.#field.scrollHeight + 2, innerHeight * 0.4)}px`;
   }
 
+  /** @param {boolean} queue */
   #send(queue) {
-    if (this.#go.disabled) return;
-    const text = this.#field.value;
-    send({ thread: this.#thread, text, queue, files: this.#attached.ready, sees: this.#gates(), answers: this.#asks });
+    if (this.#sendButton.disabled) return;
+    sendMessage({
+      thread: this.#thread,
+      text: this.#field.value,
+      queue,
+      files: this.#attachments.ready,
+      sees: this.#shownGates(),
+      answers: this.#question,
+    });
     this.#field.value = "";
-    this.#attached.set([]);
-    this.#keep();
+    this.#attachments.set([]);
+    this.#saveDraft();
     this.#field.focus();
     this.dispatchEvent(new CustomEvent("sent"));
   }
 }
 
-function invitation(view) {
-  const driver = (view.bound ?? []).find((each) => each.drives);
-  if (driver && !isOver(view))
-    return t("composer.for.elsewhere", { surface: known(`surface.${driver.surface}`, driver.surface) });
-  return t(`composer.for.${KINDS[view.status] ?? "idle"}`);
+const HAS_PLACEHOLDER = new Set(["running", "completed", "suspended", "cancelled"]);
+
+/** @param {Thread} thread */
+function placeholder(thread) {
+  const driver = (thread.bound ?? []).find((each) => each.drives);
+  if (driver && !isClosed(thread))
+    return t("composer.for.elsewhere", { surface: tOr(`surface.${driver.surface}`, driver.surface) });
+  return t(`composer.for.${HAS_PLACEHOLDER.has(thread.status) ? thread.status : "idle"}`);
 }
 
-const isOver = (view) => view.status === "cancelled" || view.status === "damaged";
-const KINDS = { running: "running", completed: "completed", suspended: "suspended", cancelled: "cancelled" };
+/** @param {Thread} thread */
+const isClosed = (thread) => thread.status === "cancelled" || thread.status === "damaged";
 
+/** @param {boolean} isRunning */
 function hint(isRunning) {
   if (isTouch()) return "";
   return isRunning ? t("composer.keys.running") : t("composer.keys");
@@ -135,4 +154,5 @@ function hint(isRunning) {
 
 customElements.define("clew-composer", Composer);
 
-export const composer = (thread, options) => document.createElement("clew-composer").begin(thread, options);
+/** @param {ConstructorParameters<typeof Composer>} args */
+export const newComposer = (...args) => new Composer(...args);

@@ -1,20 +1,26 @@
-/** A unified diff in colour. Signs stay, so that colour is never the only thing that tells. */
+// @ts-check
+/** A unified diff in colour. The signs stay, so that colour is never the only difference. */
 
 import { h } from "/page/lib/dom.js";
 
-const LINES = 2_000;
+const MOST_LINES = 2_000;
 
+/** @param {string} text */
 export const isDiff = (text) => /^(@@ |--- |\+\+\+ |diff --git )/m.test(text);
 
-/** `most`: lines that are drawn; a gate shows all. */
-export function diff(text, most = LINES) {
+/**
+ * @param {string} text
+ * @param {number} [most] how many lines are drawn
+ */
+export function newDiff(text, most = MOST_LINES) {
   const lines = text.replace(/\n$/, "").split("\n");
-  const shown = lines.slice(0, most).map((line) => h("span", { class: kind(line) }, `${line}\n`));
+  const shown = lines.slice(0, most).map((line) => h("span", { class: kindOf(line) }, `${line}\n`));
   const rest = lines.length > most ? h("span", { class: "hunk" }, `… ${lines.length - most}\n`) : null;
   return h("pre", { class: "diff", tabindex: "0" }, h("code", {}, shown, rest));
 }
 
-function kind(line) {
+/** @param {string} line */
+function kindOf(line) {
   if (line.startsWith("+++") || line.startsWith("---") || line.startsWith("diff ")) return "file";
   if (line.startsWith("@@")) return "hunk";
   if (line.startsWith("+")) return "added";
@@ -22,8 +28,11 @@ function kind(line) {
   return "same";
 }
 
-/** `+12 −3`, for the folded line. */
-export function counts(text) {
+/**
+ * How many lines were added and removed.
+ * @param {string} text
+ */
+export function countChanges(text) {
   let added = 0;
   let gone = 0;
   for (const line of text.split("\n")) {

@@ -1,145 +1,149 @@
-/** One piece of a thread's history: what a person said, what an agent did and answered, a line of clew's own. */
+// @ts-check
+/** One entry of a thread's history: a message of a person, what an agent did and answered, or a line of clew's own. */
 
 import { h, icon } from "/page/lib/dom.js";
-import { brief, clock, number, span, when, whole } from "/page/lib/format.js";
-import { known, t } from "/page/lib/words.js";
-import { deed } from "/page/parts/thread/activity.js";
-import { wholeText } from "/page/parts/thread/text.js";
+import { formatCompactNumber, formatDate, formatDuration, formatFullDate, formatNumber } from "/page/lib/format.js";
+import { t, tOr } from "/page/lib/words.js";
+import { newActivity } from "/page/parts/thread/activity.js";
+import { newText } from "/page/parts/thread/text.js";
 
-export const keyOf = (passage) => passage.node ?? `${passage.turn}:${passage.role}:${passage.at}`;
+/**
+ * @typedef {object} Handlers
+ * @property {(turn: string) => unknown} onFork begins a fork at a turn
+ * @property {(turn: string) => unknown} onGoToTurn
+ */
 
-/** `onfork` and `onward` get a turn: to begin anew from, to go to. */
-export function passage(told, { onfork, onward }) {
-  if (told.role === "agent") return agent(told, onfork, onward);
-  if (told.role === "person") return person(told);
-  return h("p", { class: "passage by-clew", "data-key": keyOf(told), tabindex: "-1" }, told.text);
+/** @param {Entry} entry */
+export const keyOf = (entry) => entry.node ?? `${entry.turn}:${entry.role}:${entry.at}`;
+
+/**
+ * @param {Entry} entry
+ * @param {Handlers} handlers
+ */
+export function newEntry(entry, handlers) {
+  if (entry.role === "agent") return agentEntry(entry, handlers);
+  if (entry.role === "person") return personEntry(entry);
+  return h("p", { class: "entry by-clew", "data-key": keyOf(entry), tabindex: "-1" }, entry.text);
 }
 
-function person(told) {
+/** @param {Entry} entry */
+function personEntry(entry) {
   return h(
     "article",
     {
-      class: "passage by-person",
-      "data-key": keyOf(told),
+      class: "entry by-person",
+      "data-key": keyOf(entry),
       tabindex: "-1",
-      "aria-label": t("passage.by", { who: name(told) }),
+      "aria-label": t("entry.by", { who: authorName(entry) }),
     },
     h(
       "header",
       {},
-      h("span", { class: "who" }, name(told)),
-      time(told.at),
-      told.outside && h("span", { class: "tag" }, t("passage.outside")),
+      h("span", { class: "who" }, authorName(entry)),
+      timeElement(entry.at),
+      entry.outside && h("span", { class: "tag" }, t("entry.outside")),
     ),
-    h("div", { class: "said" }, told.text),
-    told.files.length > 0 &&
+    h("div", { class: "said" }, entry.text),
+    entry.files.length > 0 &&
       h(
         "ul",
         { class: "files", "aria-label": t("files") },
-        told.files.map((file) => h("li", {}, icon("clip"), file)),
+        entry.files.map((file) => h("li", {}, icon("clip"), file)),
       ),
   );
 }
 
-const name = (told) => (told.author === "you" ? t("you") : told.author || t(`role.${told.role}`));
+/** @param {Entry} entry */
+const authorName = ({ author, role }) => (author === "you" ? t("you") : author || t(`role.${role}`));
 
-function agent(told, onfork, onward) {
-  const texts = told.items.filter((item) => item.kind === "text");
-  const isSaid = texts.at(-1)?.body === told.text; // some runtimes keep the answer among what was said on the way
-  const items = told.items.map((item) => (item.kind === "text" ? wholeText(item.body) : deed(item, told.turn)));
+/**
+ * @param {Entry} entry
+ * @param {Handlers} handlers
+ */
+function agentEntry(entry, { onFork, onGoToTurn }) {
+  const texts = entry.items.filter((item) => item.kind === "text");
+  const isAmongItems = texts.at(-1)?.body === entry.text; // some runtimes give the answer as an item too
+  const items = entry.items.map((item) => (item.kind === "text" ? newText(item.body) : newActivity(item, entry.turn)));
   return h(
     "article",
     {
-      class: `passage by-agent is-${told.state ?? "completed"}`,
-      "data-key": keyOf(told),
-      "data-turn": told.turn,
+      class: `entry by-agent is-${entry.state ?? "completed"}`,
+      "data-key": keyOf(entry),
+      "data-turn": entry.turn,
       tabindex: "-1",
-      "aria-label": t("passage.by", { who: name(told) }),
+      "aria-label": t("entry.by", { who: authorName(entry) }),
     },
     h(
       "header",
       {},
-      h("span", { class: "who" }, name(told)),
-      time(told.at),
-      told.cut ? cutTag(told, onward) : state(told),
-      told.outside && h("span", { class: "tag" }, t("passage.outside")),
-      forkButton(told, onfork),
+      h("span", { class: "who" }, authorName(entry)),
+      timeElement(entry.at),
+      entry.cut ? cutTag(entry, onGoToTurn) : stateTag(entry),
+      entry.outside && h("span", { class: "tag" }, t("entry.outside")),
+      forkButton(entry, onFork),
     ),
     items,
-    told.text && !isSaid && h("div", { class: "answer" }, wholeText(told.text)),
-    foot(told),
+    entry.text && !isAmongItems && h("div", { class: "answer" }, newText(entry.text)),
+    footer(entry),
   );
 }
 
-const state = (told) =>
-  told.state && told.state !== "completed"
-    ? h("span", { class: `tag is-${told.state}` }, known(`turn.${told.state}`, told.state))
-    : null;
+/** @param {Entry} entry */
+const stateTag = ({ state }) =>
+  state && state !== "completed" ? h("span", { class: `tag is-${state}` }, tOr(`turn.${state}`, state)) : null;
 
-/** Nobody stopped it. Where it goes on is known at once, or only after a person was asked. */
-export function cutTag(told, onward) {
-  const go = () => onward(told.continued_by);
+/**
+ * The turn was cut off. The turn that continues it is known at once, or only after a person was asked.
+ * @param {Entry} entry
+ * @param {Handlers["onGoToTurn"]} onGoToTurn
+ */
+export function cutTag({ continued_by: next }, onGoToTurn) {
   return h(
     "span",
     { class: "tag is-interrupted is-cut" },
     t("turn.cut"),
-    told.continued_by && [" · ", h("button", { class: "link", type: "button", onclick: go }, t("turn.goes_on"))],
+    next && [" · ", h("button", { class: "link", type: "button", onclick: () => onGoToTurn(next) }, t("turn.goes_on"))],
   );
 }
 
-function forkButton(told, onfork) {
-  const words = t("fork.here");
-  const fork = () => onfork(told.turn);
+/**
+ * @param {Entry} entry
+ * @param {Handlers["onFork"]} onFork
+ */
+function forkButton({ turn }, onFork) {
+  const label = t("fork.here");
+  const onclick = () => turn && onFork(turn);
   return (
-    told.turn &&
-    h("button", { class: "quiet fork", type: "button", title: words, "aria-label": words, onclick: fork }, icon("fork"))
+    turn &&
+    h("button", { class: "quiet fork", type: "button", title: label, "aria-label": label, onclick }, icon("fork"))
   );
 }
 
-function foot(told) {
+/** @param {Entry} entry */
+function footer({ turn, at, started_at: startedAt, usage }) {
   return h(
     "footer",
     {},
-    h("span", { class: "receipts", "data-turn": told.turn }),
-    took(told),
-    told.usage?.total_tokens > 0 &&
+    h("span", { class: "receipts", "data-turn": turn }),
+    startedAt && h("span", {}, formatDuration(at - startedAt)),
+    usage &&
+      usage.total_tokens > 0 &&
       h(
         "span",
-        { title: t("usage.whole", usage(told.usage)) },
-        t("usage.brief", { tokens: brief(told.usage.total_tokens) }),
+        { title: t("usage.whole", usageValues(usage)) },
+        t("usage.brief", { tokens: formatCompactNumber(usage.total_tokens) }),
       ),
   );
 }
 
-const took = (told) => (told.started_at ? h("span", {}, span(told.at - told.started_at)) : null);
-
-const usage = (tokens) => ({
-  input: number(tokens.input_tokens),
-  cached: number(tokens.cached_input_tokens),
-  output: number(tokens.output_tokens),
-  reasoning: number(tokens.reasoning_tokens),
+/** @param {Api.Usage} usage */
+const usageValues = (usage) => ({
+  input: formatNumber(usage.input_tokens),
+  cached: formatNumber(usage.cached_input_tokens),
+  output: formatNumber(usage.output_tokens),
+  reasoning: formatNumber(usage.reasoning_tokens),
 });
 
-const time = (at) => (at ? h("time", { datetime: new Date(at).toISOString(), title: whole(at) }, when(at)) : null);
-
-/** `reached Telegram 14:02:11, once`. */
-export function receipt(row) {
-  const surface = row.conversation ? row.conversation.split(":")[0] : "";
-  const values = {
-    surface: known(`surface.${surface}`, surface),
-    at: row.sent_at ? clock(row.sent_at) : "",
-    n: row.attempts,
-    error: row.error ?? "",
-  };
-  if (row.state === "sent")
-    return h(
-      "span",
-      { class: "receipt", title: row.message_id ?? "" },
-      t(row.attempts > 1 ? "receipt.sent_after" : "receipt.sent", values),
-    );
-  if (row.state === "failed")
-    return h("span", { class: "receipt is-bad", title: row.error ?? "" }, t("receipt.failed", values));
-  if (row.state === "pending" || row.state === "sending")
-    return h("span", { class: "receipt", title: row.error ?? "" }, t("receipt.pending", values));
-  return null;
-}
+/** @param {number} at */
+const timeElement = (at) =>
+  at ? h("time", { datetime: new Date(at).toISOString(), title: formatFullDate(at) }, formatDate(at)) : null;

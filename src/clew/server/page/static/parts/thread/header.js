@@ -1,23 +1,23 @@
-/** The head of a thread: its title, which can be changed where it stands, and the line below it. */
+// @ts-check
+/** The header of a thread: its title, which can be edited in place, and the line below it. */
 
-import { h, show } from "/page/lib/dom.js";
-import { folder } from "/page/lib/format.js";
-import { known, t } from "/page/lib/words.js";
-import { status } from "/page/parts/list/thread_row.js";
+import { h, setContent } from "/page/lib/dom.js";
+import { folderName } from "/page/lib/format.js";
+import { t, tOr } from "/page/lib/words.js";
+import { statusBadge } from "/page/parts/list/thread_row.js";
 
-/** `save` gets another title. */
+/** @param {(title: string) => unknown} save */
 export function titleLine(save) {
   const heading = h("h1", { tabindex: "-1" }, t("list.waiting"));
-  const button = h("button", { class: "title", type: "button", title: t("title.edit"), onclick: () => element.edit() });
   const element = h("div", { class: "title-line" }, heading);
   let title = "";
 
-  element.show = (words) => {
-    title = words;
-    show(button, words);
-    if (!heading.contains(button)) show(heading, button); // a heading that stays keeps its focus
+  const show = (/** @type {string} */ text) => {
+    title = text;
+    setContent(button, text);
+    if (!heading.contains(button)) setContent(heading, button); // a button that stays keeps its focus
   };
-  element.edit = () => {
+  const edit = () => {
     const field = h("input", {
       class: "title",
       type: "text",
@@ -26,44 +26,46 @@ export function titleLine(save) {
       "aria-label": t("title.edit"),
     });
     let isOver = false;
-    const end = (isKept) => {
+    const finish = (/** @type {boolean} */ isSaved) => {
       if (isOver) return;
       isOver = true;
-      const words = field.value.trim();
-      show(element, heading);
+      const text = field.value.trim();
+      setContent(element, heading);
       button.focus();
-      if (isKept && words && words !== title) save(words);
+      if (isSaved && text && text !== title) save(text);
     };
     field.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" && !event.isComposing) (event.preventDefault(), end(true));
-      if (event.key === "Escape") (event.stopPropagation(), end(false));
+      if (event.key === "Enter" && !event.isComposing) (event.preventDefault(), finish(true));
+      if (event.key === "Escape") (event.stopPropagation(), finish(false));
     });
-    field.addEventListener("blur", () => end(true));
-    show(element, field);
+    field.addEventListener("blur", () => finish(true));
+    setContent(element, field);
     field.focus();
     field.select();
   };
-  return element;
+  const button = h("button", { class: "title", type: "button", title: t("title.edit"), onclick: edit });
+  return { element, show, edit };
 }
 
-export function about(view) {
-  const agent = [view.runtime, view.model, view.effort].filter(Boolean).join(" ");
-  const bound = (view.bound ?? []).map((each) =>
+/**
+ * Status, agent, folder, policy, where it is bound, and what it was forked from.
+ * @param {Thread} thread
+ */
+export function threadFacts(thread) {
+  const agent = [thread.runtime, thread.model, thread.effort].filter(Boolean).join(" ");
+  const bound = (thread.bound ?? []).map(({ conversation, drives, surface }) =>
     h(
       "span",
-      { class: "where", title: each.conversation },
-      t(each.drives ? "where.drives" : "where.follows", {
-        surface: known(`surface.${each.surface}`, each.surface),
-        name: each.name ?? "",
-      }),
+      { class: "where", title: conversation },
+      t(drives ? "where.drives" : "where.follows", { surface: tOr(`surface.${surface}`, surface) }),
     ),
   );
   return [
-    status(view),
+    statusBadge(thread),
     h("span", {}, agent),
-    h("span", { title: view.workspace }, folder(view.workspace)),
-    h("span", { title: t(`policy.${view.policy}.words`) }, known(`policy.${view.policy}`, view.policy)),
+    h("span", { title: thread.workspace }, folderName(thread.workspace)),
+    h("span", { title: t(`policy.${thread.policy}.words`) }, tOr(`policy.${thread.policy}`, thread.policy)),
     bound,
-    view.forked_from && h("a", { href: `#/threads/${view.forked_from}`, "data-row": "source" }, t("forked")),
+    thread.forked_from && h("a", { href: `#/threads/${thread.forked_from}`, "data-row": "source" }, t("forked")),
   ];
 }

@@ -1,62 +1,90 @@
-/** Markdown, made into safe HTML by the daemon. This file is the only one that sets markup, and only what came from
- * `POST /api/markdown`. */
+// @ts-check
+/** Markdown, rendered to safe HTML by the daemon. Only this module sets markup, and only what `POST /api/markdown`
+ * returned. */
 
 import { post, Problem } from "/page/lib/api.js";
-import { visible } from "/page/lib/dom.js";
+import { escapeInvisible } from "/page/lib/dom.js";
 
 const policy = globalThis.trustedTypes?.createPolicy("clew", { createHTML: (html) => html });
-const KEPT = 300;
-const AT_ONCE = { characters: 100_000, texts: 100 }; // in one request
+const CACHE_SIZE = 300;
+const BATCH = { characters: 100_000, texts: 100 }; // at most, in one request: the daemon's limits
 
-const kept = new Map(); // text → {html, stable, html_stable}
-let asked = new Map(); // text → [resolve, reject][]
+/**
+ * @typedef {Api.RenderedView} Rendered
+ * @typedef {PromiseWithResolvers<Rendered>} Waiting
+ * @typedef {[text: string, waiting: Waiting[]]} Queued
+ */
 
-/** Nodes of a piece of the daemon's HTML. */
-export function nodes(html) {
-  const room = document.createElement("template");
-  room.innerHTML = policy ? policy.createHTML(visible(html)) : visible(html);
-  return room.content;
+/** @type {Map<string, Rendered>} */
+const cache = new Map();
+/** @type {Map<string, Waiting[]>} */
+let queued = new Map();
+
+/**
+ * @param {string} html of the daemon
+ * @returns {DocumentFragment}
+ */
+export function htmlToNodes(html) {
+  const template = document.createElement("template");
+  template.innerHTML = policy ? policy.createHTML(escapeInvisible(html)) : escapeInvisible(html);
+  return template.content;
 }
 
-/** `{html, stable, html_stable}` of a text; those that are asked for in one moment go in one request. */
-export function render(text) {
-  const known = kept.get(text);
+/**
+ * Texts that are rendered at the same moment go into one request.
+ * @param {string} text
+ * @returns {Promise<Rendered>}
+ */
+export function renderMarkdown(text) {
+  const known = cache.get(text);
   if (known) return Promise.resolve(known);
-  return new Promise((resolve, reject) => {
-    if (asked.size === 0) queueMicrotask(ask);
-    if (!asked.has(text)) asked.set(text, []);
-    asked.get(text).push([resolve, reject]);
-  });
+  if (queued.size === 0) queueMicrotask(renderQueued);
+  /** @type {Waiting} */
+  const waiting = Promise.withResolvers();
+  queued.set(text, [...(queued.get(text) ?? []), waiting]);
+  return waiting.promise;
 }
 
-async function ask() {
-  const waiting = [...asked];
-  asked = new Map();
-  while (waiting.length) await answer(waiting.splice(0, fitting(waiting)));
+async function renderQueued() {
+  const texts = [...queued];
+  queued = new Map();
+  while (texts.length) await renderBatch(texts.splice(0, batchSize(texts)));
 }
 
-/** How many of them go in one request: the daemon bounds it. */
-function fitting(waiting) {
+/**
+ * How many of the texts fit into one request.
+ * @param {Queued[]} texts
+ */
+function batchSize(texts) {
   let size = 0;
-  const count = waiting.findIndex(([text], at) => at >= AT_ONCE.texts || (size += text.length) > AT_ONCE.characters);
-  return count < 0 ? waiting.length : Math.max(1, count);
+  const count = texts.findIndex(([text], index) => index >= BATCH.texts || (size += text.length) > BATCH.characters);
+  return count < 0 ? texts.length : Math.max(1, count);
 }
 
-/** What the daemon refuses is asked for one by one, so that one text does not cost the others theirs. */
-async function answer(some) {
+/**
+ * If the daemon refuses a batch, each text is tried alone, so that one does not stop the others.
+ * @param {Queued[]} batch
+ */
+async function renderBatch(batch) {
   try {
-    const { rendered } = await post("/api/markdown", { texts: some.map(([text]) => text) });
-    some.forEach(([text, ears], number) => {
-      keep(text, rendered[number]);
-      ears.forEach(([resolve]) => resolve(rendered[number]));
+    /** @type {Api.MarkdownView} */
+    const { rendered } = await post("/api/markdown", { texts: batch.map(([text]) => text) });
+    batch.forEach(([text, waiting], index) => {
+      addToCache(text, rendered[index]);
+      waiting.forEach(({ resolve }) => resolve(rendered[index]));
     });
   } catch (error) {
-    if (error instanceof Problem && some.length > 1) return Promise.all(some.map((each) => answer([each])));
-    some.forEach(([, ears]) => ears.forEach(([, reject]) => reject(error)));
+    if (error instanceof Problem && batch.length > 1) await Promise.all(batch.map((each) => renderBatch([each])));
+    else batch.forEach(([, waiting]) => waiting.forEach(({ reject }) => reject(error)));
   }
 }
 
-function keep(text, made) {
-  kept.set(text, made);
-  if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+/**
+ * @param {string} text
+ * @param {Rendered} rendered
+ */
+function addToCache(text, rendered) {
+  cache.set(text, rendered);
+  const [oldest] = cache.keys();
+  if (cache.size > CACHE_SIZE) cache.delete(oldest);
 }

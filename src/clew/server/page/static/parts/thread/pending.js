@@ -1,129 +1,172 @@
-/** What was said and is not in the history yet: on its way to the daemon, being passed on, or queued behind a turn. */
+// @ts-check
+/** `<clew-pending>`: messages that are not in the history yet. They are on their way to the daemon, being passed on to
+ * the running turn, or queued behind it. */
 
 import { get, remove } from "/page/lib/api.js";
-import { h, redraw } from "/page/lib/dom.js";
-import { giveBack } from "/page/lib/drafts.js";
-import { inOrder, soon } from "/page/lib/emitter.js";
-import { during, say } from "/page/lib/status_line.js";
+import { h, redrawContent } from "/page/lib/dom.js";
+import { restoreDraft } from "/page/lib/drafts.js";
+import { outbox, takeBackMessage, unsentMessages } from "/page/lib/outbox.js";
 import { threads } from "/page/lib/state.js";
-import { mail, takeBack, unsentIn } from "/page/lib/outbox.js";
+import { showStatus, withStatus } from "/page/lib/status_line.js";
+import { coalesce, newestOnly } from "/page/lib/timing.js";
 import { t } from "/page/lib/words.js";
 
-const SHOWN = 5; // of what is queued
+/**
+ * @typedef {import("/page/lib/outbox.js").Message} Message
+ * @typedef {Api.SteerView & { turn: string }} Steer
+ */
+
+const MOST_QUEUED = 5; // of the queue, more are only counted
 
 class Pending extends HTMLElement {
   #thread;
+  /** @type {Api.QueuedView[]} */
   #queue = [];
+  /** @type {Steer[]} */
   #steers = [];
-  #taken = []; // the daemon has them; what became of them is being looked up
-  #told = new Set(); // stand in the history: messages, and each with its turn
-  #ask = inOrder();
-  #ends = [];
-  look = soon(() => this.#look(), 150);
+  /** @type {Message[]} the daemon has them, and whether they are queued or steer a turn is being fetched */
+  #accepted = [];
+  /** @type {Set<string>} what the history shows: ids of messages, and `keyOf` them */
+  #shown = new Set();
+  #startRequest = newestOnly();
+  /** @type {(() => unknown)[]} */
+  #cleanups = [];
+  fetchSoon = coalesce(() => this.#fetch(), 150);
 
-  begin(thread) {
+  /** @param {string} thread */
+  constructor(thread) {
+    super();
     this.#thread = thread;
-    return this;
   }
 
   connectedCallback() {
     this.className = "pending";
-    this.#ends = [mail.on("changed", () => this.#draw()), mail.on("taken", (message) => this.#take(message))];
+    this.#cleanups = [
+      outbox.on("changed", () => this.#draw()),
+      outbox.on("accepted", (message) => this.#onAccepted(message)),
+    ];
     this.#draw();
   }
 
   disconnectedCallback() {
-    this.#ends.forEach((end) => end());
+    this.#cleanups.forEach((cleanup) => cleanup());
   }
 
-  /** These passages are in the history now, and so not here. */
-  told(passages) {
-    for (const each of passages.filter(({ message }) => message)) this.#told.add(each.message).add(nameOf(each));
+  /**
+   * The history shows these entries now, so they are not pending.
+   * @param {Entry[]} entries
+   */
+  hideShown(entries) {
+    for (const { turn, message } of entries) if (message) this.#shown.add(message).add(keyOf({ turn, message }));
     this.#draw();
-    this.look();
+    this.fetchSoon();
   }
 
-  #take(message) {
+  /** @param {Message} message */
+  #onAccepted(message) {
     if (message.thread !== this.#thread) return;
-    this.#taken.push(message);
-    this.look();
+    this.#accepted.push(message);
+    this.fetchSoon();
   }
 
-  async #look() {
-    const isNews = this.#ask();
-    const view = threads.get(this.#thread);
-    const looked = new Set(this.#taken);
-    const isRunning = view?.status === "running"; // how much is queued then, is older than what was just said
-    const mayWait = !view || view.queued || isRunning || looked.size;
+  async #fetch() {
+    const isNewest = this.#startRequest();
+    const thread = threads.get(this.#thread);
+    const accepted = new Set(this.#accepted);
+    const turn = thread?.status === "running" ? thread.turn : null;
+    const mayBeQueued = !thread || thread.queued || turn || accepted.size; // `queued` is older than the newest message
     let queue, steers;
     try {
-      queue = mayWait ? await get(`/api/threads/${this.#thread}/queue`) : [];
-      steers = isRunning ? await steersOf(view.turn) : [];
+      queue = mayBeQueued ? await get(`/api/threads/${this.#thread}/queue`) : [];
+      steers = turn ? await fetchSteers(turn) : [];
     } catch {
-      return; // as it was, until the next event
+      return; // the next event fetches them
     }
-    if (!isNews()) return;
+    if (!isNewest()) return;
     this.#queue = queue;
     this.#steers = steers;
-    this.#taken = this.#taken.filter((message) => !looked.has(message));
+    this.#accepted = this.#accepted.filter((message) => !accepted.has(message));
     this.#draw();
   }
 
   #draw() {
-    const waits = (message, back) => this.#row(message.id, message.text, t("pending.unsent"), back);
-    const waiting = this.#queue.filter((turn) => !this.#told.has(nameOf(turn)));
-    const passed = this.#steers.filter((steer) => !this.#told.has(nameOf(steer)));
-    const known = new Set([...this.#told, ...[...waiting, ...passed].map((each) => each.message)]);
-    const isUntold = (message) => !known.has(message.id); // all of these can be quicker than the daemon's yes
-    const taken = this.#taken.filter(isUntold).map((message) => waits(message, () => this.#recall(message)));
-    const unsent = unsentIn(this.#thread)
-      .filter(isUntold)
-      .map((message) => waits(message, () => takeBack(message.id)));
-    const steers = passed.map((steer) => this.#row(steer.message, steer.text, t("pending.steer")));
-    const queued = waiting
-      .slice(0, SHOWN)
-      .map((turn) => this.#row(turn.message, turn.text, t("pending.queued"), () => this.#unqueue(turn)));
-    const more =
-      waiting.length > SHOWN && h("p", { class: "note" }, t("pending.more", { n: waiting.length - SHOWN }));
-    redraw(this, steers, queued, more, taken, unsent);
-  }
-
-  #row(message, text, words, back) {
-    const label = t("pending.take_back");
-    return h(
-      "article",
-      { class: "passage by-person is-pending", "data-row": message, "aria-label": words },
-      h(
-        "header",
-        {},
-        h("span", { class: "who" }, words),
-        back && h("button", { class: "link", type: "button", onclick: back }, label),
-      ),
-      h("div", { class: "said" }, text),
+    const queue = this.#queue.filter((turn) => !this.#shown.has(keyOf(turn)));
+    const steers = this.#steers.filter((steer) => !this.#shown.has(keyOf(steer)));
+    const known = new Set([...this.#shown, ...[...queue, ...steers].map(({ message }) => message)]);
+    // All of these can be faster than the daemon's answer to the message itself.
+    const isUnknown = (/** @type {Message} */ message) => !known.has(message.id);
+    const unsent = unsentMessages(this.#thread).filter(isUnknown);
+    const accepted = this.#accepted.filter(isUnknown);
+    const rest = queue.length - MOST_QUEUED;
+    redrawContent(
+      this,
+      steers.map(({ message, text }) => row(message, text, t("pending.steer"))),
+      queue
+        .slice(0, MOST_QUEUED)
+        .map((turn) => row(turn.message, turn.text, t("pending.queued"), () => this.#unqueue(turn))),
+      rest > 0 && h("p", { class: "note" }, t("pending.more", { n: rest })),
+      accepted.map(({ id, text }) => row(id, text, t("pending.unsent"), () => this.#takeBackAccepted(id))),
+      unsent.map(({ id, text }) => row(id, text, t("pending.unsent"), () => takeBackMessage(id))),
     );
   }
 
-  /** The daemon has it already: the turn that it became is taken back. */
-  async #recall(message) {
-    const queue = await during(t("saving"), get(`/api/threads/${this.#thread}/queue`));
-    const turn = queue?.find((each) => each.message === message.id);
+  /**
+   * The daemon has the message already: takes back the turn that it became.
+   * @param {string} message
+   */
+  async #takeBackAccepted(message) {
+    /** @type {Api.QueuedView[] | undefined} */
+    const queue = await withStatus(t("saving"), get(`/api/threads/${this.#thread}/queue`));
+    const turn = queue?.find((each) => each.message === message);
     if (turn) await this.#unqueue(turn);
   }
 
+  /** @param {Api.QueuedView} turn */
   async #unqueue(turn) {
-    const done = await during(t("saving"), remove(`/api/turns/${turn.turn}`));
+    const done = await withStatus(t("saving"), remove(`/api/turns/${turn.turn}`));
     if (!done) return;
-    giveBack(this.#thread, { text: turn.text });
-    say(t(turn.files?.length ? "pending.taken_back_files" : "pending.taken_back"));
-    this.look();
+    restoreDraft(this.#thread, { text: turn.text });
+    showStatus(t(turn.files?.length ? "pending.taken_back_files" : "pending.taken_back"));
+    this.fetchSoon();
   }
 }
 
-const steersOf = async (turn) => (await get(`/api/turns/${turn}/steers`)).map((steer) => ({ ...steer, turn }));
+/**
+ * @param {string} message
+ * @param {string} text
+ * @param {string} state
+ * @param {() => unknown} [takeBack]
+ */
+const row = (message, text, state, takeBack) =>
+  h(
+    "article",
+    { class: "entry by-person is-pending", "data-row": message, "aria-label": state },
+    h(
+      "header",
+      {},
+      h("span", { class: "who" }, state),
+      takeBack && h("button", { class: "link", type: "button", onclick: takeBack }, t("pending.take_back")),
+    ),
+    h("div", { class: "said" }, text),
+  );
 
-/** Chats count their messages, each from one on: only with its turn it is this one. */
-const nameOf = ({ turn, message }) => `${turn} ${message}`;
+/**
+ * @param {string} turn
+ * @returns {Promise<Steer[]>}
+ */
+async function fetchSteers(turn) {
+  /** @type {Api.SteerView[]} */
+  const steers = await get(`/api/turns/${turn}/steers`);
+  return steers.map((steer) => ({ ...steer, turn }));
+}
+
+/**
+ * Chats number their messages, each from one on, so a message is only known together with its turn.
+ * @param {{ turn: string | null, message: string }} of
+ */
+const keyOf = ({ turn, message }) => `${turn} ${message}`;
 
 customElements.define("clew-pending", Pending);
 
-export const pending = (thread) => document.createElement("clew-pending").begin(thread);
+/** @param {string} thread */
+export const newPending = (thread) => new Pending(thread);

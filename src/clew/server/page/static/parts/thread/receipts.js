@@ -1,37 +1,68 @@
-/** Where the answers of a thread have gone, at each of them. */
+// @ts-check
+/** Shows at each answer of a timeline where it was delivered. */
 
 import { get } from "/page/lib/api.js";
-import { show } from "/page/lib/dom.js";
-import { soon } from "/page/lib/emitter.js";
-import { receipt } from "/page/parts/thread/entry.js";
+import { h, setContent } from "/page/lib/dom.js";
+import { formatTime } from "/page/lib/format.js";
+import { coalesce } from "/page/lib/timing.js";
+import { t, tOr } from "/page/lib/words.js";
 
-const ANSWER = /^(.+):final(?::\d+)?$/;
+const ANSWER = /^(.+):final(?::\d+)?$/; // the id of a delivery: its turn, and its part if there are several
 
-const asked = new WeakMap(); // timeline → what gives it its receipts
+/** @type {WeakMap<HTMLElement, () => void>} timeline → its update, which is coalesced */
+const updates = new WeakMap();
 
-/** Soon, and once for all that asked in the meantime. */
-export function giveReceipts(thread, within) {
-  if (!asked.has(within))
-    asked.set(
-      within,
-      soon(() => give(thread, within), 200),
-    );
-  asked.get(within)();
+/**
+ * @param {string} thread
+ * @param {HTMLElement} timeline
+ */
+export function updateReceipts(thread, timeline) {
+  const update = updates.get(timeline) ?? coalesce(() => fetchReceipts(thread, timeline), 200);
+  updates.set(timeline, update);
+  update();
 }
 
-async function give(thread, within) {
+/**
+ * @param {string} thread
+ * @param {HTMLElement} timeline
+ */
+async function fetchReceipts(thread, timeline) {
+  /** @type {Api.WhereRow[]} */
   let rows;
   try {
     rows = await get(`/api/threads/${thread}/deliveries`);
   } catch {
-    return; // the next event asks again
+    return; // the next event fetches them
   }
-  const byTurn = Map.groupBy(
-    rows.filter((row) => ANSWER.test(row.delivery)),
-    (row) => row.delivery.match(ANSWER)[1],
-  );
-  for (const place of within.querySelectorAll(".receipts")) {
-    const found = byTurn.get(place.dataset.turn) ?? [];
-    show(place, found.slice(-1).map(receipt));
+  /** @type {Map<string | undefined, Api.WhereRow>} turn → its last delivery */
+  const byTurn = new Map(rows.map((row) => [row.delivery.match(ANSWER)?.[1], row]));
+  for (const place of timeline.querySelectorAll(".receipts")) {
+    const row = place.dataset.turn ? byTurn.get(place.dataset.turn) : null;
+    setContent(place, row && receipt(row));
   }
+}
+
+/**
+ * `reached Telegram 14:02:11, once`.
+ * @param {Api.WhereRow} row
+ */
+function receipt(row) {
+  const [surface] = (row.conversation ?? "").split(":");
+  const values = {
+    surface: tOr(`surface.${surface}`, surface),
+    at: row.sent_at ? formatTime(row.sent_at) : "",
+    n: row.attempts,
+    error: row.error ?? "",
+  };
+  if (row.state === "sent")
+    return h(
+      "span",
+      { class: "receipt", title: row.message_id ?? "" },
+      t(row.attempts > 1 ? "receipt.sent_after" : "receipt.sent", values),
+    );
+  if (row.state === "failed")
+    return h("span", { class: "receipt is-bad", title: row.error ?? "" }, t("receipt.failed", values));
+  if (row.state === "pending" || row.state === "sending")
+    return h("span", { class: "receipt", title: row.error ?? "" }, t("receipt.pending", values));
+  return null;
 }

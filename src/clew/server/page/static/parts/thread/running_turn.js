@@ -1,44 +1,54 @@
-/** The turn that runs: its texts as they are written and its deeds as they are done, in the order in which they began.
- * Deltas only mark what has grown; the page changes once per frame. */
+// @ts-check
+/** `<clew-running>`: the running turn, with its texts and activities as they happen, in the order in which they began.
+ * Events only mark what has changed; the page is redrawn once per frame. */
 
 import { get } from "/page/lib/api.js";
-import { h } from "/page/lib/dom.js";
-import { nextFrame, soon } from "/page/lib/emitter.js";
+import { focused, h } from "/page/lib/dom.js";
+import { liveText, textsOfTurn } from "/page/lib/live_text.js";
 import { events } from "/page/lib/stream.js";
-import { textsOf, written } from "/page/lib/live_text.js";
+import { coalesce, oncePerFrame } from "/page/lib/timing.js";
 import { t } from "/page/lib/words.js";
-import { deed } from "/page/parts/thread/activity.js";
+import { newActivity } from "/page/parts/thread/activity.js";
 import { growingText } from "/page/parts/thread/text.js";
-import { working } from "/page/parts/thread/work_timer.js";
+import { newWorkTimer } from "/page/parts/thread/work_timer.js";
 
-const REST = 50; // milliseconds between two changes of the page: as fast as eyes follow
-const ANSWERED = /^gate\.(answered|taken|void|expired)$/;
+const MINIMUM_GAP = 50; // milliseconds between two redraws: as fast as eyes follow
+const GATE_ENDED = /^gate\.(answered|taken|void|expired)$/;
 
-class Running extends HTMLElement {
+/** @typedef {Partial<Item> & { item: string }} ItemUpdate what an event says of an item */
+
+export class RunningTurn extends HTMLElement {
   #turn;
-  #parts = new Map(); // item → {element, item?, text?}
-  #grown = new Set();
-  #deeds = new Map(); // item → newest view of it
+  /** @type {Map<string, { text: HTMLElementTagNameMap["clew-text"], stored: string }>} item → its text */
+  #texts = new Map();
+  /** @type {Map<string, { element: HTMLElement, item: ItemUpdate }>} item → its activity */
+  #activities = new Map();
+  /** @type {Set<string>} items that have to be drawn */
+  #changed = new Set();
   #body = h("div", {});
-  #ends = [];
-  #paint = nextFrame(() => this.#grow(), REST);
-  #fetch = soon(() => this.#catchUp(), 250);
+  /** @type {(() => unknown)[]} */
+  #cleanups = [];
+  #scheduleDraw = oncePerFrame(() => this.#draw(), MINIMUM_GAP);
+  #fetchSoon = coalesce(() => this.#fetchItems(), 250);
 
-  /** `told` is the running passage of a thread's transcript. */
-  begin(told, thread) {
-    this.#turn = told.turn;
-    this.className = "passage by-agent is-running";
+  /**
+   * @param {Entry} entry of a running turn
+   * @param {string} thread
+   */
+  constructor(entry, thread) {
+    super();
+    const turn = (this.#turn = entry.turn ?? "");
+    this.className = "entry by-agent is-running";
     this.setAttribute("aria-busy", "true");
-    this.setAttribute("data-turn", told.turn);
+    this.setAttribute("data-turn", turn);
     this.setAttribute("tabindex", "-1");
     this.setAttribute("role", "article");
-    this.setAttribute("aria-label", t("passage.by", { who: told.author }));
-    const head = h("header", {}, h("span", { class: "who" }, told.author));
-    this.replaceChildren(head, this.#body, working(thread, told.turn, told.at));
-    this.#take(told.items);
-    for (const { item } of textsOf(told.turn)) this.#textPart(item);
-    this.#paint();
-    return this;
+    this.setAttribute("aria-label", t("entry.by", { who: entry.author }));
+    const header = h("header", {}, h("span", { class: "who" }, entry.author));
+    this.replaceChildren(header, this.#body, newWorkTimer(thread, turn, entry.at));
+    this.#addItems(entry.items);
+    for (const { item } of textsOfTurn(turn)) this.#addText(item);
+    this.#scheduleDraw();
   }
 
   get turn() {
@@ -46,104 +56,100 @@ class Running extends HTMLElement {
   }
 
   connectedCallback() {
-    this.#ends = [
-      written.on(this.#turn, (item, text, { cut }) => (cut ? this.#drop(item) : this.#textPart(item))),
-      events.on(
-        "activity",
-        (frame) => frame.turn === this.#turn && this.#act({ ...frame.data, kind: frame.data.activity }),
+    /** @type {(kind: string, listener: (frame: any) => unknown) => () => unknown} */
+    const onEvent = (kind, listener) => events.on(kind, (frame) => frame.turn === this.#turn && listener(frame));
+    this.#cleanups = [
+      liveText.on(this.#turn, (item, _text, { cut }) => (cut ? this.#removeText(item) : this.#addText(item))),
+      onEvent("activity", ({ data }) => this.#addActivity({ ...data, kind: data.activity })),
+      onEvent("activity.live", (frame) => this.#addActivity({ ...frame, kind: frame.activity, body: frame.detail })),
+      onEvent("notice", ({ seq, data }) =>
+        this.#addActivity({ item: `notice-${seq}`, kind: "notice", phase: "done", title: data.text }),
       ),
-      events.on(
-        "activity.live",
-        (frame) => frame.turn === this.#turn && this.#act({ ...frame, kind: frame.activity, body: frame.detail }),
-      ),
-      events.on(
-        "notice",
-        (frame) =>
-          frame.turn === this.#turn &&
-          this.#act({ item: `notice-${frame.seq}`, kind: "notice", phase: "done", title: frame.data.text }),
-      ),
+      events.on("stored", (kind, frame) => frame.turn === this.#turn && GATE_ENDED.test(kind) && this.#fetchSoon()),
     ];
-    const answered = (kind, frame) => frame.turn === this.#turn && ANSWERED.test(kind) && this.#fetch();
-    this.#ends.push(events.on("stored", answered));
   }
 
   disconnectedCallback() {
-    this.#ends.forEach((end) => end());
+    this.#cleanups.forEach((cleanup) => cleanup());
   }
 
-  /** What is stored of it by now. */
-  #take(items) {
+  /** @param {Item[]} items as they are stored by now */
+  #addItems(items) {
     for (const item of items) {
-      if (item.kind !== "text") this.#act(item);
-      else if (item.body) this.#textPart(item.item, item.body);
+      if (item.kind !== "text") this.#addActivity(item);
+      else if (item.body) this.#addText(item.item, item.body);
     }
   }
 
-  #textPart(item, stored = "") {
-    if (!this.#parts.has(item)) {
-      const element = growingText();
-      this.#parts.set(item, { element, stored });
-      this.#body.append(element);
+  /** @param {string} item */
+  #addText(item, stored = "") {
+    if (!this.#texts.has(item)) {
+      const text = growingText();
+      this.#texts.set(item, { text, stored });
+      this.#body.append(text);
     }
-    this.#grown.add(item);
-    this.#paint();
+    this.#changed.add(item);
+    this.#scheduleDraw();
   }
 
-  #drop(item) {
-    this.#parts.get(item)?.element.remove();
-    this.#parts.delete(item);
+  /** @param {string} item */
+  #removeText(item) {
+    this.#texts.get(item)?.text.remove();
+    this.#texts.delete(item);
   }
 
-  #act(item) {
-    const before = this.#deeds.get(item.item);
-    const merged = { body: "", outcome: null, exit_code: null, ...before, ...item };
-    this.#deeds.set(item.item, merged);
-    this.#grown.add(item.item);
-    if (!this.#parts.has(item.item)) {
-      const element = h("div", {});
-      this.#parts.set(item.item, { element });
-      this.#body.append(element);
-    }
-    if (item.phase === "done" && item.body === undefined && item.kind !== "notice") this.#fetch();
-    this.#paint();
+  /** @param {ItemUpdate} update */
+  #addActivity(update) {
+    const known = this.#activities.get(update.item);
+    const element = known?.element ?? h("div", {});
+    if (!known) this.#body.append(element);
+    this.#activities.set(update.item, { element, item: { ...known?.item, ...update } });
+    this.#changed.add(update.item);
+    if (update.phase === "done" && update.body === undefined && update.kind !== "notice") this.#fetchSoon();
+    this.#scheduleDraw();
   }
 
   /** Output and diffs are not in the events. */
-  async #catchUp() {
+  async #fetchItems() {
     try {
+      /** @type {Api.TurnView} */
       const turn = await get(`/api/turns/${this.#turn}`);
-      if (turn.ended_at === null) this.#take(turn.items.filter((item) => item.kind !== "text"));
+      if (turn.ended_at === null) this.#addItems(turn.items.filter((item) => item.kind !== "text"));
     } catch {
       // The end of the turn brings them.
     }
   }
 
-  #grow() {
-    for (const item of this.#grown) {
-      const part = this.#parts.get(item);
-      if (!part) continue;
-      if (this.#deeds.has(item)) this.#draw(part, this.#deeds.get(item));
-      else part.element.grow(this.#textOf(item) ?? part.stored);
+  #draw() {
+    for (const item of this.#changed) {
+      const part = this.#texts.get(item);
+      if (this.#activities.has(item)) this.#drawActivity(item);
+      else part?.text.setGrowing(this.#textOf(item) ?? part.stored);
     }
-    this.#grown.clear();
+    this.#changed.clear();
   }
 
+  /** @param {string} item */
   #textOf(item) {
-    return textsOf(this.#turn).find((each) => each.item === item)?.text;
+    return textsOfTurn(this.#turn).find((each) => each.item === item)?.text;
   }
 
-  /** A fold that a person opened or closed stays so. */
-  #draw(part, item) {
-    const made = deed(item, this.#turn);
-    const before = part.element;
-    if (before.tagName === "DETAILS" && made.tagName === "DETAILS") made.open = before.open;
-    const hadFocus = before.contains(document.activeElement);
-    before.replaceWith(made);
-    if (hadFocus) made.querySelector("summary")?.focus();
-    part.element = made;
+  /**
+   * A fold that a person opened or closed stays so.
+   * @param {string} name
+   */
+  #drawActivity(name) {
+    const activity = this.#activities.get(name);
+    if (!activity) return;
+    const before = activity.element;
+    const item = /** @type {Item} */ ({ body: "", outcome: null, exit_code: null, ...activity.item });
+    const element = newActivity(item, this.#turn);
+    if (before instanceof HTMLDetailsElement && element instanceof HTMLDetailsElement) element.open = before.open;
+    const hadFocus = before.contains(focused());
+    before.replaceWith(element);
+    if (hadFocus) element.querySelector("summary")?.focus();
+    activity.element = element;
   }
 }
 
-customElements.define("clew-running", Running);
-
-export const running = (told, thread) => document.createElement("clew-running").begin(told, thread);
+customElements.define("clew-running", RunningTurn);

@@ -1,108 +1,125 @@
-/** `<clew-text>`: what an agent says, as Markdown. A text that is being written only ever grows at its end: what the
- * daemon calls closed is not touched again, and what has come since the last rendering stands there as plain text. */
+// @ts-check
+/** `<clew-text>`: a text of an agent, as Markdown. While it is being written it only grows at its end: what the daemon
+ * calls stable is not touched again, and what came since the last rendering is shown as plain text. */
 
-import { h, visible } from "/page/lib/dom.js";
-import { nodes, render } from "/page/parts/thread/markdown.js";
+import { escapeInvisible, h } from "/page/lib/dom.js";
+import { htmlToNodes, renderMarkdown } from "/page/parts/thread/markdown.js";
 
-const PACE = 100; // milliseconds between two renderings of a text that grows
-const PER_CHARACTER = 0.05; // and more where much of it is open
+const RENDER_EVERY = 100; // milliseconds between two renderings of a text that grows
+const PER_CHARACTER = 0.05; // milliseconds more for each character that is not stable
 
-class Text extends HTMLElement {
+export class MarkdownText extends HTMLElement {
   #text = "";
-  #closed = h("div");
-  #open = h("div");
-  #fresh = document.createTextNode("");
-  #closedTo = 0;
-  #renderedTo = 0;
-  #isWorking = false;
-  #freshPlace = h("span", { class: "fresh" }, this.#fresh);
-  #parts = [this.#closed, this.#open, this.#freshPlace];
+  #stable = h("div");
+  #unstable = h("div");
+  #plain = document.createTextNode("");
+  #stableLength = 0;
+  #renderedLength = 0;
+  #isRendering = false;
+  #plainElement = h("span", { class: "fresh" }, this.#plain);
+  #parts = [this.#stable, this.#unstable, this.#plainElement];
+  /** Settles when a complete text is rendered, or stays plain because the daemon does not answer. */
+  rendered = Promise.resolve();
 
   connectedCallback() {
     if (!this.firstChild) this.append(...this.#parts);
   }
 
-  get text() {
-    return this.#text;
+  /**
+   * Renders a complete text.
+   * @param {string} text
+   */
+  setComplete(text) {
+    this.#reset(text);
+    this.rendered = this.#renderComplete(text);
   }
 
-  /** A whole text, rendered at once. The promise ends when it stands there, or stays plain because nobody answers. */
-  async whole(text) {
-    this.#begin(text);
+  /** @param {string} text */
+  async #renderComplete(text) {
     try {
-      const made = await render(text);
-      if (this.#text === text) this.replaceChildren(nodes(made.html));
+      const { html } = await renderMarkdown(text);
+      if (this.#text === text) this.replaceChildren(htmlToNodes(html));
     } catch {
       // Plain text is better than none.
     }
   }
 
-  /** The text so far. */
-  grow(text) {
-    if (!text.startsWith(this.#text)) this.#begin("");
-    this.#fresh.appendData(visible(text.slice(this.#text.length)));
+  /** @param {string} text what was written so far */
+  setGrowing(text) {
+    if (!text.startsWith(this.#text)) this.#reset("");
+    this.#plain.appendData(escapeInvisible(text.slice(this.#text.length)));
     this.#text = text;
-    if (!this.#isWorking) this.#work();
+    if (!this.#isRendering) this.#renderLoop();
   }
 
-  #begin(text) {
+  /** @param {string} text */
+  #reset(text) {
     this.#text = text;
-    this.#closedTo = this.#renderedTo = 0;
-    this.#closed.replaceChildren();
-    this.#open.replaceChildren();
-    this.#fresh.data = visible(text);
+    this.#stableLength = this.#renderedLength = 0;
+    this.#stable.replaceChildren();
+    this.#unstable.replaceChildren();
+    this.#plain.data = escapeInvisible(text);
     this.replaceChildren(...this.#parts);
   }
 
-  async #work() {
-    this.#isWorking = true;
-    while (this.#renderedTo < this.#text.length) {
+  async #renderLoop() {
+    this.#isRendering = true;
+    while (this.#renderedLength < this.#text.length) {
       const began = performance.now();
       const text = this.#text;
-      const from = this.#closedTo;
+      const from = this.#stableLength;
       try {
-        const made = await render(text.slice(from));
-        if (this.#text.startsWith(text) && this.#closedTo === from) this.#settle(text, made);
+        const rendered = await renderMarkdown(text.slice(from));
+        if (this.#text.startsWith(text) && this.#stableLength === from) this.#apply(text, rendered);
       } catch {
         break; // the next piece tries again
       }
       const took = performance.now() - began;
-      await new Promise((resolve) =>
-        setTimeout(resolve, Math.max(PACE + (text.length - from) * PER_CHARACTER - took, took)),
-      );
+      const wait = Math.max(RENDER_EVERY + (text.length - from) * PER_CHARACTER - took, took);
+      await new Promise((resolve) => setTimeout(resolve, wait));
     }
-    this.#isWorking = false;
+    this.#isRendering = false;
   }
 
-  #settle(text, made) {
-    const closed = made.html_stable && made.html.startsWith(made.html_stable) ? made.html_stable : "";
-    if (closed) {
-      this.#closed.append(nodes(closed));
-      this.#closedTo += made.stable;
+  /**
+   * @param {string} text
+   * @param {Api.RenderedView} rendered
+   */
+  #apply(text, rendered) {
+    const isPrefix = rendered.html_stable && rendered.html.startsWith(rendered.html_stable);
+    const stable = isPrefix ? rendered.html_stable : "";
+    if (stable) {
+      this.#stable.append(htmlToNodes(stable));
+      this.#stableLength += rendered.stable;
     }
-    this.#open.replaceChildren(nodes(made.html.slice(closed.length)));
-    this.#renderedTo = text.length;
-    lastPlace(this.#open).append(this.#freshPlace);
-    this.#fresh.data = visible(this.#text.slice(text.length));
+    this.#unstable.replaceChildren(htmlToNodes(rendered.html.slice(stable.length)));
+    this.#renderedLength = text.length;
+    writingPlace(this.#unstable).append(this.#plainElement);
+    this.#plain.data = escapeInvisible(this.#text.slice(text.length));
   }
 }
 
-const HOLDING = new Set(["P", "UL", "OL", "LI", "BLOCKQUOTE", "PRE", "CODE", "H1", "H2", "H3", "H4"]);
+const CONTAINERS = new Set(["P", "UL", "OL", "LI", "BLOCKQUOTE", "PRE", "CODE", "H1", "H2", "H3", "H4"]);
 
-/** Where the next word would most likely stand: in the paragraph, the item or the code that is being written. */
-function lastPlace(element) {
+/**
+ * Where the next word most likely belongs: the paragraph, list item or code that is being written.
+ * @param {Element} element
+ * @returns {Element}
+ */
+function writingPlace(element) {
   const last = element.lastElementChild;
-  return last && HOLDING.has(last.tagName) && (last.tagName !== "CODE" || element.tagName === "PRE")
-    ? lastPlace(last)
+  return last && CONTAINERS.has(last.tagName) && (last.tagName !== "CODE" || element.tagName === "PRE")
+    ? writingPlace(last)
     : element;
 }
 
-customElements.define("clew-text", Text);
+customElements.define("clew-text", MarkdownText);
 
-export function wholeText(text) {
-  const element = document.createElement("clew-text");
-  element.rendered = element.whole(text);
+/** @param {string} text which is complete */
+export function newText(text) {
+  const element = new MarkdownText();
+  element.setComplete(text);
   return element;
 }
 
-export const growingText = () => document.createElement("clew-text");
+export const growingText = () => new MarkdownText();

@@ -1,159 +1,194 @@
-/** `<clew-timeline>`: the history of a thread, a window at a time from its newest end, and the turn that runs. It stays
- * at the newest while one looks at it there, and stays where one is else. */
+// @ts-check
+/** `<clew-timeline>`: the history of a thread, a window at a time from its newest end, and the running turn. It scrolls
+ * along while its end is in sight; else it stays where it is. */
 
 import { get } from "/page/lib/api.js";
-import { h, icon } from "/page/lib/dom.js";
-import { soon } from "/page/lib/emitter.js";
-import { announce, complain } from "/page/lib/status_line.js";
+import { focused, h, icon } from "/page/lib/dom.js";
+import { changes } from "/page/lib/state.js";
+import { announce, showError } from "/page/lib/status_line.js";
 import { events } from "/page/lib/stream.js";
-import { things } from "/page/lib/state.js";
+import { coalesce } from "/page/lib/timing.js";
 import { t } from "/page/lib/words.js";
-import { cutTag, keyOf, passage } from "/page/parts/thread/entry.js";
-import { giveReceipts } from "/page/parts/thread/receipts.js";
-import { running } from "/page/parts/thread/running_turn.js";
+import { cutTag, keyOf, newEntry } from "/page/parts/thread/entry.js";
+import { updateReceipts } from "/page/parts/thread/receipts.js";
+import { RunningTurn } from "/page/parts/thread/running_turn.js";
 
-const WINDOW = 40; // nodes at once
-const TAIL = 12;
-const NEAR = 120; // pixels from the end that still count as there
-const PATIENCE = 600; // milliseconds for Markdown, before a window is shown as it is
-const TELLING = /^(turn\.|steer\.|handoff\.|thread\.(taken_in|wheel|title)|message\.accepted)/;
+const WINDOW_SIZE = 40; // nodes of history
+const TAIL_SIZE = 12;
+const NEAR_END = 120; // pixels from the end that still count as the end
+const MARKDOWN_WAIT = 600; // milliseconds until entries are shown without their Markdown
+const CHANGING_KINDS = /^(turn\.|steer\.|handoff\.|thread\.(taken_in|wheel|title)|message\.accepted)/;
 
 class Timeline extends HTMLElement {
   #thread;
-  #onfork;
-  #list = h("div", { class: "passages" });
-  #earlier = h("p", { class: "earlier", hidden: true });
-  #now = h("div", { class: "now" });
-  #below = h("div", { class: "below" });
-  #jump = h(
+  #handlers;
+  #list = h("div", { class: "entries" });
+  #earlierNote = h("p", { class: "earlier", hidden: true });
+  /** @type {RunningTurn | null} */
+  #runningTurn = null;
+  #running = h("div", { class: "now" });
+  #column;
+  #scroll;
+  #jumpButton = h(
     "button",
-    { class: "jump", type: "button", hidden: true, onclick: () => this.toEnd() },
+    { class: "jump", type: "button", hidden: true, onclick: () => this.scrollToEnd() },
     icon("back"),
     t("timeline.newest"),
   );
-  #first = null; // the oldest passage that is shown
+  /** @type {Entry | null} the oldest entry that is shown */
+  #oldest = null;
+  /** @type {Set<string>} */
   #keys = new Set();
   #isAtEnd = true;
   #isLoading = false;
-  #ends = [];
-  #inTurn = Promise.resolve();
-  #onward = (turn) => reach(this.querySelector(`.passage[data-turn="${turn}"]`));
-  #again = soon(() => this.#after(() => this.#catchUp()), 80);
-  #watch = new ResizeObserver(() => this.#isAtEnd && this.toEnd());
+  /** @type {(() => unknown)[]} */
+  #cleanups = [];
+  /** @type {Promise<unknown>} */
+  #queue = Promise.resolve();
+  #catchUpSoon = coalesce(() => this.#enqueue(() => this.#catchUp()), 80);
+  #resizes = new ResizeObserver(() => this.#isAtEnd && this.scrollToEnd());
 
-  /** `below` is shown under the history: what is asked, queued or not sent yet. */
-  begin(thread, { onfork, below }) {
+  /**
+   * @param {string} thread
+   * @param {object} options
+   * @param {(turn: string) => unknown} options.onFork
+   * @param {HTMLElement[]} options.below what is shown under the history: pending messages and gates
+   */
+  constructor(thread, { onFork, below }) {
+    super();
     this.#thread = thread;
-    this.#onfork = onfork;
-    this.#below.append(...below);
-    return this;
+    const onGoToTurn = (/** @type {string} */ turn) => this.#focusTurn(turn);
+    this.#handlers = { onFork, onGoToTurn };
+    const belowElement = h("div", { class: "below" }, below);
+    this.#column = h("div", { class: "column" }, this.#earlierNote, this.#list, this.#running, belowElement);
+    const label = t("timeline");
+    this.#scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, this.#column);
+    this.#scroll.addEventListener("scroll", () => this.#onScroll(), { passive: true });
+    this.replaceChildren(this.#scroll, this.#jumpButton);
   }
 
   connectedCallback() {
     this.setAttribute("tabindex", "-1");
-    const scroll = h(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": t("timeline") },
-      h("div", { class: "column" }, this.#earlier, this.#list, this.#now, this.#below),
-    );
-    this.replaceChildren(scroll, this.#jump);
-    scroll.addEventListener("scroll", () => this.#scrolled(scroll), { passive: true });
-    this.#watch.observe(scroll.firstChild);
-    this.#watch.observe(scroll);
-    this.#ends = [
-      events.on("stored", (kind, frame) => frame.thread === this.#thread && this.#heard(kind)),
-      things.on("fresh", () => this.#again()),
-      () => this.#watch.disconnect(),
+    this.#resizes.observe(this.#column);
+    this.#resizes.observe(this.#scroll);
+    this.#cleanups = [
+      events.on("stored", (kind, frame) => frame.thread === this.#thread && this.#onEvent(kind)),
+      changes.on("resync", () => this.#catchUpSoon()),
+      () => this.#resizes.disconnect(),
     ];
-    this.ready = this.#after(() => this.#open());
+    this.#enqueue(() => this.#reload());
   }
 
   disconnectedCallback() {
-    this.#ends.forEach((end) => end());
+    this.#cleanups.forEach((cleanup) => cleanup());
   }
 
-  /** One after the other, so that no passage is told twice. */
-  #after(work) {
-    this.#inTurn = this.#inTurn.then(work).catch(() => {}); // away: looked at again when the stream is back
-    return this.#inTurn;
+  /**
+   * Runs one after the other, so that no entry is shown twice.
+   * @param {() => Promise<unknown>} work
+   */
+  #enqueue(work) {
+    this.#queue = this.#queue.then(work).catch(() => {}); // unreachable: tried again when the stream is back
   }
 
-  get #scroll() {
-    return this.firstChild;
-  }
-
-  toEnd() {
+  scrollToEnd() {
     this.#scroll.scrollTop = this.#scroll.scrollHeight;
   }
 
-  passages() {
-    return this.querySelectorAll(".passage");
+  entries() {
+    return this.querySelectorAll(".entry");
   }
 
-  #heard(kind) {
-    if (TELLING.test(kind)) this.#again();
-    if (kind.startsWith("delivery.")) giveReceipts(this.#thread, this);
+  /** @param {string} turn */
+  #entryOf(turn) {
+    return this.querySelector(`.entry[data-turn="${turn}"]`);
   }
 
-  #scrolled(scroll) {
-    this.#isAtEnd = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < NEAR;
-    this.#jump.hidden = this.#isAtEnd;
-    if (scroll.scrollTop < 3 * NEAR) this.#loadEarlier();
+  /** @param {string} turn */
+  #focusTurn(turn) {
+    const entry = this.#entryOf(turn);
+    entry?.focus({ preventScroll: true });
+    entry?.scrollIntoView({ block: "start" });
   }
 
-  async #open() {
-    const told = await this.#get(WINDOW);
-    const elements = await this.#made(told.filter((each) => !isRunning(each)));
-    this.#keys = new Set(told.map(keyOf));
+  /** @param {string} kind */
+  #onEvent(kind) {
+    if (CHANGING_KINDS.test(kind)) this.#catchUpSoon();
+    if (kind.startsWith("delivery.")) updateReceipts(this.#thread, this);
+  }
+
+  #onScroll() {
+    const { scrollHeight, scrollTop, clientHeight } = this.#scroll;
+    this.#isAtEnd = scrollHeight - scrollTop - clientHeight < NEAR_END;
+    this.#jumpButton.hidden = this.#isAtEnd;
+    if (scrollTop < 3 * NEAR_END) this.#loadEarlier();
+  }
+
+  async #reload() {
+    const entries = await this.#fetch(WINDOW_SIZE);
+    const elements = await this.#render(entries.filter((entry) => !isRunning(entry)));
+    this.#keys = new Set(entries.map(keyOf));
     this.#list.replaceChildren(...elements);
-    this.#first = told[0] ?? null;
-    this.#earlier.hidden = !isFull(told);
-    this.#earlier.textContent = t("timeline.earlier");
-    this.#run(told.find(isRunning));
-    this.#tell(told);
-    this.toEnd();
-    giveReceipts(this.#thread, this);
+    this.#oldest = entries[0] ?? null;
+    this.#earlierNote.hidden = !isFullWindow(entries);
+    this.#earlierNote.textContent = t("timeline.earlier");
+    this.#showRunning(entries.find(isRunning));
+    this.#dispatchShown(entries);
+    this.scrollToEnd();
+    updateReceipts(this.#thread, this);
   }
 
-  /** In the step in which they are shown: what is below them must not show them, too. */
-  #tell(told) {
-    this.dispatchEvent(new CustomEvent("told", { detail: told }));
+  /**
+   * Dispatched in the same step in which the entries are shown, so that they are not pending at the same time.
+   * @param {Entry[]} entries
+   */
+  #dispatchShown(entries) {
+    this.dispatchEvent(new CustomEvent("shown", { detail: entries }));
   }
 
-  #get(limit, before) {
+  /**
+   * @param {number} limit
+   * @param {string} [before]
+   * @returns {Promise<Entry[]>}
+   */
+  #fetch(limit, before) {
     return get(`/api/threads/${this.#thread}/transcript?brief=true&limit=${limit}${before ? `&before=${before}` : ""}`);
   }
 
-  /** Elements of passages, once their Markdown stands in them. */
-  async #made(told) {
-    const elements = told.map((each) => passage(each, { onfork: this.#onfork, onward: this.#onward }));
-    const texts = elements.flatMap((element) =>
-      [...element.querySelectorAll("clew-text")].map((text) => text.rendered),
-    );
-    await Promise.race([Promise.allSettled(texts), new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
+  /**
+   * Builds entries and waits for their Markdown.
+   * @param {Entry[]} entries
+   */
+  async #render(entries) {
+    const elements = entries.map((entry) => newEntry(entry, this.#handlers));
+    const texts = elements.flatMap((element) => [...element.querySelectorAll("clew-text")]);
+    const rendered = Promise.allSettled(texts.map((text) => text.rendered));
+    await Promise.race([rendered, new Promise((resolve) => setTimeout(resolve, MARKDOWN_WAIT))]);
     return elements;
   }
 
   async #loadEarlier() {
-    if (this.#isLoading || this.#earlier.hidden || !this.#first?.node) return;
+    if (this.#isLoading || this.#earlierNote.hidden || !this.#oldest?.node) return;
     this.#isLoading = true;
     try {
-      const told = await this.#get(WINDOW, this.#first.node);
-      const elements = await this.#made(told);
-      this.#putBefore(elements);
-      told.forEach((each) => this.#keys.add(keyOf(each)));
-      this.#first = told[0] ?? this.#first;
-      this.#earlier.hidden = !isFull(told);
-      giveReceipts(this.#thread, this);
+      const entries = await this.#fetch(WINDOW_SIZE, this.#oldest.node);
+      this.#prepend(await this.#render(entries));
+      entries.forEach((entry) => this.#keys.add(keyOf(entry)));
+      this.#oldest = entries[0] ?? this.#oldest;
+      this.#earlierNote.hidden = !isFullWindow(entries);
+      updateReceipts(this.#thread, this);
     } catch (error) {
-      complain(error);
+      showError(error);
     } finally {
       this.#isLoading = false;
     }
   }
 
-  /** What one looks at stays where it is. The browser's own anchoring would do it twice. */
-  #putBefore(elements) {
+  /**
+   * Keeps in place what is in sight. The browser's own scroll anchoring is off meanwhile: it would scroll again.
+   * @param {HTMLElement[]} elements
+   */
+  #prepend(elements) {
     const scroll = this.#scroll;
     const height = scroll.scrollHeight;
     scroll.style.overflowAnchor = "none";
@@ -162,48 +197,57 @@ class Timeline extends HTMLElement {
     requestAnimationFrame(() => (scroll.style.overflowAnchor = ""));
   }
 
-  /** What has come since; where that is more than a little, all anew. */
+  /** Appends the entries that are new; reloads if there are too many. */
   async #catchUp() {
-    const told = await this.#get(TAIL);
-    const ended = told.filter((each) => !isRunning(each));
-    const isJoined = ended.length < TAIL - 1 || ended.some((each) => this.#keys.has(keyOf(each)));
-    if (this.#keys.size === 0 || !isJoined) return this.#open();
-    const fresh = await this.#made(ended.filter((each) => !this.#keys.has(keyOf(each))));
-    ended.forEach((each) => this.#keys.add(keyOf(each)));
-    this.#list.append(...fresh);
-    ended.filter((each) => each.continued_by).forEach((each) => this.#goesOn(each));
-    this.#run(told.find(isRunning));
-    this.#tell(told);
-    if (fresh.length) giveReceipts(this.#thread, this);
-    if (fresh.some((each) => each.matches(".by-agent"))) announce(t("timeline.answered"));
+    const entries = await this.#fetch(TAIL_SIZE);
+    const ended = entries.filter((entry) => !isRunning(entry));
+    const isNew = (/** @type {Entry} */ entry) => !this.#keys.has(keyOf(entry));
+    const hasGap = ended.length >= TAIL_SIZE - 1 && ended.every(isNew);
+    if (this.#keys.size === 0 || hasGap) return this.#reload();
+    const added = await this.#render(ended.filter(isNew));
+    ended.forEach((entry) => this.#keys.add(keyOf(entry)));
+    this.#list.append(...added);
+    ended.filter((entry) => entry.continued_by).forEach((entry) => this.#linkContinuation(entry));
+    this.#showRunning(entries.find(isRunning));
+    this.#dispatchShown(entries);
+    if (added.length) updateReceipts(this.#thread, this);
+    if (added.some((element) => element.matches(".by-agent"))) announce(t("timeline.answered"));
   }
 
-  /** What was cut off when it was told here, and goes on since. */
-  #goesOn(told) {
-    const tag = this.#list.querySelector(`[data-turn="${told.turn}"] .is-cut:not(:has(button))`);
-    tag?.replaceWith(cutTag(told, this.#onward));
+  /**
+   * Links a turn that was cut off to the turn that continues it, which began after it was shown.
+   * @param {Entry} entry
+   */
+  #linkContinuation(entry) {
+    const tag = this.#list.querySelector(`[data-turn="${entry.turn}"] .is-cut:not(:has(button))`);
+    tag?.replaceWith(cutTag(entry, this.#handlers.onGoToTurn));
   }
 
-  /** The running turn is replaced by its passage in one step, so that nothing jumps. */
-  #run(told) {
-    const shown = this.#now.firstChild;
-    if (shown?.turn === told?.turn) return;
-    const hadFocus = shown?.contains(document.activeElement);
-    this.#now.replaceChildren(...(told ? [running(told, this.#thread)] : []));
-    if (hadFocus) this.querySelector(`.passage[data-turn="${shown.turn}"]`)?.focus({ preventScroll: true });
+  /**
+   * A running turn that has ended is replaced by its entry in one step, so that nothing jumps.
+   * @param {Entry | undefined} entry
+   */
+  #showRunning(entry) {
+    const before = this.#runningTurn;
+    if (before?.turn === entry?.turn) return;
+    const hadFocus = before?.contains(focused());
+    this.#runningTurn = entry ? new RunningTurn(entry, this.#thread) : null;
+    this.#running.replaceChildren(...(this.#runningTurn ? [this.#runningTurn] : []));
+    if (before && hadFocus) this.#entryOf(before.turn)?.focus({ preventScroll: true });
   }
 }
 
-const isRunning = (told) => told.role === "agent" && (told.state === "running" || told.state === "waiting");
+/** @param {Entry} entry */
+const isRunning = ({ role, state }) => role === "agent" && (state === "running" || state === "waiting");
 
-function reach(passage) {
-  passage?.focus({ preventScroll: true });
-  passage?.scrollIntoView({ block: "start" });
-}
-
-/** The very first node of a thread is not told. */
-const isFull = (told) => Boolean(told[0]?.node) && told.filter((each) => !isRunning(each)).length >= WINDOW - 1;
+/**
+ * Whether there may be older entries. The first node of a thread is no entry.
+ * @param {Entry[]} entries
+ */
+const isFullWindow = (entries) =>
+  Boolean(entries[0]?.node) && entries.filter((entry) => !isRunning(entry)).length >= WINDOW_SIZE - 1;
 
 customElements.define("clew-timeline", Timeline);
 
-export const timeline = (thread, options) => document.createElement("clew-timeline").begin(thread, options);
+/** @param {ConstructorParameters<typeof Timeline>} args */
+export const newTimeline = (...args) => new Timeline(...args);

@@ -1,80 +1,92 @@
-/** `<clew-working>`: how long a running turn has worked. What it waits for a person does not count; and while the daemon
- * is away it stands too, since nobody knows here what goes on. Either way it says what it waits for. */
+// @ts-check
+/** `<clew-working>`: how long a running turn has worked. The time it waits for a person does not count. It also stops
+ * while the daemon is unreachable, since the page cannot know what happens. Then it says what it waits for. */
 
 import { get } from "/page/lib/api.js";
-import { show } from "/page/lib/dom.js";
-import { spanSoFar } from "/page/lib/format.js";
-import { inOrder, soon } from "/page/lib/emitter.js";
+import { setContent } from "/page/lib/dom.js";
+import { formatRunningDuration } from "/page/lib/format.js";
+import { changes, waiting } from "/page/lib/state.js";
 import { events, link, linkState } from "/page/lib/stream.js";
-import { things, waiting } from "/page/lib/state.js";
+import { coalesce, newestOnly } from "/page/lib/timing.js";
 import { t } from "/page/lib/words.js";
 
-const SEEN = new Set(["live", "resting"]); // states of the link in which the daemon is there
-
-class Working extends HTMLElement {
+class WorkTimer extends HTMLElement {
   #thread;
   #turn;
   #since;
-  #gates = [];
+  #gates;
+  /** @type {number | null} milliseconds, when they were last counted */
   #worked = null;
-  #ends = [];
-  #ask = inOrder();
-  #again = soon(() => this.#look(), 100);
+  /** @type {(() => unknown)[]} */
+  #cleanups = [];
+  #startRequest = newestOnly();
+  #fetchSoon = coalesce(() => this.#fetchGates(), 100);
 
-  begin(thread, turn, since) {
+  /**
+   * @param {string} thread
+   * @param {string} turn
+   * @param {number} since
+   */
+  constructor(thread, turn, since) {
+    super();
     this.#thread = thread;
     this.#turn = turn;
     this.#since = since;
-    this.#gates = this.#own(waiting.gates);
-    return this;
+    this.#gates = this.#blockingGates(waiting.gates);
   }
 
   connectedCallback() {
-    const timer = setInterval(() => this.#tick(), 1000);
-    this.#ends = [
+    const timer = setInterval(() => this.#draw(), 1000);
+    this.#cleanups = [
       () => clearInterval(timer),
-      events.on("stored", (kind, frame) => frame.turn === this.#turn && kind.startsWith("gate.") && this.#again()),
-      things.on("fresh", () => this.#again()),
-      link.on("state", () => this.#tick()),
+      events.on("stored", (kind, frame) => frame.turn === this.#turn && kind.startsWith("gate.") && this.#fetchSoon()),
+      changes.on("resync", () => this.#fetchSoon()),
+      link.on("state", () => this.#draw()),
     ];
-    this.#look();
-    this.#tick();
+    this.#fetchGates();
+    this.#draw();
   }
 
   disconnectedCallback() {
-    this.#ends.forEach((end) => end());
+    this.#cleanups.forEach((cleanup) => cleanup());
   }
 
-  #own(gates) {
+  /** @param {Gate[]} gates */
+  #blockingGates(gates) {
     return gates.filter((gate) => gate.turn === this.#turn && gate.blocking);
   }
 
-  async #look() {
-    const isNews = this.#ask();
+  async #fetchGates() {
+    const isNewest = this.#startRequest();
     let gates;
     try {
       gates = await get(`/api/gates?thread=${this.#thread}`);
     } catch {
-      return; // looked at again when the stream is back
+      return; // fetched again when the stream is back
     }
-    if (!isNews()) return;
-    this.#gates = this.#own(gates);
-    this.#tick();
+    if (!isNewest()) return;
+    this.#gates = this.#blockingGates(gates);
+    this.#draw();
   }
 
-  #tick() {
-    const { state } = linkState();
+  #draw() {
+    const state = linkState();
     const now = Date.now();
-    if (SEEN.has(state) || this.#worked === null) this.#worked = now - this.#since - stood(this.#gates, now);
+    const isConnected = state === "live" || state === "paused";
+    if (isConnected || this.#worked === null) this.#worked = now - this.#since - timeBlocked(this.#gates, now);
     const isAsked = this.#gates.some((gate) => gate.state === "open");
-    const words = state === "away" ? "working.away" : isAsked ? "working.asked" : "working";
-    this.classList.toggle("is-standing", words !== "working");
-    show(this, t(words, { time: spanSoFar(Math.max(0, this.#worked)) }));
+    const name = state === "offline" ? "working.away" : isAsked ? "working.asked" : "working";
+    this.classList.toggle("is-standing", name !== "working");
+    setContent(this, t(name, { time: formatRunningDuration(Math.max(0, this.#worked)) }));
   }
 }
 
-/** Milliseconds in which at least one of them was open. */
-function stood(gates, now) {
+/**
+ * Milliseconds in which at least one of the gates was open.
+ * @param {Gate[]} gates
+ * @param {number} now
+ */
+function timeBlocked(gates, now) {
   let sum = 0;
   let until = 0;
   for (const gate of gates.toSorted((one, other) => one.asked_at - other.asked_at)) {
@@ -85,6 +97,7 @@ function stood(gates, now) {
   return sum;
 }
 
-customElements.define("clew-working", Working);
+customElements.define("clew-working", WorkTimer);
 
-export const working = (thread, turn, since) => document.createElement("clew-working").begin(thread, turn, since);
+/** @param {ConstructorParameters<typeof WorkTimer>} args */
+export const newWorkTimer = (...args) => new WorkTimer(...args);

@@ -1,0 +1,34 @@
+// @ts-check
+/** The shortcuts that answer gates, for the views that show some. */
+
+import { isBrieflyDisabled } from "/page/parts/gates/gate_list.js";
+
+/**
+ * What a shortcut can do with a gate, or with the prompt of a suspended thread.
+ * @typedef {HTMLElement & {
+ *   allow(): unknown, decline(): unknown, stop(): unknown,
+ *   allowInThread?(): unknown, allowAll?(): unknown, showRuleForm?(): unknown, merge?(): unknown,
+ * }} Answerable
+ */
+
+/**
+ * @param {() => HTMLElement | null} current the gate that the shortcuts act on
+ * @returns {import("/page/lib/shortcuts.js").Shortcuts}
+ */
+export function gateShortcuts(current) {
+  /** @type {(act: (gate: Answerable, event: KeyboardEvent) => unknown) => (event: KeyboardEvent) => void} */
+  const onGate = (act) => (event) => {
+    const gate = /** @type {Answerable | null} */ (current());
+    if (gate && !isBrieflyDisabled(gate)) act(gate, event);
+  };
+  return {
+    a: ["shortcut.allow", onGate((gate) => gate.allow())],
+    t: ["shortcut.allow_thread", onGate((gate) => gate.allowInThread?.())],
+    A: ["shortcut.allow_all", onGate((gate) => gate.allowAll?.())],
+    r: ["shortcut.rule", onGate((gate) => gate.showRuleForm?.())],
+    d: ["shortcut.decline", onGate((gate) => gate.decline())],
+    x: ["shortcut.decline_stop", onGate((gate) => gate.stop())],
+    m: ["shortcut.merge", onGate((gate) => gate.merge?.())],
+    "1-9": ["shortcut.option", onGate((gate, { key }) => gate.querySelector(`[data-option="${key}"]`)?.click())],
+  };
+}
