@@ -109,6 +109,33 @@ def test_a_thread_is_renamed_forked_done_picked_up_with_a_file_and_cancelled(
     expect(ann.page.locator("main")).to_contain_text("A cancelled thread never runs again")
 
 
+def test_a_rule_is_made_tried_removed_and_restored(desk: Desk, sit_down: Sit) -> None:
+    ann = sit_down(desk, "#/inbox")
+    ann.page.locator("summary", has_text="Rules").click()
+    new = ann.find("form", "Make a rule")
+    new.get_by_label("Does").select_option("deny")
+    new.get_by_label("Pattern").fill("git push")
+    new.get_by_label("Where").select_option("workspace")
+    new.get_by_label("Which").fill(str(desk.folder))
+    new.get_by_label("For").select_option("2 hours")
+    new.get_by_role("button").click()
+    row = ann.page.locator(".rules li").filter(has_text="git push")
+    expect(row).to_contain_text(f"in {desk.folder.name}")
+    trial = ann.find("form", "Try the rules")
+    expect(trial.locator("label > span")).to_have_text(["What would become of", "Kind", "Folder"])
+    trial.get_by_label("What would become of").fill("git push")
+    trial.get_by_label("Kind").select_option("command")
+    trial.get_by_label("Folder").fill(str(desk.folder))
+    trial.get_by_role("button").click()
+    expect(trial.locator("[role=status]")).to_contain_text("deny")
+    row.get_by_role("button").click()
+    expect(row).to_have_count(0)
+    ann.find("button", "Undo").click()
+    expect(row).to_contain_text("until")
+    row.get_by_role("button").click()
+    expect(row).to_have_count(0)
+
+
 def test_threads_are_filtered_and_the_shortcuts_are_listed(desk: Desk, sit_down: Sit) -> None:
     turn = desk.start("!text one", kind="chat", title="to be filtered")
     desk.clew.wait_ended(turn)

@@ -27,8 +27,8 @@ export function tryRulesForm() {
     "form",
     { class: "new-rule", "aria-label": t("rules.try"), onsubmit },
     h("label", {}, h("span", {}, t("rules.try.what")), subject),
-    h("label", {}, h("span", {}, t("new.kind")), kind),
-    h("label", {}, h("span", {}, t("new.workspace")), workspace),
+    h("label", {}, h("span", {}, t("new.by.kind")), kind),
+    h("label", {}, h("span", {}, t("new.by.workspace")), workspace),
     h("button", { class: "plain", type: "submit" }, t("rules.try")),
     verdict,
   );
