@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -48,6 +49,12 @@ def test_no_file_names_a_folder_of_somebodys_machine() -> None:
 def test_a_lock_names_no_index_and_no_file(lock: str) -> None:
     text = (ROOT / "requirements" / f"{lock}.lock").read_text(encoding="utf-8")
     assert re.findall(r"\w+://|--(?:index|extra-index|find-links)|(?:^|\s)(?:/|\./)", text) == []
+
+
+def test_the_lock_of_the_tools_for_the_page_names_no_registry_and_has_a_hash_for_each() -> None:
+    lock = json.loads((ROOT / "scripts/page-lint/package-lock.json").read_text(encoding="utf-8"))
+    packages = [each for name, each in lock["packages"].items() if name]
+    assert packages and all("resolved" not in each and each["integrity"].startswith("sha512-") for each in packages)
 
 
 def pins(lock: str) -> dict[str, str]:

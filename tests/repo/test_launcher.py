@@ -13,7 +13,7 @@ import pytest
 
 from tests.helpers.paths import ROOT
 
-TOOLS = ("sh", "bash", "env", "cat", "chmod", "cmp", "dirname", "find", "head", "ln", "mkdir", "readlink", "rm")
+TOOLS = ("sh", "bash", "env", "cat", "chmod", "cmp", "cp", "dirname", "find", "head", "ln", "mkdir", "readlink", "rm")
 WATCHED_WITH = ("strace", "rg", "tree", "zsh", "file")
 
 # Stands in for uv: notes what it was asked, waits or dies where told, and "installs" little scripts.
@@ -47,6 +47,17 @@ for tool in ruff mypy; do
 done
 script pytest 'echo "skips ${CLEW_NO_SKIPS:-allowed}"; for word; do printf "<%s>" "$word"; done; echo; echo "3 passed"'
 [ -n "${NO_CODEX:-}" ] || mkdir -p "$venv/lib/python3.11/site-packages/codex_cli_bin"
+"""
+
+# Stands in for npm: "installs" little scripts into node_modules, where it is called.
+FAKE_NPM = """#!/bin/sh
+echo "npm $*" >>"$CALLS"
+[ -z "${NPM_FAILS:-}" ] || exit 7
+mkdir -p node_modules/.bin
+for tool in eslint tsc; do
+    printf '#!/bin/sh\\n%s\\n' "echo \\"$tool \\$*\\"; exit \\${FAIL_$tool:-0}" >node_modules/.bin/$tool
+    chmod +x node_modules/.bin/$tool
+done
 """
 
 # Stands in for the venv module.
@@ -84,6 +95,11 @@ class Checkout:
         (self.bin / "uv").unlink()
         return self
 
+    def with_node(self) -> Checkout:
+        self.stand_in("node", '#!/bin/sh\necho "node $*"\n')
+        self.stand_in("npm", FAKE_NPM)
+        return self
+
     def stand_in(self, name: str, script: str) -> None:
         path = self.bin / name
         path.unlink(missing_ok=True)
@@ -98,7 +114,7 @@ def python_that_is_noted() -> str:
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
     root = tmp_path / "a checkout"
-    shutil.copytree(ROOT / "scripts", root / "scripts")
+    shutil.copytree(ROOT / "scripts", root / "scripts", ignore=shutil.ignore_patterns("node_modules"))
     shutil.copytree(ROOT / "requirements", root / "requirements")
     for name in ("clew", "check", "pyproject.toml"):
         shutil.copy(ROOT / name, root / name)
@@ -134,7 +150,8 @@ def fake_venv(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    "script", ["clew", "check", "scripts/launch.sh", "scripts/watching.sh", "scripts/lock", ".ci/run"]
+    "script",
+    ["clew", "check", "scripts/launch.sh", "scripts/page.sh", "scripts/watching.sh", "scripts/lock", ".ci/run"],
 )
 def test_the_scripts_are_correct_shell(script: str) -> None:
     shell = "bash" if script == ".ci/run" else "sh"
@@ -333,15 +350,21 @@ def test_changed_source_is_compiled_where_python_would_not_keep_it(checkout: Che
 def test_check_runs_each_step_and_ends_with_the_line_of_pytest(checkout: Checkout) -> None:
     for name in WATCHED_WITH:
         checkout.stand_in(name, "#!/bin/sh\n")
-    done = checkout.run("./check", CLEW_CHROMIUM="chromium")
+    done = checkout.with_node().run("./check", CLEW_CHROMIUM="chromium")
     assert done.returncode == 0
     assert done.stdout.splitlines() == [
+        "check: installing ESLint and TypeScript for the JavaScript of the page, by npm",
         "check: ruff check",
         "ruff check .",
         "check: ruff format --check",
         "ruff format --check .",
         "check: mypy --strict",
         "mypy ",
+        "check: eslint",
+        "eslint --config scripts/page-lint/eslint.config.js src/clew/server/page/static scripts/page-lint",
+        "check: tsc",
+        "node scripts/page-lint/api_types.js",
+        "tsc --project scripts/page-lint",
         "check: pytest",
         "skips allowed",
         f"<-m><not heavy><-n><{min((os.cpu_count() or 2) + 1, 8)}><--dist><worksteal>",
@@ -392,9 +415,50 @@ def test_check_goes_on_if_strace_cannot_be_installed(checkout: Checkout, apt: st
     assert "there is no strace here" in done.stdout and done.stdout.endswith("3 passed\n")
 
 
-@pytest.mark.parametrize(("tool", "last"), [("ruff", "ruff check ."), ("mypy", "mypy ")])
+NO_NODE = "check: there is no Node with npm here, so the JavaScript of the page is not checked"
+NOT_INSTALLED = "check: ESLint and TypeScript could not be installed (.venv/page-lint.log tells why), so the"
+
+
+def test_check_without_node_skips_the_javascript_of_the_page_and_says_so(checkout: Checkout) -> None:
+    done = checkout.run("./check")
+    assert NO_NODE in done.stdout.splitlines() and done.stdout.endswith("3 passed\n")
+
+
+def test_check_skips_the_javascript_of_the_page_if_npm_fails_and_says_so(checkout: Checkout) -> None:
+    done = checkout.with_node().run("./check", NPM_FAILS="1")
+    assert NOT_INSTALLED in done.stdout and done.stdout.endswith("3 passed\n")
+
+
+@pytest.mark.parametrize(("node", "last"), [(False, NO_NODE), (True, NOT_INSTALLED)])
+def test_where_no_skips_are_allowed_the_javascript_of_the_page_has_to_be_checked(
+    checkout: Checkout, node: bool, last: str
+) -> None:
+    done = (checkout.with_node() if node else checkout).run("./check", NPM_FAILS="1", CLEW_NO_SKIPS="1")
+    assert done.returncode == 1 and done.stdout.splitlines()[-1].startswith(last)
+
+
+def test_check_installs_the_tools_for_the_page_again_only_if_their_lock_has_changed(checkout: Checkout) -> None:
+    checkout.with_node().run("./check")
+    assert sum(call.startswith("npm ci ") for call in checkout.new_calls()) == 1
+    checkout.run("./check")
+    assert not checkout.new_calls()
+    with (checkout.root / "scripts/page-lint/package-lock.json").open("a") as file:
+        file.write("\n")
+    checkout.run("./check")
+    assert sum(call.startswith("npm ci ") for call in checkout.new_calls()) == 1
+
+
+@pytest.mark.parametrize(
+    ("tool", "last"),
+    [
+        ("ruff", "ruff check ."),
+        ("mypy", "mypy "),
+        ("eslint", "eslint --config scripts/page-lint/eslint.config.js src/clew/server/page/static scripts/page-lint"),
+        ("tsc", "tsc --project scripts/page-lint"),
+    ],
+)
 def test_a_failing_step_ends_check_with_its_words_and_its_code(checkout: Checkout, tool: str, last: str) -> None:
-    done = checkout.run("./check", **{f"FAIL_{tool}": "4"})
+    done = checkout.with_node().run("./check", **{f"FAIL_{tool}": "4"})
     assert (done.returncode, done.stdout.splitlines()[-1]) == (4, last)
 
 
@@ -420,7 +484,7 @@ def test_check_adds_its_tools_to_what_clew_has_installed(checkout: Checkout) -> 
 
 
 def test_ci_runs_check_and_allows_no_skips(checkout: Checkout) -> None:
-    done = checkout.run("bash", ".ci/run", CI="true")
+    done = checkout.with_node().run("bash", ".ci/run", CI="true")
     assert done.returncode == 0
     assert "skips 1" in done.stdout
     assert done.stdout.splitlines()[-1] == "3 passed"

@@ -40,5 +40,10 @@ def test_only_one_file_sets_markup() -> None:
     assert [path.name for path, text in MODULES.items() if re.search(setting, text)] == ["markdown.js"]
 
 
+def test_the_types_of_every_module_are_checked() -> None:
+    checked = [text.startswith("// @ts-check\n") and "@ts-ignore" not in text for text in MODULES.values()]
+    assert checked and all(checked)
+
+
 def test_modules_stay_small() -> None:
     assert {path.name for path, text in MODULES.items() if text.count("\n") > 300} == set()

@@ -1,0 +1,27 @@
+/** Writes the schemas of docs/openapi.json as TypeScript types, so that the page is checked against the API. */
+
+import { readFileSync, writeFileSync } from "node:fs";
+
+const SOURCE = new URL("../../docs/openapi.json", import.meta.url);
+const TARGET = new URL("node_modules/api.d.ts", import.meta.url);
+
+const nameOf = (name) => name.replaceAll(".", "_");
+
+/** The type of a schema. A response has all properties, also those with a default. */
+function typeOf(schema) {
+  if (schema.$ref) return nameOf(schema.$ref.split("/").at(-1));
+  if (schema.anyOf) return schema.anyOf.map(typeOf).join(" | ");
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
+  if (schema.type === "array") return `(${typeOf(schema.items ?? {})})[]`;
+  if (schema.properties) return `{ ${Object.entries(schema.properties).map(property).join("; ")} }`;
+  if (schema.type === "object") return `Record<string, ${typeOf(schema.additionalProperties || {})}>`;
+  return (
+    { string: "string", integer: "number", number: "number", boolean: "boolean", null: "null" }[schema.type] ?? "any"
+  );
+}
+
+const property = ([name, schema]) => `${JSON.stringify(name)}: ${typeOf(schema)}`;
+
+const { components } = JSON.parse(readFileSync(SOURCE, "utf8"));
+const types = Object.entries(components.schemas).map(([name, schema]) => `  type ${nameOf(name)} = ${typeOf(schema)};`);
+writeFileSync(TARGET, `declare namespace Api {\n${types.join("\n")}\n}\n`);
