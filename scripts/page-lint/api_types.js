@@ -1,8 +1,8 @@
-/** Writes the schemas of docs/openapi.json as TypeScript types, so that the page is checked against the API. */
+/** Writes the schemas of docs/reference/openapi.json as TypeScript types, so that the page is checked against the API. */
 
 import { readFileSync, writeFileSync } from "node:fs";
 
-const SOURCE = new URL("../../docs/openapi.json", import.meta.url);
+const SOURCE = new URL("../../docs/reference/openapi.json", import.meta.url);
 const TARGET = new URL("node_modules/api.d.ts", import.meta.url);
 
 const nameOf = (name) => name.replaceAll(".", "_");

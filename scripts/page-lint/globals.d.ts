@@ -1,4 +1,4 @@
-/** Types that the page's modules share. `Api` is made from docs/openapi.json by api_types.js. */
+/** Types that the page's modules share. `Api` is made from docs/reference/openapi.json by api_types.js. */
 
 type Thread = Api.ThreadView;
 type Gate = Api.GateView & { shown: Api.GateShown };
