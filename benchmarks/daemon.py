@@ -134,7 +134,7 @@ def _daemon(home: Home) -> int:
 
 
 def _rss(home: Home) -> float:
-    found = scan.look(_daemon(home))
+    found = scan.get(_daemon(home))
     assert found is not None
     return found.rss / 1e6
 

@@ -23,7 +23,7 @@ from clew.config.settings import Config, ThreadsConfig
 from clew.engine.engine import Engine
 from clew.model import history as model_history
 from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
-from clew.model.messages import Conversation, Fate, Inbound, Said
+from clew.model.messages import Conversation, Fate, Inbound, PromptMessage
 from clew.model.threads import Thread, ThreadKind, ThreadStatus
 from clew.model.turns import Origin, Turn, TurnState
 from clew.model.views import NewThread
@@ -112,7 +112,7 @@ class Bench:
             name, ThreadKind.TASK, status, f"task {number}", "scripted", "/", now, completed_at=now, last_turn=turn_id
         )
         threads.insert(tx, thread)
-        said = Said(f"m{number}", "ann", "please do it " * 10)
+        said = PromptMessage(f"m{number}", "ann", "please do it " * 10)
         where = Conversation("cli")
         turns.insert(
             tx, Turn(turn_id, name, threads.next_seq(tx, name), TurnState.QUEUED, Origin.MESSAGE, (said,), where, now)
@@ -121,7 +121,7 @@ class Bench:
         head = nodes.append(tx, name, None, model_history.Started(name, now, "task", "scripted", "/"))
         head = nodes.append(tx, name, head, model_history.Spoken(turn_id, now, said.id, "ann", said.text))
         nodes.append(tx, name, head, model_history.Outcome(turn_id, now, "completed", "scripted", "it is done " * 20))
-        deliveries.owe(
+        deliveries.enqueue(
             tx,
             Delivery(f"{turn_id}:final", DeliveryKind.FINAL, name, turn_id, None, "done", DeliveryState.NO_TARGET, now),
         )

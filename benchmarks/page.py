@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page
 from benchmarks.report import Line
 from clew.client.sync import Client, new_message_id
 from clew.model import history
-from clew.model.messages import Conversation, Said
+from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import Thread, ThreadKind, ThreadStatus
 from clew.model.turns import Origin, Turn, TurnState
 from clew.store import Tx
@@ -71,7 +71,7 @@ def _talked(tx: Tx, clock: SystemClock, title: str, times: int) -> str:
     threads.insert(tx, Thread(name, ThreadKind.CHAT, ThreadStatus.IDLE, title, "scripted", "/", now))
     head = nodes.append(tx, name, None, history.Started(name, now, "chat", "scripted", "/"))
     for number in range(times):
-        said, turn = Said(f"{name}-{number}", "ann", f"Please do number {number}."), clock.ulid()
+        said, turn = PromptMessage(f"{name}-{number}", "ann", f"Please do number {number}."), clock.ulid()
         seq = threads.next_seq(tx, name)
         turns.insert(tx, Turn(turn, name, seq, TurnState.QUEUED, Origin.MESSAGE, (said,), Conversation("cli"), now))
         turns.drop_queued(tx, turn, now)

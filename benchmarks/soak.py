@@ -225,7 +225,7 @@ class Soak:
         began = time.monotonic()
         while True:
             await asyncio.sleep(WEIGH)
-            process = scan.look(pid) if (pid := self._daemon()) else None
+            process = scan.get(pid) if (pid := self._daemon()) else None
             if process is not None:
                 weight = Weight(time.monotonic() - began, process.rss / 1e6, _open_files(process.pid))
                 self.count.weights.setdefault(process.pid, []).append(weight)

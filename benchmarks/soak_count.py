@@ -16,7 +16,7 @@ from clew.model.threads import SuspendedBy
 from clew.model.turns import Turn
 from clew.process import lock, scan
 from clew.store import Tx, audit
-from clew.store.audit import Arrived
+from clew.store.audit import ReceivedMessage
 from clew.store.sqlite.driver import connect
 from clew.store.tables import deliveries
 from clew.support.home import Home
@@ -86,7 +86,7 @@ class Suspended(Struct, frozen=True):
 class Rows(Struct, frozen=True):
     """What the store says when all is over."""
 
-    heard: list[Arrived]
+    heard: list[ReceivedMessage]
     turns: list[Turn]
     deliveries: list[Delivery]
     gates: list[Gate]
@@ -109,13 +109,13 @@ class Counted:
 
 def read(tx: Tx) -> Rows:
     return Rows(
-        heard=audit.heard(tx),
+        heard=audit.all_messages(tx),
         turns=audit.all_turns(tx),
         deliveries=audit.all_deliveries(tx),
         gates=audit.all_gates(tx),
         suspended=[Suspended(name, by, _is_asked(tx, name, by)) for name, by in audit.all_suspended(tx).items()],
         unfinished=audit.unfinished(tx),
-        unowed=audit.ended_without_owing(tx),
+        unowed=audit.ended_without_delivery(tx),
     )
 
 
@@ -137,7 +137,7 @@ def left_running(home: Home) -> list[str]:
     holder = lock.read(home.lock)
     marked = scan.children(holder.store) if holder and holder.store else []
     pids = {*carrying(f"CLEW_HOME={home.root}"), *(each.pid for each in marked)}
-    found = (scan.look(pid) for pid in sorted(pids))
+    found = (scan.get(pid) for pid in sorted(pids))
     return [f"{each.pid} {each.command}" for each in found if each is not None]
 
 

@@ -12,7 +12,7 @@ from clew.model.delivery import DeliveryKind, DeliveryState
 from clew.model.gates import Gate, GateState
 from clew.model.messages import Fate
 from clew.model.turns import Turn, TurnState
-from clew.store.audit import Arrived
+from clew.store.audit import ReceivedMessage
 from clew.texts import gate_messages, messages
 
 ANSWER = re.compile(r"\banswer (\d+)\b")
@@ -67,7 +67,7 @@ def _stopped(rows: Rows) -> set[str]:
     return {turn.id for turn in rows.turns if turn.stop_asked} | {turn.id for turn in cut if turn is not None}
 
 
-def _newest_before(stop: Arrived, turns: list[Turn]) -> Turn | None:
+def _newest_before(stop: ReceivedMessage, turns: list[Turn]) -> Turn | None:
     ended = [turn for turn in turns if turn.thread == stop.arrival.thread and turn.node is not None]
     before = [turn for turn in ended if turn.ended_at is not None and turn.ended_at <= stop.at]
     return max(before, key=lambda turn: turn.seq, default=None)

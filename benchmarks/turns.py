@@ -21,7 +21,7 @@ from pathlib import Path
 
 from benchmarks.bare import Bare, BareSocket
 from benchmarks.report import Line
-from clew.client.sync import Client, address, parse
+from clew.client.sync import Client, api_path, parse_sse
 from clew.process.start import ensure_daemon
 from clew.process.stop import stop_daemon
 from clew.support.home import Home
@@ -241,9 +241,9 @@ def _chat(home: Home, message: str) -> float:
     """From the request to `done` on the stream for front ends."""
     body = {"message": message, "message_id": os.urandom(8).hex(), "conversation_id": "bench"}
     began = time.perf_counter()
-    connection, answer = Client(home)._open("POST", address("conversations", "chat", "stream"), body, None)
+    connection, answer = Client(home)._open("POST", api_path("conversations", "chat", "stream"), body, None)
     text = ""
-    for event in parse(iter(lambda: answer.read1(1 << 16), b"")):
+    for event in parse_sse(iter(lambda: answer.read1(1 << 16), b"")):
         text += event.data["content"] if event.kind == "chunk" else ""
         if event.kind == "done":
             assert event.data["content"] == text

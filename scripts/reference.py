@@ -20,7 +20,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import click
 
 from clew.cli import main as cli
-from clew.config.reading import own_names, present, split
+from clew.config.reading import own_names, split, without_none
 from clew.config.settings import Config
 from clew.support.errors import ClewError
 from clew.texts.commands import MENU
@@ -98,7 +98,7 @@ def _default(each: Field[Any]) -> str:
 
 
 def _value(hint: Any) -> str:
-    kind, rules = split(present(hint))
+    kind, rules = split(without_none(hint))
     name = "list of texts" if get_origin(kind) is tuple else "table" if get_origin(kind) is Mapping else TYPES[kind]
     words = [rule.words for rule in rules if hasattr(rule, "words")]
     return "; ".join([name, *words])

@@ -18,7 +18,7 @@ from clew.store.migrate import open_store
 from clew.store.tables import deliveries
 from clew.support.clock import SystemClock
 from clew.support.errors import StoreHeld
-from tests.helpers.daemons import PATIENCE, SCRIPTED, Clew
+from tests.helpers.daemons import SCRIPTED, TIMEOUT, Clew
 from tests.helpers.paths import ROOT
 from tests.helpers.receivers import Receiver
 
@@ -28,7 +28,7 @@ EXAMPLES = ROOT / "examples"
 def run(clew: Clew, name: str, *words: str) -> str:
     environ = {**os.environ, "CLEW_HOME": str(clew.root), "CLEW_EXAMPLE_RUNTIME": "scripted"}
     command = [sys.executable, "-W", "error", str(EXAMPLES / f"{name}.py"), *words]
-    done = subprocess.run(command, env=environ, cwd=clew.root, capture_output=True, text=True, timeout=PATIENCE)
+    done = subprocess.run(command, env=environ, cwd=clew.root, capture_output=True, text=True, timeout=TIMEOUT)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -124,7 +124,7 @@ async def test_what_a_dead_daemon_was_sending_is_given_too_and_marked(owing: Cle
     (delivery,) = await store.read(lambda tx: deliveries.undelivered_finals(tx, failed=False, after="", limit=9))
     sending = await store.write(lambda tx: deliveries.claim(tx, delivery, "a daemon that died"))
     assert sending is not None
-    await store.write(lambda tx: deliveries.first_sent(tx, sending, clock.now()))
+    await store.write(lambda tx: deliveries.record_first_send(tx, sending, clock.now()))
     store.close()
     given: list[Outgoing] = []
 

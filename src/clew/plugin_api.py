@@ -24,15 +24,13 @@ from clew.model.events import (
 )
 from clew.model.gates import Answer, Asked, Decision, GateKind, Policy, Question
 from clew.model.long_text import GrowingText
-from clew.model.messages import Accepted, Attachment, Conversation, Fate, Inbound, Role, Said
+from clew.model.messages import Accepted, Attachment, Conversation, Fate, Inbound, Role
 from clew.model.runtime import (
     Continuity,
     ForkPoint,
     Health,
     HealthState,
-    Look,
     Outliving,
-    Past,
     RecordState,
     Runtime,
     RuntimeCan,
@@ -41,13 +39,12 @@ from clew.model.runtime import (
     TurnRecord,
     TurnRequest,
 )
-from clew.model.shared_sessions import Lender, Outside, PastTurn
+from clew.model.shared_sessions import PastTurn
 from clew.model.surface import (
     Backlog,
     Down,
     Inbox,
     InDoubt,
-    Known,
     Never,
     NotSent,
     Outgoing,
@@ -112,9 +109,6 @@ __all__ = [
     "InDoubt",
     "Inbound",
     "Inbox",
-    "Known",
-    "Lender",
-    "Look",
     "Marks",
     "Name",
     "Never",
@@ -126,8 +120,6 @@ __all__ = [
     "Outcome",
     "Outgoing",
     "Outliving",
-    "Outside",
-    "Past",
     "PastTurn",
     "Phase",
     "Place",
@@ -144,7 +136,6 @@ __all__ = [
     "RuntimeHeld",
     "RuntimeLost",
     "RuntimeTrouble",
-    "Said",
     "Seat",
     "Seconds",
     "Secret",

@@ -19,9 +19,9 @@ from benchmarks.soak_verdict import judge
 from clew.engine.engine import DESK
 from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
 from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, GateState
-from clew.model.messages import Conversation, Fate, Said
+from clew.model.messages import Conversation, Fate, PromptMessage
 from clew.model.turns import Origin, Turn, TurnState
-from clew.store.audit import Arrived
+from clew.store.audit import ReceivedMessage
 from clew.store.tables import inbox
 from clew.store.tables.inbox import Arrival
 from clew.support.home import Home
@@ -39,15 +39,15 @@ FOREIGN = "answers to something else"
 UNTAKEN = "lost (never taken)"
 
 
-def heard(id: str, fate: Fate, turn: str | None, **more: object) -> Arrived:
+def heard(id: str, fate: Fate, turn: str | None, **more: object) -> ReceivedMessage:
     arrival = Arrival(fate, "thread", turn, str(more.pop("words", "")))
-    return Arrived(id, more.pop("where", ROOM), arrival, 10)  # type: ignore[arg-type]
+    return ReceivedMessage(id, more.pop("where", ROOM), arrival, 10)  # type: ignore[arg-type]
 
 
 def turn(id: str, state: TurnState = TurnState.COMPLETED, **more: object) -> Turn:
     known = {"seq": 1, "asks": 1, "node": "node", "started_at": 1, "ended_at": 5, **more}
     seq, asks = known.pop("seq"), known.pop("asks")
-    request = (Said(f"m{asks}", "ann", f"!text answer {asks}"),)
+    request = (PromptMessage(f"m{asks}", "ann", f"!text answer {asks}"),)
     return Turn(id, "thread", seq, state, Origin.MESSAGE, request, ROOM, 0, **known)  # type: ignore[arg-type]
 
 
@@ -98,7 +98,7 @@ def troubles(counted: Counted) -> dict[str, list[str]]:
     return {name: found for name, found in judge(counted).items() if found}
 
 
-def test_nothing_is_found_where_nothing_is_wrong() -> None:
+def test_a_clean_soak_has_no_findings() -> None:
     assert troubles(clean()) == {}
 
 
@@ -106,23 +106,23 @@ def test_a_message_that_was_acknowledged_and_has_no_row_is_lost() -> None:
     assert troubles(with_count(taken={"m1", "m2", "m3", "m4"})) == {NO_FATE: ["m4 has 0 fates"]}
 
 
-def test_what_counts_as_sent_and_is_not_at_the_receiver_is_lost() -> None:
+def test_a_sent_delivery_missing_at_the_receiver_is_lost() -> None:
     assert troubles(with_count(told={"a:final": told("answer 1")})) == {NOT_THERE: ["c:final"]}
 
 
-def test_a_message_without_an_answer_is_lost_and_so_is_one_that_was_said_into_its_turn() -> None:
+def test_a_message_or_steer_without_an_answer_is_lost() -> None:
     found = troubles(with_rows(deliveries=[final("a"), final("b", DeliveryState.SUPERSEDED)]))
     assert found == {UNANSWERED: ["m2 (turn of b)", "m3 (steer of b)"]}
 
 
-def test_an_answer_that_nobody_gets_is_one_only_at_the_desk() -> None:
+def test_only_a_local_answer_may_have_no_receiver() -> None:
     owed = [final("a", DeliveryState.NO_TARGET), final("c")]
     assert troubles(with_rows(deliveries=owed)) == {UNANSWERED: ["m1 (turn of a)"]}
     at_the_desk = [heard("m1", Fate.TURN, "a", where=DESK), *clean().rows.heard[1:]]
     assert troubles(with_rows(deliveries=owed, heard=at_the_desk)) == {}
 
 
-def test_an_answer_to_something_that_was_not_asked_there_is_named() -> None:
+def test_an_answer_to_another_conversation_is_reported() -> None:
     swapped = {"a:final": told("answer 2"), "c:final": told("answer 9")}
     words_of = "{}:final is about [{}], and nobody asked that there"
     assert troubles(with_count(told=swapped)) == {FOREIGN: [words_of.format("a", 2), words_of.format("c", 9)]}
@@ -130,45 +130,45 @@ def test_an_answer_to_something_that_was_not_asked_there_is_named() -> None:
     assert troubles(with_count(told=steered)) == {}, "what was said into a turn may be answered by it"
 
 
-def test_an_answer_that_does_not_say_what_was_asked_is_named_unless_a_command_can_have_been_declined() -> None:
+def test_an_answer_without_the_expected_text_is_reported() -> None:
     empty = {**clean().count.told, "a:final": told("well")}
     assert troubles(with_count(told=empty)) == {FOREIGN: ["a:final says nothing about [1]"]}
-    shell = msgspec.structs.replace(turn("a"), request=(Said("m1", "ann", "!shell make\n!text answer 1"),))
+    shell = msgspec.structs.replace(turn("a"), request=(PromptMessage("m1", "ann", "!shell make\n!text answer 1"),))
     asked = with_rows(turns=[shell, *clean().rows.turns[1:]])
     assert troubles(replace(asked, count=replace(asked.count, told=empty))) == {}
 
 
-def test_a_turn_that_failed_is_named() -> None:
+def test_a_failed_turn_is_reported() -> None:
     failed = [turn("a", TurnState.FAILED), *clean().rows.turns[1:]]
     assert troubles(with_rows(turns=failed)) == {"failed": ["a"]}
 
 
-def test_what_was_never_taken_is_named_and_so_is_a_soak_in_which_nothing_happened() -> None:
+def test_an_unaccepted_message_and_an_empty_soak_are_reported() -> None:
     assert troubles(with_count(untaken={"m9"})) == {UNTAKEN: ["m9 was never taken"]}
     silent = Counted(Count(), Rows([], [], [], [], [], [], []), {}, Counter(), True, [])
     assert troubles(silent) == {UNTAKEN: ["nobody said anything"]}
 
 
-def test_what_somebody_stopped_is_not_lost() -> None:
+def test_a_stopped_message_is_not_lost() -> None:
     stopped = [turn("a"), turn("b", TurnState.INTERRUPTED, seq=2, stop_asked=True)]
     assert troubles(with_rows(turns=stopped)) == {}
 
 
-def test_a_stop_to_the_question_whether_to_go_on_is_for_the_newest_turn_alone() -> None:
+def test_a_stop_at_the_resume_question_is_for_the_newest_turn_only() -> None:
     cut = [turn("a", TurnState.INTERRUPTED), turn("b", TurnState.INTERRUPTED, seq=2)]
     stop = heard("m4", Fate.ANSWER, None, words=messages.STOPPED)
     counted = with_rows(turns=cut, deliveries=[], heard=[*clean().rows.heard, stop])
     assert troubles(replace(counted, fates={"turn": 2, "steer": 1, "answer": 1})) == {UNANSWERED: ["m1 (turn of a)"]}
 
 
-def test_one_answer_under_two_keys_is_doubled_unless_it_says_so() -> None:
+def test_one_answer_with_two_keys_is_a_duplicate_unless_marked() -> None:
     once_more = {**clean().count.told, "d:final": told("answer 12\nanswer 1")}
     assert troubles(with_count(told=once_more)) == {DOUBLED: ["answer 1 came 2 times without a mark"]}
     marked = {**clean().count.told, "d:final": told("answer 1", note=messages.POSSIBLE_REPEAT)}
     assert troubles(with_count(told=marked)) == {}
 
 
-def test_two_bodies_under_one_key_are_doubled() -> None:
+def test_two_bodies_with_one_key_are_a_duplicate() -> None:
     count = clean().count
     for text in ("hello", "hello", "hello again"):
         count.took("n:notice", msgspec.json.encode({"id": "n:notice", "kind": "notice", "text": text}))
@@ -185,7 +185,7 @@ def test_a_yes_to_one_command_does_not_hide_a_second_run_of_another() -> None:
 @pytest.mark.parametrize(
     "asked", [gate("K7Q2", 1, yes=False), gate("K7Q2", 1, sent_at=None), gate("B3C4", 1), gate("K7Q2", 2)]
 )
-def test_a_run_needs_a_yes_that_somebody_said_and_that_left(asked: Gate) -> None:
+def test_a_run_needs_a_yes_that_was_given_and_sent(asked: Gate) -> None:
     assert troubles(with_rows(gates=[asked])) == {RAN: ["command 1 ran 1 times, after 0 yes"]}
 
 
@@ -209,24 +209,24 @@ STUCK: Mapping[str, dict[str, object]] = {
 
 
 @pytest.mark.parametrize("name", STUCK)
-def test_what_is_not_over_is_stuck(name: str) -> None:
+def test_a_row_that_is_not_finished_is_stuck(name: str) -> None:
     assert troubles(with_rows(**STUCK[name])) == {"stuck": [name]}
 
 
-def test_what_does_not_come_to_rest_is_stuck() -> None:
+def test_a_soak_that_does_not_settle_is_stuck() -> None:
     assert troubles(replace(clean(), rested=False)) == {"stuck": ["it did not come to rest"]}
 
 
-def test_a_turn_that_ended_and_owes_nothing_is_named() -> None:
+def test_an_ended_turn_without_a_delivery_is_reported() -> None:
     assert troubles(with_rows(unowed=["a"])) == {"ended and not owed": ["a"]}
 
 
-def test_counts_that_differ_from_the_rows_are_named() -> None:
+def test_counts_that_differ_from_the_rows_are_reported() -> None:
     counted = replace(clean(), fates={"turn": 3, "steer": 1})
     assert troubles(counted) == {FATES: ["turn: 3 by `clew status`, 2 rows"]}
 
 
-def test_a_process_that_is_left_is_named(tmp_path: Path) -> None:
+def test_a_leftover_process_is_reported(tmp_path: Path) -> None:
     home = Home(tmp_path)
     assert left_running(home) == []
     waits = [sys.executable, "-I", "-S", "-c", "print(flush=True); input()"]
@@ -252,7 +252,7 @@ async def test_the_rows_of_a_real_store_are_read_as_they_are(tmp_path: Path) -> 
     assert troubles(replace(counted, count=Count(taken={"m1", "m2"}))).keys() == {NO_FATE, NOT_THERE}
 
 
-def test_memory_is_told_of_one_daemon_that_lived_long_enough() -> None:
+def test_memory_is_reported_of_a_daemon_that_lived_long_enough() -> None:
     short = {number: [Weight(number * 40 + at, 50 + at, 20) for at in range(0, 40, 5)] for number in range(10)}
     assert memory(short) == "too short to tell (5 s of one warm daemon, not 60)"
     long = {**short, 10: [Weight(400 + at, 50 + at / 60, 20) for at in range(0, 125, 5)]}
@@ -260,7 +260,7 @@ def test_memory_is_told_of_one_daemon_that_lived_long_enough() -> None:
     assert memory({}).startswith("too short to tell")
 
 
-def test_answers_are_told_apart_from_notices_and_asks() -> None:
+def test_answers_are_distinguished_from_notices_and_gates() -> None:
     more = {
         "n:notice": told("", "notice"),
         "k:ask": told("", "ask"),

@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from types import TracebackType
 
-from tests.helpers.daemons import PATIENCE, Clew, _argv
+from tests.helpers.daemons import TIMEOUT, Clew, _argv
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[=>78])")
 
@@ -43,7 +43,7 @@ class Terminal:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         if self.process.poll() is None:
             self.process.kill()
-        self.process.wait(PATIENCE)
+        self.process.wait(TIMEOUT)
         os.close(self._own)
 
     @property
@@ -64,14 +64,14 @@ class Terminal:
         os.write(self._own, keys.encode())
 
     def read_until(self, words: str, times: int = 1) -> str:
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while self.shown.count(words) < times:
             assert self._read() and time.monotonic() < deadline, f"there is no {words!r}:\n{self.shown}"
         return self.shown
 
     def find(self, pattern: str) -> str:
         """The last that fits, once there is one."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + TIMEOUT
         while not (found := re.findall(pattern, self.shown)):
             assert self._read() and time.monotonic() < deadline, f"there is no {pattern!r}:\n{self.shown}"
         return str(found[-1])
@@ -80,10 +80,10 @@ class Terminal:
         """To its end; the exit code."""
         while self._read():
             pass
-        return self.process.wait(PATIENCE)
+        return self.process.wait(TIMEOUT)
 
     def _read(self) -> bool:
-        assert select.select([self._own], [], [], PATIENCE)[0], f"nothing comes any more:\n{self.shown}"
+        assert select.select([self._own], [], [], TIMEOUT)[0], f"nothing comes any more:\n{self.shown}"
         try:
             piece = os.read(self._own, 65536)
         except OSError:  # Linux says so at the end of a terminal

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.daemons import PATIENCE, SCRIPTED, Clew, _argv
+from tests.helpers.daemons import SCRIPTED, TIMEOUT, Clew, _argv
 
 # A person would not wait so long for a daemon's answer.
-PATIENT = f"import sys; from clew.cli import completion, main; completion.PATIENCE = {PATIENCE}; sys.exit(main.main())"
+PATIENT = f"import sys; from clew.cli import completion, main; completion.PATIENCE = {TIMEOUT}; sys.exit(main.main())"
 
 
 def completed(clew: Clew, words: str, last: int) -> list[str]:
@@ -22,7 +22,7 @@ def completed(clew: Clew, words: str, last: int) -> list[str]:
     given = {"_CLEW_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(last)}
     command = [sys.executable, "-c", PATIENT]
     done = subprocess.run(
-        command, capture_output=True, text=True, env=clew._environ(given), timeout=PATIENCE, check=True
+        command, capture_output=True, text=True, env=clew._environ(given), timeout=TIMEOUT, check=True
     )
     return [line.partition(",")[2] for line in done.stdout.splitlines()]
 
@@ -56,7 +56,7 @@ def test_runtimes_targets_and_settings_are_completed(tmp_path: Path) -> None:
         assert completed(clew, "clew config set http.", 3) == ["http.host", "http.port", "http.token"]
 
 
-def test_without_a_daemon_nothing_is_completed_nothing_said_and_nothing_started(tmp_path: Path) -> None:
+def test_completion_without_a_daemon_is_silent_and_starts_none(tmp_path: Path) -> None:
     idle = Clew(tmp_path / "home")
     result = idle.run(env={"_CLEW_COMPLETE": "bash_complete", "COMP_WORDS": "clew show 0", "COMP_CWORD": "2"})
     assert (result.out.strip(), result.err) == ("", "")
@@ -64,21 +64,21 @@ def test_without_a_daemon_nothing_is_completed_nothing_said_and_nothing_started(
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_of_a_shell_is_printed(clew: Clew, shell: str) -> None:
+def test_completion_prints_the_script_of_each_shell(clew: Clew, shell: str) -> None:
     script = clew("completion", shell)
     assert f"_CLEW_COMPLETE={shell}_complete" in script
     assert clew.json("completion", shell) == {"shell": shell, "script": script.removesuffix("\n")}
 
 
 @pytest.mark.parametrize("shell", [shell for shell in ("bash", "zsh", "fish") if shutil.which(shell)])
-def test_a_shell_takes_its_script(clew: Clew, shell: str) -> None:
+def test_each_shell_accepts_its_completion_script(clew: Clew, shell: str) -> None:
     done = subprocess.run(
-        [shell, "-n"], input=clew("completion", shell), capture_output=True, text=True, timeout=PATIENCE
+        [shell, "-n"], input=clew("completion", shell), capture_output=True, text=True, timeout=TIMEOUT
     )
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_profile_that_reads_it_says_nothing_at_each_start_of_a_shell(clew: Clew) -> None:
+def test_completion_is_silent_when_a_shell_profile_loads_it(clew: Clew) -> None:
     own, terminal = pty.openpty()
     subprocess.run(_argv(["completion", "bash"]), stdout=subprocess.PIPE, stderr=terminal, check=True)
     os.close(terminal)
@@ -87,7 +87,7 @@ def test_a_profile_that_reads_it_says_nothing_at_each_start_of_a_shell(clew: Cle
     os.close(own)
 
 
-def test_bash_completes_with_it(clew: Clew, tmp_path: Path) -> None:
+def test_bash_completes_with_the_script(clew: Clew, tmp_path: Path) -> None:
     thread = clew.json("run", "!text hi")["thread"]
     program = tmp_path / "clew"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{PATIENT}" "$@"\n')
@@ -98,5 +98,5 @@ def test_bash_completes_with_it(clew: Clew, tmp_path: Path) -> None:
     _clew_completion clew >/dev/null; echo "${{COMPREPLY[@]}}"
     """
     environ = {**clew._environ(), "PATH": f"{tmp_path}:/usr/bin:/bin"}
-    done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, env=environ, timeout=PATIENCE)
+    done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, env=environ, timeout=TIMEOUT)
     assert (done.stdout, done.stderr) == (f"{thread}\n", "")

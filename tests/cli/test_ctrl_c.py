@@ -11,7 +11,7 @@ import pytest
 
 from clew.cli.ctrl_c import CtrlC
 from clew.cli.view.screen import Screen
-from tests.helpers.daemons import PATIENCE
+from tests.helpers.daemons import TIMEOUT
 
 
 class Noting:
@@ -40,19 +40,19 @@ def stopping(noting: Noting) -> CtrlC:
     return CtrlC(screen, noting)  # type: ignore[arg-type]
 
 
-def test_before_the_thread_is_known_it_is_kept_in_mind_and_stops_the_turn_then(noting: Noting) -> None:
+def test_ctrl_c_before_the_thread_is_known_stops_the_turn_later(noting: Noting) -> None:
     by_key = stopping(noting)
     signal.raise_signal(signal.SIGINT)
-    assert noting.said.get(timeout=PATIENCE).startswith("stopping the turn…")
+    assert noting.said.get(timeout=TIMEOUT).startswith("stopping the turn…")
     assert noting.asked.empty()
     by_key.stops("T")
-    assert noting.asked.get(timeout=PATIENCE) == ("threads", "T", "stop")
+    assert noting.asked.get(timeout=TIMEOUT) == ("threads", "T", "stop")
 
 
-def test_a_second_one_leaves_at_once_and_says_how_to_find_it(noting: Noting) -> None:
+def test_a_second_ctrl_c_leaves_at_once_and_says_how_to_return(noting: Noting) -> None:
     stopping(noting)
     signal.raise_signal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
-    said = {noting.said.get(timeout=PATIENCE), noting.said.get(timeout=PATIENCE)}
+    said = {noting.said.get(timeout=TIMEOUT), noting.said.get(timeout=TIMEOUT)}
     assert "left it; clew threads tells whether it was begun" in said

@@ -23,11 +23,11 @@ def imported_by(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_help_imports_nothing_that_is_slow() -> None:
+def test_help_imports_nothing_slow() -> None:
     assert imported_by("import clew.cli.main").isdisjoint((*HEAVY, *SHOWY))
 
 
-def test_a_plain_command_imports_nothing_that_only_the_daemon_needs() -> None:
+def test_a_plain_command_imports_no_daemon_code() -> None:
     wanted = imported_by("import clew.cli.main, clew.cli.commands.threads, clew.client.sync, clew.process.start")
     assert wanted.isdisjoint({*HEAVY, *SHOWY} - {"http.client", "msgspec"})
 
@@ -35,12 +35,12 @@ def test_a_plain_command_imports_nothing_that_only_the_daemon_needs() -> None:
 @pytest.mark.parametrize(
     "command", ["commands.run", "commands.lifecycle", "commands.chat", "completion", "follow", "view.screen"]
 )
-def test_what_is_only_for_looks_is_imported_when_it_is_needed(command: str) -> None:
+def test_display_libraries_are_imported_only_when_needed(command: str) -> None:
     assert imported_by(f"import clew.cli.{command}, clew.client.sync").isdisjoint(SHOWY)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_commands_line_of_help_is_its_own(name: str) -> None:
+def test_each_help_line_equals_the_help_of_its_command(name: str) -> None:
     import click
 
     command = cli.get_command(click.Context(cli), name)
@@ -57,7 +57,7 @@ def idle(tmp_path: Path) -> Clew:
     return Clew(tmp_path / "home")
 
 
-def test_the_version_is_told(idle: Clew) -> None:
+def test_version_option_prints_the_version(idle: Clew) -> None:
     from clew import __version__
 
     assert idle("--version") == f"clew {__version__}\n"
@@ -82,7 +82,7 @@ def test_without_a_command_the_help_is_shown_once(idle: Clew, words: list[str]) 
     assert idle.json(*words, code=2)["error"]["code"] == "usage"
 
 
-def test_a_missing_daemon_exits_with_3_and_is_not_started_to_be_looked_at(idle: Clew) -> None:
+def test_status_without_a_daemon_exits_with_3_and_starts_none(idle: Clew) -> None:
     result = idle.run("status")
     assert result.code == 3
     assert result.err == "clew: the daemon does not run; `clew up` starts it\n"
@@ -111,14 +111,14 @@ def test_logs_without_a_log_are_empty(idle: Clew) -> None:
     assert idle("logs") == ""
 
 
-def test_doctor_needs_no_home_and_makes_none(idle: Clew) -> None:
+def test_doctor_needs_no_home_and_creates_none(idle: Clew) -> None:
     found = {finding["check"]: finding for finding in idle.run("doctor", "--json").json}
     assert set(found) >= {"python", "home", "config", "store", "disk", "socket", "port", "codex", "children", "plugins"}
     assert all(found[check]["ok"] is not False for check in found if check != "codex")
     assert not idle.home.root.exists()
 
 
-def test_doctor_names_a_wrong_line_of_the_config(idle: Clew) -> None:
+def test_doctor_names_the_wrong_line_of_the_config(idle: Clew) -> None:
     idle.home.root.mkdir()
     idle.configure("[http]\nprot = 1\n")
     found = {finding["check"]: finding for finding in idle.run("doctor", "--json").json}
@@ -130,7 +130,7 @@ def test_json_may_stand_before_the_command_or_after_it(clew: Clew) -> None:
     assert clew.run("--json", "threads").json == clew.run("threads", "--json").json
 
 
-def test_an_unknown_thread_exits_with_1_in_the_words_of_the_engine(clew: Clew) -> None:
+def test_an_unknown_thread_exits_with_1_and_the_engines_message(clew: Clew) -> None:
     result = clew.run("show", "0000")
     assert result.code == 1
     assert result.err.startswith("clew: There is no thread 0000")
@@ -144,7 +144,7 @@ def test_a_thread_is_found_by_the_beginning_of_its_id(clew: Clew) -> None:
     assert "give more of the id" in error["message"]
 
 
-def test_output_that_nobody_reads_is_no_crash(clew: Clew) -> None:
+def test_a_closed_output_pipe_does_not_crash(clew: Clew) -> None:
     process = clew.begin("logs", "-n", "100000")
     assert process.stdout is not None
     process.stdout.close()
@@ -152,7 +152,7 @@ def test_output_that_nobody_reads_is_no_crash(clew: Clew) -> None:
     assert "Traceback" not in clew.wait(process).err
 
 
-def test_what_may_not_be_opened_is_named_and_no_traceback(
+def test_permission_denied_names_the_file_without_a_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse(out: object) -> int:

@@ -38,7 +38,7 @@ def fields(printed: Any) -> set[str]:
     return set(printed[0] if isinstance(printed, list) else printed)
 
 
-def test_what_the_issue_promises_is_documented() -> None:
+def test_the_required_fields_are_documented() -> None:
     shown = {"id", "status", "kind", "title", "runtime", "workspace", "head", "created_at", "completed_at"}
     shown |= {"suspended_by", "suspend_message", "notify_target", "notification_status", "notified_at"}
     assert shown | {"notification_error"} <= SHAPES["threads"] & SHAPES["show"]
@@ -54,17 +54,17 @@ def test_what_the_issue_promises_is_documented() -> None:
 @pytest.mark.parametrize(
     "command", ["threads --history", "show THREAD", "read THREAD", "where THREAD", "verify THREAD"]
 )
-def test_a_command_that_looks_prints_what_is_documented(clew: Clew, thread: str, command: str) -> None:
+def test_read_commands_print_the_documented_fields(clew: Clew, thread: str, command: str) -> None:
     words = command.replace("THREAD", thread).split()
     assert fields(clew.json(*words)) == SHAPES[words[0]]
 
 
 @pytest.mark.parametrize("command", ["run", "start"])
-def test_a_command_that_begins_a_thread_prints_what_is_documented(clew: Clew, command: str) -> None:
+def test_commands_that_start_a_thread_print_the_documented_fields(clew: Clew, command: str) -> None:
     assert fields(clew.json(command, "!text hi")) == SHAPES[command]
 
 
-def test_the_commands_that_change_a_thread_print_what_is_documented(clew: Clew) -> None:
+def test_commands_that_change_a_thread_print_the_documented_fields(clew: Clew) -> None:
     thread = clew.json("run", "!text hi")["thread"]
     sent = clew.json("send", thread, "!text hi")
     assert fields(sent) == SHAPES["send"]
@@ -73,7 +73,7 @@ def test_the_commands_that_change_a_thread_print_what_is_documented(clew: Clew) 
         assert fields(clew.json(*command)) == SHAPES["show"]
 
 
-def test_done_resume_stop_and_cancel_print_what_is_documented(clew: Clew) -> None:
+def test_done_resume_stop_and_cancel_print_the_documented_fields(clew: Clew) -> None:
     gate = clew.gate("shapes")
     thread = clew.json("run", "!text hi")["thread"]
     assert fields(clew.json("done", thread)) == SHAPES["show"]
@@ -85,12 +85,12 @@ def test_done_resume_stop_and_cancel_print_what_is_documented(clew: Clew) -> Non
     assert fields(clew.json("cancel", thread)) == SHAPES["show"]
 
 
-def test_the_commands_of_the_daemon_print_what_is_documented(clew: Clew) -> None:
+def test_daemon_commands_print_the_documented_fields(clew: Clew) -> None:
     for command in (["up"], ["status"], ["doctor"], ["ping", "scripted"]):
         assert fields(clew.run(*command, "--json").json) == SHAPES[command[0]]
 
 
-def test_status_has_the_documented_parts(clew: Clew) -> None:
+def test_status_has_the_documented_fields(clew: Clew) -> None:
     status = clew.json("status")
     text = DOCS.read_text(encoding="utf-8")
     for name in ("daemon", "runtimes", "surfaces", "fates"):

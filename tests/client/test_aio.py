@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from clew import Clew
-from clew.client.events import Event, Sent, Texts
+from clew.client.events import Event, Sent, TextProgress
 from clew.model.messages import Fate
 from clew.support.errors import OutOfReach, Refused
 from clew.support.home import Home
@@ -39,7 +39,7 @@ async def serving(home: Home, *answers: bytes) -> AsyncIterator[list[bytes]]:
         yield requests
 
 
-async def test_a_message_whose_answer_was_lost_is_sent_again_under_its_id(tmp_path: Path) -> None:
+async def test_a_message_with_a_lost_response_is_resent_with_its_id(tmp_path: Path) -> None:
     answer = json.dumps({"thread": "A", "turn": "B", "fate": "turn"}).encode()
     async with serving(Home(tmp_path), b"", b"", answer) as requests, Clew(tmp_path, start=False) as clew:
         assert await clew.send("A", "hello") == Sent("A", "B", Fate.TURN)
@@ -47,7 +47,7 @@ async def test_a_message_whose_answer_was_lost_is_sent_again_under_its_id(tmp_pa
     assert (len(requests), len(ids)) == (3, 1)
 
 
-async def test_what_has_no_message_id_is_not_sent_twice(tmp_path: Path) -> None:
+async def test_a_request_without_message_id_is_not_sent_twice(tmp_path: Path) -> None:
     async with serving(Home(tmp_path), b"", b"") as requests, Clew(tmp_path, start=False) as clew:
         with pytest.raises(OutOfReach, match="went away before it answered"):
             await clew.fork("A")
@@ -79,6 +79,6 @@ def whole(words: str) -> Event:
         ([text(0, "one"), text(0, "anew"), whole("anew!")], [text(0, "one"), text(0, "anew"), text(4, "!")]),
     ],
 )
-def test_text_goes_on_where_it_was_after_a_reconnection(came: list[Event], told: list[Event]) -> None:
-    texts = Texts()
+def test_text_continues_where_it_was_after_a_reconnect(came: list[Event], told: list[Event]) -> None:
+    texts = TextProgress()
     assert [event for each in came if (event := texts.without_repeats(each))] == told

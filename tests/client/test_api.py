@@ -70,7 +70,7 @@ def shape(function: Callable[..., object]) -> str:
     return re.sub(r"<function .*?>+ at \w+>", "SAY", re.sub("['\"]", "", str(signature(function))))
 
 
-def test_the_public_names_and_signatures_are_a_promise() -> None:
+def test_public_names_and_signatures_are_pinned() -> None:
     found = {name: shape(each) for name, each in vars(Clew).items() if name in PUBLIC or name[0] != "_"}
     assert found == {name: words.replace("'", "") for name, words in PUBLIC.items()}
     assert shape(package.notify_with) == NOTIFY_WITH
@@ -91,7 +91,7 @@ def test_importing_clew_is_cheap_and_a_wrong_name_is_an_error() -> None:
 SOURCE = Path(package.__file__).parents[1]
 
 
-async def test_a_task_is_started_waited_for_and_looked_at(clew: Clew, tmp_path: Path) -> None:
+async def test_a_task_is_started_awaited_and_shown(clew: Clew, tmp_path: Path) -> None:
     sent = await clew.start("!text hello", workspace=tmp_path, title="greeting", notify="local")
     turn = await clew.wait(sent)
     assert (turn.id, turn.state, turn.text, turn.error) == (sent.turn, "completed", "hello", None)
@@ -133,7 +133,7 @@ async def test_a_finished_thread_is_resumed_and_others_are_refused(clew: Clew) -
     assert (await clew.cancel((await clew.fork(idle.thread)).id)).status == "cancelled"
 
 
-async def test_what_runs_is_steered_and_stopped(clew: Clew, daemon: daemons.Clew) -> None:
+async def test_a_running_turn_is_steered_and_stopped(clew: Clew, daemon: daemons.Clew) -> None:
     gate = daemon.gate("door-stop")
     sent = await clew.start("!hold door-stop")
     await asyncio.to_thread(gate.wait)
@@ -152,7 +152,7 @@ async def asked(clew: Clew, thread: str) -> str:
     raise AssertionError("a stream of events ends only by an error")
 
 
-async def test_what_an_agent_asks_is_answered_once(clew: Clew) -> None:
+async def test_a_gate_is_answered_once(clew: Clew) -> None:
     sent = await clew.start("!approve one\n!text done")
     code = await asked(clew, sent.thread)
     assert code in [gate.code for gate in await clew.gates()]
@@ -163,7 +163,7 @@ async def test_what_an_agent_asks_is_answered_once(clew: Clew) -> None:
     assert [(gate.code, gate.state) for gate in await clew.gates(sent.thread)] == [(code, "taken")]
 
 
-async def test_a_no_has_a_reason_and_a_question_an_answer(clew: Clew) -> None:
+async def test_a_denial_has_a_reason_and_a_question_an_answer(clew: Clew) -> None:
     denied, question = await clew.start("!approve one"), await clew.start("!ask Which? | red | green")
     await clew.deny(await asked(clew, denied.thread), "not on a Friday")
     await clew.answer(await asked(clew, question.thread), "2")
@@ -192,7 +192,7 @@ async def test_a_file_is_attached_by_its_path(clew: Clew, tmp_path: Path) -> Non
         await clew.send(sent.thread, "again", files=[tmp_path / "nothing"])
 
 
-async def test_what_is_of_a_wrong_type_is_told_in_clews_own_words(clew: Clew) -> None:
+async def test_arguments_of_a_wrong_type_raise_bad_input(clew: Clew) -> None:
     wrong = {
         "an id must be text, not NoneType": clew.show(None),  # type: ignore[arg-type]
         "an id must be text, not int": clew.send(7, "hello"),  # type: ignore[arg-type]
@@ -205,16 +205,14 @@ async def test_what_is_of_a_wrong_type_is_told_in_clews_own_words(clew: Clew) ->
             await call
 
 
-async def test_an_unknown_thread_is_named_in_the_words_of_the_command_line(clew: Clew) -> None:
+async def test_an_unknown_thread_raises_not_found_with_the_cli_message(clew: Clew) -> None:
     with pytest.raises(NotFound, match="There is no thread 0000; `clew threads`"):
         await clew.show("0000")
     with pytest.raises(NotFound, match="There is no thread 0000"):
         await clew.wait("0000")
 
 
-async def test_live_text_comes_in_order_and_a_left_stream_leaves_nothing_behind(
-    clew: Clew, daemon: daemons.Clew
-) -> None:
+async def test_live_text_is_ordered_and_a_closed_stream_leaves_nothing(clew: Clew, daemon: daemons.Clew) -> None:
     gate = daemon.gate("door-text")
     sent = await clew.start("!hold door-text\n!say 20")
     text = ""
@@ -245,7 +243,7 @@ async def seen_until_two_ends(clew: Clew, thread: str, after: int | None) -> lis
     return [each for each in seen if each.seq is not None and each.kind != "hello"]
 
 
-async def test_events_go_on_after_a_kill_without_a_gap_or_a_repeat(own: daemons.Clew) -> None:
+async def test_events_continue_after_a_kill_without_gap_or_repeat(own: daemons.Clew) -> None:
     async with Clew(own.root) as clew:
         sent = await clew.start("!text one", kind="chat")
         async with asyncio.TaskGroup() as group:
@@ -258,7 +256,7 @@ async def test_events_go_on_after_a_kill_without_a_gap_or_a_repeat(own: daemons.
     assert len({event.seq for event in again}) == len(again)
 
 
-async def test_waiting_follows_what_continues_a_turn_that_was_cut_off(own: daemons.Clew) -> None:
+async def test_wait_follows_the_continuation_of_a_cut_off_turn(own: daemons.Clew) -> None:
     async with Clew(own.root) as clew:
         gate, again = own.gate("cut"), own.gate("cut")
         sent = await clew.start("!text a beginning\n!hold cut\n!text and an end")
@@ -270,7 +268,7 @@ async def test_waiting_follows_what_continues_a_turn_that_was_cut_off(own: daemo
         assert (turn.state, turn.continues) == ("completed", sent.turn)
 
 
-async def test_a_daemon_that_is_stopped_on_purpose_ends_the_stream(own: daemons.Clew) -> None:
+async def test_stopping_the_daemon_on_purpose_ends_the_stream(own: daemons.Clew) -> None:
     async with Clew(own.root) as clew:
         sent = await clew.start("!text one")
         await clew.wait(sent)
@@ -293,6 +291,6 @@ async def test_a_client_that_is_not_open_says_how_to_open_it(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("home", [7, b"/tmp", ["/tmp"]])
-def test_a_home_that_is_no_path_is_refused_in_words(home: object) -> None:
+def test_a_home_that_is_no_path_raises_bad_input(home: object) -> None:
     with pytest.raises(BadInput, match="home must be the path of a folder"):
         Clew(home)  # type: ignore[arg-type]

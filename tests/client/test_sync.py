@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.client.sync import Client, Event, address, parse
+from clew.client.sync import Client, Event, api_path, parse_sse
 from clew.support.errors import BadInput, ClewError, OutOfReach, Stopped, error_of
 from clew.support.home import Home
 
@@ -23,23 +23,23 @@ FRAMES = b'id: 1\nevent: hello\ndata: {"a": 1}\n\n:\n\nevent: text\ndata: {"text
 
 
 @given(st.lists(st.integers(0, len(FRAMES))))
-def test_events_are_read_out_of_pieces_of_any_size(cuts: list[int]) -> None:
+def test_events_are_parsed_from_chunks_of_any_size(cuts: list[int]) -> None:
     edges = [0, *sorted(cuts), len(FRAMES)]
     pieces = [FRAMES[start:end] for start, end in pairwise(edges)]
-    assert list(parse(iter(pieces))) == [Event("hello", 1, {"a": 1}), Event("text", None, {"text": "x\n\ny"})]
+    assert list(parse_sse(iter(pieces))) == [Event("hello", 1, {"a": 1}), Event("text", None, {"text": "x\n\ny"})]
 
 
-def test_half_an_event_counts_for_nothing() -> None:
-    assert list(parse(iter([FRAMES[:-1]]))) == [Event("hello", 1, {"a": 1})]
+def test_an_incomplete_event_is_ignored() -> None:
+    assert list(parse_sse(iter([FRAMES[:-1]]))) == [Event("hello", 1, {"a": 1})]
 
 
-def test_an_address_escapes_what_it_is_given() -> None:
-    assert address("threads", "a/b c", "events", after=0, queue=True, text=None) == (
+def test_an_api_path_is_escaped() -> None:
+    assert api_path("threads", "a/b c", "events", after=0, queue=True, text=None) == (
         "/api/threads/a%2Fb%20c/events?after=0&queue=true"
     )
 
 
-def test_an_error_keeps_its_code_words_and_exit_code() -> None:
+def test_an_error_keeps_its_code_message_and_exit_code() -> None:
     error = error_of("bad_input", "what happened")
     assert (type(error), error.exit, error.message) == (BadInput, 2, "what happened")
     unheard = error_of("unheard_of", "what happened")
@@ -103,35 +103,35 @@ def home(tmp_path: Path) -> Home:
     return home
 
 
-def test_a_message_whose_answer_was_lost_is_sent_again_under_its_id(home: Home) -> None:
+def test_a_message_with_a_lost_response_is_resent_with_its_id(home: Home) -> None:
     with serving(home, hang_up, hang_up, says(b'{"turn": "T"}')) as requests:
         assert Client(home, start=False).post("threads", body={"message_id": "m"}) == {"turn": "T"}
     assert [json.loads(request.split(b"\r\n\r\n")[1]) for request in requests] == [{"message_id": "m"}] * 3
 
 
-def test_what_has_no_message_id_is_not_sent_twice(home: Home) -> None:
+def test_a_request_without_message_id_is_not_sent_twice(home: Home) -> None:
     with serving(home, hang_up), pytest.raises(OutOfReach, match="went away before it answered"):
         Client(home, start=False).post("threads", "T", "fork", body={})
 
 
-def test_a_problem_is_raised_in_the_daemons_words(home: Home) -> None:
+def test_a_problem_response_is_raised_with_its_message(home: Home) -> None:
     problem = json.dumps({"code": "bad_input", "detail": "text: too long"}).encode()
     with serving(home, says(problem, "422 Unprocessable")), pytest.raises(BadInput, match="text: too long"):
         Client(home, start=False).get("threads")
 
 
-def test_an_answer_that_is_no_problem_is_an_error_too(home: Home) -> None:
+def test_an_error_response_without_problem_json_is_raised_too(home: Home) -> None:
     with serving(home, says(b"<html>", "502 Bad Gateway")), pytest.raises(ClewError, match="status 502"):
         Client(home, start=False).get("threads")
 
 
-def test_no_daemon_is_out_of_reach(home: Home) -> None:
+def test_a_missing_daemon_raises_out_of_reach(home: Home) -> None:
     with pytest.raises(OutOfReach) as caught:
         Client(home, start=False).get("threads")
     assert caught.value.exit == 3
 
 
-def test_a_stream_that_breaks_is_taken_up_after_the_last_number(home: Home) -> None:
+def test_a_broken_stream_resumes_after_the_last_seq(home: Home) -> None:
     frames = [b"id: %d\nevent: notice\ndata: {}\n\n" % number for number in range(1, 5)]
     bye = b'event: bye\ndata: {"reason": "stopping"}\n\n'
     with serving(home, streams(frames[0], frames[1], frames[2][:9]), streams(frames[2], frames[3], bye)) as requests:

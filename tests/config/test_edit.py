@@ -72,7 +72,7 @@ def test_beside_dotted_keys_a_new_one_is_dotted() -> None:
         ('x = """\n[http]\n# port = 1\n"""\n[http]\nhost = "x"\ny = """\n# port = 1\n"""\n', "http.port"),
     ],
 )
-def test_what_is_written_in_an_odd_way_is_left_to_a_person(text: str, key: str) -> None:
+def test_settings_written_in_an_unusual_way_are_refused(text: str, key: str) -> None:
     with pytest.raises(Refused, match="edit it by hand"):
         assign(text, tuple(key.split(".")), 1)
 
@@ -86,11 +86,11 @@ def test_what_is_written_in_an_odd_way_is_left_to_a_person(text: str, key: str) 
         ("[a.b]\nc = 1\n", "a.b.c", "[a.b]\n"),
     ],
 )
-def test_what_is_unset_goes_and_the_rest_stays(text: str, key: str, after: str) -> None:
+def test_unsetting_removes_one_setting_and_keeps_the_rest(text: str, key: str, after: str) -> None:
     assert remove(text, tuple(key.split("."))) == after
 
 
-def test_what_cannot_be_taken_out_alone_is_left_to_a_person() -> None:
+def test_removing_an_inseparable_setting_is_refused() -> None:
     with pytest.raises(Refused, match="edit it by hand"):
         remove("http = { port = 1, host = 'x' }\n", ("http", "port"))
 
@@ -101,7 +101,7 @@ def test_any_value_is_read_back_as_it_was_set(value: str | int | bool) -> None:
         assert tomllib.loads(assign(text, ("log", "level"), value)) == {"log": {"level": value}}
 
 
-def test_a_file_is_written_whole_for_its_owner_alone_and_a_link_stays_one(tmp_path: Path) -> None:
+def test_a_file_is_written_atomically_privately_and_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "real.toml").write_text("old")
     (tmp_path / "config.toml").symlink_to("real.toml")
     write(tmp_path / "config.toml", "new")

@@ -60,7 +60,7 @@ def test_each_line_is_an_object_with_time_level_logger_and_message(path: Path) -
 
 
 def test_a_moment_is_written_in_utc_with_milliseconds() -> None:
-    assert logs.moment(1_700_000_000.25) == "2023-11-14T22:13:20.250Z"
+    assert logs.timestamp(1_700_000_000.25) == "2023-11-14T22:13:20.250Z"
 
 
 def test_a_traceback_is_kept_in_one_line(path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_field_of_any_kind_is_written_somehow(path: Path) -> None:
     assert (entry["where"], entry["nan"], entry["when"], entry["level"]) == (str(path), "nan", [1], "info")
 
 
-def test_a_full_file_is_put_aside_and_only_some_are_kept(path: Path) -> None:
+def test_a_full_log_rotates_and_few_files_are_kept(path: Path) -> None:
     with logging_to(path, max_bytes=1000):
         for number in range(100):
             log.info("line %d", number)

@@ -9,7 +9,7 @@ import pytest
 
 from clew.config import describe
 from clew.config.plugins import RUNTIMES, SURFACES
-from clew.config.settings import Config, judged, parse, section
+from clew.config.settings import Config, parse, parse_leniently, section
 from clew.daemon import assemble
 from clew.process.scan import Marks
 from clew.support.clock import SystemClock
@@ -104,26 +104,26 @@ def test_a_plugin_says_what_its_settings_are(site: Path, tmp_path: Path) -> None
         ("[runtimes.pigeons]\n", "line 1: runtimes.pigeons is not a setting"),
     ],
 )
-def test_what_is_wrong_with_them_is_told_by_the_line(site: Path, text: str, words: str) -> None:
+def test_invalid_plugin_settings_are_reported_with_their_line(site: Path, text: str, words: str) -> None:
     assert words in wrong(text)
-    [mistake], _ = judged(text, "config.toml")
+    [mistake], _ = parse_leniently(text, "config.toml")
     assert words in mistake
 
 
-def test_the_settings_of_what_cannot_be_loaded_stop_nothing(site: Path, tmp_path: Path) -> None:
+def test_settings_of_a_plugin_that_cannot_load_stop_nothing(site: Path, tmp_path: Path) -> None:
     config = parse("[surfaces.broken]\nx = 1\n", "config.toml")
     assert section(config.surfaces, "broken") is None
     parts_ = made(config, tmp_path)
     assert "broken" not in parts_.surfaces and any("no pigeons" in str(trouble) for trouble in parts_.troubles)
 
 
-def test_a_plugin_that_does_not_like_its_settings_is_left_out_and_says_why(site: Path, tmp_path: Path) -> None:
+def test_a_plugin_that_rejects_its_settings_is_left_out_with_a_reason(site: Path, tmp_path: Path) -> None:
     parts_ = made(parse('[surfaces.pigeons]\nloft = "full"\n', "config.toml"), tmp_path)
     assert "pigeons" not in parts_.surfaces and "local" in parts_.surfaces
     assert any("the loft is full" in str(trouble) for trouble in parts_.troubles)
 
 
-def test_a_surface_that_calls_itself_otherwise_is_left_out(site: Path, tmp_path: Path) -> None:
+def test_a_surface_whose_name_differs_from_its_entry_point_is_left_out(site: Path, tmp_path: Path) -> None:
     parts_ = made(Config(), tmp_path)
     assert "plain" not in parts_.surfaces
     assert any("it calls itself 'pigeons', and its entry point 'plain'" in str(each) for each in parts_.troubles)
@@ -151,13 +151,13 @@ def test_settings_of_plugins_are_looked_at_one_by_one_without_secrets(site: Path
 
 
 def test_a_plugin_says_how_it_is_connected(site: Path) -> None:
-    assert [field.name for field in setup.of("pigeons").FIELDS] == ["loft", "key"]
+    assert [field.name for field in setup.for_surface("pigeons").FIELDS] == ["loft", "key"]
     for name, words in (("plain", "cannot be connected"), ("broken", "no pigeons"), ("nobody", "cannot be connected")):
         with pytest.raises(BadInput, match=words):
-            setup.of(name)
+            setup.for_surface(name)
 
 
-def test_a_plugin_is_connected_shown_and_its_trouble_told(site: Path, tmp_path: Path) -> None:
+def test_a_plugin_is_connected_and_shown_and_its_trouble_reported(site: Path, tmp_path: Path) -> None:
     with Clew(tmp_path / "home", env={"PYTHONPATH": f"{site}:{ROOT / 'src'}"}) as clew:
         clew.configure(SCRIPTED)
         done = clew.run("connect", "pigeons", "--set", "loft=north", "--set", "key=very secret", "--no-wait")

@@ -70,8 +70,8 @@ from clew.config_rules import Secret
 from clew.errors import BadInput, RuntimeLost
 from clew.events import TurnStarted
 from clew.long_text import GrowingText
-from clew.model import Conversation, Inbound, TurnState
-from clew.runtimes.base import Health, RuntimeCan
+from clew.model import Conversation, Inbound, Said, TurnState
+from clew.runtimes.base import Health, Look, RuntimeCan
 from clew.runtimes.conformance import CHECKS
 from clew.surfaces.base import Receipt, SurfaceCan, TryAgain
 from clew.surfaces.connecting import Field
@@ -124,7 +124,7 @@ def test_an_unknown_name_is_a_trouble_that_lists_the_known_ones() -> None:
     assert "known: acp, codex, scripted" in trouble.error
 
 
-def test_nobody_takes_the_name_of_another(site: Path) -> None:
+def test_safe_names_are_unique(site: Path) -> None:
     install(site, "clew-thief", SURFACES, {"webhook": "clew_thief:Webhook"}, "class Webhook: pass")
     factories, (trouble,) = load(SURFACES)
     assert factories["webhook"] is WebhookSurface

@@ -16,7 +16,7 @@ from clew.store.sqlite.driver import SqliteConnection
 from clew.store.tables import gates, handoffs
 from tests.crash.conftest import Desk
 from tests.crash.flows import Flow, ask, threads
-from tests.helpers.daemons import PATIENCE
+from tests.helpers.daemons import TIMEOUT
 
 UNASKED = "has ended without being asked to"
 
@@ -53,12 +53,12 @@ def unfinished(database: Path) -> list[str]:
         asked = tx.all("SELECT code, state FROM gates WHERE state IN ('open', 'answered')")
         moving = [f"handoff {row.id} is {row.state}" for row in handoffs.all_open(tx)]
         waiting = [f"gate {dict(row)}" for row in asked]
-        return [*audit.unfinished(tx), *audit.ended_without_owing(tx), *waiting, *moving]
+        return [*audit.unfinished(tx), *audit.ended_without_delivery(tx), *waiting, *moving]
 
 
 def wait_sent(database: Path, gate: str) -> None:
     """Until the answer to a gate has left. That is no event: it is looked for until it is written down."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     with reading(database) as tx:
         while (found := gates.get(tx, gate)) is None or found.sent_at is None:
             assert time.monotonic() < deadline, found

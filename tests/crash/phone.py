@@ -12,7 +12,7 @@ from typing import Any
 
 from clew.texts.messages import POSSIBLE_REPEAT, RECOVERED
 from tests.crash.outside import unfinished
-from tests.helpers.daemons import PATIENCE, SCRIPTED, Clew
+from tests.helpers.daemons import SCRIPTED, TIMEOUT, Clew
 from tests.surfaces.fakes.process import Fake
 from tests.surfaces.telegram.bots import ANN, Bot
 
@@ -46,7 +46,7 @@ def count_copies(said: list[dict[str, Any]], answer: str) -> int:
 
 async def until_shown(bot: Bot, text: str, pressed: set[tuple[int, str]], topic: int | None = None) -> dict[str, Any]:
     """The first message with this text in it, there."""
-    async with asyncio.timeout(2 * PATIENCE):
+    async with asyncio.timeout(2 * TIMEOUT):
         revision = -1
         while True:
             state = await bot.state(revision)
@@ -65,6 +65,6 @@ async def press(bot: Bot, message: dict[str, Any], pressed: set[tuple[int, str]]
 
 def rest(clew: Clew) -> None:
     """Until everything is over. Not each end is an event: it is looked for until it is written down."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while left := unfinished(clew.home.database):
         assert time.monotonic() < deadline, left

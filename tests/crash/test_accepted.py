@@ -11,7 +11,7 @@ from tests.crash.conftest import SECRET, Desk
 from tests.helpers.receivers import post_signed
 
 
-def test_a_message_that_was_committed_and_not_acknowledged_is_one_turn(desk: Desk, tmp_path: Path) -> None:
+def test_a_committed_but_unacknowledged_message_is_one_turn(desk: Desk, tmp_path: Path) -> None:
     clew = desk.clew
     pid = clew.up(env={"CLEW_CRASH": "inbox.accepted-not-acknowledged"})
     body = json.dumps({"id": "m1", "conversation": "c", "sender": "ann", "text": "!text once"}).encode()

@@ -13,7 +13,7 @@ from clew.model.gate_views import AnswerGate
 from clew.model.gates import Decision
 from clew.model.surface import InDoubt, SurfaceCan
 from clew.support import crash
-from tests.helpers.rig import PATIENCE, Rig, Room
+from tests.helpers.rig import TIMEOUT, Rig, Room
 
 POINT = "outbox.edited-not-recorded"
 
@@ -30,14 +30,14 @@ class Death:
             raise asyncio.CancelledError
 
     async def take(self, rig: Rig) -> None:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await self.came.wait()
         crash.hook = None
         await rig.kill()
 
 
 @pytest.mark.parametrize("chat", [False, True])
-async def test_a_placeholder_that_became_the_answer_is_edited_again_and_nothing_is_sent_twice(
+async def test_a_placeholder_that_became_the_answer_is_not_sent_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chat: bool
 ) -> None:
     """And its last words, which a chat owes behind the answer, do not take the answer's place."""
@@ -59,9 +59,7 @@ async def test_a_placeholder_that_became_the_answer_is_edited_again_and_nothing_
     assert [sent.kind for sent in room.sent] == ["placeholder", "final"] * 2
 
 
-async def test_a_gate_that_was_redrawn_is_redrawn_again_where_it_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_updated_gate_card_is_updated_again_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     room, death = Room(can=SurfaceCan(edit=True)), Death()
     async with Rig(tmp_path, room=room) as rig:
         await rig.say("!approve deploy\n!text done")

@@ -122,7 +122,7 @@ def test_while_the_disk_is_full_messages_are_refused_and_ends_wait(desk: Desk, d
     assert unfinished(desk.clew.home.database) == []
 
 
-def test_a_disk_that_can_only_be_read_is_told_and_once_it_is_mended_the_answer_comes(desk: Desk, disk: Disk) -> None:
+def test_a_read_only_disk_is_reported_and_once_mended_the_answer_comes(desk: Desk, disk: Disk) -> None:
     thread = held_turn(desk)
     pid = desk.clew.pid
     disk.fail()

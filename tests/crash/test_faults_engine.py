@@ -24,7 +24,7 @@ from clew.store.tables import deliveries
 from clew.support.clock import SystemClock
 from clew.support.errors import StoreError
 from clew.testing.scripted_runtime import MemoryLedger, ScriptedRuntime
-from tests.helpers.rig import PATIENCE, Rig, Room
+from tests.helpers.rig import TIMEOUT, Rig, Room
 from tests.simulation.clock import VirtualClock
 from tests.simulation.loop import VirtualLoop
 
@@ -39,16 +39,14 @@ class WrongClock(SystemClock):
         return super().now() - self.behind
 
 
-async def test_a_clock_that_is_set_back_by_an_hour_keeps_no_answer_waiting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock, put_off = WrongClock(), deliveries.later
+async def test_a_clock_set_back_by_an_hour_delays_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, put_off = WrongClock(), deliveries.postpone
 
     def then_set_back(*args: object, **more: object) -> None:
         put_off(*args, **more)  # type: ignore[arg-type]
         clock.behind = HOUR * 1000
 
-    monkeypatch.setattr(deliveries, "later", then_set_back)
+    monkeypatch.setattr(deliveries, "postpone", then_set_back)
     async with Rig(tmp_path, room=Room(troubles=[TryAgain("busy", 0.1)]), clock=clock) as rig:
         for text in ("one", "two"):
             accepted = await rig.say(f"!text {text}")
@@ -56,7 +54,7 @@ async def test_a_clock_that_is_set_back_by_an_hour_keeps_no_answer_waiting(
         assert rig.room.texts == ["one", "two"]
 
 
-async def test_a_store_that_may_only_be_read_now_refuses_what_is_said_and_an_end_waits(
+async def test_a_read_only_store_refuses_messages_and_an_end_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With SQLite's own word for it. Where the file system forbids it, that is tried in test_faults_store."""
@@ -68,7 +66,7 @@ async def test_a_store_that_may_only_be_read_now_refuses_what_is_said_and_an_end
         writer = rig.store._executor._connection.raw  # type: ignore[attr-defined]
         writer.execute("PRAGMA query_only = 1")
         rig.scripted.holds.release("door")
-        await asyncio.wait_for(put_off.wait(), PATIENCE)
+        await asyncio.wait_for(put_off.wait(), TIMEOUT)
         with pytest.raises(StoreError, match="cannot write"):
             await rig.say("!text late", id="m2")
         assert rig.room.texts == []
@@ -79,7 +77,7 @@ async def test_a_store_that_may_only_be_read_now_refuses_what_is_said_and_an_end
         assert rig.room.texts == ["kept", "late"]
 
 
-async def test_ten_thousand_messages_at_once_are_each_taken_once_also_after_a_death(tmp_path: Path) -> None:
+async def test_ten_thousand_messages_at_once_are_each_taken_once(tmp_path: Path) -> None:
     said = [(f"m{number}", f"room-{number % 100}") for number in range(CROWD)]
 
     async def say_all(rig: Rig) -> Counter[bool]:
@@ -137,7 +135,7 @@ HEAVY = (pytest.mark.heavy, pytest.mark.timeout(1200))
 
 
 @pytest.mark.parametrize("crowd", [1000, pytest.param(CROWD, marks=HEAVY)])
-def test_thousands_of_messages_that_waited_for_an_hour_after_a_death_are_each_answered_once(crowd: int) -> None:
+def test_thousands_of_waiting_messages_are_each_answered_once(crowd: int) -> None:
     """In a hundred rooms, each of which is asked what to do with what waits there."""
     said = [Inbound(Conversation("room", f"{n % 100}"), f"m{n}", "ann", f"!text {n}", queue=True) for n in range(crowd)]
 
@@ -173,7 +171,7 @@ class Away(Room):
         return await super().send(outgoing)
 
 
-def test_a_receiver_that_is_down_for_an_hour_gets_every_answer_once_within_a_minute_of_its_return() -> None:
+def test_a_receiver_down_for_an_hour_gets_every_answer_once() -> None:
     room = Away()
 
     async def say(engine: Engine, loop: VirtualLoop) -> None:

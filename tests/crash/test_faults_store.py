@@ -96,7 +96,7 @@ def test_while_the_store_can_only_be_read_messages_are_refused_and_an_end_waits(
     check(desk, "kept")
 
 
-def test_a_store_that_can_only_be_read_is_told_at_the_start_and_left_as_it_is(tmp_path: Path) -> None:
+def test_a_read_only_store_is_reported_at_start_and_not_changed(tmp_path: Path) -> None:
     with Clew(tmp_path / "home") as clew:
         clew.json("run", "!text hello")
         clew("down")
@@ -109,9 +109,7 @@ def test_a_store_that_can_only_be_read_is_told_at_the_start_and_left_as_it_is(tm
 
 
 @pytest.mark.parametrize("left", ["clew.db-*", "nothing"])
-def test_a_store_that_is_removed_under_the_daemon_is_put_back_with_all_that_was_in_it(
-    desk: Desk, tmp_path: Path, left: str
-) -> None:
+def test_a_store_removed_while_running_is_restored_completely(desk: Desk, tmp_path: Path, left: str) -> None:
     """The daemon begins anew, as after a crash; what was said is answered, each once."""
     thread = held_turn(desk)
     for path in desk.clew.root.glob("clew.db*" if left == "nothing" else "clew.db"):
@@ -123,9 +121,7 @@ def test_a_store_that_is_removed_under_the_daemon_is_put_back_with_all_that_was_
     outside.check(desk, tmp_path, BOTH, deaths=1)
 
 
-def test_a_store_that_is_replaced_under_the_daemon_is_kept_and_the_other_file_is_not_written_to(
-    desk: Desk, tmp_path: Path
-) -> None:
+def test_a_store_replaced_while_running_is_kept_and_the_new_file_untouched(desk: Desk, tmp_path: Path) -> None:
     desk.clew.up()
     http = desk.clew.json("status")["daemon"]["http"]
     thread = post(desk, "m1", "!text kept")["thread"]
@@ -150,7 +146,7 @@ def test_a_store_that_is_replaced_under_the_daemon_is_kept_and_the_other_file_is
     assert only(desk) == thread
 
 
-def test_without_a_free_descriptor_messages_wait_and_are_taken_when_there_are_some(desk: Desk) -> None:
+def test_without_free_descriptors_messages_wait_and_are_accepted_later(desk: Desk) -> None:
     pid = desk.clew.up()
     desk.clew.wait_for(post(desk, "m1", "!text one")["thread"], "delivery.sent")
     http = desk.clew.json("status")["daemon"]["http"]

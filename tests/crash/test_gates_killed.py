@@ -87,7 +87,7 @@ def test_killed_before_the_gate_was_shown_it_is_asked_again(desk: Desk, tmp_path
 
 
 @pytest.mark.parametrize("transport", ["stdio"])
-def test_killed_while_the_gate_is_shown_it_is_void_and_asked_anew(desk: Desk, tmp_path: Path) -> None:
+def test_killed_while_a_gate_is_shown_it_is_void_and_asked_again(desk: Desk, tmp_path: Path) -> None:
     desk.clew.up()
     thread, log = start(desk, tmp_path)
     shown = open_gate(desk.clew, thread)
@@ -105,7 +105,7 @@ def test_killed_while_the_gate_is_shown_it_is_void_and_asked_anew(desk: Desk, tm
 
 
 @pytest.mark.parametrize("point", AFTER)
-def test_killed_after_the_yes_it_runs_at_most_once_for_it(desk: Desk, tmp_path: Path, point: str) -> None:
+def test_killed_after_the_yes_it_runs_at_most_once(desk: Desk, tmp_path: Path, point: str) -> None:
     pid = desk.clew.up(env={"CLEW_CRASH": point})
     thread, log = start(desk, tmp_path)
     gate = open_gate(desk.clew, thread)
@@ -125,7 +125,7 @@ def test_killed_after_the_yes_it_runs_at_most_once_for_it(desk: Desk, tmp_path: 
 
 
 @pytest.mark.parametrize("transport", ["stdio"])
-def test_a_yes_that_was_on_its_way_is_asked_anew_and_says_that_it_may_have_run(desk: Desk, tmp_path: Path) -> None:
+def test_a_yes_in_transit_is_asked_again_with_a_warning(desk: Desk, tmp_path: Path) -> None:
     pid = desk.clew.up(env={"CLEW_CRASH": "gate.sending-not-sent"})
     thread, log = start(desk, tmp_path)
     desk.clew.run("approve", open_gate(desk.clew, thread)["code"])
@@ -140,7 +140,7 @@ def codex(clew: Clew) -> int:
     return next(process.pid for process in clew.children() if "codex" in process.command)
 
 
-def test_codex_killed_while_the_gate_is_open_it_is_void_and_asked_anew(desk: Desk, tmp_path: Path) -> None:
+def test_codex_killed_at_an_open_gate_makes_it_void_and_asks_again(desk: Desk, tmp_path: Path) -> None:
     desk.clew.up()
     thread, log = start(desk, tmp_path)
     shown = open_gate(desk.clew, thread)
@@ -152,7 +152,7 @@ def test_codex_killed_while_the_gate_is_open_it_is_void_and_asked_anew(desk: Des
 
 
 @pytest.mark.parametrize("point", [*(pytest.param(each, marks=pytest.mark.heavy) for each in AFTER[:2]), AFTER[2]])
-def test_codex_killed_after_the_yes_it_runs_at_most_once_for_it(desk: Desk, tmp_path: Path, point: str) -> None:
+def test_codex_killed_after_the_yes_runs_it_at_most_once(desk: Desk, tmp_path: Path, point: str) -> None:
     desk.clew.up(env={"CLEW_CRASH": f"{point}@children"})
     thread, log = start(desk, tmp_path)
     gate = open_gate(desk.clew, thread)
@@ -165,7 +165,7 @@ def test_codex_killed_after_the_yes_it_runs_at_most_once_for_it(desk: Desk, tmp_
     assert runs(log) <= 1 + len(again)
 
 
-def test_a_codex_that_is_frozen_has_not_taken_the_yes_and_nobody_says_allowed(desk: Desk, tmp_path: Path) -> None:
+def test_a_yes_to_a_frozen_codex_is_not_shown_as_allowed(desk: Desk, tmp_path: Path) -> None:
     desk.clew.up()
     thread, log = start(desk, tmp_path)
     gate = open_gate(desk.clew, thread)
@@ -180,7 +180,7 @@ def test_a_codex_that_is_frozen_has_not_taken_the_yes_and_nobody_says_allowed(de
     check(desk, thread)
 
 
-def test_stop_with_an_open_gate_leaves_nothing_to_answer_and_nothing_runs(desk: Desk, tmp_path: Path) -> None:
+def test_a_stop_at_an_open_gate_closes_it_and_runs_nothing(desk: Desk, tmp_path: Path) -> None:
     desk.clew.up()
     thread, log = start(desk, tmp_path)
     gate = open_gate(desk.clew, thread)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from clew.cli.commands.handoff import end_of
+from clew.cli.commands.handoff import wait_for_handoff
 from clew.client.sync import Client, new_message_id
 from clew.store import audit
 from clew.store.tables import bindings
@@ -70,7 +70,7 @@ def there(tale: Tale) -> None:
         with suppress(OutOfReach, Refused):
             tale.client.post("handoffs", body={"thread": tale.thread, "target": "telegram"})
         asked = tale.client.get("handoffs")
-        ended = end_of(tale.client, asked[0]) if asked else None
+        ended = wait_for_handoff(tale.client, asked[0]) if asked else None
     tale.topic = int(ended["conversation"].partition("/")[2] or 0) or None
     tale.sees("You can go on here: !text one", tale.topic)
 
@@ -186,7 +186,7 @@ def killed(folder: Path, move: str, point: str, *, topics: bool = True) -> None:
         assert (tale.topic is not None) is topics
 
 
-def test_the_moves_pass_the_points_that_the_table_says(tmp_path: Path) -> None:
+def test_the_moves_pass_the_crash_points_in_the_table(tmp_path: Path) -> None:
     passed = tmp_path / "passed"
     with telling(tmp_path) as tale:
         play(tale, {"there": f"record:{passed}"})
@@ -195,12 +195,12 @@ def test_the_moves_pass_the_points_that_the_table_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("move", "point"), SOME)
-def test_killed_there_it_is_one_thread_all_the_way(tmp_path: Path, move: str, point: str) -> None:
+def test_killed_there_it_stays_one_thread(tmp_path: Path, move: str, point: str) -> None:
     killed(tmp_path, move, point)
 
 
 @pytest.mark.heavy
-def test_each_move_passes_the_points_that_the_table_says(tmp_path: Path) -> None:
+def test_each_move_passes_the_crash_points_in_the_table(tmp_path: Path) -> None:
     files = {move: tmp_path / move for move in MOVES}
     with telling(tmp_path) as tale:
         play(tale, {move: f"record:{file}" for move, file in files.items()})
@@ -211,11 +211,11 @@ def test_each_move_passes_the_points_that_the_table_says(tmp_path: Path) -> None
 
 @pytest.mark.heavy
 @pytest.mark.parametrize(("move", "point"), [pair for pair in every_pair() if pair not in SOME])
-def test_killed_anywhere_it_is_one_thread_all_the_way(tmp_path: Path, move: str, point: str) -> None:
+def test_killed_anywhere_it_stays_one_thread(tmp_path: Path, move: str, point: str) -> None:
     killed(tmp_path, move, point)
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("point", [*HANDING, *SENDING, *(f"{point}:5" for point in COMMITS)])
-def test_killed_on_the_way_to_a_chat_without_topics(tmp_path: Path, point: str) -> None:
+def test_killed_during_a_handoff_to_a_chat_without_topics(tmp_path: Path, point: str) -> None:
     killed(tmp_path, "there", point, topics=False)

@@ -64,7 +64,7 @@ def test_a_turn_that_ended_unseen_is_delivered_without_asking_the_model_again(de
     assert desk.model.count("forty-two") == 1
 
 
-def test_work_that_was_cut_is_continued_visibly(desk: Desk, tmp_path: Path) -> None:
+def test_work_that_was_cut_off_is_continued_with_a_note(desk: Desk, tmp_path: Path) -> None:
     clew, model = desk.clew, desk.model
     clew.up()
     command = "!text one moment\n!hold here\n!text the end"

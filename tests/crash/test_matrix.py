@@ -145,19 +145,19 @@ def table(tmp_path: Path, transport: str) -> Iterator[Desk]:
         for flow in FLOWS
     ],
 )
-def test_a_flow_passes_the_points_that_the_table_says(table: Desk, tmp_path: Path, transport: str, flow: str) -> None:
+def test_a_flow_passes_the_crash_points_in_the_table(table: Desk, tmp_path: Path, transport: str, flow: str) -> None:
     passed = tmp_path / "passed"
     play(table, tmp_path, flow, f"record:{passed}", deaths=0)
     maybe = MAYBE.get(flow, set()) - {*ON[transport][flow]}
     assert sorted(set(passed.read_text().split()) - {*MAKING} - maybe) == sorted(ON[transport][flow])
 
 
-def test_every_point_is_tried_somewhere() -> None:
+def test_every_crash_point_is_tested() -> None:
     tried = {point for path in TRIED.glob("test_*.py") for point in armed(f"tests.crash.{path.stem}")}
     assert tried == known_points()
 
 
-def test_the_part_that_is_always_tried_has_every_point_and_every_flow() -> None:
+def test_the_default_part_has_every_crash_point_and_flow() -> None:
     assert {flow for flow, _ in SOME} == {*FLOWS}
     tried = {point.partition(":")[0] for _, point in SOME} | {*GATE}
     assert {point for points in PASSES.values() for point in points} - tried == set()

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from clew.process import kept_programs
-from clew.process.kept_programs import Kept
+from clew.process.kept_programs import KeptProgram
 from tests.crash.conftest import Desk, open_desk
 from tests.crash.outside import answers, unfinished
 from tests.crash.test_gates_killed import open_gate, runs
@@ -33,8 +33,8 @@ def start(desk: Desk, folder: Path, prompt: str, *more: str) -> Any:
     return desk.clew.json("start", prompt, "--notify", "webhook:x", "--workspace", str(folder), *more)
 
 
-def kept(desk: Desk) -> Kept:
-    [one] = kept_programs.living(desk.clew.home)
+def kept(desk: Desk) -> KeptProgram:
+    [one] = kept_programs.running(desk.clew.home)
     return one
 
 
@@ -56,7 +56,7 @@ def whole(desk: Desk) -> str:
     return f"{' '.join(('never lose the thread that leads you back out of the maze ' * 3).split()[:30])}\nthe end"
 
 
-def test_a_copy_of_the_home_leaves_it_alone_also_while_its_daemon_is_dead(desk: Desk, tmp_path: Path) -> None:
+def test_a_copy_of_the_home_does_not_end_the_originals_kept_codex(desk: Desk, tmp_path: Path) -> None:
     desk.clew.up()
     started = start(desk, tmp_path, HELD)
     desk.model.wait_held("here")
@@ -71,7 +71,7 @@ def test_a_copy_of_the_home_leaves_it_alone_also_while_its_daemon_is_dead(desk: 
     check(desk, started, whole(desk))
 
 
-def test_the_daemon_killed_in_mid_text_the_turn_goes_on_and_is_joined(desk: Desk, tmp_path: Path) -> None:
+def test_after_a_kill_during_a_text_the_turn_goes_on_and_is_joined(desk: Desk, tmp_path: Path) -> None:
     desk.clew.up()
     watched = desk.clew.begin("run", HELD, "--workspace", str(tmp_path), "--json")
     desk.model.wait_held("here")
@@ -99,7 +99,7 @@ def _log(desk: Desk, thread: str) -> list[str]:
 
 
 @pytest.mark.heavy
-def test_what_was_said_while_no_daemon_was_there_is_in_the_answer(desk: Desk, tmp_path: Path) -> None:
+def test_text_written_while_no_daemon_runs_is_in_the_answer(desk: Desk, tmp_path: Path) -> None:
     desk.clew.up()
     started = start(desk, tmp_path, HELD)
     desk.model.wait_held("here")
@@ -110,7 +110,7 @@ def test_what_was_said_while_no_daemon_was_there_is_in_the_answer(desk: Desk, tm
     check(desk, started, whole(desk))
 
 
-def test_the_daemon_killed_in_mid_command_it_runs_once(desk: Desk, tmp_path: Path) -> None:
+def test_after_a_kill_during_a_command_it_runs_once(desk: Desk, tmp_path: Path) -> None:
     desk.clew.up()
     os.mkfifo(tmp_path / "go")
     command = f"echo begun >> {tmp_path}/runs; cat {tmp_path}/go; echo done >> {tmp_path}/runs"
@@ -123,7 +123,7 @@ def test_the_daemon_killed_in_mid_command_it_runs_once(desk: Desk, tmp_path: Pat
     assert (tmp_path / "runs").read_text().split() == ["begun", "done"]
 
 
-def test_the_daemon_killed_at_an_open_gate_it_stays_that_gate(desk: Desk, tmp_path: Path) -> None:
+def test_after_a_kill_at_an_open_gate_it_stays_the_same_gate(desk: Desk, tmp_path: Path) -> None:
     desk.clew.up()
     started = start(desk, tmp_path, f"!shell echo ran >> {tmp_path}/runs\n!text the end")
     before = open_gate(desk.clew, started["thread"])
@@ -139,7 +139,7 @@ def test_the_daemon_killed_at_an_open_gate_it_stays_that_gate(desk: Desk, tmp_pa
 @pytest.mark.parametrize(
     "point", ["gate.answered-not-sent", pytest.param("gate.sent-not-taken", marks=pytest.mark.heavy)]
 )
-def test_a_yes_is_sent_once_though_the_daemon_died_over_it(desk: Desk, tmp_path: Path, point: str) -> None:
+def test_a_yes_is_sent_once_even_if_the_daemon_dies_at_it(desk: Desk, tmp_path: Path, point: str) -> None:
     pid = desk.clew.up(env={"CLEW_CRASH": point})
     started = start(desk, tmp_path, f"!shell echo ran >> {tmp_path}/runs\n!text the end")
     desk.clew.run("approve", open_gate(desk.clew, started["thread"])["code"])
@@ -153,7 +153,7 @@ def test_a_yes_is_sent_once_though_the_daemon_died_over_it(desk: Desk, tmp_path:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("both", [False, True], ids=["codex", "both"])
-def test_codex_killed_it_is_as_on_stdio(desk: Desk, tmp_path: Path, both: bool) -> None:
+def test_a_killed_kept_codex_behaves_as_on_stdio(desk: Desk, tmp_path: Path, both: bool) -> None:
     desk.clew.up()
     started = start(desk, tmp_path, HELD)
     desk.model.wait_held("here")
@@ -178,7 +178,7 @@ def test_codex_killed_it_is_as_on_stdio(desk: Desk, tmp_path: Path, both: bool) 
         pytest.param("!shell touch never\n!text the end", id="gate", marks=pytest.mark.heavy),
     ],
 )
-def test_down_leaves_no_process_in_mid_turn_and_the_next_start_goes_on(desk: Desk, tmp_path: Path, prompt: str) -> None:
+def test_down_during_a_turn_leaves_no_process_and_it_continues_later(desk: Desk, tmp_path: Path, prompt: str) -> None:
     desk.clew.up()
     started = start(desk, tmp_path, prompt)
     if "hold" in prompt:
@@ -200,7 +200,7 @@ def test_down_leaves_no_process_in_mid_turn_and_the_next_start_goes_on(desk: Des
 
 
 @pytest.mark.heavy
-def test_down_where_only_the_agent_is_left_lets_it_finish_and_leaves_no_process(desk: Desk, tmp_path: Path) -> None:
+def test_down_with_only_a_kept_agent_lets_it_finish(desk: Desk, tmp_path: Path) -> None:
     desk.clew.up()
     started = start(desk, tmp_path, HELD)
     desk.model.wait_held("here")
@@ -216,7 +216,7 @@ def test_down_where_only_the_agent_is_left_lets_it_finish_and_leaves_no_process(
     check(desk, started, whole(desk))
 
 
-def test_restart_cuts_no_turn_and_watchers_go_on(desk: Desk, tmp_path: Path) -> None:
+def test_restart_does_not_cut_turns_and_watchers_continue(desk: Desk, tmp_path: Path) -> None:
     desk.clew.up()
     watched = desk.clew.begin("run", HELD, "--workspace", str(tmp_path), "--json")
     desk.model.wait_held("here")
@@ -230,10 +230,10 @@ def test_restart_cuts_no_turn_and_watchers_go_on(desk: Desk, tmp_path: Path) -> 
     assert json.loads(result.out)["text"] == whole(desk)
     assert desk.model.count() == 1
     desk.clew("restart")  # nothing works now: the next one begins anew
-    assert kept_programs.living(desk.clew.home) == []
+    assert kept_programs.running(desk.clew.home) == []
 
 
-def test_nobody_comes_back_and_it_ends_by_itself(tmp_path: Path) -> None:
+def test_a_kept_agent_ends_if_no_daemon_returns(tmp_path: Path) -> None:
     with open_desk(tmp_path, transport="socket", codex="keep_alive = 1") as desk:
         desk.clew.up()
         started = start(desk, tmp_path, f"!shell echo ran >> {tmp_path}/runs\n!text the end")

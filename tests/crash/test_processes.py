@@ -39,7 +39,7 @@ def test_10_no_process_outlives_its_purpose(desk: Desk, tmp_path: Path) -> None:
     assert desk.clew.children() == []
 
 
-def test_ps_shows_codex_and_what_it_has_started_and_clean_ends_what_is_left_of_them(desk: Desk, tmp_path: Path) -> None:
+def test_ps_shows_codex_and_its_children_and_clean_ends_leftovers(desk: Desk, tmp_path: Path) -> None:
     grandchild = next(each.pid for each in _busy(desk, tmp_path) if each.command == "sh" and each.session == each.pid)
     rows = {row["pid"]: row for row in desk.clew.json("ps") if row["threads"] == [only(desk)]}
     [codex] = [pid for pid, row in rows.items() if row["role"] == "agent"]
@@ -68,12 +68,12 @@ def _bare(desk: Desk, folder: Path) -> int:
     command = f"env -i /bin/sh -c 'echo $$ > {folder}/begun; read line < {folder}/never'"
     desk.clew.json("start", f"!shell {command}", "--workspace", str(folder), "--policy", "yolo")
     pid = int((folder / "begun").read_text())
-    process = scan.look(pid)
+    process = scan.get(pid)
     assert process is not None and process.mark is None
     return pid
 
 
-def test_ps_and_clean_know_also_what_codex_has_started_with_an_empty_environment(desk: Desk, tmp_path: Path) -> None:
+def test_ps_and_clean_find_children_with_an_empty_environment(desk: Desk, tmp_path: Path) -> None:
     pid = _bare(desk, tmp_path)
     rows = {row["pid"]: row for row in desk.clew.json("ps")}
     assert (rows[pid]["role"], rows[pid]["threads"]) == ("command", [only(desk)])
@@ -82,12 +82,12 @@ def test_ps_and_clean_know_also_what_codex_has_started_with_an_empty_environment
     desk.clew.kill_for_good()
     assert {row["role"] for row in desk.clew.json("ps") if row["pid"] in (codex, pid)} == {"left"}
     assert f"ended pid {pid}" in desk.clew.run("doctor", "--clean").err
-    assert scan.look(pid) is None
+    assert scan.get(pid) is None
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_down_ends_also_what_codex_has_started_with_an_empty_environment(tmp_path: Path, transport: str) -> None:
+def test_down_ends_children_with_an_empty_environment(tmp_path: Path, transport: str) -> None:
     with open_desk(tmp_path, transport=transport) as desk:
         pid = _bare(desk, tmp_path)
         desk.clew("down", "--grace", "0")
-        assert scan.look(pid) is None and desk.clew.alive() == []
+        assert scan.get(pid) is None and desk.clew.alive() == []

@@ -18,7 +18,7 @@ from tests.crash.outside import answers, died, unfinished
 
 
 @pytest.mark.parametrize("point", ["store.saved-not-named", "store.parted-not-named"])
-def test_killed_while_it_is_put_back_all_of_it_is_there_afterwards(desk: Desk, point: str) -> None:
+def test_killed_while_restoring_the_store_is_complete_afterwards(desk: Desk, point: str) -> None:
     desk.clew.up(env={"CLEW_CRASH": point})
     thread = post(desk, "m1", "!text kept")["thread"]
     desk.clew.wait_for(thread, "delivery.sent")
@@ -33,9 +33,7 @@ def test_killed_while_it_is_put_back_all_of_it_is_there_afterwards(desk: Desk, p
     assert not list(desk.clew.root.glob("clew.db.*"))
 
 
-def test_where_all_of_it_is_removed_once_more_it_is_put_back_by_the_next_try(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_removed_again_is_restored_by_the_next_attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "clew.db"
     open_store(path, SystemClock()).close()
     raw = sqlite3.connect(path)
@@ -50,7 +48,7 @@ def test_where_all_of_it_is_removed_once_more_it_is_put_back_by_the_next_try(
     open_store(path, SystemClock()).close()
 
 
-def test_what_was_saved_does_not_come_back_where_somebody_has_put_another_one_there(tmp_path: Path) -> None:
+def test_a_replaced_store_is_not_overwritten_by_the_saved_one(tmp_path: Path) -> None:
     path, saved = tmp_path / "clew.db", tmp_path / "clew.db.saved"
     open_store(path, SystemClock()).close()
     saved.write_bytes(b"what was saved")
@@ -58,7 +56,7 @@ def test_what_was_saved_does_not_come_back_where_somebody_has_put_another_one_th
     assert not saved.exists() and (tmp_path / "clew.db.kept-1").read_bytes() == b"what was saved"
 
 
-def test_a_copy_that_is_only_half_there_is_not_taken_for_the_store(tmp_path: Path) -> None:
+def test_an_incomplete_copy_is_not_used_as_the_store(tmp_path: Path) -> None:
     path = tmp_path / "clew.db"
     store = open_store(path, SystemClock())
     with sqlite3.connect(path) as raw:

@@ -74,7 +74,7 @@ def killed(bot: Bot, folder: Path, point: str) -> None:
         assert count_copies(shown, answer), answer
 
 
-def test_a_conversation_passes_the_points_that_the_table_says(bot: Bot, tmp_path: Path) -> None:
+def test_a_conversation_passes_the_crash_points_in_the_table(bot: Bot, tmp_path: Path) -> None:
     passed = tmp_path / "passed"
     with daemon(tmp_path, bot) as clew:
         play(clew, bot, f"record:{passed}")

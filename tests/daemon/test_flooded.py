@@ -18,7 +18,7 @@ from clew.process import descriptors, lock
 from clew.process.scan import Marks
 from clew.runtimes.process import spawn
 from clew.support.clock import SystemClock
-from tests.helpers.daemons import PATIENCE, SCRIPTED, Clew
+from tests.helpers.daemons import SCRIPTED, TIMEOUT, Clew
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc and sets limits of a process")
 CONNECTIONS = 1200
@@ -44,7 +44,7 @@ def up_with(clew: Clew, flag: str, limit: int) -> None:
     """Start the daemon with this limit of descriptors: `-n` for good, `-Sn` as one that it may raise."""
     command = ["sh", "-c", f'ulimit {flag} {limit} && exec "$@"', "sh"]
     command += [sys.executable, "-m", "clew.process.bootstrap", "clew.cli.main", "up"]
-    subprocess.run(command, env=clew._environ(), check=True, capture_output=True, timeout=PATIENCE)
+    subprocess.run(command, env=clew._environ(), check=True, capture_output=True, timeout=TIMEOUT)
 
 
 def limits(pid: int) -> tuple[int, int]:
@@ -55,21 +55,19 @@ def ask(clew: Clew, address: str) -> int:
     """With the token, on a connection of its own."""
     token = clew("token").strip()
     request = Request(f"{address}/api/status", headers={"Authorization": f"Bearer {token}"})
-    with urlopen(request, timeout=PATIENCE) as answer:
+    with urlopen(request, timeout=TIMEOUT) as answer:
         return int(json.load(answer)["daemon"]["pid"])
 
 
 @pytest.mark.parametrize("limit", [256, 1024])
-def test_silent_connections_stop_neither_the_command_line_nor_a_turn_nor_who_has_the_token(
-    clew: Clew, limit: int
-) -> None:
+def test_silent_connections_block_no_command_turn_or_token_holder(clew: Clew, limit: int) -> None:
     up_with(clew, "-n", limit)
     assert limits(clew.pid) == (limit, limit)
     address = clew.json("status")["daemon"]["http"]
     host, port = address.removeprefix("http://").split(":")
     with soft_limit(4096), ExitStack() as held:
         for _ in range(CONNECTIONS):
-            held.enter_context(socket.create_connection((host, int(port)), PATIENCE))
+            held.enter_context(socket.create_connection((host, int(port)), TIMEOUT))
         assert clew.json("status")["daemon"]["pid"] == clew.pid
         assert "all is well" in clew("run", "!text all is well")
         assert ask(clew, address) == clew.pid

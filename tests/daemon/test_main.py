@@ -37,7 +37,7 @@ def test_only_its_owner_can_open_the_socket(clew: Clew) -> None:
     assert (mode(clew.home.socket), mode(clew.home.run)) == (0o600, 0o700)
 
 
-def test_a_home_with_a_long_name_works_too_and_leaves_nothing_in_the_temporary_folder(tmp_path: Path) -> None:
+def test_a_home_with_a_long_path_works_and_leaves_no_temporary_files(tmp_path: Path) -> None:
     with Clew(tmp_path / ("long" * 30)) as clew:
         clew.up()
         folder = clew.home.socket.parent
@@ -53,7 +53,7 @@ def test_up_when_it_is_up_is_fine(clew: Clew) -> None:
     assert first["daemon"] == again["daemon"]
 
 
-def test_of_many_that_start_it_at_once_one_does(clew: Clew) -> None:
+def test_of_many_concurrent_starts_one_starts_the_daemon(clew: Clew) -> None:
     several = [clew.begin("up", "--json") for _ in range(4)]
     answers = [json.loads(clew.wait(process).out) for process in several]
     assert len({answer["daemon"]["pid"] for answer in answers}) == 1
@@ -155,7 +155,7 @@ def test_a_daemon_that_does_not_answer_is_ended_all_the_same(clew: Clew) -> None
     assert holder is not None
     clew.home.socket.unlink()
     assert clew("down", "--grace", "0") == "stopped\n"
-    assert scan.look(pid) is None
+    assert scan.get(pid) is None
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from clew.engine.live import Live
-from clew.engine.turns.completion import deeds
+from clew.engine.turns.completion import activities
 from clew.store.tables.items import TEXT, Item
 
 
 def test_what_was_stored_of_the_answer_when_a_daemon_died_is_not_told_before_it() -> None:
     before, begun = Item("a", TEXT, "done", body="one"), Item("b", TEXT, "started", body="one tw")
-    assert [deed.body for deed in deeds([before, begun], "one two")] == ["one"]
-    assert [deed.body for deed in deeds([before], "one two")] == ["one"], "a text of its own"
+    assert [deed.body for deed in activities([before, begun], "one two")] == ["one"]
+    assert [deed.body for deed in activities([before], "one two")] == ["one"], "a text of its own"
 
 
 def test_the_rest_of_a_text_whose_beginning_another_daemon_heard_is_not_stored_as_a_text() -> None:

@@ -30,7 +30,7 @@ from clew.process.stop import stop_daemon
 from clew.support.home import Home
 
 SCRIPTED = '[threads]\nruntime = "scripted"\n'
-PATIENCE = 60.0  # seconds that anything may take at most
+TIMEOUT = 60.0  # seconds that anything may take at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Clew:
     def run(self, *args: str, input: str | None = None, env: Mapping[str, str] | None = None) -> Result:
         """A command, whatever comes of it."""
         done = subprocess.run(
-            _argv(args), input=input, capture_output=True, text=True, env=self._environ(env), timeout=PATIENCE
+            _argv(args), input=input, capture_output=True, text=True, env=self._environ(env), timeout=TIMEOUT
         )
         return Result(done.returncode, done.stdout, done.stderr)
 
@@ -133,7 +133,7 @@ class Clew:
     def wait(self, process: subprocess.Popen[str]) -> Result:
         if process in self._left:
             self._left.remove(process)
-        out, err = process.communicate(timeout=PATIENCE)
+        out, err = process.communicate(timeout=TIMEOUT)
         return Result(process.returncode, out, err)
 
     def up(self, env: Mapping[str, str] | None = None) -> int:
@@ -177,7 +177,7 @@ class Clew:
         except ProcessLookupError:
             return
         try:
-            assert select.select([handle], [], [], PATIENCE)[0], "it does not end"
+            assert select.select([handle], [], [], TIMEOUT)[0], "it does not end"
         finally:
             os.close(handle)
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from clew.testing.scripted_model import ScriptedModel
 
 T = TypeVar("T")
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 
 class Model:
@@ -50,4 +50,4 @@ class Model:
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:
         future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
-        return future.result(PATIENCE)
+        return future.result(TIMEOUT)

@@ -27,7 +27,7 @@ from typing import Any
 from clew.surfaces.signing import BadSignature, sign, verify
 from tests.helpers.ports import held_port, number_of
 
-PATIENCE = 60.0  # seconds that anything may take at most
+TIMEOUT = 60.0  # seconds that anything may take at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +100,14 @@ class Receiver:
         started: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, args=(started,), name="receiver", daemon=True)
         self._thread.start()
-        started.result(PATIENCE)
+        started.result(TIMEOUT)
 
     def close(self) -> None:
         """Stop listening and drop every connection. What was received stays."""
         thread, self._thread = self._thread, None
         if thread is not None and self._loop is not None and self._stopped is not None:
             self._loop.call_soon_threadsafe(self._stopped.set)
-            thread.join(PATIENCE)
+            thread.join(TIMEOUT)
             assert not thread.is_alive(), "the receiver did not stop"
 
     @property
@@ -134,7 +134,7 @@ class Receiver:
         assert self._loop is not None and self._released is not None, "it was not started"
         self._loop.call_soon_threadsafe(self._released.set)
 
-    def wait_for(self, count: int, timeout: float = PATIENCE) -> list[Received]:
+    def wait_for(self, count: int, timeout: float = TIMEOUT) -> list[Received]:
         """The deliveries, once there are at least `count`. In an `async` test: `await asyncio.to_thread(…)`."""
         with self._changed:
             if self._changed.wait_for(lambda: len(self._deliveries) >= count, timeout):

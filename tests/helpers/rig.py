@@ -28,7 +28,7 @@ from clew.store.tables import deliveries, people
 from clew.support.clock import Clock, SystemClock
 from clew.testing.scripted_runtime import FileLedger, ScriptedRuntime
 
-PATIENCE = 60.0  # seconds that anything may take at most
+TIMEOUT = 60.0  # seconds that anything may take at most
 
 
 @dataclass
@@ -127,7 +127,7 @@ class Rig:
     async def __aenter__(self) -> Rig:
         ready = asyncio.Event()
         self._task = asyncio.create_task(self.engine.run(ready.set))
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await asyncio.wait([self._task, asyncio.create_task(ready.wait())], return_when="FIRST_COMPLETED")
         if self._task.done():
             self._task.result()
@@ -179,7 +179,7 @@ class Rig:
 
     async def hasten(self) -> None:
         """What was put off leaves now."""
-        await self.store.write(lambda tx: deliveries.hasten(tx, self.clock.now()))
+        await self.store.write(lambda tx: deliveries.retry_now(tx, self.clock.now()))
         self.engine._outbox.wake("room")
 
     async def scripted_session(self, thread: str | None) -> Session:
@@ -190,12 +190,12 @@ class Rig:
 
     async def held(self, name: str) -> None:
         """Until a turn has come to `!hold NAME`."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await self.scripted.holds.held(name)
 
     async def until(self, happened: Callable[[Entry], bool]) -> Entry:
         """The first entry of the log, past or to come, that is so."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             seen = 0
             while True:
                 for entry in self._entries[seen:]:

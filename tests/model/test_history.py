@@ -14,14 +14,14 @@ words = st.text(st.characters(codec="utf-8"), max_size=50)
 
 
 @given(words, words, st.integers(0, 2**50))
-def test_what_is_written_is_read_again_and_sound(author: str, text: str, at: int) -> None:
+def test_a_node_round_trips_and_verifies(author: str, text: str, at: int) -> None:
     spoken = Spoken("turn", at, "id", author, text)
     node = history.make(spoken, "a" * 64)
     assert history.is_sound(node) and history.read(node) == spoken
 
 
 @given(words, words)
-def test_a_change_anywhere_is_seen(text: str, other: str) -> None:
+def test_any_change_of_a_node_is_detected(text: str, other: str) -> None:
     node = history.make(Spoken("turn", 1, "id", "ann", text), "a" * 64)
     if text != other:
         assert history.make(Spoken("turn", 1, "id", "ann", other), "a" * 64).hash != node.hash
@@ -30,12 +30,12 @@ def test_a_change_anywhere_is_seen(text: str, other: str) -> None:
     assert not history.is_sound(replace(node, content=node.content + " "))
 
 
-def test_two_equal_beginnings_are_two_nodes() -> None:
+def test_two_threads_with_equal_content_have_different_nodes() -> None:
     one, two = (history.make(Started(thread, 1, "chat", "codex", "/"), None) for thread in ("A", "B"))
     assert one.hash != two.hash
 
 
-def test_an_outcome_has_room_for_a_workflow_step() -> None:
+def test_an_outcome_can_hold_a_workflow_step() -> None:
     full = Outcome(
         turn="turn",
         at=1,
@@ -54,7 +54,7 @@ def test_an_outcome_has_room_for_a_workflow_step() -> None:
     assert history.read(history.make(full, None)) == full
 
 
-def test_what_is_empty_is_not_hashed_so_that_new_fields_change_no_old_node() -> None:
+def test_empty_fields_are_not_hashed_so_new_fields_change_no_old_node() -> None:
     node = history.make(Outcome("turn", 1, "completed", "codex", "done"), None)
     assert node.content == '{"at":1,"runtime":"codex","state":"completed","text":"done","turn":"turn"}'
     assert node.hash == history.digest("outcome", node.content, None)

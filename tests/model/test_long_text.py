@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.cli.view.events import Story
+from clew.cli.view.events import EventRenderer
 from clew.client.events import Event as DoorEvent
-from clew.client.events import Texts
+from clew.client.events import TextProgress
 from clew.client.sync import Event as Frame
 from clew.config.settings import Config, ThreadsConfig, TurnsConfig
 from clew.engine.live import Live
@@ -73,13 +73,13 @@ def engine_text() -> Take:
 
 
 def cli_text() -> Take:
-    story = Story()
+    story = EventRenderer()
     data = {"turn": "turn", "item": "item", "text": PIECE}
     return lambda number: story.take(Frame("text", None, {**data, "offset": number * len(PIECE)}))
 
 
 def python_text() -> Take:
-    texts = Texts()
+    texts = TextProgress()
     data = {"item": "item", "text": PIECE}
     return lambda number: texts.without_repeats(
         DoorEvent("text", turn="turn", data={**data, "offset": number * len(PIECE)})
@@ -108,7 +108,7 @@ def test_twice_the_pieces_cost_twice_as_much_not_four_times(made: Callable[[], T
     assert many < 3 * few, f"{few:,} bytes for 10,000 pieces, {many:,} for 20,000"
 
 
-def test_output_of_a_command_does_not_cost_what_else_the_turn_has_done() -> None:
+def test_cost_of_command_output_does_not_grow_with_the_turn() -> None:
     def cost(count: int) -> int:
         acts = [Activity(f"a{number}", ActivityKind.COMMAND, Phase.STARTED, "make") for number in range(count)]
         progress = reduce(advance, acts, Progress())
@@ -123,7 +123,7 @@ def test_output_of_a_command_does_not_cost_what_else_the_turn_has_done() -> None
 
 
 @given(st.lists(st.text(st.characters(codec=None), max_size=400), max_size=60))
-def test_in_pieces_or_as_a_whole_it_is_cut_at_the_same_place_and_shown_from_its_beginning(pieces: list[str]) -> None:
+def test_streamed_and_complete_text_are_cut_at_the_same_place(pieces: list[str]) -> None:
     growing, longest = GrowingText(2_000), 2_000
     shown = "".join(map(growing.add, pieces))
     text = "".join(pieces)
@@ -135,7 +135,7 @@ def test_in_pieces_or_as_a_whole_it_is_cut_at_the_same_place_and_shown_from_its_
     assert bool(growing.news()) == growing.is_cut and not growing.news()
 
 
-def test_a_text_that_just_fits_is_whole_and_one_byte_more_is_cut_between_two_characters() -> None:
+def test_a_text_one_byte_too_long_is_cut_between_two_characters() -> None:
     text = "线" * (2_001 // 3)
     assert shortened(text, 2_001) == text
     cut = shortened(f"{text}a", 2_001)
@@ -149,7 +149,7 @@ def test_the_notice_has_room_however_much_is_left_out() -> None:
     assert len(growing._notice().encode()) <= NOTICE_ROOM
 
 
-def test_a_line_of_an_agent_that_never_ends_does_not_take_all_memory() -> None:
+def test_an_endless_line_of_an_agent_is_bounded_in_memory() -> None:
     lines, chunk = Lines(LONGEST_LINE), b"x" * (16 << 20)
     for _ in range(12):
         lines.feed(chunk)
@@ -186,7 +186,7 @@ class BoundlessSession(ScriptedSession):
         yield TurnEnded(TurnState.COMPLETED, text)
 
 
-async def test_the_engine_bounds_the_text_of_a_runtime_that_does_not(tmp_path: Path) -> None:
+async def test_the_engine_bounds_text_that_the_runtime_does_not_bound(tmp_path: Path) -> None:
     runtime = Boundless(SystemClock(), FileLedger(tmp_path / "ledger"))
     async with Rig(tmp_path, config=SHORT, runtime=runtime) as rig:
         said = await rig.say("anything")

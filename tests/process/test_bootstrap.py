@@ -18,7 +18,7 @@ from clew.runtimes.codex.server import kept_server
 CLEW = [sys.executable, "-m", "clew.process.bootstrap", "clew.cli.main"]
 
 
-def test_all_that_was_said_arrives_with_the_exit_code() -> None:
+def test_all_output_arrives_with_the_exit_code() -> None:
     done = subprocess.run([*CLEW, "--help"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("\n") and "Never lose the thread" in done.stdout
@@ -26,7 +26,7 @@ def test_all_that_was_said_arrives_with_the_exit_code() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
-def test_what_could_not_be_written_is_told() -> None:
+def test_output_that_cannot_be_written_is_reported() -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run([*CLEW, "--version"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (1, "clew: the disk is full: the output cannot be written\n")
@@ -34,7 +34,7 @@ def test_what_could_not_be_written_is_told() -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 @pytest.mark.parametrize("words", [["config", "get", "--json"], ["no-such-command", "--json"], ["completion", "bash"]])
-def test_it_is_told_once_and_without_a_traceback_whatever_was_to_be_said(words: list[str], tmp_path: Path) -> None:
+def test_output_errors_are_reported_once_without_a_traceback(words: list[str], tmp_path: Path) -> None:
     env = {**os.environ, "CLEW_HOME": str(tmp_path)}
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run([*CLEW, *words], stdout=full, stderr=subprocess.PIPE, text=True, env=env)
@@ -43,7 +43,7 @@ def test_it_is_told_once_and_without_a_traceback_whatever_was_to_be_said(words: 
 
 
 @pytest.mark.parametrize("stream", [1, 2])
-def test_a_stream_that_was_closed_costs_neither_the_work_nor_the_exit_code(stream: int, tmp_path: Path) -> None:
+def test_a_closed_stream_changes_neither_the_work_nor_the_exit_code(stream: int, tmp_path: Path) -> None:
     for words, code in (("--version", 0), ("no-such-command", 2), ("status", 3)):
         script = f'"$@" {words} {stream}>&-'
         env = {**os.environ, "CLEW_HOME": str(tmp_path)}
@@ -52,7 +52,7 @@ def test_a_stream_that_was_closed_costs_neither_the_work_nor_the_exit_code(strea
         assert stream == 1 or "clew: " not in done.stdout
 
 
-def test_who_reads_no_further_needs_no_word() -> None:
+def test_a_closed_reader_of_the_output_is_no_error() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run([*CLEW, "--version"], stdout=writer, stderr=subprocess.PIPE, text=True)

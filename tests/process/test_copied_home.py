@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from clew.process import lock, scan
-from tests.helpers.daemons import PATIENCE, Clew
+from tests.helpers.daemons import TIMEOUT, Clew
 from tests.runtimes.stages import acp_toml
 
 
@@ -34,7 +34,7 @@ def clew(tmp_path: Path) -> Iterator[Clew]:
 
 def agent(clew: Clew) -> scan.Process:
     [found] = [each["pid"] for each in clew.json("ps") if each["role"] == "agent"]
-    process = scan.look(found)
+    process = scan.get(found)
     assert process is not None
     return process
 
@@ -61,7 +61,7 @@ def test_the_agents_of_a_home_are_left_alone_by_a_copy_of_it(clew: Clew, tmp_pat
     assert clew.wait_ended(started)["state"] == "completed"
 
 
-def test_the_agents_of_a_home_are_no_processes_of_its_copy(clew: Clew, tmp_path: Path) -> None:
+def test_the_copy_of_a_home_does_not_list_its_agents(clew: Clew, tmp_path: Path) -> None:
     asking(clew, tmp_path)
     at_work = agent(clew)
     with copied(clew, tmp_path / "copy") as copy:
@@ -72,7 +72,7 @@ def test_the_agents_of_a_home_are_no_processes_of_its_copy(clew: Clew, tmp_path:
         assert at_work.pid not in {each["pid"] for each in copy.json("ps")}
 
 
-def test_what_a_home_left_is_ended_also_when_it_has_another_name(clew: Clew, tmp_path: Path) -> None:
+def test_leftovers_of_a_renamed_home_are_ended(clew: Clew, tmp_path: Path) -> None:
     holder = lock.read(clew.home.lock)
     assert holder is not None and holder.store is not None
     mark = scan.Mark(holder.store, f"host.{holder.pid}.{holder.started}.token", 1)
@@ -83,6 +83,6 @@ def test_what_a_home_left_is_ended_also_when_it_has_another_name(clew: Clew, tmp
             clew.root.rename(tmp_path / "renamed")
             with Clew(tmp_path / "renamed", clew.config) as renamed:
                 renamed.up()
-                assert child.wait(PATIENCE) < 0
+                assert child.wait(TIMEOUT) < 0
         finally:
             child.kill()

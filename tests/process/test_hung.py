@@ -163,7 +163,7 @@ class Watched:
     def __init__(self, home: Home, now: Time, hang: float = SupervisorConfig().hang) -> None:
         self.home = home
         self.now = now
-        self.pulse = heartbeat.Pulse(str(home.run), str(home.socket), hang)
+        self.pulse = heartbeat.Heartbeat(str(home.run), str(home.socket), hang)
         self.pulse.begin(os.getpid())
         self.pulse.look([])
 
@@ -204,16 +204,16 @@ def test_a_hang_is_reported_after_a_minute_and_ended_after_five(
 
 def test_what_the_supervisor_knows_is_shown(home: Home, now: Time, listener: socket.socket) -> None:
     with lock.hold(home.lock, lock.Holder(os.getpid(), "", 0)):
-        assert "its supervisor has noticed" not in hung.words(home)
+        assert "its supervisor has noticed" not in hung.describe(home)
         with closing(Watched(home, now)) as watched:
             watched.pass_by(60)
-            words = hung.words(home)
+            words = hung.describe(home)
             assert "; its supervisor has noticed, at " in words and " and restarts it at " in words
         with closing(Watched(home, now, hang=0)) as watched:
             watched.pass_by(60)
-            assert "has noticed, at" in hung.words(home) and "restarts it at" not in hung.words(home)
+            assert "has noticed, at" in hung.describe(home) and "restarts it at" not in hung.describe(home)
             with patch.object(hung, "pid", lambda home: 1):
-                assert "has noticed" not in hung.words(home)  # that was another daemon
+                assert "has noticed" not in hung.describe(home)  # that was another daemon
 
 
 def test_it_is_never_ended_if_the_settings_say_so(home: Home, now: Time, listener: socket.socket) -> None:

@@ -18,9 +18,9 @@ import pytest
 
 from clew.process import keeper, kept_programs, scan
 from clew.process import start as proce_start
-from clew.process.kept_programs import Kept
+from clew.process.kept_programs import KeptProgram
 from clew.process.scan import Mark
-from clew.runtimes.process import surround
+from clew.runtimes.process import child_environment
 from clew.support.clock import SystemClock
 from clew.support.home import Home
 
@@ -33,11 +33,11 @@ class Making:
     home: Home
     looks: Path  # a pipe: each look says so there
     answer: Path  # there: it works
-    made: list[Kept] = field(default_factory=list)
+    made: list[KeptProgram] = field(default_factory=list)
 
     async def start(
         self, script: str = WAITS, keep_alive: float = 0.3, name: str = "codex-test", python: str = sys.executable
-    ) -> Kept:
+    ) -> KeptProgram:
         mark = Mark(f"keeper{os.getpid()}", f"kept.{SystemClock().token()[:8]}", 1)
         look = f"import os,sys; os.write(os.open({str(self.looks)!r}, os.O_WRONLY), b'?'); "
         look += f"sys.exit(0 if os.path.exists({str(self.answer)!r}) else 3)"
@@ -47,7 +47,7 @@ class Making:
             ["/bin/sh", "-c", script],
             look=[python, "-I", "-S", "-c", look],
             mark=mark,
-            env=surround(mark, {}),
+            env=child_environment(mark, {}),
             keep_alive=keep_alive,
             version="1.2.3",
         )
@@ -68,10 +68,10 @@ async def making(tmp_path: Path) -> AsyncIterator[Making]:
         assert kept.family() == []
 
 
-async def gone(kept: Kept) -> bool:
+async def gone(kept: KeptProgram) -> bool:
     """And its keeper, which then has written down how it ended."""
     there = [process for process in (kept.find(), kept.keeper.find()) if process is not None]
-    return all([await scan.gone(process, SystemClock(), GUARD) for process in there])
+    return all([await scan.wait_gone(process, SystemClock(), GUARD) for process in there])
 
 
 def hears(pipe: int, patience: float = GUARD) -> bool:
@@ -80,11 +80,11 @@ def hears(pipe: int, patience: float = GUARD) -> bool:
     return heard and bool(os.read(pipe, 1))
 
 
-async def test_where_nobody_comes_back_it_is_ended(making: Making) -> None:
+async def test_a_kept_program_is_ended_when_no_daemon_returns(making: Making) -> None:
     making.answer.touch()
     pipe = os.open(making.looks, os.O_RDWR)
     kept = await making.start("setsid sleep 1000 & exec sleep 1000")
-    assert [each.name for each in kept_programs.living(making.home)] == ["codex-test"]
+    assert [each.name for each in kept_programs.running(making.home)] == ["codex-test"]
     making.answer.unlink()
     assert await gone(kept) and hears(pipe, 0)
     assert sys.platform != "linux" or kept.family() == [], "with what it has begun"
@@ -93,11 +93,11 @@ async def test_where_nobody_comes_back_it_is_ended(making: Making) -> None:
     os.close(pipe)
 
 
-async def test_with_it_ends_also_what_it_has_begun_with_an_empty_environment(making: Making, tmp_path: Path) -> None:
+async def test_its_children_with_an_empty_environment_end_with_it(making: Making, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "begun")
     bare = f"echo $$ > {tmp_path}/begun; exec sleep 1000"
     kept = await making.start(f"setsid env -i /bin/sh -c '{bare}' & exec sleep 1000", keep_alive=1000)
-    left = scan.look(int(await asyncio.to_thread((tmp_path / "begun").read_text)))
+    left = scan.get(int(await asyncio.to_thread((tmp_path / "begun").read_text)))
     assert left is not None and left.mark is None
     await kept_programs.end(kept, SystemClock())
     assert not scan.is_alive(left)
@@ -115,7 +115,7 @@ async def test_on_a_full_disk_it_is_ended_in_order_too(making: Making) -> None:
     os.close(pipe)
 
 
-async def test_what_works_is_not_ended_until_it_does_not(making: Making) -> None:
+async def test_a_kept_program_that_works_is_not_ended(making: Making) -> None:
     making.answer.touch()
     pipe = os.open(making.looks, os.O_RDWR)
     kept = await making.start()
@@ -135,7 +135,7 @@ def put(program: Path, text: str) -> None:
     fresh.replace(program)
 
 
-async def test_what_cannot_be_asked_is_not_ended(making: Making, tmp_path: Path) -> None:
+async def test_a_kept_program_that_cannot_be_probed_is_not_ended(making: Making, tmp_path: Path) -> None:
     """The Python of the look goes away, as in an upgrade, and comes back."""
     python = tmp_path / "python"
     kept = await making.start(python=str(python))
@@ -148,7 +148,7 @@ async def test_what_cannot_be_asked_is_not_ended(making: Making, tmp_path: Path)
     os.close(pipe)
 
 
-async def test_where_a_daemon_is_nobody_even_looks(making: Making) -> None:
+async def test_a_kept_program_is_not_probed_while_a_daemon_runs(making: Making) -> None:
     daemon = os.open(making.home.lock, os.O_RDWR | os.O_CREAT)
     fcntl.flock(daemon, fcntl.LOCK_EX)
     pipe = os.open(making.looks, os.O_RDWR)
@@ -160,7 +160,7 @@ async def test_where_a_daemon_is_nobody_even_looks(making: Making) -> None:
 
 
 @pytest.mark.heavy
-async def test_what_works_for_ever_is_ended_all_the_same(making: Making) -> None:
+async def test_a_kept_program_that_works_for_ever_is_ended(making: Making) -> None:
     making.answer.touch()
     pipe = os.open(making.looks, os.O_RDWR)
     assert await gone(await making.start(keep_alive=0.05))
@@ -168,7 +168,7 @@ async def test_what_works_for_ever_is_ended_all_the_same(making: Making) -> None
 
 
 @pytest.mark.heavy
-async def test_one_that_does_not_hear_is_killed(making: Making) -> None:
+async def test_a_daemon_that_ignores_signals_is_killed(making: Making) -> None:
     pipe = os.open(making.looks, os.O_RDWR)
     making.answer.touch()
     kept = await making.start(f"trap '' TERM; rm '{making.answer}'; exec sleep 1000")
@@ -178,16 +178,16 @@ async def test_one_that_does_not_hear_is_killed(making: Making) -> None:
     os.close(pipe)
 
 
-async def test_its_last_words_and_its_end_are_known(making: Making) -> None:
+async def test_last_words_and_exit_of_a_kept_program_are_recorded(making: Making) -> None:
     kept = await making.start("echo one >&2; printf 'two \\303\\244 \\042x\\042' >&2; exit 7")
     assert await gone(kept)
     seen = kept_programs.read(kept_programs.record(making.home, kept.name))
     assert seen is not None and (seen.fate, seen.words) == ("exit code 7", ("one", "two ä  x"))
     assert (making.home.logs / "codex.log").read_text().startswith("one\n")
-    assert kept_programs.living(making.home) == []
+    assert kept_programs.running(making.home) == []
 
 
-async def test_it_begins_also_where_the_logs_were_taken_away(making: Making) -> None:
+async def test_it_starts_when_the_log_folder_was_removed(making: Making) -> None:
     making.home.logs.rmdir()
     await making.start(keep_alive=600)
     assert stat.S_IMODE((making.home.logs / proce_start.OUTPUT).stat().st_mode) == 0o600
@@ -197,27 +197,27 @@ async def test_a_second_keeper_of_the_same_name_does_nothing(making: Making) -> 
     first = await making.start(keep_alive=600)
     with pytest.raises(AssertionError, match="another is there"):
         await making.start(keep_alive=600)
-    assert kept_programs.living(making.home) == [first] and len(first.family()) == 2, "the keeper and its program"
+    assert kept_programs.running(making.home) == [first] and len(first.family()) == 2, "the keeper and its program"
 
 
-async def test_one_who_looks_for_a_moment_does_not_keep_it_from_being_kept(making: Making) -> None:
+async def test_a_short_look_at_the_lock_does_not_prevent_keeping(making: Making) -> None:
     stale = await making.start("exit 7", keep_alive=600)
     assert await gone(stale)
     looking = os.open(kept_programs.record(making.home, stale.name), os.O_RDWR)
     fcntl.flock(looking, fcntl.LOCK_SH | fcntl.LOCK_NB)
     asyncio.get_running_loop().call_later(0.1, os.close, looking)
     again = await making.start(keep_alive=600)
-    assert again.mark != stale.mark and kept_programs.living(making.home) == [again]
+    assert again.mark != stale.mark and kept_programs.running(making.home) == [again]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a program with its parent")
-async def test_it_ends_with_its_keeper(making: Making) -> None:
+async def test_a_kept_program_ends_with_its_keeper(making: Making) -> None:
     kept = await making.start(keep_alive=600)
     os.kill(kept.keeper.pid, signal.SIGKILL)
-    assert await gone(kept) and kept_programs.living(making.home) == []
+    assert await gone(kept) and kept_programs.running(making.home) == []
 
 
-async def test_the_first_signal_lets_it_finish_for_as_long_as_it_is_given(making: Making) -> None:
+async def test_the_first_signal_gives_a_kept_program_its_grace_period(making: Making) -> None:
     ready, go = (making.home.root / name for name in ("ready", "go"))
     for pipe in (ready, go):
         os.mkfifo(pipe)
@@ -245,9 +245,7 @@ def say(stderr: keeper.Stderr, words: bytes) -> None:
     stderr.pump()
 
 
-def test_where_its_log_cannot_begin_anew_it_is_emptied_and_what_is_said_goes_nowhere_else(
-    stderr: keeper.Stderr, tmp_path: Path
-) -> None:
+def test_a_log_that_cannot_be_replaced_is_emptied_instead(stderr: keeper.Stderr, tmp_path: Path) -> None:
     log, old = tmp_path / "log", tmp_path / "log.1"
     (old / "in the way").mkdir(parents=True)
     say(stderr, b"first")
@@ -263,14 +261,14 @@ def test_where_its_log_cannot_begin_anew_it_is_emptied_and_what_is_said_goes_now
     assert stderr.last_words() == ["firstsecondthirdfourth"]
 
 
-def test_a_log_that_was_taken_away_begins_anew(stderr: keeper.Stderr, tmp_path: Path) -> None:
+def test_a_removed_log_is_created_again(stderr: keeper.Stderr, tmp_path: Path) -> None:
     say(stderr, b"first")
     (tmp_path / "log").unlink()
     say(stderr, b"second")
     assert (tmp_path / "log").read_bytes() == b"second" and not (tmp_path / "log.1").exists()
 
 
-def test_two_that_share_a_log_put_it_aside_once(stderr: keeper.Stderr, tmp_path: Path) -> None:
+def test_two_keepers_of_one_log_rotate_it_once(stderr: keeper.Stderr, tmp_path: Path) -> None:
     other = keeper.Stderr(str(tmp_path / "log"))
     say(stderr, b"first")
     say(stderr, b"2")
@@ -280,7 +278,7 @@ def test_two_that_share_a_log_put_it_aside_once(stderr: keeper.Stderr, tmp_path:
     other.pump()
 
 
-def test_what_the_program_says_while_it_is_looked_at_does_not_hold_it_up(stderr: keeper.Stderr, tmp_path: Path) -> None:
+def test_output_during_a_probe_does_not_block_the_program(stderr: keeper.Stderr, tmp_path: Path) -> None:
     it = keeper.Keeper(str(tmp_path / "record"), "", "", 1.0, "", "")
     it._stderr = stderr
     os.set_inheritable(stderr.theirs, True)

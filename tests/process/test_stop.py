@@ -54,7 +54,7 @@ def holding(home: Home) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def started(pid: int) -> str:
-    process = scan.look(pid)
+    process = scan.get(pid)
     assert process is not None
     return process.started
 
@@ -90,7 +90,7 @@ def deaf(home: Home) -> Iterator[None]:
         yield
 
 
-def test_one_that_gives_no_answer_is_told_by_a_signal(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_daemon_without_an_answer_gets_a_signal(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stop, "ANSWER", 0.1)
     said: list[str] = []
     with deaf(home), holding(home) as child:
@@ -99,9 +99,7 @@ def test_one_that_gives_no_answer_is_told_by_a_signal(home: Home, monkeypatch: p
     assert said == ["stopping the daemon…", f"pid {child.pid} gives no answer; waiting for its end…"]
 
 
-def test_at_a_restart_it_is_told_nothing_that_would_end_what_is_kept(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_restart_sends_no_signal_that_ends_kept_programs(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     for patience in ("ANSWER", "CLOSING"):
         monkeypatch.setattr(stop, patience, 0.1)
     with deaf(home), holding(home) as child, Sleeping("kept.1") as kept, keeping(home, kept.pid):
@@ -109,7 +107,7 @@ def test_at_a_restart_it_is_told_nothing_that_would_end_what_is_kept(
         assert (child.wait(), kept.poll()) == (-signal.SIGKILL, None)
 
 
-def test_what_a_daemon_began_that_has_come_meanwhile_is_left_alone(home: Home) -> None:
+def test_children_of_a_daemon_started_meanwhile_are_left_alone(home: Home) -> None:
     with (
         holding(home) as daemon,
         Sleeping(f"host.{daemon.pid}.{started(daemon.pid)}.x") as begun,
@@ -129,7 +127,7 @@ def test_what_is_kept_for_a_home_is_left_alone_by_a_copy_of_it(home: Home, tmp_p
         Sleeping("dead", folder=home.root) as left,
     ):
         copy = Home(Path(shutil.copytree(home.root, tmp_path / "copy")))
-        asyncio.run(kept_programs.end_rest(copy, SystemClock()))
+        asyncio.run(kept_programs.end_leftovers(copy, SystemClock()))
         stop._sweep(copy, STORE, 0.0, restart=False)
         assert (left.wait(), begun.poll(), kept.poll()) == (-signal.SIGTERM, None, None)
 
@@ -146,7 +144,7 @@ class Sleeping(subprocess.Popen[bytes]):
         self.wait()
 
 
-def test_an_agent_restarts_clew_and_stops_it_without_being_ended_in_the_middle_of_it(tmp_path: Path) -> None:
+def test_an_agent_can_restart_and_stop_clew(tmp_path: Path) -> None:
     with Clew(tmp_path / "home") as clew:
         before = clew.up()
         holder = lock.read(clew.home.lock)
@@ -161,14 +159,12 @@ def test_an_agent_restarts_clew_and_stops_it_without_being_ended_in_the_middle_o
         assert lock.is_free(clew.home.lock)
 
 
-def test_an_agent_does_not_restart_what_only_somebody_else_could_start_again(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_agent_cannot_restart_a_foreground_daemon(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(scan.VARIABLE, f"{STORE}:x:1")
     with holding(home) as child:
         with pytest.raises(Refused, match="this agent's work"):
             stop.restart_daemon(home, 0, lambda line: None)
         write_holder(home, child.pid, foreground=True)
         with pytest.raises(Refused, match="clew runs in the foreground"):
-            stop.leave_to_another(home, ["restart"], restart=True)
-    assert not stop.leave_to_another(home, ["down"], restart=False), "no daemon is there"
+            stop.run_detached(home, ["restart"], restart=True)
+    assert not stop.run_detached(home, ["down"], restart=False), "no daemon is there"

@@ -40,8 +40,8 @@ def supervised(clew: Clew) -> bool:
 
 
 def test_it_is_very_small_and_has_a_session_of_its_own(clew: Clew) -> None:
-    daemon = scan.look(clew.up())
-    small = scan.look(clew.supervisor)
+    daemon = scan.get(clew.up())
+    small = scan.get(clew.supervisor)
     assert daemon is not None and small is not None
     assert small.rss < 15 << 20
     assert (small.session, daemon.parent, daemon.session) == (small.pid, small.pid, daemon.pid)
@@ -72,13 +72,13 @@ def test_a_kill_point_is_armed_for_the_first_daemon_only(clew: Clew) -> None:
     assert clew.pid != dies
 
 
-def test_neither_is_taken_for_a_part_of_the_work_that_started_it(clew: Clew) -> None:
+def test_daemon_and_supervisor_do_not_carry_the_mark_of_an_agent(clew: Clew) -> None:
     daemon = clew.up(env={scan.VARIABLE: "store:incarnation:1"})
-    found = [scan.look(pid) for pid in (daemon, clew.supervisor)]
-    assert [(process.mark, process.is_apart) for process in found if process] == [(None, True)] * 2
+    found = [scan.get(pid) for pid in (daemon, clew.supervisor)]
+    assert [(process.mark, process.has_cleared_mark) for process in found if process] == [(None, True)] * 2
 
 
-def test_when_the_supervisor_dies_the_daemon_goes_on_and_the_next_command_restores_it(clew: Clew) -> None:
+def test_a_dead_supervisor_is_restored_by_the_next_command(clew: Clew) -> None:
     pid = clew.up()
     clew.kill_supervisor()
     assert clew("status").splitlines()[2].startswith("crashes   nothing brings it back")
@@ -175,7 +175,7 @@ def test_a_start_that_was_interrupted_starts_nothing(tmp_path: Path) -> None:
     assert (tmp_path / supervisor.LOCK).exists() and not began.exists()
 
 
-def test_who_waits_for_a_daemon_is_told_at_once_that_its_supervisor_was_killed(
+def test_a_waiting_command_learns_at_once_that_the_supervisor_was_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = Home(tmp_path / "home")
@@ -284,7 +284,7 @@ def test_down_waits_for_a_holder_that_has_not_said_yet_who_it_is(clew: Clew) -> 
         file.seek(0)
         file.write(said)
     assert clew.wait(stopping).code == 0
-    assert scan.look(pid) is None
+    assert scan.get(pid) is None
 
 
 # A script of Python that makes something of the system other than it is, and is then the supervisor.
@@ -358,7 +358,7 @@ def short_of(short: str, tmp_path: Path, said: int) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("short", ["fork 3 9", "pipe 4 9", "pipe 5 9"])
-def test_a_daemon_for_which_there_is_no_room_is_brought_back_when_there_is(tmp_path: Path, short: str) -> None:
+def test_a_daemon_without_free_memory_is_started_when_there_is_some(tmp_path: Path, short: str) -> None:
     """The first fork is its own, the second its first daemon's; a pipe is its own, and two are each daemon's."""
     said = tmp_path / "said"
     with short_of(short, tmp_path, os.open(said, os.O_RDWR | os.O_CREAT)):
@@ -374,9 +374,7 @@ def test_one_that_cannot_start_a_daemon_can_be_told_to_end(tmp_path: Path) -> No
         os.kill(json.loads((tmp_path / supervisor.LOCK).read_bytes())["supervisor"]["pid"], signal.SIGTERM)
 
 
-def test_who_starts_a_daemon_for_which_there_is_no_room_is_told_at_once(
-    clew: Clew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_start_without_free_memory_fails_at_once(clew: Clew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "short.py").write_text(SHORT)
     monkeypatch.setenv("SHORT", "fork 2 1000000")
     monkeypatch.setattr(start, "_small_python", lambda: [sys.executable, "-I", "-S", str(tmp_path / "short.py")])
@@ -385,18 +383,18 @@ def test_who_starts_a_daemon_for_which_there_is_no_room_is_told_at_once(
     clew.wait_gone(clew.supervisor)
 
 
-def test_where_the_system_cannot_wake_it_it_looks(clew: Clew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pidfd_the_supervisor_polls(clew: Clew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "blind.py").write_text(BLIND)
     clew.up()
     clew.kill_supervisor()
     monkeypatch.setattr(start, "_small_python", lambda: [sys.executable, "-I", "-S", str(tmp_path / "blind.py")])
-    start.supervise(clew.home)
+    start.ensure_supervisor(clew.home)
     assert supervised(clew)
     clew.kill()
     assert clew.json("up")["started"] is False
 
 
-def test_restart_makes_both_anew(clew: Clew) -> None:
+def test_restart_replaces_daemon_and_supervisor(clew: Clew) -> None:
     before = {clew.up(), clew.supervisor}
     clew("restart")
     assert before.isdisjoint({clew.pid, clew.supervisor})
@@ -472,7 +470,7 @@ def test_a_command_that_waited_while_it_was_given_up_says_why_and_starts_nothing
     assert clew.alive() == []
 
 
-def test_what_a_dead_daemon_left_is_ended_by_down_also_if_a_later_one_could_not_even_start(clew: Clew) -> None:
+def test_down_ends_leftovers_of_a_dead_daemon_even_if_a_later_one_could_not_start(clew: Clew) -> None:
     clew.up()
     left = leave_a_child(clew)
     clew.kill_for_good()

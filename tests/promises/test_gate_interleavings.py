@@ -24,7 +24,7 @@ from clew.engine.turns.completion import End, end_and_continue, end_turn
 from clew.engine.turns.queueing import queue_turn
 from clew.model.events import GateOpened, Phase
 from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, GateState, Question
-from clew.model.messages import Said
+from clew.model.messages import PromptMessage
 from clew.model.turns import Origin, Turn, TurnState
 from clew.store import Store, Tx
 from clew.store.migrate import migrate
@@ -147,8 +147,8 @@ class Story:
                 room.ask_once_more(self.tx, self.core, gate, "lost")
                 self.said.pop(gate.id, None)
                 continue
-            assert gates.sending(self.tx, gate, self.clock.now())
-            assert not gates.sending(self.tx, gate, self.clock.now()), "it leaves once"
+            assert gates.mark_sending(self.tx, gate, self.clock.now())
+            assert not gates.mark_sending(self.tx, gate, self.clock.now()), "it leaves once"
             if self._dies():
                 return
             if not self.agent.answer(gate.ref, answer):
@@ -207,7 +207,7 @@ class Story:
 
     def _opened(self, opened: GateOpened) -> None:
         before = {gate.id for gate in gates.of_turn(self.tx, self.turn.id)}
-        carried = [gate for gate in gates.alike(self.tx, self.turn.id, opened.asked) if gate.carried]
+        carried = [gate for gate in gates.same_request(self.tx, self.turn.id, opened.asked) if gate.carried]
         item = Item(gate_item(opened.ref), GATE, Phase.STARTED, opened.asked.title)
         room.open_gate(self.tx, self.core, self.thread, self.turn, opened, item)
         new = [gate for gate in gates.of_turn(self.tx, self.turn.id) if gate.id not in before]
@@ -270,7 +270,7 @@ class Story:
                 assert gate.state not in (GateState.OPEN, GateState.ANSWERED), self.log
 
 
-SAID = Said("m1", "you", "do it")
+SAID = PromptMessage("m1", "you", "do it")
 ACTS = (
     *(Story.ask,) * 8,
     Story.ask_again,
@@ -299,7 +299,7 @@ def connection() -> SqliteConnection:
 @pytest.mark.parametrize(
     "chunk", [*range(OFTEN), *(pytest.param(chunk, marks=pytest.mark.heavy) for chunk in range(OFTEN, CHUNKS))]
 )
-def test_at_most_one_run_per_yes_whatever_happens_in_whatever_order(chunk: int, connection: SqliteConnection) -> None:
+def test_each_yes_runs_at_most_once_in_any_interleaving(chunk: int, connection: SqliteConnection) -> None:
     for seed in range(chunk, INTERLEAVINGS, CHUNKS):
         Story(connection, seed).tell()
 
@@ -320,13 +320,15 @@ def _sent_unrecorded(tx: Tx, gate: Gate, at: int) -> bool:
 gates_void = gates.void
 FAULTS: dict[str, Callable[..., bool]] = {
     "void": _kept_although_sent,
-    "uncarry": _used_twice,
-    "sending": _sent_unrecorded,
+    "use_carried": _used_twice,
+    "mark_sending": _sent_unrecorded,
 }
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_the_stories_notice_a_fault(name: str, connection: SqliteConnection, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_interleavings_detect_planted_faults(
+    name: str, connection: SqliteConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(gates, name, FAULTS[name])
     with pytest.raises(AssertionError):
         for seed in range(2_000):

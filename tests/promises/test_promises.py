@@ -23,7 +23,7 @@ from clew.store.tables.threads import Filter
 from clew.support.clock import SystemClock
 from clew.support.errors import Refused
 from clew.testing.scripted_runtime import FileLedger
-from tests.helpers.rig import PATIENCE, Rig, Room, patient
+from tests.helpers.rig import TIMEOUT, Rig, Room, patient
 
 
 async def test_01_never_silent(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ async def _cut(folder: Path, text: str, *, task: bool = False, outlives: bool = 
     return accepted.thread or "", accepted.turn or ""
 
 
-async def test_03_absent_it_is_sent_again_and_nobody_is_bothered(tmp_path: Path) -> None:
+async def test_03_a_turn_missing_in_the_record_is_sent_again_silently(tmp_path: Path) -> None:
     thread, turn = await _cut(tmp_path, "!hold door\n!text hello")
     FileLedger(tmp_path / "scripted").save(f"scripted-{thread}", [])
     async with Rig(tmp_path) as rig:
@@ -121,7 +121,7 @@ async def test_03_alive_it_is_attached_again(tmp_path: Path) -> None:
     assert view.text == "hello (heard: still there?)" and view.continued_by is None
 
 
-async def test_03_complete_it_is_ended_and_owed_as_if_nothing_had_happened(tmp_path: Path) -> None:
+async def test_03_a_completed_turn_is_ended_and_delivered_normally(tmp_path: Path) -> None:
     thread, turn = await _cut(tmp_path, "!hold door\n!text hello")
     ledger = FileLedger(tmp_path / "scripted")
     [played] = ledger.load(f"scripted-{thread}")
@@ -189,7 +189,7 @@ async def test_03_only_our_own_row_knows_that_a_person_stopped_it(tmp_path: Path
     assert len(rig.room.texts) == 1 and rig.room.texts[0].endswith("(Stopped.)")
 
 
-async def test_04_owed_with_the_end(tmp_path: Path) -> None:
+async def test_04_the_delivery_is_stored_with_the_end_of_the_turn(tmp_path: Path) -> None:
     """No turn ends without its delivery row in the same transaction: where that cannot be written, it has not ended."""
     heard = _Heard("cannot even be ended")
     logging.getLogger("clew.engine").addHandler(heard)
@@ -202,10 +202,10 @@ async def test_04_owed_with_the_end(tmp_path: Path) -> None:
             )
         )
         rig.scripted.holds.release("door")
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await heard.said.wait()
         state = (await rig.engine.turn(first.turn or "")).state
-        ended = await rig.store.read(audit.ended_without_owing)
+        ended = await rig.store.read(audit.ended_without_delivery)
         await rig.store.write(lambda tx: tx.run("DROP TRIGGER no_owing"))
     assert (state, ended) == ("running", [])
     logging.getLogger("clew.engine").removeHandler(heard)
@@ -269,7 +269,7 @@ class SetBack(SystemClock):
         return super().now() - self.wrong
 
 
-async def test_05_a_clock_that_was_set_back_makes_no_doubt_young(tmp_path: Path) -> None:
+async def test_05_a_clock_set_back_does_not_extend_the_idempotency_window(tmp_path: Path) -> None:
     clock = SetBack()
 
     class Slow(Room):
@@ -284,7 +284,7 @@ async def test_05_a_clock_that_was_set_back_makes_no_doubt_young(tmp_path: Path)
     assert [bool(sent.note) for sent in room.sent] == [False, True]
 
 
-async def test_05_where_repeats_are_known_for_ever_a_clock_that_was_set_back_changes_nothing(tmp_path: Path) -> None:
+async def test_05_an_unlimited_idempotency_window_survives_a_clock_set_back(tmp_path: Path) -> None:
     clock = SetBack()
 
     class Slow(Room):
@@ -299,7 +299,7 @@ async def test_05_where_repeats_are_known_for_ever_a_clock_that_was_set_back_cha
     assert [(sent.id, sent.text, sent.note) for sent in room.sent] == 2 * [(f"{accepted.turn}:final", "hello", "")]
 
 
-async def test_05_what_one_thread_owes_to_a_conversation_leaves_in_order(tmp_path: Path) -> None:
+async def test_05_deliveries_of_a_thread_to_a_conversation_leave_in_order(tmp_path: Path) -> None:
     room = Room(troubles=[TryAgain("busy", 0.05)])
     async with Rig(tmp_path, room=room) as rig:
         first = await rig.say("!text one")
@@ -309,7 +309,7 @@ async def test_05_what_one_thread_owes_to_a_conversation_leaves_in_order(tmp_pat
     assert room.texts == ["one", "two"]
 
 
-async def test_05_what_is_sent_by_hand_does_not_overtake_what_was_owed_before_it(tmp_path: Path) -> None:
+async def test_05_a_manual_send_does_not_overtake_earlier_deliveries(tmp_path: Path) -> None:
     leaving, arrives = asyncio.Event(), asyncio.Event()
 
     class Slow(Room):
@@ -330,7 +330,7 @@ async def test_05_what_is_sent_by_hand_does_not_overtake_what_was_owed_before_it
     assert rig.room.texts == ["one", "two"]
 
 
-async def test_05_what_failed_and_is_sent_by_hand_does_not_overtake_what_failed_before_it(tmp_path: Path) -> None:
+async def test_05_a_manual_retry_does_not_overtake_earlier_failures(tmp_path: Path) -> None:
     async with Rig(tmp_path, room=Room(troubles=[Never("no such chat"), Never("no such chat")])) as rig:
         first = await rig.say("!text one")
         await rig.ended(first.turn)
@@ -449,7 +449,7 @@ async def test_12_runtimes_do_not_touch_each_others_memory(tmp_path: Path) -> No
         first = await rig.say("!text one")
         await rig.ended(first.turn)
         other = Continuity('{"codex": "of another runtime"}')
-        await rig.store.write(lambda tx: bindings.keep_continuity(tx, first.thread or "", "other", other))
+        await rig.store.write(lambda tx: bindings.save_continuity(tx, first.thread or "", "other", other))
         second = await rig.say("!text two")
         await rig.ended(second.turn)
         kept, _ = await rig.store.read(lambda tx: bindings.continuity(tx, first.thread or "", "other"))

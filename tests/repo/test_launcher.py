@@ -467,7 +467,7 @@ def test_check_with_arguments_runs_only_pytest_with_them(checkout: Checkout) -> 
     assert done.stdout.splitlines()[1:] == ["<-m><not heavy><tests/engine><-k><a and b>", "3 passed"]
 
 
-def test_check_all_includes_the_heavy_ones_and_installs_what_they_need_beside_the_rest(checkout: Checkout) -> None:
+def test_check_all_runs_heavy_tests_and_installs_what_they_need(checkout: Checkout) -> None:
     assert "<-m><><-n>" in checkout.run("./check", "--all").stdout
     [beside] = [call for call in checkout.new_calls() if "--target" in call]
     assert beside.endswith("requirements/lark.lock") and f"{checkout.root}/.venv/lark" in beside

@@ -180,7 +180,7 @@ CHECKS: tuple[Callable[[Path], list[str]], ...] = (
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_the_floor_plan_holds(check: Callable[[Path], list[str]]) -> None:
+def test_the_layers_hold(check: Callable[[Path], list[str]]) -> None:
     assert check(SOURCE) == []
 
 

@@ -24,19 +24,19 @@ def is_told(diff: str, before: str, after: str) -> bool:
 
 @settings(max_examples=300, deadline=None)
 @given(LINES, LINES, LINES)
-def test_a_unified_diff_tells_the_change_that_it_makes_and_no_other(before: str, after: str, other: str) -> None:
+def test_a_unified_diff_matches_only_its_own_change(before: str, after: str, other: str) -> None:
     assert is_told(patch(before, after), before, after)
     assert is_told(patch(before, other), before, after) == (other == after)
 
 
-def test_a_diff_that_puts_the_same_lines_in_another_order_is_not_the_same() -> None:
+def test_a_diff_with_reordered_lines_does_not_match() -> None:
     before, after = "drop\nguard\nrun\n", "guard\ndrop\nrun\n"
     assert is_told(patch(before, after), before, after)
     assert not is_told(patch(before, "guard\nrun\ndrop\n"), before, after)
     assert not is_told(patch(before, after), before, before)
 
 
-def test_what_all_lines_are_indented_by_may_be_cut_off_and_nothing_else() -> None:
+def test_only_the_common_indent_may_be_missing() -> None:
     before, after = "def f():\n    x\n      y\n    z\n", "def f():\n    x\n      w\n    z\n"
     cut = "@@ -2,3 +2,3 @@\n x\n-  y\n+  w\n z\n"
     assert is_told(cut, before, after)
@@ -44,6 +44,6 @@ def test_what_all_lines_are_indented_by_may_be_cut_off_and_nothing_else() -> Non
     assert not is_told(cut.replace(" z", "   z"), before, after)
 
 
-def test_a_missing_last_line_feed_and_carriage_returns_are_no_difference() -> None:
+def test_a_missing_last_newline_and_carriage_returns_do_not_matter() -> None:
     assert is_told("@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file", "a", "b")
     assert is_told("@@ -1,2 +1,2 @@\n a\n-b\n+c\n", "a\r\nb\r\n", "a\r\nc\r\n")

@@ -88,7 +88,7 @@ async def test_the_version_member_is_a_choice(other: OtherSide) -> None:
     assert versioned.sent == [{"jsonrpc": "2.0", "method": "hello", "params": {}}]
 
 
-async def test_an_error_is_raised_with_its_code_and_words(other: OtherSide) -> None:
+async def test_an_error_is_raised_with_its_code_and_message(other: OtherSide) -> None:
     task = await start(other)
     other.say(id=1, error={"code": -32600, "message": "no", "data": {"why": 1}})
     with pytest.raises(RpcError, match="no") as caught:
@@ -105,7 +105,7 @@ async def test_an_error_is_raised_with_its_code_and_words(other: OtherSide) -> N
         ({}, "{}"),
     ],
 )
-async def test_an_error_in_any_shape_ends_the_wait_for_it(other: OtherSide, error: object, words: str) -> None:
+async def test_an_error_of_any_shape_ends_the_request(other: OtherSide, error: object, words: str) -> None:
     task = await start(other)
     other.say(id=1, error=error)
     with pytest.raises(RpcError) as caught:
@@ -114,7 +114,7 @@ async def test_an_error_in_any_shape_ends_the_wait_for_it(other: OtherSide, erro
 
 
 @pytest.mark.parametrize("cut", [rb"\ud83d", b"\xf0\x9f", b"\xff"])
-async def test_half_a_character_does_not_cost_the_line_that_it_stands_in(other: OtherSide, cut: bytes) -> None:
+async def test_a_broken_character_does_not_lose_its_line(other: OtherSide, cut: bytes) -> None:
     other.peer.feed(b'{"method": "say", "params": {"text": "42 ' + cut + b'", "more": "\xc3\xa9"}}')
     [(method, params)] = other.heard
     assert isinstance(params, dict) and method == "say"
@@ -127,7 +127,7 @@ async def test_a_request_without_an_answer_times_out_and_a_late_answer_is_harmle
     other.say(id=1, result={})
 
 
-async def test_an_overloaded_server_is_asked_again_later_and_later(other: OtherSide) -> None:
+async def test_an_overloaded_server_is_retried_with_back_off(other: OtherSide) -> None:
     task = await start(other)
     for attempt in range(3):
         other.say(id=other.sent[attempt]["id"], error={"code": OVERLOADED, "message": "later"})
@@ -148,7 +148,7 @@ async def test_a_server_that_stays_overloaded_is_an_error_in_the_end(other: Othe
         await other.peer.request("do", within=30)
 
 
-async def test_a_lost_connection_fails_what_is_open_and_what_comes(other: OtherSide) -> None:
+async def test_a_lost_connection_fails_open_and_later_requests(other: OtherSide) -> None:
     task = await start(other)
     other.peer.lost("it died")
     other.peer.lost("twice is fine")
@@ -197,7 +197,7 @@ async def test_a_listener_that_fails_does_not_end_the_reader(
     assert "could not take in bad" in caplog.text
 
 
-async def test_empty_lines_and_answers_to_nobody_are_ignored(other: OtherSide) -> None:
+async def test_empty_lines_and_unexpected_responses_are_ignored(other: OtherSide) -> None:
     other.peer.feed(b"  ")
     other.say(id=77, result={})
     other.say(id=None, error={"code": 1, "message": "m"})
@@ -215,7 +215,7 @@ def test_lines_survive_any_chunking(lines: list[bytes], sizes: list[int]) -> Non
     assert splitter.end() == []
 
 
-def test_a_cap_drops_what_a_line_has_beyond_it() -> None:
+def test_a_line_is_cut_at_the_cap() -> None:
     splitter = Lines(cap=4)
     assert splitter.feed(b"123") == []
     assert splitter.feed(b"45678\nab\nxyz") == [b"1234", b"ab"]

@@ -45,7 +45,7 @@ async def test_codex_conforms(
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("check", runtime_kit.CHECKS, ids=runtime_kit.named)
-async def test_codex_conforms_where_it_is_kept(
+async def test_a_kept_codex_conforms(
     check: Check, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, own_model: ScriptedModel
 ) -> None:
     home = write_codex_home(tmp_path_factory.mktemp("codex"), own_model.url, stream_retries=1)

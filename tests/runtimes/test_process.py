@@ -71,7 +71,7 @@ async def making(clock: SystemClock, marks: Marks) -> AsyncIterator[Making]:
 
 
 def alive(pid: int) -> bool:
-    return scan.look(pid) is not None
+    return scan.get(pid) is not None
 
 
 async def exits(child: Child) -> None:
@@ -79,19 +79,19 @@ async def exits(child: Child) -> None:
     assert child.exit_code is not None
 
 
-async def test_lines_of_any_length_come_whole_and_in_order(making: Making) -> None:
+async def test_lines_of_any_length_arrive_complete_and_in_order(making: Making) -> None:
     await making.python("print('a'); print('x' * 3_000_000); print('b')")
     first, long, last = await making.output.until(3)
     assert (first, len(long), last) == (b"a", 3_000_000, b"b")
 
 
-async def test_what_is_written_arrives(making: Making) -> None:
+async def test_written_data_arrives(making: Making) -> None:
     child = await making.shell("read line; echo got $line; read more")
     child.write(b"this\n")
     assert await making.output.until(1) == [b"got this"]
 
 
-async def test_a_last_line_without_an_end_still_counts(making: Making) -> None:
+async def test_a_last_line_without_a_newline_is_delivered(making: Making) -> None:
     await making.shell("printf unfinished")
     assert await making.output.until(1) == [b"unfinished"]
 
@@ -99,7 +99,7 @@ async def test_a_last_line_without_an_end_still_counts(making: Making) -> None:
 async def test_a_child_has_a_session_of_its_own_and_a_recorded_start(making: Making) -> None:
     child = await making.shell("echo up; read line")
     await making.output.until(1)
-    now = scan.look(child.pid)
+    now = scan.get(child.pid)
     assert now is not None and child.process is not None
     assert (now.session, now.group) == (child.pid, child.pid)
     assert now.mark == child.mark
@@ -113,7 +113,7 @@ async def test_writing_to_a_dead_child_is_a_lost_runtime(making: Making) -> None
         child.write(b"hello\n")
 
 
-async def test_the_loss_is_told_once_after_the_last_line(making: Making) -> None:
+async def test_the_loss_is_reported_once_after_the_last_line(making: Making) -> None:
     told: list[int] = []
     gone = asyncio.Event()
     child = await making.shell("read line; echo last; exit 3")
@@ -131,7 +131,7 @@ async def test_the_loss_is_told_once_after_the_last_line(making: Making) -> None
     assert child.fate() == "exit code 3"
 
 
-async def test_the_loss_is_told_though_a_grandchild_holds_the_pipe_open(making: Making) -> None:
+async def test_the_loss_is_reported_even_if_a_grandchild_holds_the_pipe(making: Making) -> None:
     child = await making.shell("sleep 1000 & echo $!; read line; exit 3")
     gone = asyncio.Event()
     child.on_lost = gone.set
@@ -161,7 +161,7 @@ async def test_a_flood_on_stderr_does_not_block_the_child(making: Making) -> Non
     assert await making.output.until(1) == [b"done"]
 
 
-async def test_of_a_flood_on_stderr_only_its_beginning_and_its_last_words_are_kept(
+async def test_only_the_start_and_the_tail_of_a_stderr_flood_are_kept(
     making: Making, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, logger="clew.child.child"):
@@ -196,7 +196,7 @@ async def test_a_child_is_ended_by_the_mildest_means_that_works(making: Making, 
     assert not child.is_alive
 
 
-async def test_the_end_takes_all_descendants_also_those_in_sessions_of_their_own(making: Making) -> None:
+async def test_end_kills_all_descendants_also_in_their_own_sessions(making: Making) -> None:
     code = (
         "import subprocess, sys\n"
         "own = subprocess.Popen(['sleep', '1000'], start_new_session=True)\n"
@@ -212,7 +212,7 @@ async def test_the_end_takes_all_descendants_also_those_in_sessions_of_their_own
     assert not any(map(alive, pids))
 
 
-async def test_the_end_takes_orphans_of_a_child_that_died_by_itself(making: Making) -> None:
+async def test_end_kills_orphans_of_a_child_that_died_by_itself(making: Making) -> None:
     child = await making.shell("setsid sh -c 'echo $$; while :; do sleep 1000; done' & exit 1")
     (pid,) = await making.output.until(1)
     await exits(child)
@@ -248,7 +248,7 @@ async def test_a_sweep_ends_what_earlier_daemons_left_and_nothing_else(making: M
         us = f"host.{held.holder.pid}.{held.holder.started}.us"
         mine = await making.shell("echo up; read line", Marks(store, us))
         await making.output.until(3)
-        swept = await scan.sweep(lambda: kept_programs.left_now(home, store), making.clock)
+        swept = await scan.sweep(lambda: kept_programs.leftovers(home, store), making.clock)
     assert {process.mark for process in swept} == {old.mark}
     assert len(swept) == 2
     assert not alive(old.pid) and alive(mine.pid) and alive(foreign.pid)
@@ -269,16 +269,16 @@ async def test_a_sweep_spares_itself_and_its_ancestors_though_they_carry_the_mar
     assert await making.output.until(2) == [b"swept ['sleep']", b"still here"]
 
 
-async def test_what_began_with_an_empty_environment_has_the_mark_of_whom_it_descends_from(making: Making) -> None:
+async def test_a_process_without_environment_has_its_ancestors_mark(making: Making) -> None:
     store = making.clock.token()[:8]
     child = await making.shell("env -i /bin/sh -c 'echo $$; read line'; true", Marks(store, "now"))
     pid = int((await making.output.until(1))[0])
-    bare = scan.look(pid)
+    bare = scan.get(pid)
     assert bare is not None and bare.mark is None
     assert {each.pid: each.mark for each in scan.children(store)} == {child.pid: child.mark, pid: child.mark}
 
 
-async def test_a_sweep_ends_it_too_also_if_its_parent_ends_before_it(making: Making) -> None:
+async def test_a_sweep_ends_it_even_if_its_parent_ends_first(making: Making) -> None:
     store = making.clock.token()[:8]
     deaf = 'trap "" TERM; echo $$; exec sleep 1000'
     child = await making.shell(f"env -i /bin/sh -c '{deaf}'; true", Marks(store, "old"))
@@ -287,7 +287,7 @@ async def test_a_sweep_ends_it_too_also_if_its_parent_ends_before_it(making: Mak
     assert {process.pid for process in swept} == {child.pid, pid} and not alive(pid)
 
 
-async def test_what_has_laid_the_mark_down_is_no_part_of_the_work_that_started_it(making: Making) -> None:
+async def test_a_process_that_removed_the_mark_is_not_swept(making: Making) -> None:
     store = making.clock.token()[:8]
     child = await making.shell(
         "CLEW_CHILD= sh -c 'echo $$; env -i /bin/sh -c \"echo \\$\\$; read line\"; true'; true", Marks(store, "old")
@@ -302,21 +302,21 @@ async def test_a_recycled_pid_is_never_hit(making: Making) -> None:
     child = await making.shell("read line")
     assert child.process is not None
     other = replace(child.process, started="1")
-    scan.tell(other, signal.SIGKILL)
+    scan.send_signal(other, signal.SIGKILL)
     assert alive(child.pid)
-    scan.tell(child.process, signal.SIGKILL)
+    scan.send_signal(child.process, signal.SIGKILL)
     await exits(child)
     assert child.fate() == "killed by SIGKILL"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every signal has a name")
-async def test_a_signal_without_a_name_is_told_by_its_number(making: Making) -> None:
+async def test_a_signal_without_a_name_is_shown_by_number(making: Making) -> None:
     child = await making.shell("kill -35 $$")
     await exits(child)
     assert child.fate() == "killed by signal 35"
 
 
-async def test_children_are_listed_with_what_a_person_wants_to_know(making: Making) -> None:
+async def test_children_are_listed_with_their_details(making: Making) -> None:
     store = making.clock.token()[:8]
     child = await making.shell("echo up; read line", Marks(store, "now"))
     await making.output.until(1)
@@ -331,7 +331,7 @@ def test_we_are_not_in_our_own_list() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a", "a:b", "a:b:c", "a:b:"])
-def test_a_strange_mark_is_no_mark(text: str) -> None:
+def test_an_invalid_mark_is_ignored(text: str) -> None:
     assert Mark.parse(text) is None
 
 

@@ -13,7 +13,7 @@ import pytest
 from clew.config.settings import Config, ThreadsConfig
 from clew.engine.engine import Engine
 from clew.server.app import unix_app
-from clew.server.dependencies import Door
+from clew.server.dependencies import AppState
 from clew.server.routing.schemas import DaemonView
 from clew.store import Entry, Store
 from clew.store.migrate import open_store
@@ -33,7 +33,7 @@ class Api:
     runtime: ScriptedRuntime
     home: Home
     stopped: list[tuple[float, bool]]
-    door: Door
+    app_state: AppState
     heard: dict[str, asyncio.Queue[dict[str, Any]]]  # the data of what happened, by kind
 
     async def start(self, text: str = "!text hello", **more: object) -> dict[str, str]:
@@ -72,7 +72,7 @@ async def api(tmp_path: Path) -> AsyncIterator[Api]:
     heard: dict[str, asyncio.Queue[dict[str, Any]]] = defaultdict(asyncio.Queue)
     store.listen(lambda entries: _hear(heard, entries))
     about = DaemonView(1, 2, "3", str(home.root), None, False)
-    door = Door(engine, store, home, about, lambda grace, restart: stopped.append((grace, restart)))
+    door = AppState(engine, store, home, about, lambda grace, restart: stopped.append((grace, restart)))
     transport = httpx.ASGITransport(unix_app(door), raise_app_exceptions=False)
     async with asyncio.TaskGroup() as group, httpx.AsyncClient(transport=transport, base_url="http://clew") as client:
         running = group.create_task(engine.run())

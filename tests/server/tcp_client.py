@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from clew.client.sync import Event, parse
+from clew.client.sync import Event, parse_sse
 from tests.helpers.daemons import Clew
 from tests.server.chat.transcripts import Transcript
 
@@ -32,14 +32,14 @@ def program(clew: Clew) -> Iterator[httpx.Client]:
 def events(client: httpx.Client, path: str, **query: Any) -> Iterator[Iterator[Event]]:
     with client.stream("GET", path, params=query) as answer:
         assert answer.status_code == 200, answer.read()
-        yield parse(answer.iter_bytes())
+        yield parse_sse(answer.iter_bytes())
 
 
 def chat(client: httpx.Client, **body: Any) -> Iterator[Event]:
     """The chat stream, event by event; leaving it early is a client that goes away."""
     with client.stream("POST", "/api/conversations/chat/stream", json=body) as answer:
         assert answer.status_code == 200, answer.read()
-        yield from parse(answer.iter_bytes())
+        yield from parse_sse(answer.iter_bytes())
 
 
 def whole_chat(client: httpx.Client, **body: Any) -> Transcript:

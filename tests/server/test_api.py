@@ -22,7 +22,7 @@ async def test_a_thread_is_started_and_its_answer_is_fetched(api: Api) -> None:
     assert (thread["id"], thread["kind"]) == (accepted["thread"], "chat")
 
 
-async def test_a_repeated_message_id_gets_the_first_answer(api: Api) -> None:
+async def test_a_repeated_message_id_gets_the_first_response(api: Api) -> None:
     body = {"message_id": "mine", "text": "!text hello"}
     first = await api.client.post("/api/threads", json=body)
     again = await api.client.post("/api/threads", json=body)
@@ -31,7 +31,7 @@ async def test_a_repeated_message_id_gets_the_first_answer(api: Api) -> None:
     assert again.json()["repeated"]
 
 
-async def test_what_is_said_has_a_fate(api: Api) -> None:
+async def test_each_message_has_a_fate(api: Api) -> None:
     started = await api.start()
     thread = (await api.ended(started["turn"])).json()["thread"]
     said = await api.client.post(f"/api/threads/{thread}/messages", json={"message_id": "a", "text": "", "queue": True})
@@ -41,7 +41,7 @@ async def test_what_is_said_has_a_fate(api: Api) -> None:
     assert (await api.ended(said.json()["turn"])).json()["text"] == "two"
 
 
-async def test_a_thread_goes_through_its_life(api: Api) -> None:
+async def test_a_thread_goes_through_its_lifecycle(api: Api) -> None:
     accepted = await api.start()
     await api.ended(accepted["turn"])
     path = f"/api/threads/{accepted['thread']}"
@@ -73,7 +73,7 @@ async def test_a_thread_goes_through_its_life(api: Api) -> None:
         ("POST", "/api/threads", {"message_id": "a", "text": "x" * (9 << 20)}, 413, "too_large", "larger than 8 MiB"),
     ],
 )
-async def test_an_error_is_a_problem_in_words(
+async def test_an_error_is_a_problem_response(
     api: Api, method: str, path: str, body: object, status: int, code: str, words: str
 ) -> None:
     answer = await api.client.request(method, path, json=body)
@@ -83,18 +83,18 @@ async def test_an_error_is_a_problem_in_words(
     assert words in problem["detail"]
 
 
-async def test_a_body_that_is_no_json_is_a_problem(api: Api) -> None:
+async def test_an_invalid_json_body_is_a_problem(api: Api) -> None:
     answer = await api.client.post("/api/threads", content=b"{", headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["code"]) == (422, "bad_input")
 
 
-async def test_text_that_is_no_unicode_is_a_problem(api: Api) -> None:
+async def test_invalid_unicode_is_a_problem(api: Api) -> None:
     body = b'{"message_id": "a", "text": "\\ud800"}'
     answer = await api.client.post("/api/threads", content=body, headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["code"]) == (422, "bad_input")
 
 
-async def test_what_cannot_be_done_now_is_refused_in_the_engines_words(api: Api) -> None:
+async def test_a_refused_operation_returns_the_engines_message(api: Api) -> None:
     accepted = await api.start()
     await api.ended(accepted["turn"])
     answer = await api.client.post(f"/api/threads/{accepted['thread']}/stop")
@@ -102,7 +102,7 @@ async def test_what_cannot_be_done_now_is_refused_in_the_engines_words(api: Api)
     assert answer.json()["detail"].startswith("Nothing runs in thread")
 
 
-async def test_an_unforeseen_error_is_a_problem_too(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unexpected_error_is_a_problem_too(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     async def broken(prefix: str) -> str:
         raise ZeroDivisionError
 
@@ -127,13 +127,13 @@ async def test_history_is_verified_line_by_line(api: Api) -> None:
     assert len(answer.text.splitlines()) == len(threads)
 
 
-async def test_the_daemon_is_asked_to_stop(api: Api) -> None:
+async def test_shutdown_asks_the_daemon_to_stop(api: Api) -> None:
     assert (await api.client.post("/api/shutdown", json={"grace": 3.0})).status_code == 202
     await api.client.post("/api/shutdown", json={"restart": True})
     assert api.stopped == [(3.0, False), (10.0, True)]
 
 
-async def test_status_shows_all_around(api: Api) -> None:
+async def test_status_shows_runtimes_and_surfaces(api: Api) -> None:
     await api.start()
     status = (await api.client.get("/api/status")).json()
     assert status["daemon"]["pid"] == 1
@@ -155,7 +155,7 @@ async def test_files_are_copied_under_safe_names(api: Api, tmp_path: Path) -> No
     }
 
 
-async def test_a_second_try_of_a_message_keeps_the_files_of_the_first(api: Api, tmp_path: Path) -> None:
+async def test_a_retried_message_keeps_the_files_of_the_first_try(api: Api, tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("as it was said")
     body = {"message_id": "twice", "text": "read", "attachments": [str(file)]}
@@ -169,7 +169,7 @@ async def test_a_second_try_of_a_message_keeps_the_files_of_the_first(api: Api, 
     ("name", "words"),
     [("relative.txt", "whole path"), ("/nowhere/x", "No such file"), ("PIPE", "not a file"), ("BIG", "larger than 20")],
 )
-async def test_what_cannot_be_attached_is_refused_and_nothing_is_kept(
+async def test_an_invalid_attachment_is_refused_and_nothing_is_stored(
     api: Api, tmp_path: Path, name: str, words: str
 ) -> None:
     os.mkfifo(tmp_path / "PIPE")
@@ -185,7 +185,7 @@ async def test_what_cannot_be_attached_is_refused_and_nothing_is_kept(
     assert not (api.home.files / "bad-files").exists()
 
 
-async def test_what_is_no_file_is_refused_200_times_and_no_descriptor_is_lost(
+async def test_non_files_are_refused_without_leaking_descriptors(
     api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
@@ -214,7 +214,7 @@ async def test_what_is_no_file_is_refused_200_times_and_no_descriptor_is_lost(
     assert not list(api.home.files.glob("*"))
 
 
-async def test_the_files_of_a_message_that_is_not_accepted_are_not_kept(api: Api, tmp_path: Path) -> None:
+async def test_files_of_a_rejected_message_are_not_stored(api: Api, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("notes")
     body = {"message_id": "m", "text": "read", "runtime": "no", "attachments": [str(tmp_path / "notes.txt")]}
     assert (await api.client.post("/api/threads", json=body)).status_code == 422
@@ -226,8 +226,8 @@ async def test_the_description_of_the_api_names_every_resource(api: Api) -> None
     assert {"/api/threads", "/api/threads/{thread}/events", "/api/events", "/api/status", "/healthz"} <= set(paths)
 
 
-async def test_it_is_ready_or_says_why_not(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    door = api.door
+async def test_healthz_is_ready_or_says_why_not(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    door = api.app_state
 
     async def health() -> tuple[int, list[str]]:
         answer = await api.client.get("/healthz")
@@ -235,11 +235,11 @@ async def test_it_is_ready_or_says_why_not(api: Api, monkeypatch: pytest.MonkeyP
         return answer.status_code, answer.json()["reasons"]
 
     assert await health() == (200, [])
-    door.why_not_yet = "starting"
+    door.not_ready_reason = "starting"
     assert await health() == (503, ["clew is starting"])
-    door.why_not_yet, door.why_over = None, "stopping"
+    door.not_ready_reason, door.stop_reason = None, "stopping"
     assert await health() == (503, ["clew is stopping"])
-    door.why_over = None
+    door.stop_reason = None
 
     def full(tx: object) -> None:
         raise StoreError("no room left for the database")

@@ -47,9 +47,7 @@ def surroundings(clew: Clew, **more: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("language", THERE)
-def test_a_program_of_the_page_holds_a_conversation_with_an_approval_and_comes_back(
-    clew: Clew, tmp_path: Path, language: str
-) -> None:
+def test_the_documented_program_converses_approves_and_reconnects(clew: Clew, tmp_path: Path, language: str) -> None:
     command, name = PROGRAMS[language]
     source = block(language)
     assert len([line for line in source.splitlines() if line]) <= LONGEST
@@ -75,7 +73,7 @@ def test_a_program_of_the_page_holds_a_conversation_with_an_approval_and_comes_b
 
 
 @pytest.mark.parametrize("command", [found] if (found := shutil.which("curl")) else [])
-def test_curl_holds_a_conversation_with_an_approval(clew: Clew, tmp_path: Path, command: str) -> None:
+def test_the_documented_curl_calls_converse_and_approve(clew: Clew, tmp_path: Path, command: str) -> None:
     script = block("sh", "curl")
     done = subprocess.run(
         ["sh", "-eu"],
@@ -91,7 +89,7 @@ def test_curl_holds_a_conversation_with_an_approval(clew: Clew, tmp_path: Path, 
     assert told[0] == "metadata" and told[-1] == "done" and '"content":"It is out."' in done.stdout
 
 
-def test_the_alerts_name_only_figures_that_there_are() -> None:
+def test_the_documented_alerts_use_existing_metrics() -> None:
     source = Path(metrics.__file__).read_text(encoding="utf-8")
     named = set(re.findall(r"\bclew_\w+", (DOCS / "how-to" / "alerts.yml").read_text(encoding="utf-8")))
     assert named and [name for name in named if f'"{name}"' not in source] == []

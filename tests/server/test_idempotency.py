@@ -38,7 +38,7 @@ async def test_the_same_key_and_body_get_the_same_answer_and_one_fork(api: Api) 
     assert len((await api.client.get("/api/threads")).json()["threads"]) == 2
 
 
-async def test_of_two_at_the_same_moment_one_is_done(api: Api) -> None:
+async def test_of_two_concurrent_requests_one_is_executed(api: Api) -> None:
     thread = (await api.start())["thread"]
     asked = [
         api.client.post(f"/api/threads/{thread}/fork", json={}, headers={"Idempotency-Key": "fork-2"}) for _ in range(5)
@@ -68,7 +68,7 @@ async def allocated(count: int) -> int:
         tracemalloc.stop()
 
 
-async def test_a_body_in_twice_the_pieces_costs_twice_as_much_not_four_times() -> None:
+async def test_the_cost_of_a_body_is_linear_in_its_chunks() -> None:
     few, many = await allocated(2_000), await allocated(4_000)
     assert many < 3 * few, f"{few:,} bytes for 2,000 pieces, {many:,} for 4,000"
 
@@ -94,7 +94,7 @@ class Asking:
         self.status = message.get("status", self.status)
 
 
-async def test_after_a_failure_who_waited_and_who_comes_then_are_done_one_after_the_other(api: Api) -> None:
+async def test_after_a_failure_waiting_and_new_requests_run_one_by_one(api: Api) -> None:
     begun, answers = asyncio.Semaphore(0), asyncio.Queue[int]()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -117,7 +117,7 @@ async def test_after_a_failure_who_waited_and_who_comes_then_are_done_one_after_
     assert [each.status for each in asked] == [503, 201, 201] and begun.locked()
 
 
-async def test_a_request_that_breaks_off_in_the_middle_asks_nothing_and_burns_no_key() -> None:
+async def test_an_aborted_request_does_nothing_and_uses_no_key() -> None:
     half: Iterator[Message] = iter(
         [{"type": "http.request", "body": b'{"text"', "more_body": True}, {"type": "http.disconnect"}]
     )
@@ -135,7 +135,7 @@ async def test_another_request_under_the_same_key_is_refused(api: Api) -> None:
     assert other.status_code == 409 and "another request" in other.json()["detail"]
 
 
-async def test_a_refusal_is_an_answer_too(api: Api) -> None:
+async def test_a_refusal_is_stored_as_the_response_too(api: Api) -> None:
     thread = (await api.start("!text hello"))["thread"]
     keyed = {"Idempotency-Key": "stop-1"}
     await api.client.post(f"/api/threads/{thread}/done", json={})
@@ -144,7 +144,7 @@ async def test_a_refusal_is_an_answer_too(api: Api) -> None:
     assert first.content == again.content and first.status_code == again.status_code
 
 
-async def test_without_a_key_nothing_changes_and_a_bad_one_is_named(api: Api) -> None:
+async def test_no_key_changes_nothing_and_a_bad_key_is_refused(api: Api) -> None:
     assert (await api.client.post("/api/threads", json=body())).status_code == 201
     for wrong in ("", "x" * 201):
         answer = await api.client.post("/api/threads", json=body(), headers={"Idempotency-Key": wrong})
@@ -155,8 +155,8 @@ def _broken(tx: Tx, *args: object) -> None:
     raise StoreError("the file is locked")
 
 
-@pytest.mark.parametrize("step", ["find", "keep"])
-async def test_a_store_that_fails_under_a_key_is_told_as_everywhere_and_burns_no_key(
+@pytest.mark.parametrize("step", ["find", "save"])
+async def test_a_store_failure_with_a_key_is_a_problem_and_uses_no_key(
     api: Api, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     asked, keyed = {"message": "!text hello"}, {"Idempotency-Key": "chat-1"}
@@ -168,17 +168,17 @@ async def test_a_store_that_fails_under_a_key_is_told_as_everywhere_and_burns_no
     assert Transcript.of(again.content).last.data["content"] == "hello"
 
 
-async def test_an_answer_that_cannot_be_kept_is_given_and_breaks_nothing(
+async def test_a_response_that_cannot_be_stored_is_still_sent(
     api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(idempotency, "keep", _broken)
-    strict = httpx.ASGITransport(unix_app(api.door), raise_app_exceptions=True)
+    monkeypatch.setattr(idempotency, "save", _broken)
+    strict = httpx.ASGITransport(unix_app(api.app_state), raise_app_exceptions=True)
     async with httpx.AsyncClient(transport=strict, base_url="http://clew") as client:
         answer = await client.post("/api/threads", json=body(), headers={"Idempotency-Key": "start-2"})
     assert answer.status_code == 201 and "was not kept: the file is locked" in caplog.text
 
 
-async def test_a_body_that_is_too_large_is_called_so_with_a_key_too(api: Api) -> None:
+async def test_a_body_that_is_too_large_is_refused_with_a_key_too(api: Api) -> None:
     large = body("x" * MAX_BODY)
     refused = await api.client.post("/api/threads", json=large, headers={"Idempotency-Key": "start-3"})
     assert (refused.status_code, refused.json()["code"]) == (413, "too_large")

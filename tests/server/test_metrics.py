@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from clew.server.metrics import _histogram, render
-from clew.support.histogram import Spread
+from clew.support.histogram import Histogram
 from tests.server.conftest import Api
 
 
-async def test_what_is_open_is_counted(api: Api) -> None:
+async def test_open_work_is_counted(api: Api) -> None:
     held = await api.start("!hold here", title="a secret plan")
     gate = await api.start("!approve deploy")
     await api.runtime.holds.held("here")
@@ -22,8 +22,8 @@ async def test_what_is_open_is_counted(api: Api) -> None:
     assert int(figures["clew_store_bytes"]) > 0 and "secret" not in text and held["thread"] not in text
 
 
-def test_latency_is_counted_in_buckets_each_of_which_holds_the_smaller_ones() -> None:
-    spread = Spread()
+def test_latency_buckets_are_cumulative() -> None:
+    spread = Histogram()
     for seconds in (0.05, 0.3, 0.3, 7.0, 9_999.0):
         spread.add(seconds)
     lines = render([_histogram("clew_x", "X.", spread)]).splitlines()
@@ -32,7 +32,7 @@ def test_latency_is_counted_in_buckets_each_of_which_holds_the_smaller_ones() ->
     assert lines[-2:] == ["clew_x_sum 10006.65", "clew_x_count 5"]
 
 
-async def test_it_is_in_the_form_that_prometheus_reads(api: Api) -> None:
+async def test_metrics_are_in_prometheus_format(api: Api) -> None:
     answer = await api.client.get("/metrics")
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
     for line in answer.text.splitlines():

@@ -15,11 +15,11 @@ from tests.server.conftest import Api
 DOCS = ROOT / "docs" / "reference" / "openapi.json"
 
 
-def test_what_is_checked_in_is_what_is_served() -> None:
+def test_the_checked_in_openapi_is_the_served_one() -> None:
     assert DOCS.read_text(encoding="utf-8") == document(), "python -m clew.server.openapi > docs/reference/openapi.json"
 
 
-def test_every_route_is_described_in_words_and_tells_how_it_fails() -> None:
+def test_every_route_has_a_summary_and_an_error_response() -> None:
     schema = describe(ROUTES)
     assert schema["openapi"].startswith("3.1")
     for path, item in schema["paths"].items():
@@ -30,7 +30,7 @@ def test_every_route_is_described_in_words_and_tells_how_it_fails() -> None:
             assert ("Idempotency-Key" in named) == (method == "post")
 
 
-def test_every_route_has_an_example_that_fits_its_shape() -> None:
+def test_every_route_has_an_example_that_matches_its_schema() -> None:
     examples = json.loads(EXAMPLES.read_text(encoding="utf-8"))
     names = {f"{route.method} {route.path}": route for route in ROUTES}
     assert examples.keys() == names.keys(), f"an example of each route belongs into {EXAMPLES.name}"
@@ -41,7 +41,7 @@ def test_every_route_has_an_example_that_fits_its_shape() -> None:
             msgspec.convert(examples[name]["request"], route.takes.body)
 
 
-async def test_the_page_for_people_loads_nothing_from_elsewhere(api: Api) -> None:
+async def test_the_docs_page_loads_nothing_from_other_sites(api: Api) -> None:
     page = await api.client.get("/docs")
     assert page.status_code == 200 and "/api/threads/{thread}/messages" in page.text
     assert not re.search(r"(src|href)=['\"]?(https?:)?//", page.text) and "<script" not in page.text

@@ -67,7 +67,7 @@ def _start(client: httpx.Client, id: str, text: str, workspace: str) -> Any:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
-def test_nothing_that_is_sent_breaks_it(
+def test_no_generated_request_causes_a_server_error(
     client: httpx.Client, known: dict[str, list[str]], operation: Operation
 ) -> None:
     @CALM
@@ -97,13 +97,13 @@ def _check(client: httpx.Client, operation: Operation, call: Call) -> None:
         answer.close()
 
 
-def test_a_wrong_request_to_stop_it_is_refused_too(client: httpx.Client, clew: Clew) -> None:
+def test_an_invalid_shutdown_request_is_refused_too(client: httpx.Client, clew: Clew) -> None:
     wrong: list[Any] = [{"grace": -1}, {"grace": "long"}, {"restart": 1}, [], None, {"x": 1}]
     for body in wrong:
         assert client.post(FATAL, json=body).status_code == 422
     assert client.get("/healthz").json()["ready"]
 
 
-def test_the_checked_in_description_is_the_one_that_is_tried() -> None:
+def test_the_checked_in_openapi_is_the_tested_one() -> None:
     path = ROOT / "docs" / "reference" / "openapi.json"
     assert json.loads(path.read_text(encoding="utf-8"))["paths"].keys() == DOCUMENT["paths"].keys()

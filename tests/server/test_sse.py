@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.client.sync import Event, parse
+from clew.client.sync import Event, parse_sse
 from clew.engine.live import Live
 from clew.model.views import Snapshot
 from clew.server import sse
@@ -27,7 +27,7 @@ class Stream:
 
     async def next(self) -> Event:
         while not self._events:
-            self._events = list(parse(iter([await anext(self._chunks)])))
+            self._events = list(parse_sse(iter([await anext(self._chunks)])))
         return self._events.pop(0)
 
     async def numbers(self, last: int) -> list[int]:
@@ -73,7 +73,7 @@ def chunks(
     return sse.stream(live, store, thread, after, lambda: reason, snapshot)
 
 
-async def test_it_begins_with_the_place_from_which_nothing_is_missed(store: Store, live: Live) -> None:
+async def test_a_stream_begins_with_hello_and_its_start_seq(store: Store, live: Live) -> None:
     await happen(store, count=3)
     stream = opened(live, store)
     hello = await stream.next()
@@ -82,9 +82,7 @@ async def test_it_begins_with_the_place_from_which_nothing_is_missed(store: Stor
     assert (await stream.next()).seq == 4
 
 
-async def test_what_was_missed_is_told_before_what_happens(
-    store: Store, live: Live, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_missed_events_come_before_live_ones(store: Store, live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "PAGE", 4)
     await happen(store, count=10)
     stream = opened(live, store, after=3)
@@ -93,7 +91,7 @@ async def test_what_was_missed_is_told_before_what_happens(
     assert await stream.numbers(12) == list(range(4, 13))
 
 
-async def test_nothing_is_missed_or_told_twice_while_things_happen_all_the_time(
+async def test_nothing_is_missed_or_repeated_under_constant_writes(
     store: Store, live: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sse, "PAGE", 7)
@@ -108,7 +106,7 @@ async def test_nothing_is_missed_or_told_twice_while_things_happen_all_the_time(
         assert seen.result() == list(range(after + 1, newest + 1))
 
 
-async def test_a_thread_hears_only_of_itself_and_all_hear_of_everything(store: Store, live: Live) -> None:
+async def test_a_thread_stream_has_only_its_events_and_the_global_one_all(store: Store, live: Live) -> None:
     one, every = opened(live, store, "T", after=0), opened(live, store, None, after=0)
     await happen(store, "other")
     await happen(store, "T")
@@ -116,7 +114,7 @@ async def test_a_thread_hears_only_of_itself_and_all_hear_of_everything(store: S
     assert await every.numbers(2) == [1, 2]
 
 
-async def test_a_number_from_the_future_is_taken_as_the_newest(store: Store, live: Live) -> None:
+async def test_a_seq_from_the_future_is_treated_as_the_newest(store: Store, live: Live) -> None:
     await happen(store)
     stream = opened(live, store, after=1000)
     assert (await stream.next()).seq == 1
@@ -124,7 +122,7 @@ async def test_a_number_from_the_future_is_taken_as_the_newest(store: Store, liv
     assert (await stream.next()).seq == 2
 
 
-async def test_text_that_is_being_written_comes_from_its_beginning_and_then_live(store: Store, live: Live) -> None:
+async def test_open_text_is_sent_from_its_start_and_then_live(store: Store, live: Live) -> None:
     live.text("T", "turn", "item", 0, "so far")
     stream = opened(live, store, after=0)
     await stream.next()
@@ -135,14 +133,14 @@ async def test_text_that_is_being_written_comes_from_its_beginning_and_then_live
     assert (more.kind, more.data["offset"], more.data["text"]) == ("text", 6, " and on")
 
 
-async def test_a_quiet_stream_has_a_heartbeat(store: Store, live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_quiet_stream_sends_heartbeats(store: Store, live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "HEARTBEAT", 0.001)
     told = chunks(live, store)
     await anext(told)
     assert await anext(told) == b":\n\n"
 
 
-async def test_it_ends_at_once_when_the_daemon_stops_and_says_why(store: Store, live: Live) -> None:
+async def test_a_stream_ends_with_bye_when_the_daemon_stops(store: Store, live: Live) -> None:
     stream = opened(live, store, reason="stopping")
     await stream.next()
     live.close()
@@ -152,7 +150,7 @@ async def test_it_ends_at_once_when_the_daemon_stops_and_says_why(store: Store, 
         await stream.next()
 
 
-async def test_who_has_gone_is_forgotten(store: Store, live: Live) -> None:
+async def test_a_closed_stream_is_unsubscribed(store: Store, live: Live) -> None:
     told = chunks(live, store)
     await anext(told)
     waiting = asyncio.ensure_future(anext(told))
@@ -162,7 +160,7 @@ async def test_who_has_gone_is_forgotten(store: Store, live: Live) -> None:
     assert not live._watched("T")
 
 
-async def test_a_number_older_than_what_is_kept_gets_a_reset_and_goes_on_from_there(store: Store, live: Live) -> None:
+async def test_a_pruned_seq_gets_a_reset_and_continues_from_there(store: Store, live: Live) -> None:
     await happen(store, count=10)
     await store.write(lambda tx: log.prune(tx, 5))
     stream = opened(live, store, after=3)
@@ -173,14 +171,14 @@ async def test_a_number_older_than_what_is_kept_gets_a_reset_and_goes_on_from_th
     assert (await stream.next()).seq == 11
 
 
-async def test_a_number_that_is_still_kept_gets_no_reset(store: Store, live: Live) -> None:
+async def test_a_seq_that_is_still_stored_gets_no_reset(store: Store, live: Live) -> None:
     await happen(store, count=10)
     await store.write(lambda tx: log.prune(tx, 5))
     stream = opened(live, store, after=5)
     assert await stream.numbers(10) == [6, 7, 8, 9, 10]
 
 
-async def test_a_thread_that_still_has_its_beginning_has_lost_nothing(store: Store, live: Live) -> None:
+async def test_a_thread_with_its_first_event_stored_gets_no_reset(store: Store, live: Live) -> None:
     await happen(store, "old", count=5)
     await store.write(lambda tx: tx.log("T", None, "thread.created", 0))
     await happen(store, count=2)
@@ -189,7 +187,7 @@ async def test_a_thread_that_still_has_its_beginning_has_lost_nothing(store: Sto
     assert (await _second(opened(live, store, "old", after=0))).kind == "reset"
 
 
-async def test_what_is_pruned_while_it_is_read_is_a_reset_too(
+async def test_pruning_during_a_read_gives_a_reset_too(
     store: Store, live: Live, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sse, "PAGE", 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 
-from clew.model.messages import Said
+from clew.model.messages import PromptMessage
 from clew.model.runtime import TurnRequest
 from clew.testing.scripted_model import script
 from clew.testing.scripted_model.script import Step
@@ -41,7 +41,7 @@ def _long(command: str) -> str:
     return " ".join([command, *(f"w{number}" for number in range(words))])
 
 
-def _questions(seed: int, own: list[Said]) -> list[Step]:
+def _questions(seed: int, own: list[PromptMessage]) -> list[Step]:
     """What a request makes it ask; a continuation, which repeats the request, asks the same again."""
     name = own[0].id if own else ""
     chance = random.Random(f"{seed} asks {name}")

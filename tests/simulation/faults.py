@@ -170,13 +170,13 @@ FAULTS = {
     "work goes on without what was said into it": Fault(inbox, "taken_steers", nothing, "goes on without"),
     "leases of dead daemons are left alone": Fault(turns, "all_live", nothing, "is running in a thread"),
     "a later answer replaces the first": Fault(gates, "answer", whoever_comes_last, "is answered in a turn that is"),
-    "an unsent yes is used more than once": Fault(gates, "uncarry", always, "gates live off"),
+    "an unsent yes is used more than once": Fault(gates, "use_carried", always, "gates live off"),
     "a word of before answers a gate": Fault(answering.Heard, "was_before", never, "was said before"),
     "a card allows what it leaves out": Fault(whole.Room, "holds", always, "was never shown in"),
     "a button on a message without a receipt is guessed": Fault(admission, "_is_unplaced", never, "was pressed"),
     "cards are not redrawn": Fault(cards, "redraw", forgotten, "nobody was told in the room"),
     "gates of a turn that is over stay open": Fault(ending, "settle_ended", forgotten, "is answered in a turn that is"),
-    "a turn ends and nothing is owed": Fault(deliveries, "owe", always, "nothing is owed for it"),
+    "a turn ends and nothing is owed": Fault(deliveries, "enqueue", always, "nothing is owed for it"),
     "a delivery is recorded by who does not send it": Fault(
         deliveries, "_fenced", whoever_sends, "counts as sent and is not there"
     ),

@@ -14,7 +14,7 @@ from clew.model.turns import ENDED, Turn, TurnState
 from clew.store import Tx, audit
 from clew.store.tables import deliveries, threads, turns
 from clew.texts import gate_messages
-from clew.texts.bilingual import Both
+from clew.texts.bilingual import Bilingual
 from tests.simulation.fake_platform import POCKET, Post
 from tests.simulation.world import World
 
@@ -38,7 +38,7 @@ def asked_and_answered(world: World, tx: Tx) -> Iterator[str]:
     """6. A waiting state always has something to act on, and a yes is one execution."""
     posts = {post.id: post for post in world.platform.posts}
     told = {key for post in world.platform.posts for key in post.told}
-    seen = Seen(world, tx, audit.all_gates(tx), audit.asked_aloud(tx), posts, told)
+    seen = Seen(world, tx, audit.all_gates(tx), audit.asked_of_people(tx), posts, told)
     checks = (_one_run_per_yes, _carried_once, _waiting, _words, _codes, _shown, _redrawn)
     for check in (*checks, _answered_by_letters, _clear, _read):
         yield from check(seen)
@@ -151,7 +151,7 @@ def _is_gone(seen: Seen, card: Delivery) -> bool:
     return card.conversation is not None and card.conversation.address == seen.world.platform.gone
 
 
-def _drawn(gates: list[Gate]) -> Both:
+def _drawn(gates: list[Gate]) -> Bilingual:
     return cards.both(lambda say: cards.drawn(gates, say))
 
 

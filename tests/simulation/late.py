@@ -45,4 +45,4 @@ def _end(tx: Tx, turn: Turn) -> None:
 
 
 def _sent(tx: Tx, row: Delivery) -> None:
-    deliveries.sent(tx, row, "never", row.created_at, row.conversation or Conversation("simulated"))
+    deliveries.record_sent(tx, row, "never", row.created_at, row.conversation or Conversation("simulated"))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from clew.engine.engine import Engine
-from clew.engine.places.targets import Wish
+from clew.engine.places.targets import HandoffRequest
 from clew.model.gate_views import AnswerGate, GateView, NewRuleView
 from clew.model.gates import Decision, Effect
 from clew.model.threads import ThreadKind
@@ -109,10 +109,10 @@ async def _act(engine: Engine, act: Act) -> str:
     return thread
 
 
-def _wish(act: Act, thread: str) -> Wish:
+def _wish(act: Act, thread: str) -> HandoffRequest:
     """To the other surface and back, with words or without."""
     target = POCKET if act.pick < 0.7 else f"simulated:room-{int(act.pick * 40) % 4}"
-    return Wish(thread, target, act.id, say="and go on" if act.pick < 0.1 else "", quiet=act.pick > 0.4)
+    return HandoffRequest(thread, target, act.id, say="and go on" if act.pick < 0.1 else "", quiet=act.pick > 0.4)
 
 
 async def _take_back(engine: Engine) -> str:

@@ -31,7 +31,7 @@ def quick() -> Iterator[None]:
     gc.unfreeze()
 
 
-def test_many_seeds_are_tried_on_several_processors_and_what_breaks_is_said() -> None:
+def test_many_seeds_run_in_parallel_and_failures_are_reported() -> None:
     said: list[str] = []
     assert try_many(0, 4, 2, said.append) == []
     assert said == ["4 of 4 seeds, 0 broken promises"]
@@ -65,7 +65,7 @@ NAMED = {
 
 
 @pytest.mark.parametrize("seed", NAMED, ids=NAMED.values())
-def test_what_a_seed_once_told_holds_now(seed: int) -> None:
+def test_seeds_that_once_failed_pass_now(seed: int) -> None:
     assert verdict(seed) == []
 
 
@@ -74,7 +74,7 @@ def test_one_seed_is_one_exact_replay() -> None:
         assert play(seed).timeline == play(seed).timeline
 
 
-def test_a_story_in_a_database_that_had_another_one_is_the_same() -> None:
+def test_a_reused_database_gives_the_same_run() -> None:
     first = play(1)
     assert verdict(2) == verdict(3) == []
     assert play(1).timeline == first.timeline
@@ -84,7 +84,7 @@ TELLTALES = (47, 24, 14, 1709, 1740, 45, 51, 42, 1182, 76)  # stories in which m
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_the_oracle_sees_that(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oracle_finds_a_planted_fault(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fault.where, fault.name, fault.instead)
     for seed in (*TELLTALES, *range(60)):
         if any(fault.seen_as in broken for broken in verdict(seed)):

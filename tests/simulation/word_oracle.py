@@ -16,8 +16,8 @@ def heard_by_the_agent(world: World, tx: Tx) -> Iterator[str]:
     agent, and that is owed as any end is."""
     heard = _heard(world, tx)
     texts = {act.id: act.words for act in world.acts} | {letter.id: letter.text for letter in world.platform.letters}
-    waiting = audit.never_given(tx)
-    for message, thread in audit.for_the_agent(tx):
+    waiting = audit.not_given_to_agents(tx)
+    for message, thread in audit.messages_for_agents(tx):
         text = texts.get(message)
         if text in messages.CONTINUE:
             continue  # about the work, and no part of it

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from clew.config.settings import Config, GatesConfig, TurnsConfig
 from clew.engine.engine import Engine
 from clew.model.delivery import DeliveryKind
-from clew.model.messages import Conversation, Person, Role, Said
+from clew.model.messages import Conversation, Person, PromptMessage, Role
 from clew.model.turns import TurnState
 from clew.store import Store, Tx
 from clew.store.sqlite.driver import Inline
@@ -46,7 +46,7 @@ class WatchedLedger(MemoryLedger):
         self.said: dict[str, str] = {}  # the answer of each turn that has one
         self.deaf = False
 
-    def heard(self) -> Iterator[tuple[str, Said]]:
+    def heard(self) -> Iterator[tuple[str, PromptMessage]]:
         """All that was ever said to this agent, and in which turn."""
         for played in self._sessions.values():
             for entry in played:

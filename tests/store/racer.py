@@ -33,7 +33,7 @@ async def step(count: int) -> None:
 
 
 async def carry_out(store: Store, row: Handoff, name: str, is_mine: bool) -> None:
-    opened = await store.write(lambda tx: handoffs.opened(tx, row, Conversation(row.surface, name), None, False))
+    opened = await store.write(lambda tx: handoffs.record_opened(tx, row, Conversation(row.surface, name), None, False))
     completed = await store.write(lambda tx: handoffs.complete(tx, row, 1, None))
     assert (opened, completed) == (is_mine, is_mine)
 

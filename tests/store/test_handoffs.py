@@ -40,7 +40,7 @@ def step(racers: Collection[subprocess.Popen[str]]) -> None:
         each.stdin.flush()
 
 
-async def test_of_two_daemons_one_gets_each_handoff_and_the_other_changes_nothing(tmp_path: Path) -> None:
+async def test_each_handoff_is_claimed_by_exactly_one_of_two_daemons(tmp_path: Path) -> None:
     clock, database = SystemClock(), tmp_path / "clew.db"
     store = open_store(database, clock)
     await store.write(lambda tx: ask_for(tx, clock))

@@ -22,32 +22,32 @@ HOT: dict[str, Callable[[Tx], object]] = {
     "history": lambda tx: threads.page(tx, Filter(history=True, before="01Z")),
     **{f"all {status}": partial(threads.page, wanted=Filter(status=status)) for status in ThreadStatus},
     "all running": lambda tx: threads.page(tx, Filter(running=True)),
-    "show": lambda tx: threads.see(tx, "x"),
+    "show": lambda tx: threads.summary(tx, "x"),
     "find": lambda tx: threads.matching(tx, "01K"),
     "a repeated message": lambda tx: inbox.find(tx, Conversation("cli"), "x"),
-    "where to read on": lambda tx: inbox.last_heard(tx, "cli"),
-    "whether anything was heard": lambda tx: inbox.has_heard(tx, Conversation("cli")),
-    "a binding": lambda tx: bindings.bound(tx, Conversation("cli")),
+    "where to read on": lambda tx: inbox.last_message_ids(tx, "cli"),
+    "whether anything was heard": lambda tx: inbox.has_messages(tx, Conversation("cli")),
+    "a binding": lambda tx: bindings.thread_at(tx, Conversation("cli")),
     "claim a turn": lambda tx: turns.claim(tx, "x", "me", 1),
     "what runs": turns.all_live,
     "what is queued": turns.threads_with_queued,
     "the queue of a thread": lambda tx: turns.queued(tx, "x"),
-    "deliveries that can leave": lambda tx: deliveries.free_to_go(tx, "webhook", 9),
-    "whether anything is owed there": lambda tx: deliveries.is_owed(tx, "webhook"),
+    "deliveries that can leave": lambda tx: deliveries.next_to_send(tx, "webhook", 9),
+    "whether anything is owed there": lambda tx: deliveries.has_unsent(tx, "webhook"),
     "claim a delivery": lambda tx: deliveries.claim_pending(tx, "d", "me", None),
     "what a dead daemon was sending": lambda tx: deliveries.release_sending(tx, 1),
     "what has not arrived": lambda tx: deliveries.undelivered_finals(tx, failed=True, after="", limit=10),
     "what has not arrived yet": lambda tx: deliveries.undelivered_finals(tx, failed=False, after="", limit=10),
     "what is on its way": deliveries.sending_finals,
-    "files that have not arrived": lambda tx: deliveries.files_owed(tx, "x"),
-    "what was put off": lambda tx: deliveries.hasten(tx, 1),
+    "files that have not arrived": lambda tx: deliveries.unsent_files(tx, "x"),
+    "what was put off": lambda tx: deliveries.retry_now(tx, 1),
     "receipts": lambda tx: deliveries.of_thread(tx, "x"),
     "a piece of history": lambda tx: nodes.back_from(tx, "x", 10),
     "the log of a thread": lambda tx: log.after(tx, 0, "x", 10),
     "what need not be kept of the log": lambda tx: log.too_old(tx, 1, 10, 10),
     "whether the log was pruned": lambda tx: log.is_lost(tx, -1, "x"),
     "where threads are bound": lambda tx: bindings.of_threads(tx, ["x", "y"]),
-    "when turns began": lambda tx: turns.began(tx, ["x", "y"]),
+    "when turns began": lambda tx: turns.start_times(tx, ["x", "y"]),
     "the day": lambda tx: (metrics.turns_since(tx, 1), metrics.gates_since(tx, 1)),
     "what has not arrived anywhere": lambda tx: deliveries.outstanding(tx, 10),
     "open steers": lambda tx: inbox.open_steers(tx, "x"),
@@ -90,7 +90,7 @@ class Planner(Tx):
 
 
 @pytest.mark.parametrize("name", HOT)
-async def test_it_is_found_by_an_index(tmp_path: Path, name: str) -> None:
+async def test_the_query_uses_an_index(tmp_path: Path, name: str) -> None:
     store = open_store(tmp_path / "clew.db", SystemClock())
 
     def body(tx: Tx) -> list[str]:

@@ -35,7 +35,7 @@ def _names(tx: Tx) -> list[str]:
     return [row["name"] for row in tx.all("SELECT name FROM meta WHERE name != 'store' ORDER BY name")]
 
 
-async def test_what_was_written_is_there_after_it_was_opened_again(path: Path) -> None:
+async def test_written_rows_survive_a_reopen(path: Path) -> None:
     store = open_store(path, SystemClock())
     await store.write(lambda tx: _note(tx, "a"))
     await _close(store)
@@ -45,7 +45,7 @@ async def test_what_was_written_is_there_after_it_was_opened_again(path: Path) -
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-async def test_a_body_that_fails_is_undone_alone(path: Path) -> None:
+async def test_a_failing_body_is_rolled_back_alone(path: Path) -> None:
     store = open_store(path, SystemClock())
 
     def broken(tx: Tx) -> None:
@@ -88,7 +88,7 @@ async def test_many_writers_share_commits(path: Path) -> None:
     await _close(store)
 
 
-async def test_a_full_disk_fails_every_body_of_the_commit_and_loses_nothing_before_it(path: Path) -> None:
+async def test_a_full_disk_fails_the_whole_commit_and_loses_nothing_before_it(path: Path) -> None:
     store = open_store(path, SystemClock())
     await store.write(lambda tx: _note(tx, "before"))
     pages = await store.write(lambda tx: tx.all("PRAGMA page_count")[0]["page_count"])
@@ -183,7 +183,7 @@ async def test_a_migration_that_fails_changes_nothing(path: Path, monkeypatch: p
     await _close(store)
 
 
-async def test_a_reader_sees_one_moment_while_the_writer_goes_on(path: Path) -> None:
+async def test_a_reader_sees_one_snapshot_while_the_writer_continues(path: Path) -> None:
     store = open_store(path, SystemClock())
     began, go_on = asyncio.Event(), threading.Event()
     loop = asyncio.get_running_loop()
@@ -209,7 +209,7 @@ async def test_a_read_cannot_write(path: Path) -> None:
     await _close(store)
 
 
-async def test_a_caller_that_gives_up_does_not_stop_its_commit(path: Path) -> None:
+async def test_a_cancelled_caller_does_not_stop_its_commit(path: Path) -> None:
     store = open_store(path, SystemClock())
     heard: list[Entry] = []
     store.listen(heard.extend)
@@ -230,7 +230,7 @@ def test_the_writer_is_durable(path: Path) -> None:
     writer.close()
 
 
-async def test_a_file_that_is_removed_stays_readable_and_no_empty_one_takes_its_place(path: Path) -> None:
+async def test_a_removed_file_stays_readable_and_is_not_replaced_by_an_empty_one(path: Path) -> None:
     store = open_store(path, SystemClock())
     await store.write(lambda tx: _note(tx, "a"))
     path.unlink()
@@ -239,7 +239,7 @@ async def test_a_file_that_is_removed_stays_readable_and_no_empty_one_takes_its_
     await _close(store)
 
 
-async def test_a_file_that_cannot_be_looked_at_for_a_while_is_neither_gone_nor_replaced(
+async def test_a_file_that_cannot_be_inspected_is_neither_gone_nor_replaced(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = open_store(path, SystemClock())
@@ -258,7 +258,7 @@ async def test_a_file_that_cannot_be_looked_at_for_a_while_is_neither_gone_nor_r
 
 
 @pytest.mark.parametrize("first", ["a read", "a write"])
-async def test_of_a_file_that_is_replaced_everything_is_kept_and_nothing_more_is_done(path: Path, first: str) -> None:
+async def test_a_replaced_file_is_saved_and_writes_are_refused(path: Path, first: str) -> None:
     store = open_store(path, SystemClock())
     await store.write(lambda tx: _note(tx, "a"))
     await _close(open_store(path.with_name("other.db"), SystemClock()))
@@ -275,7 +275,7 @@ async def test_of_a_file_that_is_replaced_everything_is_kept_and_nothing_more_is
         await _close(again)
 
 
-async def test_what_a_file_that_is_gone_left_behind_is_no_part_of_the_next(path: Path) -> None:
+async def test_the_log_of_a_removed_file_is_not_read_into_a_new_one(path: Path) -> None:
     store = open_store(path, SystemClock())
     await store.write(lambda tx: _note(tx, "a"))
     wal = path.with_name("clew.db-wal").read_bytes()

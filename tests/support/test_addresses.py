@@ -69,7 +69,7 @@ def secretive(port: int) -> str:
         ("", NOT_SHOWN),
     ],
 )
-def test_of_an_address_only_where_it_leads_to_is_shown(url: str, seen: str) -> None:
+def test_only_the_origin_of_an_address_is_shown(url: str, seen: str) -> None:
     assert shown(url) == seen
     assert shown_in(f"see {url}") == f"see {seen}" or "://" not in url
 
@@ -80,7 +80,7 @@ def test_an_address_without_secrets_hides_nothing() -> None:
     assert without_secrets("a plain answer", "") == "a plain answer"
 
 
-def test_an_answer_that_repeats_an_address_is_shown_without_it() -> None:
+def test_a_response_that_repeats_an_address_is_shown_without_it() -> None:
     url = secretive(1)
     echo = f"POST /{PATH}?token={QUERY}: no route for /{PATH}, {SENT}, {USER}:{PASSWORD}, {url}, {QUERY}"
     assert not [canary for canary in CANARIES if canary in without_secrets(echo, url)]
@@ -113,7 +113,7 @@ def test_an_address_in_the_wrong_place_is_not_shown_either(text: str) -> None:
     assert not [canary for canary in CANARIES if canary in wrong.value.message]
 
 
-def test_no_command_no_error_and_no_log_shows_what_an_address_hides(tmp_path: Path) -> None:
+def test_secrets_of_addresses_appear_in_no_command_error_or_log(tmp_path: Path) -> None:
     """Over all commands, with a receiver that repeats all of what it was sent."""
     echo = Answer(404, f"no POST /{PATH}?token={QUERY} for {USER}:{PASSWORD} (Basic {SENT})".encode())
     with Receiver(otherwise=echo) as receiver, Clew(tmp_path / "home", "") as clew:
@@ -143,7 +143,7 @@ def test_no_command_no_error_and_no_log_shows_what_an_address_hides(tmp_path: Pa
         assert not told, told
 
 
-def test_what_is_set_is_written_whole_and_shown_short(tmp_path: Path) -> None:
+def test_a_setting_is_written_in_full_and_shown_shortened(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", '[surfaces.webhook.ci]\nsecret = "s"\n') as clew:
         told = clew("config", "set", "surfaces.webhook.ci.url", secretive(1))
         assert told.startswith("surfaces.webhook.ci.url = http://127.0.0.1:1/…")

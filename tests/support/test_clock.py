@@ -25,7 +25,7 @@ def test_ids_sort_in_the_order_they_were_made_whatever_the_clock_does(looks: lis
 
 
 @given(millis, bits)
-def test_no_two_times_or_drawings_share_an_id(now: int, drawn: int) -> None:
+def test_different_times_or_random_bits_give_different_ids(now: int, drawn: int) -> None:
     assert encode_ulid(now, drawn) != encode_ulid(now, drawn ^ 1)
     assert encode_ulid(now, drawn) != encode_ulid(now ^ 1, drawn)
 
@@ -43,7 +43,7 @@ def test_ids_of_one_clock_are_in_order_also_when_it_is_set_back() -> None:
     assert ids == sorted(set(ids))
 
 
-def test_the_system_clock_goes_on() -> None:
+def test_the_system_clock_advances() -> None:
     clock = SystemClock()
     assert clock.now() > 1_700_000_000_000
     assert clock.monotonic() <= clock.monotonic()
@@ -52,5 +52,5 @@ def test_the_system_clock_goes_on() -> None:
     assert clock.token() != clock.token()
 
 
-async def test_a_sleep_of_nothing_comes_back() -> None:
+async def test_sleeping_zero_seconds_returns() -> None:
     await SystemClock().sleep(0)

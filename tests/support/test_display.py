@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from clew.support.display import exactly, shortened
+from clew.support.display import escape_hidden, shortened
 
 ANY = st.text(st.characters(exclude_categories=()))
 
@@ -67,18 +67,18 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("text", READABLE)
-def test_peoples_words_stay_as_they_are(text: str) -> None:
-    assert exactly(text) == text
+def test_text_of_any_language_stays_unchanged(text: str) -> None:
+    assert escape_hidden(text) == text
 
 
 @pytest.mark.parametrize("text", SHOWN, ids=ascii)
-def test_what_hides_or_pretends_is_shown(text: str) -> None:
-    assert exactly(text) == SHOWN[text]
+def test_hidden_and_lookalike_characters_are_escaped(text: str) -> None:
+    assert escape_hidden(text) == SHOWN[text]
 
 
 def test_newlines_and_tabs_are_shown_where_only_one_line_is_wanted() -> None:
-    assert exactly("a\tb\nc") == "a\tb\nc"
-    assert exactly("a\tb\nc", lines=False) == "a\\tb\\nc"
+    assert escape_hidden("a\tb\nc") == "a\tb\nc"
+    assert escape_hidden("a\tb\nc", lines=False) == "a\\tb\\nc"
 
 
 GAPS = {
@@ -95,35 +95,35 @@ NO_GAPS = [f"ls{' ' * 40}# note", f"{' ' * 200}deep", f"+{' ' * 60}deep", f"a\n{
 
 @pytest.mark.parametrize("text", GAPS, ids=range(len(GAPS)))
 def test_a_gap_that_hides_the_rest_of_a_line_is_shown_by_its_length(text: str) -> None:
-    assert exactly(text) == GAPS[text]
+    assert escape_hidden(text) == GAPS[text]
 
 
 @pytest.mark.parametrize("text", NO_GAPS, ids=range(len(NO_GAPS)))
 def test_indentation_and_small_gaps_stay_as_they_are(text: str) -> None:
-    assert exactly(text) == text
+    assert escape_hidden(text) == text
 
 
 def test_where_only_one_line_is_wanted_nothing_is_indentation() -> None:
-    assert exactly(f"a\n{' ' * 60}b", lines=False) == "a\\n␣×60b"
+    assert escape_hidden(f"a\n{' ' * 60}b", lines=False) == "a\\n␣×60b"
 
 
 @given(ANY)
-def test_nothing_that_is_shown_is_invisible(text: str) -> None:
-    shown = exactly(text)
+def test_no_shown_character_is_invisible(text: str) -> None:
+    shown = escape_hidden(text)
     unseen = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
     assert [char for char in shown if unicodedata.category(char) in unseen and char not in " \n\t"] == []
-    assert "\n" not in exactly(text, lines=False)
+    assert "\n" not in escape_hidden(text, lines=False)
 
 
 @given(st.text(st.characters(max_codepoint=0x7E, min_codepoint=0x20)))
 def test_plain_ascii_is_shown_as_it_is(text: str) -> None:
     assume(" " * 41 not in text)
-    assert exactly(text) == text
+    assert escape_hidden(text) == text
 
 
 @given(st.text(st.sampled_from("abcxo сахо"), min_size=1))
 def test_in_a_word_with_english_letters_no_other_letter_passes_for_one(text: str) -> None:
-    for word in exactly(text).split():
+    for word in escape_hidden(text).split():
         assert word.isascii() or not any(char.isascii() for char in word)
 
 

@@ -37,14 +37,14 @@ def test_ordinary_commands_stay_as_they_are(text: str) -> None:
 
 
 @pytest.mark.parametrize("sign", SIGNS, ids=ascii)
-def test_nothing_passes_for_a_sign_of_the_shell(sign: str) -> None:
+def test_lookalikes_of_shell_characters_are_escaped(sign: str) -> None:
     among_chinese = (f"echo {sign}中; touch pwned 中{sign}", f"x {sign}中 /etc{sign}") if sign != "；" else ()
     for command in (f"echo {sign}; touch pwned {sign}", *among_chinese):
         escape = sign.encode("ascii", "backslashreplace").decode()
         assert sign not in as_command(command) and escape in as_command(command)
 
 
-def test_a_stroke_is_a_letter_only_beside_others() -> None:
+def test_a_stroke_counts_as_a_letter_only_beside_letters() -> None:
     assert as_command("echo a丶; ls 丶丶 “丶”") == r"echo a\u4e36; ls \u4e36\u4e36 \u201c\u4e36\u201d"
     assert as_command("cat 丶丶部.txt 汉字丶丶.md") == "cat 丶丶部.txt 汉字丶丶.md"
 
@@ -54,19 +54,19 @@ def test_a_quote_that_has_no_other_half_in_its_piece_is_none() -> None:
     assert as_command("git commit -m 'Don’t'") == r"git commit -m 'Don\u2019t'"
 
 
-def test_words_that_are_no_command_keep_their_quotes() -> None:
+def test_prose_keeps_its_quotes() -> None:
     for shown in (title_shown("question", "“So”, שלום?"), detail_shown("question", "“So”, שלום?")):
         assert shown == "“So”, שלום?"
     assert detail_shown("change", "+│ “so” ‘it’") == "+│ “so” ‘it’"
 
 
 @pytest.mark.parametrize("kind", ["command", "change", "permission"])
-def test_letters_from_right_to_left_turn_nothing_around(kind: str) -> None:
+def test_right_to_left_letters_are_escaped_in_code(kind: str) -> None:
     assert title_shown(kind, "cat א > ב") == r"cat \u05d0 > \u05d1"
     assert detail_shown(kind, "+cp مر ١ 2") == r"+cp \u0645\u0631 \u0661 2"
 
 
-def test_no_letter_that_is_written_from_right_to_left_is_left_out() -> None:
+def test_every_right_to_left_letter_is_covered() -> None:
     letters = map(chr, range(0x80, sys.maxunicode + 1))
     turned = "".join(char for char in letters if unicodedata.bidirectional(char) in ("R", "AL", "AN"))
     assert turned and as_code(turned).isascii()
@@ -80,7 +80,7 @@ def test_many_blank_lines_are_folded_and_counted() -> None:
 
 
 @pytest.mark.parametrize("shown", [as_prose, partial(title_shown, "question"), partial(detail_shown, "question")])
-def test_an_agents_words_have_no_gap_that_hides_what_stands_above_it(shown: Callable[[str], str]) -> None:
+def test_blank_lines_in_an_agents_text_hide_nothing(shown: Callable[[str], str]) -> None:
     assert shown("tests" + "\n" * 301 + "ls -la") == "tests\n⏎×300\nls -la"
     assert shown("“So”, שלום?\n\n- a\n- b") == "“So”, שלום?\n\n- a\n- b"
 

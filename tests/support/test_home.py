@@ -56,7 +56,7 @@ def test_all_state_lies_in_the_home(short: Home) -> None:
     assert all(path.is_relative_to(short.root) for path in paths)
 
 
-def test_what_is_made_is_for_its_owner_alone(short: Home) -> None:
+def test_created_folders_and_files_are_private(short: Home) -> None:
     short.prepare()
     assert {mode(path) for path in (short.root, short.logs, short.files, short.run)} == {0o700}
 
@@ -133,9 +133,7 @@ def test_a_home_that_cannot_be_written_is_named(short: Home, monkeypatch: pytest
         short.prepare()
 
 
-def test_who_holds_a_home_is_seen_also_where_its_disk_can_only_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_holder_of_a_home_is_seen_on_a_read_only_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, open_ = tmp_path / "lock", os.open
 
     def read_only(name: Path, flags: int, *more: int) -> int:

@@ -43,7 +43,7 @@ def use(clew: Clew, folder: Path) -> None:
     Client(clew.home).get("status")
 
 
-def test_all_that_a_daemon_leaves_in_its_home_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_everything_a_daemon_writes_in_its_home_is_private(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", TCP) as clew:
         use(clew, tmp_path)
         assert readable_by_others(clew.root) == {}
@@ -63,7 +63,7 @@ def test_what_agents_write_keeps_the_umask_of_the_person(tmp_path: Path) -> None
         assert line.split()[1] == "0027"
 
 
-def test_a_home_that_others_could_read_is_mended_at_start_and_nothing_else_is_touched(tmp_path: Path) -> None:
+def test_a_readable_home_is_made_private_at_start_and_nothing_else_changes(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", TCP) as clew:
         use(clew, tmp_path)
         clew("down")
@@ -83,13 +83,13 @@ def test_a_home_that_others_could_read_is_mended_at_start_and_nothing_else_is_to
         assert str(clew.home.config) in line or "more" in line
 
 
-def test_a_mended_home_needs_no_mending(tmp_path: Path) -> None:
+def test_making_a_home_private_twice_changes_nothing(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     home.prepare()
     home.config.write_text("")
     home.config.chmod(0o644)
-    assert private_files.mend(home) == [home.config]
-    assert private_files.mend(home) == []
+    assert private_files.make_private(home) == [home.config]
+    assert private_files.make_private(home) == []
 
 
 def test_folders_on_the_way_are_private_too(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from clew.cli.doctor.checks import all_checks
 from clew.client.sync import Client
 from clew.process import hung, kept_programs, start
 from clew.support import sockets
-from clew.support.errors import Deaf
+from clew.support.errors import NotAnswering
 from clew.support.home import Home
 
 
@@ -36,19 +36,23 @@ def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Home
             each.close()
 
 
-def test_it_is_not_waited_for_for_ever(full: tuple[Home, socket.socket]) -> None:
+def test_connecting_times_out(full: tuple[Home, socket.socket]) -> None:
     home, listener = full
     asking = Client(home)
-    for ask in (lambda: start.answers(home), lambda: start.ensure_daemon(home, print), lambda: asking.get("status")):
-        with pytest.raises(Deaf, match="`clew restart` starts another one") as found:
+    for ask in (
+        lambda: start.is_answering(home),
+        lambda: start.ensure_daemon(home, print),
+        lambda: asking.get("status"),
+    ):
+        with pytest.raises(NotAnswering, match="`clew restart` starts another one") as found:
             ask()
         assert found.value.exit == 3
     findings = {each.check: each for each in all_checks(home)}
     assert findings["socket"].ok is findings["daemon"].ok is False
-    assert findings["daemon"].detail == hung.words(home)
+    assert findings["daemon"].detail == hung.describe(home)
     listener.accept()[0].close()
-    assert start.answers(home)
+    assert start.is_answering(home)
 
 
-async def test_where_an_agent_should_listen_it_counts_as_somebody(full: tuple[Home, socket.socket]) -> None:
+async def test_an_agent_that_accepts_no_connection_counts_as_listening(full: tuple[Home, socket.socket]) -> None:
     assert await kept_programs.listens(full[0].socket)

@@ -10,7 +10,7 @@ from clew.support.text import clean, visible
 ANY = st.text(st.characters(exclude_categories=()))  # lone surrogates too
 
 
-def test_terminal_escapes_are_shown_and_not_obeyed() -> None:
+def test_terminal_escapes_are_shown_as_text() -> None:
     assert visible("\x1b]0;title\x07 \x1b[2J\x9b31m\r") == "\\x1b]0;title\\x07 \\x1b[2J\\x9b31m\\x0d"
 
 
@@ -18,11 +18,11 @@ def test_newlines_tabs_and_peoples_words_stay_as_they_are() -> None:
     assert visible("a\tb\nç 你好 👩‍💻 é") == "a\tb\nç 你好 👩‍💻 é"
 
 
-def test_marks_that_turn_the_direction_of_text_are_shown() -> None:
+def test_direction_marks_are_shown_as_escapes() -> None:
     assert visible("a\u202eb\u2066c") == "a\\u202eb\\u2066c"
 
 
-def test_what_no_database_can_hold_is_replaced() -> None:
+def test_characters_no_database_can_hold_are_replaced() -> None:
     assert clean("a\0b\udcffc\n") == "a�b�c\n"
 
 
@@ -34,7 +34,7 @@ def test_what_is_visible_has_no_control_character_and_is_utf8(text: str) -> None
 
 
 @given(ANY)
-def test_what_is_clean_is_utf8_and_stays_clean(text: str) -> None:
+def test_clean_text_is_utf8_and_cleaning_is_idempotent(text: str) -> None:
     assert "\0" not in clean(text)
     assert clean(clean(text)) == clean(text)
     clean(text).encode()

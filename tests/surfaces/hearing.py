@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from clew.model.messages import Accepted, Fate, Inbound
-from clew.model.surface import Known, Surface
+from clew.model.surface import KnownConversation, Surface
 from clew.support.clock import SystemClock
 from tests.surfaces.fakes.process import PATIENCE
 
@@ -30,7 +30,7 @@ class Heard:
     got: list[Inbound] = field(default_factory=list)
     news: asyncio.Condition = field(default_factory=asyncio.Condition)
 
-    async def known(self, surface: str) -> list[Known]:
+    async def known(self, surface: str) -> list[KnownConversation]:
         return []
 
     async def welcomes(self, inbound: Inbound) -> bool:

@@ -21,7 +21,7 @@ def clew(tmp_path: Path) -> Iterator[Clew]:
         yield clew
 
 
-async def test_connect_asks_checks_writes_waits_lets_in_and_greets(bot: Bot, clew: Clew) -> None:
+async def test_connect_asks_checks_saves_waits_and_pairs(bot: Bot, clew: Clew) -> None:
     args = ["connect", "telegram", "--set", f"base_url={bot.base_url}"]
     with Terminal(clew, args) as terminal:
         await asyncio.to_thread(terminal.read_until, "token of your bot")
@@ -45,7 +45,7 @@ def _is_answer(message: dict[str, Any]) -> bool:
     return bool(message["from"]["is_bot"]) and str(message.get("text")).startswith("hi there")
 
 
-async def test_what_is_no_token_or_not_known_is_said_and_nothing_is_written(bot: Bot, clew: Clew) -> None:
+async def test_an_invalid_token_is_reported_and_nothing_is_written(bot: Bot, clew: Clew) -> None:
     before = clew.home.config.read_text() if clew.home.config.exists() else None
     for token, words in (("nonsense", "looks like"), ("1234567:" + "A" * 35, "does not know this token")):
         given = ["--set", f"token={token}", "--set", f"base_url={bot.base_url}"]

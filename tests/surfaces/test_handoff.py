@@ -15,7 +15,7 @@ import pytest
 from clew.client.sync import Client, new_message_id
 from tests.cli.terminal import Terminal
 from tests.crash.phone import settings, shown
-from tests.helpers.daemons import PATIENCE, SCRIPTED, Clew
+from tests.helpers.daemons import SCRIPTED, TIMEOUT, Clew
 from tests.surfaces.fakes.process import Fake
 from tests.surfaces.feishu.apps import App
 from tests.surfaces.telegram.bots import Bot
@@ -108,7 +108,7 @@ def refused(clew: Clew, *command: str, code: int, words: str) -> None:
     assert (result.code, result.out) == (code, "") and words in result.err, result
 
 
-def test_what_cannot_be_is_refused_with_a_clear_word(clew: Clew) -> None:
+def test_an_impossible_handoff_is_refused_with_a_clear_message(clew: Clew) -> None:
     thread = begun(clew)
     nowhere = "'nowhere' is no place where people talk; there are: feishu, telegram. `clew connect` sets one up."
     refused(clew, "handoff", thread, "nowhere", code=2, words=nowhere)
@@ -125,7 +125,7 @@ def test_without_a_home_or_a_connection_it_is_refused(clew: Clew, app: App) -> N
     no_home = "feishu has no home yet; say /home in a conversation there, or name one: feishu:CONVERSATION."
     refused(clew, "handoff", thread, "feishu", code=1, words=no_home)
     asyncio.run(app.close())
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while "feishu is not connected" not in (result := clew.run("handoff", thread, "feishu")).err:
         assert time.monotonic() < deadline, result
     assert result.code == 1 and "`clew surfaces` tells more" in result.err
@@ -155,7 +155,7 @@ def _topics(state: dict[str, Any]) -> list[int]:
     return [message["message_id"] for message in state["messages"] if "forum_topic_created" in message]
 
 
-def test_while_away_answers_of_the_desk_come_there(clew: Clew, bot: Bot) -> None:
+def test_while_away_answers_of_local_threads_go_there(clew: Clew, bot: Bot) -> None:
     assert "you are at the desk" in clew("away")
     assert "what the desk would show goes to telegram:42" in clew("away", "telegram")
     assert clew.json("away") == {"conversation": "telegram:42"}
@@ -187,7 +187,7 @@ def test_from_within_a_chat_it_leaves_as_with_quit(clew: Clew, bot: Bot) -> None
     assert "!text never said" not in said_in(clew, thread)
 
 
-def test_a_gate_that_is_open_goes_along_and_is_answered_there(clew: Clew, bot: Bot) -> None:
+def test_an_open_gate_moves_along_and_is_answered_there(clew: Clew, bot: Bot) -> None:
     started = clew.json("start", "!approve make it\n!text all done")
     clew.wait_for(started["thread"], "gate.opened")
     topic = topic_of(clew.json("handoff", started["thread"], "telegram")["conversation"])

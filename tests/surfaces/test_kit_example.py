@@ -310,7 +310,7 @@ async def test_the_kit_finds_a_planted_fault(
     ],
     ids=surface_kit.named,
 )
-async def test_the_kit_finds_that_a_card_which_was_cut_allows(
+async def test_the_kit_finds_a_cut_card_that_accepts(
     check: Check, stage: PigeonStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As it was: a card kept its beginning and its end, and its answers."""
@@ -322,7 +322,7 @@ async def test_the_kit_finds_that_a_card_which_was_cut_allows(
 
 
 @pytest.mark.parametrize("fault", HISTORY_FAULTS)
-async def test_the_kit_finds_a_gap_in_what_is_read(
+async def test_the_kit_finds_a_gap_in_the_history(
     fault: str, drums: PigeonStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("clew.testing.surface_stage.PATIENCE", 3.0)

@@ -49,7 +49,7 @@ def test_it_is_a_surface() -> None:
     assert surface.can.send and not surface.can.edit and surface.can.idempotency_window == 0
 
 
-async def test_a_terminal_that_is_there_gets_it(tmp_path: Path) -> None:
+async def test_an_existing_terminal_gets_the_line(tmp_path: Path) -> None:
     got: list[Outgoing] = []
 
     def announce(outgoing: Outgoing) -> bool:
@@ -61,19 +61,19 @@ async def test_a_terminal_that_is_there_gets_it(tmp_path: Path) -> None:
     assert got == [FINAL] and not (tmp_path / "out").exists()
 
 
-async def test_else_the_desktop_shows_it(tmp_path: Path) -> None:
+async def test_without_a_terminal_the_desktop_shows_it(tmp_path: Path) -> None:
     surface = LocalSurface(nobody, install(tmp_path, "notify-send"))
     assert await surface.send(FINAL) == Receipt(HOME, "desktop")
     assert shown(tmp_path) == ["--app-name=clew", "--", "clew", "all tests pass"]
 
 
-async def test_small_print_is_shown_too(tmp_path: Path) -> None:
+async def test_a_note_is_shown_too(tmp_path: Path) -> None:
     surface = LocalSurface(nobody, install(tmp_path, "notify-send"))
     await surface.send(replace(FINAL, note="continued after a restart"))
     assert shown(tmp_path)[3:] == ["all tests pass (continued after a restart)"]
 
 
-async def test_else_there_is_only_the_receipt() -> None:
+async def test_without_terminal_and_desktop_there_is_only_a_receipt() -> None:
     assert await LocalSurface(nobody, NOTHING).send(FINAL) == Receipt(HOME, "receipt")
 
 
@@ -167,7 +167,7 @@ async def test_what_was_shown_cannot_be_edited_or_found() -> None:
     await surface.close()
 
 
-async def test_the_terminal_that_started_it_gets_a_line_and_nothing_that_commands_it() -> None:
+async def test_the_terminal_that_started_it_gets_a_safe_line() -> None:
     ours, theirs = os.openpty()
     try:
         where = Conversation("local", os.ttyname(theirs))
@@ -196,7 +196,7 @@ async def test_only_an_answer_says_that_a_thread_is_done(kind: str, told: str) -
         os.close(theirs)
 
 
-async def test_a_terminal_that_is_gone_is_passed_over() -> None:
+async def test_a_terminal_that_is_gone_is_skipped() -> None:
     ours, theirs = os.openpty()
     where = Conversation("local", os.ttyname(theirs))
     os.close(ours)

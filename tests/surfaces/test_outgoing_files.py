@@ -81,7 +81,7 @@ async def test_a_group_that_moved_gets_its_files_where_it_is_now(
     assert receipt.conversation.address == "-1007"
 
 
-async def test_what_goes_wrong_with_a_file_is_told_apart(telegram: TelegramSurface, bot: Bot, tmp_path: Path) -> None:
+async def test_errors_with_a_file_are_distinguished(telegram: TelegramSurface, bot: Bot, tmp_path: Path) -> None:
     file = owed(tmp_path, CHAT, "a.txt", b"a")
     await bot.refuse("sendDocument", 413, "Request Entity Too Large")
     with pytest.raises(Never):
@@ -98,7 +98,7 @@ async def test_what_goes_wrong_with_a_file_is_told_apart(telegram: TelegramSurfa
         await telegram.send(file)
 
 
-async def test_a_file_that_a_filter_before_telegram_turns_away_holds_up_no_answer(
+async def test_a_file_blocked_before_telegram_does_not_delay_the_answer(
     telegram: TelegramSurface, bot: Bot, tmp_path: Path
 ) -> None:
     for method, file in (("sendDocument", ("a.txt", b"a")), ("sendPhoto", ("a.png", PICTURE, "image/png"))):
@@ -108,7 +108,7 @@ async def test_a_file_that_a_filter_before_telegram_turns_away_holds_up_no_answe
 
 
 @BROKEN_DISK
-async def test_a_file_that_telegram_cannot_be_given_is_named(telegram: TelegramSurface, tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_sent_to_telegram_is_named(telegram: TelegramSurface, tmp_path: Path) -> None:
     file = owed(tmp_path, CHAT, "a.txt", b"a")
     break_file(tmp_path / "file")
     with pytest.raises(OSError, match="Input/output error") as broken:
@@ -145,7 +145,7 @@ async def test_anything_else_is_a_file_in_its_thread(feishu: FeishuSurface, app:
     assert [call["file_name"] for call in await app.calls("file")] == [NAME]
 
 
-async def test_a_picture_that_feishu_does_not_like_is_a_file(feishu: FeishuSurface, app: App, tmp_path: Path) -> None:
+async def test_a_picture_that_feishu_refuses_is_sent_as_a_file(feishu: FeishuSurface, app: App, tmp_path: Path) -> None:
     await app.refuse("image", 234039, "Image resolution exceeds limit.")
     await feishu.send(owed(tmp_path, HERE, "a.png", PICTURE, "image/png"))
     assert [message["msg_type"] for message in await app.shown(1)] == ["file"]
@@ -166,7 +166,7 @@ async def test_a_lost_upload_leaves_no_doubt(feishu: FeishuSurface, app: App, tm
         await feishu.send(owed(tmp_path, HERE, "a.txt", b"a"))
 
 
-async def test_a_permission_that_is_missing_holds_up_no_answer(feishu: FeishuSurface, app: App, tmp_path: Path) -> None:
+async def test_a_missing_permission_does_not_delay_the_answer(feishu: FeishuSurface, app: App, tmp_path: Path) -> None:
     for method in ("image", "file"):
         await app.refuse(method, 99991672, "Access denied.")
     for name, kind in (("a.png", "image/png"), ("a.txt", "text/plain")):
@@ -174,7 +174,7 @@ async def test_a_permission_that_is_missing_holds_up_no_answer(feishu: FeishuSur
             await feishu.send(owed(tmp_path, HERE, name, PICTURE, kind))
 
 
-async def test_a_file_that_a_filter_before_feishu_turns_away_holds_up_no_answer(
+async def test_a_file_blocked_before_feishu_does_not_delay_the_answer(
     feishu: FeishuSurface, app: App, tmp_path: Path
 ) -> None:
     await app.fault("file", "odd", status=403, body="<html>not allowed here</html>")
@@ -182,7 +182,7 @@ async def test_a_file_that_a_filter_before_feishu_turns_away_holds_up_no_answer(
         await feishu.send(owed(tmp_path, HERE, "a.txt", b"a"))
 
 
-async def test_too_many_uploads_are_given_their_time(feishu: FeishuSurface, app: App, tmp_path: Path) -> None:
+async def test_too_many_uploads_are_retried_later(feishu: FeishuSurface, app: App, tmp_path: Path) -> None:
     await app.refuse("image", 99991400, headers={"x-ogw-ratelimit-reset": "3"})
     with pytest.raises(TryAgain) as busy:
         await feishu.send(owed(tmp_path, HERE, "a.png", PICTURE, "image/png"))
@@ -190,7 +190,7 @@ async def test_too_many_uploads_are_given_their_time(feishu: FeishuSurface, app:
 
 
 @BROKEN_DISK
-async def test_a_file_that_feishu_cannot_be_given_is_named(feishu: FeishuSurface, tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_sent_to_feishu_is_named(feishu: FeishuSurface, tmp_path: Path) -> None:
     file = owed(tmp_path, HERE, "a.txt", b"a")
     break_file(tmp_path / "file")
     with pytest.raises(OSError, match="Input/output error") as broken:

@@ -36,7 +36,7 @@ def test_a_clock_may_be_off_by_five_minutes_either_way(drift: int) -> None:
 
 
 @pytest.mark.parametrize("drift", [-WINDOW - 1, WINDOW + 1])
-def test_outside_of_the_window_a_good_signature_is_expired(drift: int) -> None:
+def test_a_valid_signature_outside_the_window_is_expired(drift: int) -> None:
     assert refusal(str(NOW), sign("s3cret", NOW, BODY), now=NOW + drift) == "expired"
 
 

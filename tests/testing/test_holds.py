@@ -11,7 +11,7 @@ import pytest
 from clew.testing.scripted_runtime.holds import Holds
 
 
-async def test_a_hold_that_another_process_makes_at_the_same_moment_is_that_hold(
+async def test_a_hold_created_by_two_processes_at_once_is_one_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make = os.mkfifo

@@ -67,7 +67,7 @@ async def test_a_yes_runs_it_once(desk: Desk) -> None:
     assert not await session.answer(gate.ref, YES)
 
 
-async def test_a_no_runs_nothing_and_its_reason_is_heard(desk: Desk) -> None:
+async def test_a_no_runs_nothing_and_the_agent_gets_the_reason(desk: Desk) -> None:
     session = await desk.sit()
     events, gate = await at_gate(session, "!approve make")
     assert await session.answer(gate.ref, Answer(Decision.DECLINE, "not now"))
@@ -124,7 +124,7 @@ async def test_a_command_is_not_answered_with_words(desk: Desk) -> None:
     assert ended(await collect(events)).text == "declined"
 
 
-async def test_a_secret_is_heard_and_not_written_down(desk: Desk, tmp_path: Path) -> None:
+async def test_a_secret_reaches_the_agent_and_is_not_stored(desk: Desk, tmp_path: Path) -> None:
     session = await desk.sit()
     events, gate = await at_gate(session, "!secret Token?")
     assert gate.asked.questions[0].secret
@@ -133,7 +133,7 @@ async def test_a_secret_is_heard_and_not_written_down(desk: Desk, tmp_path: Path
     assert "hush" not in (tmp_path / f"{NAME}.json").read_text()
 
 
-async def test_a_question_in_passing_holds_nothing_up(desk: Desk) -> None:
+async def test_a_non_blocking_question_does_not_stop_the_turn(desk: Desk) -> None:
     session = await desk.sit()
     events = await collect(session.run(request("!aside Which? | A\n!text went on")))
     (gate,) = only(events, GateOpened)
@@ -142,7 +142,7 @@ async def test_a_question_in_passing_holds_nothing_up(desk: Desk) -> None:
     assert not await session.answer(gate.ref, reply("A"))
 
 
-async def test_what_dies_forgets_what_it_asked(desk: Desk, tmp_path: Path) -> None:
+async def test_after_a_death_its_gates_are_gone(desk: Desk, tmp_path: Path) -> None:
     session = await desk.sit()
     events, gate = await at_gate(session, "!approve make\n!text done")
     desk.runtime.lose()
@@ -158,7 +158,7 @@ async def test_what_dies_forgets_what_it_asked(desk: Desk, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("answered", [False, True])
-async def test_what_outlives_the_daemon_stands_where_it_stood(tmp_path: Path, answered: bool) -> None:
+async def test_a_turn_that_outlives_the_daemon_keeps_its_gates(tmp_path: Path, answered: bool) -> None:
     session = await Desk(tmp_path, outlives=True).sit()
     events, gate = await at_gate(session, "!approve make\n!text done")
     if answered:
@@ -177,7 +177,7 @@ async def test_what_outlives_the_daemon_stands_where_it_stood(tmp_path: Path, an
     assert desk.played.executions == ("make",)
 
 
-async def test_a_yes_whose_end_was_not_heard_is_not_executed_again(tmp_path: Path) -> None:
+async def test_a_yes_whose_result_was_lost_is_not_executed_again(tmp_path: Path) -> None:
     session = await Desk(tmp_path, outlives=True).sit()
     events, gate = await at_gate(session, "!approve make\n!text done")
     assert await session.answer(gate.ref, YES)

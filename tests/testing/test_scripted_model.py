@@ -64,7 +64,7 @@ def test_the_words_of_a_text_make_the_text(text: str) -> None:
     assert "".join(s.Say(text).words) == text
 
 
-def test_a_script_goes_on_behind_the_acts_that_are_done() -> None:
+def test_a_script_continues_after_the_acts_that_are_done() -> None:
     steps = s.parse("!text a\n!shell b\n!text c\n!shell d\n!text e")
     assert from_here(steps, 0) == steps[:2]
     assert from_here(steps, 1) == steps[2:4]
@@ -79,7 +79,7 @@ def test_two_commands_at_once_are_two_acts() -> None:
     assert from_here(steps, 2) == steps[1:]
 
 
-def test_what_asks_a_person_is_read() -> None:
+def test_directives_that_ask_a_person_are_parsed() -> None:
     script = '!approve a | b\n!beyond c\n!tool x.y {"z": 1}\n!permit /d\n!secret E? | F\n!aside G? | H | I'
     assert s.parse(script) == (
         s.Approve(("a | b",)),
@@ -95,7 +95,7 @@ def user(text: str) -> dict[str, Any]:
     return {"role": "user", "content": [{"type": "input_text", "text": text}]}
 
 
-def test_a_request_knows_what_people_said_and_what_has_come_back() -> None:
+def test_a_request_has_its_prompts_and_tool_results() -> None:
     output = {"type": "function_call_output", "output": "hello"}
     request = Request({"input": [user("<environment_context>"), user("first"), output, user("second"), output]})
     assert request.prompts == ["first", "second"]
@@ -154,7 +154,7 @@ async def test_a_hold_stops_the_stream_until_it_is_released(client: httpx.AsyncC
         assert items(await playing)[0]["content"][0]["text"] == "a\nb"
 
 
-async def test_who_leaves_is_held_no_more(client: httpx.AsyncClient, model: ScriptedModel) -> None:
+async def test_a_client_that_leaves_is_not_held_any_more(client: httpx.AsyncClient, model: ScriptedModel) -> None:
     playing = asyncio.ensure_future(play(client, model, "!hold gate"))
     async with asyncio.timeout(GUARD):
         await model.held("gate")
@@ -163,7 +163,7 @@ async def test_who_leaves_is_held_no_more(client: httpx.AsyncClient, model: Scri
         await model.left("gate")
 
 
-async def test_troubles_happen_as_often_as_they_should(client: httpx.AsyncClient, model: ScriptedModel) -> None:
+async def test_errors_happen_as_often_as_requested(client: httpx.AsyncClient, model: ScriptedModel) -> None:
     prompt = "!status 503 1\n!text a\n!cut 1\n!error server_error 1\n!text b"
     with pytest.raises(httpx.HTTPStatusError, match="503"):
         await play(client, model, prompt)
@@ -173,7 +173,7 @@ async def test_troubles_happen_as_often_as_they_should(client: httpx.AsyncClient
     assert items(await play(client, model, prompt))[0]["content"][0]["text"] == "a\nb"
 
 
-async def test_it_recalls_its_past(client: httpx.AsyncClient, model: ScriptedModel) -> None:
+async def test_it_recalls_its_history(client: httpx.AsyncClient, model: ScriptedModel) -> None:
     (item,) = items(await play(client, model, "the first thing", "the second", "!recall"))
     assert item["content"][0]["text"] == "I remember 3 messages. The first was: the first thing"
 
@@ -185,9 +185,7 @@ async def test_a_handler_may_decide_and_several_acts_are_parallel_calls(
     assert len(items(await play(client, model, "two at once"))) == 2
 
 
-async def test_a_script_that_cannot_be_played_is_answered_in_words(
-    client: httpx.AsyncClient, model: ScriptedModel
-) -> None:
+async def test_an_invalid_script_is_answered_with_the_error(client: httpx.AsyncClient, model: ScriptedModel) -> None:
     (item,) = items(await play(client, model, "!say lots"))
     assert "cannot play '!say lots'" in item["content"][0]["text"]
 
@@ -200,7 +198,7 @@ async def test_requests_are_counted_by_a_marker(client: httpx.AsyncClient, model
     assert [each["prompt"] for each in listed][-2:] == ["marker-77 hello", "marker-77 again"]
 
 
-async def test_it_runs_alone_and_is_controlled_over_http(client: httpx.AsyncClient, clock: SystemClock) -> None:
+async def test_it_runs_as_a_program_and_is_controlled_over_http(client: httpx.AsyncClient, clock: SystemClock) -> None:
     lines: asyncio.Queue[bytes] = asyncio.Queue()
     argv = [sys.executable, "-m", "clew.testing.scripted_model", "--port", "0"]
     child = await spawn(argv, Marks("alone", "x").next(), clock, lines.put_nowait, name="model")

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from clew.cli.view.columns import fit, one_line
-from clew.cli.view.events import Aside, Piece, Story, activity_line, summary
-from clew.cli.view.gates import Gates, How, by_commands
+from clew.cli.view.events import Aside, EventRenderer, Piece, activity_line, summary
+from clew.cli.view.gates import Gates, How, command_hints
 from clew.cli.view.screen import Screen
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ def follow_turn(
     *,
     how: How,
     at_gate: Callable[[Sequence[Any]], bool],
-    story: Story | None = None,
+    story: EventRenderer | None = None,
 ) -> tuple[Any, int]:
     """A turn, and what continues it, to the end. Returns the turn that ended it, and how far the log was read.
 
     `at_gate` hears of what is open at each change, once that is shown, and says whether to leave where the turn waits
     for a person; then it is not over.
     """
-    story, gates = story or Story(), Gates(client, thread, how)
+    story, gates = story or EventRenderer(), Gates(client, thread, how)
     for event in client.events(thread, after):
         after = event.seq or after
         if event.kind in BEGINNINGS or event.kind.startswith("gate."):
@@ -77,7 +77,7 @@ class Teller:
         self.thread = thread
         self.after = after
         self.running: str | None = None
-        self.story = Story()
+        self.story = EventRenderer()
         self.gates = Gates(client, thread, how)
 
     def tell(self, event: Event) -> list[Piece]:
@@ -115,7 +115,7 @@ class Watcher:
     def __init__(self, client: Client, screen: Screen, thread: str | None, as_json: bool) -> None:
         self._screen = screen
         self._as_json = as_json
-        self._teller = Teller(client, thread, by_commands) if thread else None
+        self._teller = Teller(client, thread, command_hints) if thread else None
         self._is_begun = False
 
     def show(self, event: Event) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 
-from clew.client.sync import PATIENCE, SILENCE, TRIES, Event, Json, address, parse
+from clew.client.sync import PATIENCE, SILENCE, TRIES, Event, Json, api_path, parse_sse
 from clew.support.errors import BadInput, ClewError, OutOfReach, Stopped, error_of
 from clew.support.home import Home
 
@@ -46,12 +46,12 @@ class AsyncClient:
             self._http = None
 
     async def get(self, *path: str, **query: object) -> bytes:
-        return await self._ask("GET", address(*path, **query), None, TRIES)
+        return await self._ask("GET", api_path(*path, **query), None, TRIES)
 
     async def post(self, *path: str, body: Json = None, patience: float | None = PATIENCE) -> bytes:
         """What carries a message id is sent again after a lost connection: the daemon accepts an id once."""
         body = {} if body is None else body
-        return await self._ask("POST", address(*path), body, TRIES if "message_id" in body else 1, patience)
+        return await self._ask("POST", api_path(*path), body, TRIES if "message_id" in body else 1, patience)
 
     async def events(self, thread: str | None, after: int | None = None) -> AsyncGenerator[Event]:
         """What happens, without a gap or a double, through restarts of the daemon. Raises Stopped at its end."""
@@ -72,11 +72,11 @@ class AsyncClient:
 
     async def _stream(self, thread: str | None, after: int | None) -> AsyncGenerator[Event]:
         path = ("threads", thread, "events") if thread else ("events",)
-        async with self._open("GET", address(*path, after=after), None, SILENCE) as response:
+        async with self._open("GET", api_path(*path, after=after), None, SILENCE) as response:
             rest = b""
             async for chunk in response.aiter_bytes():
                 whole, mark, rest = (rest + chunk).rpartition(b"\n\n")
-                for event in parse(iter([whole + mark])):
+                for event in parse_sse(iter([whole + mark])):
                     yield event
 
     async def _ask(self, method: str, path: str, body: Json, tries: int, patience: float | None = PATIENCE) -> bytes:
@@ -125,10 +125,10 @@ class AsyncClient:
     async def _see_to_its_supervisor(self) -> None:
         """Once: who would start a daemon also wants it to come back after a crash."""
         if not self._seen_to:
-            from clew.process.start import supervise
+            from clew.process.start import ensure_supervisor
 
             self._seen_to = True
-            await asyncio.to_thread(supervise, self._home)
+            await asyncio.to_thread(ensure_supervisor, self._home)
 
 
 def _problem(status: int, body: bytes) -> ClewError:

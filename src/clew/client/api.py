@@ -22,7 +22,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from clew.client.aio import AsyncClient
-from clew.client.events import Event, Sent, Texts, event_of
+from clew.client.events import Event, Sent, TextProgress, event_of
 from clew.client.sync import new_message_id
 from clew.model.gate_views import GateView
 from clew.model.messages import Fate
@@ -188,7 +188,7 @@ class Clew:
         was. It never ends; leave it with `break`. Raises `Stopped` when somebody stops the daemon.
         """
         name = thread.thread if isinstance(thread, Sent) else thread
-        texts = Texts()
+        texts = TextProgress()
         async with aclosing(self._client.events(name, after)) as stream:
             async for frame in stream:
                 if (event := texts.without_repeats(event_of(frame))) is not None:

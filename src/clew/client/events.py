@@ -42,7 +42,7 @@ def event_of(frame: sync.Event) -> Event:
     return Event(frame.kind, frame.seq, wire.get("thread"), wire.get("turn"), wire.get("at"), data)
 
 
-class Texts:
+class TextProgress:
     """How far each item that is being written was told, so that nothing is told twice after a reconnection."""
 
     def __init__(self) -> None:

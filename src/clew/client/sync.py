@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 from msgspec import Struct
 
 from clew.process.connection import Connection
-from clew.support.errors import BadInput, ClewError, Deaf, OutOfReach, Stopped, error_of
+from clew.support.errors import BadInput, ClewError, NotAnswering, OutOfReach, Stopped, error_of
 from clew.support.home import Home
 from clew.support.sockets import connect, readable
 
@@ -66,24 +66,24 @@ class Client:
         self._is_lost = False
 
     def get(self, *path: str, **query: object) -> Json:
-        return self._ask("GET", address(*path, **query), None, tries=TRIES)
+        return self._ask("GET", api_path(*path, **query), None, tries=TRIES)
 
     def post(self, *path: str, body: Json = None) -> Json:
         body = {} if body is None else body
-        return self._ask("POST", address(*path), body, tries=TRIES if "message_id" in body else 1)
+        return self._ask("POST", api_path(*path), body, tries=TRIES if "message_id" in body else 1)
 
     def patch(self, *path: str, body: Json) -> Json:
-        return self._ask("PATCH", address(*path), body, tries=TRIES)
+        return self._ask("PATCH", api_path(*path), body, tries=TRIES)
 
     def put(self, *path: str, body: Json) -> Json:
-        return self._ask("PUT", address(*path), body, tries=TRIES)
+        return self._ask("PUT", api_path(*path), body, tries=TRIES)
 
     def delete(self, *path: str) -> Json:
-        return self._ask("DELETE", address(*path), None, tries=1)
+        return self._ask("DELETE", api_path(*path), None, tries=1)
 
     def lines(self, *path: str, body: Json) -> Iterator[Json]:
         """An answer that comes as lines of JSON."""
-        connection, response = self._open("POST", address(*path), body, self._patience)
+        connection, response = self._open("POST", api_path(*path), body, self._patience)
         try:
             for line in response:
                 yield _raise_error(json.loads(line))
@@ -142,9 +142,9 @@ class Client:
 
     def _stream(self, thread: str | None, after: int | None) -> Iterator[Event]:
         path = ("threads", thread, "events") if thread else ("events",)
-        connection, response = self._open("GET", address(*path, after=after), None, SILENCE)
+        connection, response = self._open("GET", api_path(*path, after=after), None, SILENCE)
         try:
-            yield from parse(iter(lambda: response.read1(1 << 16), b""))
+            yield from parse_sse(iter(lambda: response.read1(1 << 16), b""))
         finally:
             connection.close()
 
@@ -172,9 +172,9 @@ class Client:
             return
         from clew.process import hung
 
-        words = hung.words(self._home)
+        words = hung.describe(self._home)
         if self._looks:
-            raise Deaf(words)
+            raise NotAnswering(words)
         self._say(f"waiting: {words}")
 
     def _is_alive(self, connection: Connection) -> bool:
@@ -199,7 +199,7 @@ class Client:
                 connection.connect()
                 self._see_to_its_supervisor()
                 return connection
-            except Deaf:
+            except NotAnswering:
                 raise
             except OutOfReach:
                 if not self._start:
@@ -213,13 +213,13 @@ class Client:
     def _see_to_its_supervisor(self) -> None:
         """Once: who would start a daemon also wants it to come back after a crash."""
         if self._start and not self._seen_to:
-            from clew.process.start import supervise
+            from clew.process.start import ensure_supervisor
 
             self._seen_to = True
-            supervise(self._home)
+            ensure_supervisor(self._home)
 
 
-def address(*path: str, **query: object) -> str:
+def api_path(*path: str, **query: object) -> str:
     """`/api/…`, with what is None left out."""
     for part in path:
         if not isinstance(part, str):
@@ -228,7 +228,7 @@ def address(*path: str, **query: object) -> str:
     return "/".join(["/api", *(quote(part, safe="") for part in path)]) + (f"?{urlencode(given)}" if given else "")
 
 
-def parse(chunks: Iterator[bytes]) -> Iterator[Event]:
+def parse_sse(chunks: Iterator[bytes]) -> Iterator[Event]:
     """Server-sent events, out of pieces of any size; half of one at the end counts for nothing."""
     rest = b""
     for chunk in chunks:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
 from clew.config import plugins
-from clew.config.reading import group_in, has, own_names, plugged, present, split, suggestion
+from clew.config.reading import has_key, own_names, plugin_group, plugin_group_in, split, suggestion, without_none
 from clew.config.rules import Hidden, WebAddress
 from clew.config.settings import Config
 from clew.support.addresses import shown, shown_in
@@ -43,10 +43,10 @@ def kind_of(key: Key) -> type:
 
 def all_settings(config: Config, data: Mapping[str, Any]) -> list[Setting]:
     """What counts; `data` is the file as TOML reads it."""
-    return [Setting(".".join(key), value, has(data, key)) for key, value in _walk(config, ())]
+    return [Setting(".".join(key), value, has_key(data, key)) for key, value in _walk(config, ())]
 
 
-def below(settings: list[Setting], key: Key) -> list[Setting]:
+def settings_under(settings: list[Setting], key: Key) -> list[Setting]:
     """Those of one table, or the one of that name."""
     name = ".".join(key)
     return [each for each in settings if not key or each.key == name or each.key.startswith(f"{name}.")]
@@ -60,7 +60,7 @@ def _inside(hint: Any, name: str, at: Key) -> Any:
         return kind
     if name not in known:
         raise ConfigError(f"{'.'.join(at)} is not a setting{suggestion(name, known) if known else ''}")
-    return present(get_type_hints(hint, include_extras=True)[name])
+    return without_none(get_type_hints(hint, include_extras=True)[name])
 
 
 def _names(hint: Any) -> list[str]:
@@ -71,7 +71,7 @@ def _names(hint: Any) -> list[str]:
 
 def _plugin(hint: Any, name: str) -> type[Any] | None:
     """The settings of a plugin that has a table of its own there."""
-    group = group_in(hint) if isinstance(hint, type) and is_dataclass(hint) else None
+    group = plugin_group_in(hint) if isinstance(hint, type) and is_dataclass(hint) else None
     if group is None or name not in plugins.names(group):
         return None
     kind = plugins.settings_of(group, name)
@@ -81,7 +81,7 @@ def _plugin(hint: Any, name: str) -> type[Any] | None:
 def _walk(table: Any, at: Key) -> Iterator[tuple[Key, Any]]:
     for name, hint in get_type_hints(type(table), include_extras=True).items():
         value = getattr(table, name)
-        if plugged(hint) is not None:
+        if plugin_group(hint) is not None:
             for each, inner in value.items():
                 yield from _walk(inner, (*at, each))
         elif is_dataclass(value):
@@ -102,10 +102,10 @@ def _shown(value: Any, hint: Any) -> Any:
         return value and SECRET
     if isinstance(value, tuple):
         return tuple(shown_in(each) if isinstance(each, str) else each for each in value)
-    if any(isinstance(rule, WebAddress) for rule in split(present(hint))[1]):
+    if any(isinstance(rule, WebAddress) for rule in split(without_none(hint))[1]):
         return shown(value)
     return shown_in(value) if isinstance(value, str) else value
 
 
 def _is_hidden(hint: Any) -> bool:
-    return any(isinstance(rule, Hidden) for rule in split(present(hint))[1])
+    return any(isinstance(rule, Hidden) for rule in split(without_none(hint))[1])

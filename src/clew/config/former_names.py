@@ -28,6 +28,12 @@ FORMER: Mapping[str, str] = {
     "clew.surfaces.connecting": "clew.surfaces.setup",
     "clew.surfaces.stage": "clew.testing.surface_stage",
 }
+# Names within them that have changed since.
+RENAMED: Mapping[str, Mapping[str, str]] = {
+    "clew.model.messages": {"Said": "PromptMessage"},
+    "clew.model.runtime": {"Look": "ProgramInfo", "Past": "PastMessage"},
+    "clew.model.surface": {"Known": "KnownConversation"},
+}
 # `clew.model` was one module; it is a package now, and these were its names.
 MODEL = ("clew.model.delivery", "clew.model.handoff", "clew.model.messages", "clew.model.threads", "clew.model.turns")
 
@@ -38,10 +44,16 @@ def install() -> None:
         return
     sys.meta_path.append(_Finder())
     package = import_module("clew.model")
-    for module in map(import_module, MODEL):
-        for name, value in vars(module).items():
-            if not name.startswith("_") and not isinstance(value, ModuleType):
+    for module in MODEL:
+        for name, value in _names(module).items():
+            if not isinstance(value, ModuleType):
                 vars(package).setdefault(name, value)
+
+
+def _names(module: str) -> dict[str, object]:
+    """The public names of a module, also as they were before."""
+    found = {name: value for name, value in vars(import_module(module)).items() if not name.startswith("_")}
+    return found | {former: found[now] for former, now in RENAMED.get(module, {}).items()}
 
 
 class _Finder(MetaPathFinder, Loader):
@@ -52,7 +64,7 @@ class _Finder(MetaPathFinder, Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = ModuleType(spec.name, f"The former name of {FORMER[spec.name]}.")
-        vars(module).update({k: v for k, v in vars(import_module(FORMER[spec.name])).items() if not k.startswith("__")})
+        vars(module).update(_names(FORMER[spec.name]))
         return module
 
     def exec_module(self, module: ModuleType) -> None:

@@ -78,7 +78,7 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         entry = {
-            "at": moment(record.created),
+            "at": timestamp(record.created),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": self._redact(record.getMessage()),
@@ -104,7 +104,7 @@ def _extra(record: logging.LogRecord) -> dict[str, object]:
     return {key: value for key, value in {**plain, **fields}.items() if key not in _OURS}
 
 
-def moment(seconds: float) -> str:
+def timestamp(seconds: float) -> str:
     """RFC 3339, UTC, milliseconds."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 

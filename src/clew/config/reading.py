@@ -11,17 +11,17 @@ from pathlib import Path
 from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
-from clew.config.rules import Expanded, Hidden, Plugged, WebAddress
+from clew.config.rules import Expanded, Hidden, PluginTables, WebAddress
 from clew.support.addresses import shown, shown_in
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
-Foreign = Mapping[str, Any]  # the settings of plugins, by their names
+PluginSettings = Mapping[str, Any]  # the settings of plugins, by their names
 
 
-class Wrong(Exception):
+class InvalidSetting(Exception):
     def __init__(self, key: tuple[str, ...], words: str) -> None:
         super().__init__(words)
         self.key = key
@@ -30,18 +30,20 @@ class Wrong(Exception):
 
 def table(kind: type[T], data: object, at: tuple[str, ...]) -> T:
     if not isinstance(data, dict):
-        raise Wrong(at, f"must be a table, not {_called(data)}")
+        raise InvalidSetting(at, f"must be a table, not {_called(data)}")
     hints = get_type_hints(kind, include_extras=True)
-    known = {each.name: each for each in fields(kind) if plugged(hints[each.name]) is None}
-    foreign = _foreign(group_in(kind), {key: value for key, value in data.items() if key not in known}, known, at)
+    known = {each.name: each for each in fields(kind) if plugin_group(hints[each.name]) is None}
+    foreign = _foreign(
+        plugin_group_in(kind), {key: value for key, value in data.items() if key not in known}, known, at
+    )
     for key, each in known.items():
         if key not in data and each.default is MISSING and each.default_factory is MISSING:
-            raise Wrong(at, f"needs `{key}`")
+            raise InvalidSetting(at, f"needs `{key}`")
     own = {key: _value(hints[key], data[key], (*at, key)) for key in data if key in known}
     return kind(**own, **({"others": foreign} if foreign else {}))
 
 
-def _foreign(group: str | None, data: Mapping[str, Any], known: Iterable[str], at: tuple[str, ...]) -> Foreign:
+def _foreign(group: str | None, data: Mapping[str, Any], known: Iterable[str], at: tuple[str, ...]) -> PluginSettings:
     """The tables of plugins, by what each says of its own. One that cannot be loaded is told of elsewhere."""
     if not data:
         return {}
@@ -51,16 +53,16 @@ def _foreign(group: str | None, data: Mapping[str, Any], known: Iterable[str], a
     for key, value in data.items():
         kind = plugins.settings_of(group, key) if group is not None and key in plugins.names(group) else None
         if kind is None:
-            raise Wrong((*at, key), f"is not a setting{suggestion(key, known)}")
+            raise InvalidSetting((*at, key), f"is not a setting{suggestion(key, known)}")
         if isinstance(kind, str):
-            raise Wrong((*at, key), f"cannot have settings: {kind}")
+            raise InvalidSetting((*at, key), f"cannot have settings: {kind}")
         if not isinstance(kind, plugins.PluginTrouble):
             found[key] = table(kind, value, (*at, key))
     return MappingProxyType(found)
 
 
 def _value(hint: Any, value: object, at: tuple[str, ...]) -> Any:
-    hint = present(hint)
+    hint = without_none(hint)
     if isinstance(hint, type) and is_dataclass(hint):
         return table(hint, value, at)
     if get_origin(hint) is Mapping:
@@ -73,7 +75,7 @@ def _value(hint: Any, value: object, at: tuple[str, ...]) -> Any:
 
 def _named_tables(hint: Any, value: object, at: tuple[str, ...]) -> Mapping[str, Any]:
     if not isinstance(value, dict):
-        raise Wrong(at, f"must be a table of names, such as [{'.'.join(at)}.NAME], not {_called(value)}")
+        raise InvalidSetting(at, f"must be a table of names, such as [{'.'.join(at)}.NAME], not {_called(value)}")
     name, kind = get_args(hint)
     for key in value:
         _ruled(key, split(name)[1], (*at, key))
@@ -82,7 +84,7 @@ def _named_tables(hint: Any, value: object, at: tuple[str, ...]) -> Mapping[str,
 
 def _listed(hint: Any, value: object, at: tuple[str, ...]) -> tuple[Any, ...]:
     if not isinstance(value, list):
-        raise Wrong(at, f'must be a list, such as ["a", "b"], not {_called(value)}')
+        raise InvalidSetting(at, f'must be a list, such as ["a", "b"], not {_called(value)}')
     return tuple(_value(get_args(hint)[0], each, at) for each in value)
 
 
@@ -91,11 +93,11 @@ def _plain(kind: type, value: object, at: tuple[str, ...]) -> Any:
     if kind is float and type(value) is int:
         value = float(value)
     if type(value) is not kind:
-        raise Wrong(at, f"must be {_KINDS.get(kind, f'a {kind}')}, not {_called(value)}")
+        raise InvalidSetting(at, f"must be {_KINDS.get(kind, f'a {kind}')}, not {_called(value)}")
     if isinstance(value, float) and not isfinite(value):
-        raise Wrong(at, "must be a finite number")
+        raise InvalidSetting(at, "must be a finite number")
     if isinstance(value, str) and not value.strip():
-        raise Wrong(at, "must not be empty")
+        raise InvalidSetting(at, "must not be empty")
     return value
 
 
@@ -104,7 +106,7 @@ def _ruled(value: Any, rules: Iterable[Any], at: tuple[str, ...]) -> Any:
         if isinstance(rule, Expanded):
             value = _expanded(value, at)
         elif not isinstance(rule, Hidden) and not rule.holds(value):
-            raise Wrong(at, f"is {_quoted(value, rule)}: it must be {rule.words}")
+            raise InvalidSetting(at, f"is {_quoted(value, rule)}: it must be {rule.words}")
     return value
 
 
@@ -120,10 +122,10 @@ def _expanded(value: str, at: tuple[str, ...]) -> str:
     try:
         return str(Path(value).expanduser()) if value.startswith("~") else value
     except RuntimeError:
-        raise Wrong(at, f"is {value!r}: it must be a path; there is no such person here") from None
+        raise InvalidSetting(at, f"is {value!r}: it must be a path; there is no such person here") from None
 
 
-def present(hint: Any) -> Any:
+def without_none(hint: Any) -> Any:
     """The hint without its `None`: TOML has no null, so what is there is never None."""
     return next(each for each in get_args(hint) if each is not NoneType) if NoneType in get_args(hint) else hint
 
@@ -167,19 +169,19 @@ def line_of(text: str, key: tuple[str, ...]) -> int:
             data = tomllib.loads("".join(lines[:end]))
         except tomllib.TOMLDecodeError:
             continue
-        if has(data, key):
+        if has_key(data, key):
             return begins
         begins = end + 1
     return 1
 
 
-def has(data: object, key: tuple[str, ...]) -> bool:
+def has_key(data: object, key: tuple[str, ...]) -> bool:
     if not key:
         return True
-    return isinstance(data, dict) and key[0] in data and has(data[key[0]], key[1:])
+    return isinstance(data, dict) and key[0] in data and has_key(data[key[0]], key[1:])
 
 
-def leave_out(data: dict[str, Any], key: tuple[str, ...]) -> None:
+def remove_key(data: dict[str, Any], key: tuple[str, ...]) -> None:
     for name in key[:-1]:
         data = data[name]
     del data[key[-1]]
@@ -187,14 +189,14 @@ def leave_out(data: dict[str, Any], key: tuple[str, ...]) -> None:
 
 def own_names(kind: type[DataclassInstance]) -> list[str]:
     """What a table has in it, without what plugins bring."""
-    return [name for name, hint in get_type_hints(kind, include_extras=True).items() if plugged(hint) is None]
+    return [name for name, hint in get_type_hints(kind, include_extras=True).items() if plugin_group(hint) is None]
 
 
-def plugged(hint: Any) -> str | None:
+def plugin_group(hint: Any) -> str | None:
     """The group of plugins whose tables these are."""
-    return next((rule.group for rule in split(hint)[1] if isinstance(rule, Plugged)), None)
+    return next((rule.group for rule in split(hint)[1] if isinstance(rule, PluginTables)), None)
 
 
-def group_in(kind: type[DataclassInstance]) -> str | None:
+def plugin_group_in(kind: type[DataclassInstance]) -> str | None:
     """The group of plugins that have tables of their own in this one."""
-    return next(filter(None, map(plugged, get_type_hints(kind, include_extras=True).values())), None)
+    return next(filter(None, map(plugin_group, get_type_hints(kind, include_extras=True).values())), None)

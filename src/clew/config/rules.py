@@ -61,7 +61,7 @@ class WebAddress(Struct, frozen=True):
             return False
 
 
-class Named(Struct, frozen=True):
+class VariableName(Struct, frozen=True):
     """The name of an environment variable that holds a secret."""
 
     words: str = "the name of an environment variable"
@@ -78,7 +78,7 @@ class Hidden(Struct, frozen=True):
     """A secret: never shown in an error, redacted in the log."""
 
 
-class Plugged(Struct, frozen=True):
+class PluginTables(Struct, frozen=True):
     """Tables of plugins of this group, by their names; each plugin says what is in its own."""
 
     group: str
@@ -86,7 +86,7 @@ class Plugged(Struct, frozen=True):
 
 Place = Annotated[str, Expanded()]
 Secret = Annotated[str, Hidden()]
-Variable = Annotated[str, Named()]
+Variable = Annotated[str, VariableName()]
 Address = Annotated[str, WebAddress()]
 Port = Annotated[int, Between(0, 65535)]
 AtLeastOne = Annotated[int, Between(1)]

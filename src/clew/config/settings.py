@@ -15,7 +15,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, get_args, get_type_hints
 
-from clew.config.reading import Foreign, Wrong, leave_out, line_of, own_names, present, split, table
+from clew.config.reading import (
+    InvalidSetting,
+    PluginSettings,
+    line_of,
+    own_names,
+    remove_key,
+    split,
+    table,
+    without_none,
+)
 from clew.config.rules import (
     Address,
     AtLeastOne,
@@ -26,9 +35,8 @@ from clew.config.rules import (
     Language,
     Level,
     Name,
-    Named,
     Place,
-    Plugged,
+    PluginTables,
     Port,
     Seconds,
     Secret,
@@ -36,6 +44,7 @@ from clew.config.rules import (
     Timeout,
     Transport,
     Variable,
+    VariableName,
     WebAddress,
 )
 from clew.support import addresses
@@ -181,7 +190,9 @@ class RuntimesConfig:
     acp: Mapping[Name, AcpConfig] = field(default_factory=lambda: MappingProxyType({}))
     codex: CodexConfig = field(default_factory=CodexConfig)
     scripted: ScriptedConfig = field(default_factory=ScriptedConfig)
-    others: Annotated[Foreign, Plugged("clew.runtimes")] = field(default_factory=lambda: MappingProxyType({}))
+    others: Annotated[PluginSettings, PluginTables("clew.runtimes")] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +243,9 @@ class SurfacesConfig:
     feishu: FeishuConfig = field(default_factory=FeishuConfig)
     telegram: TelegramConfig = field(default_factory=TelegramConfig)
     webhook: Mapping[Name, WebhookConfig] = field(default_factory=lambda: MappingProxyType({}))
-    others: Annotated[Foreign, Plugged("clew.surfaces")] = field(default_factory=lambda: MappingProxyType({}))
+    others: Annotated[PluginSettings, PluginTables("clew.surfaces")] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,17 +291,17 @@ def parse(text: str, name: str) -> Config:
         return table(Config, tomllib.loads(text), ())
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{name}: not valid TOML: {error}") from error
-    except Wrong as wrong:
+    except InvalidSetting as wrong:
         line = line_of(text, wrong.key)
         raise ConfigError(f"{name}, line {line}: {shown_in('.'.join(wrong.key))} {wrong.words}") from None
 
 
 def mistakes(text: str, name: str) -> list[str]:
     """All that is wrong with a text, not only the first of it."""
-    return judged(text, name)[0]
+    return parse_leniently(text, name)[0]
 
 
-def judged(text: str, name: str) -> tuple[list[str], Config]:
+def parse_leniently(text: str, name: str) -> tuple[list[str], Config]:
     """All that is wrong with a text, and what it says beside that: what was named is left out, the rest read again."""
     found: list[str] = []
     try:
@@ -298,9 +311,9 @@ def judged(text: str, name: str) -> tuple[list[str], Config]:
     while True:
         try:
             return found, table(Config, data, ())
-        except Wrong as wrong:
+        except InvalidSetting as wrong:
             found.append(f"{name}, line {line_of(text, wrong.key)}: {shown_in('.'.join(wrong.key))} {wrong.words}")
-            leave_out(data, wrong.key)
+            remove_key(data, wrong.key)
 
 
 def _secrets_in(named: Mapping[str, Any], kind: Any) -> Iterator[str]:
@@ -319,9 +332,9 @@ def _secrets(table: Any) -> Iterator[str]:
             yield from _secrets(value)
         elif isinstance(value, Mapping):
             yield from _secrets_in(value, get_args(hint)[1])
-        elif value is not None and any(isinstance(rule, Hidden) for rule in split(present(hint))[1]):
+        elif value is not None and any(isinstance(rule, Hidden) for rule in split(without_none(hint))[1]):
             yield value
-        elif value is not None and any(isinstance(rule, WebAddress) for rule in split(present(hint))[1]):
+        elif value is not None and any(isinstance(rule, WebAddress) for rule in split(without_none(hint))[1]):
             yield from addresses.secrets(value)
-        elif value is not None and any(isinstance(rule, Named) for rule in split(present(hint))[1]):
+        elif value is not None and any(isinstance(rule, VariableName) for rule in split(without_none(hint))[1]):
             yield from filter(None, [os.environ.get(value, "").strip()])

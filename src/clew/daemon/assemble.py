@@ -68,7 +68,7 @@ def own_runtimes(purpose: str) -> tuple[dict[str, Runtime], list[PluginTrouble]]
     return _make(plugins.RUNTIMES, settings.runtimes, given)
 
 
-def come_back(parts: Parts) -> None:
+def reattach_runtimes(parts: Parts) -> None:
     """A daemon begins: runtimes may have been left at work by an earlier one."""
     for runtime in parts.runtimes.values():
         if isinstance(runtime, Outliving):

@@ -15,17 +15,17 @@ from clew.support.home import Home
 
 
 @contextmanager
-def held(home: Home, clock: Clock, what: str, foreground: bool = False) -> Iterator[lock.Held]:
+def held(home: Home, clock: Clock, what: str, foreground: bool = False) -> Iterator[lock.HeldLock]:
     """Raises StoreHeld, naming who has it."""
     home.prepare()
-    me = scan.look(os.getpid())
+    me = scan.get(os.getpid())
     holder = lock.Holder(os.getpid(), me.started if me else "", clock.now(), what, foreground=foreground)
     with lock.hold(home.lock, holder) as it:
         yield it
 
 
 @asynccontextmanager
-async def opened(home: Home, clock: Clock, it: lock.Held) -> AsyncIterator[Store]:
+async def opened(home: Home, clock: Clock, it: lock.HeldLock) -> AsyncIterator[Store]:
     store = open_store(home.database, clock)
     try:
         it.note_store(store.id)

@@ -24,15 +24,15 @@ from typing import Any
 from clew.config import logs
 from clew.config import settings as config_settings
 from clew.daemon import holding
-from clew.daemon.assemble import Parts, assemble, close_all, come_back
+from clew.daemon.assemble import Parts, assemble, close_all, reattach_runtimes
 from clew.engine.engine import Engine
 from clew.engine.live import Live
 from clew.model.views import Notified
 from clew.process import descriptors, kept_programs, lock, scan
 from clew.runtimes.codex.server import environment
-from clew.server.dependencies import Door
+from clew.server.dependencies import AppState
 from clew.server.listen import binding
-from clew.server.listen.servers import Serving
+from clew.server.listen.servers import HttpServers
 from clew.server.routing.schemas import DaemonView
 from clew.store import Store
 from clew.store.tables import deliveries
@@ -75,7 +75,7 @@ class Stop:
 
 
 @dataclass(slots=True)
-class Teller:
+class ReadyPipe:
     """Tells whoever started the daemon that it is ready, or why it is not: one line of JSON in a pipe."""
 
     pipe: int | None = None
@@ -120,12 +120,12 @@ async def _serve(
     ready: Callable[[], None],
 ) -> None:
     incarnation = f"{socket.gethostname()}.{holder.pid}.{holder.started}.{clock.token()[:8]}"
-    await scan.sweep(lambda: kept_programs.left_now(home, store.id), clock)
+    await scan.sweep(lambda: kept_programs.leftovers(home, store.id), clock)
     async with AsyncExitStack() as stack:
         live = Live(settings.turns.longest_text)
         parts = assemble(settings, clock, home, scan.Marks(store.id, incarnation), live.announce, keeps=home)
         stack.push_async_callback(_let_go, home, clock, store, parts, stop)
-        come_back(parts)
+        reattach_runtimes(parts)
         engine = build_engine(home, clock, settings, store, parts, incarnation, live)
         unix = stack.enter_context(binding.unix(home.socket))
         about = DaemonView(
@@ -138,8 +138,8 @@ async def _serve(
             environment=environment.marks(settings.runtimes.codex),
             left_out=[str(trouble) for trouble in parts.troubles],
         )
-        door = Door(engine, store, home, about, stop.ask, settings)
-        serving = Serving(door, unix, parts.routers)
+        door = AppState(engine, store, home, about, stop.ask, settings)
+        serving = HttpServers(door, unix, parts.routers)
         stack.callback(serving.close)
         serving.add(settings.http)
         door.listen = serving.open
@@ -190,7 +190,7 @@ async def notify_once(home: Home, *, dry_run: bool, retry_failed: bool) -> list[
 
 
 def _make_private(home: Home) -> None:
-    if found := private_files.mend(home):
+    if found := private_files.make_private(home):
         names = ", ".join(str(path) for path in found[:NAMED])
         more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
         log.warning("others on this machine could look into clew's files; now they cannot: %s%s", names, more)
@@ -203,23 +203,23 @@ def _own_workspace(home: Home) -> str:
     return str(folder)
 
 
-async def _tree(engine: Engine, door: Door, serving: Serving, stop: Stop, ready: Callable[[], None]) -> None:
+async def _tree(engine: Engine, door: AppState, serving: HttpServers, stop: Stop, ready: Callable[[], None]) -> None:
     recovered = asyncio.Event()
-    door.why_not_yet = "starting"
+    door.not_ready_reason = "starting"
     async with asyncio.TaskGroup() as tree:
         working = tree.create_task(engine.run(recovered.set), name="engine")
         serving.begin(tree)
         await _any(recovered.wait(), stop.asked.wait())
-        door.why_not_yet = None
+        door.not_ready_reason = None
         await serving.listening()
         log.info("ready")
         ready()
         await stop.asked.wait()
         log.info("%s; running turns get %g s", stop.reason, stop.grace)
-        door.why_not_yet = stop.reason
+        door.not_ready_reason = stop.reason
         serving.refuse()
         await _any(engine.settle(stop.grace, restart=stop.restart), stop.hurry.wait())
-        door.why_over = stop.reason
+        door.stop_reason = stop.reason
         engine.live.close()
         serving.end()
         working.cancel()
@@ -280,7 +280,7 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 def main() -> int:
     options = argparse.ArgumentParser(prog="clew.daemon.main")
     options.add_argument("--ready-fd", type=int, default=None, help="where the word that it is ready is written")
-    told = Teller(options.parse_args().ready_fd)
+    told = ReadyPipe(options.parse_args().ready_fd)
     faulthandler.enable()
     try:
         run(Home.find(), told.ready)

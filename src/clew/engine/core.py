@@ -41,15 +41,15 @@ class Core(Struct, frozen=True):
     broken: dict[str, str] = field(default_factory=dict)  # surfaces that receive nothing, and why
     down: dict[str, str] = field(default_factory=dict)  # surfaces that could not be reached at the last try, and why
 
-    async def write_down(self, body: Callable[[Tx], T]) -> T:
+    async def write_with_retry(self, body: Callable[[Tx], T]) -> T:
         """A write that must not be lost because the disk is full or the file is locked for a while."""
-        return await self._in_the_end(self.store.write, body, "does not take what happened")
+        return await self._retry(self.store.write, body, "does not take what happened")
 
     async def look(self, body: Callable[[Tx], T]) -> T:
         """A read of what clew does by itself, where nobody waits who could be told that it failed."""
-        return await self._in_the_end(self.store.read, body, "cannot be read")
+        return await self._retry(self.store.read, body, "cannot be read")
 
-    async def _in_the_end(
+    async def _retry(
         self, access: Callable[[Callable[[Tx], T]], Awaitable[T]], body: Callable[[Tx], T], trouble: str
     ) -> T:
         wait = 1.0
@@ -65,7 +65,7 @@ class Core(Struct, frozen=True):
         """A text of an agent as it may be stored, also of a runtime that does not bound it by itself."""
         return shortened(clean(text), self.config.turns.longest_text)
 
-    def reaches(self, where: Conversation | None) -> bool:
+    def can_send_to(self, where: Conversation | None) -> bool:
         """Whether an answer can be brought there by us, rather than fetched by them."""
         surface = self.surfaces.get(where.surface) if where else None
         if where is None or surface is None or not surface.can.send:
@@ -78,7 +78,7 @@ class Core(Struct, frozen=True):
     def trouble(self, tx: Tx, surface: str) -> str:
         """Why a surface is out of reach; empty while it is not, or while nothing is tried there that would tell."""
         down = self.down.get(surface, "")
-        is_tried = bool(down) and deliveries.is_owed(tx, surface)
+        is_tried = bool(down) and deliveries.has_unsent(tx, surface)
         return self.broken.get(surface) or self.surfaces[surface].trouble or (down if is_tried else "")
 
     def takes_files(self, where: Conversation | None) -> int:

@@ -18,28 +18,28 @@ from clew.config.settings import Config
 from clew.engine.core import Core
 from clew.engine.delivery.notify import notify
 from clew.engine.delivery.outbox import Outbox
-from clew.engine.gates.expiry import Patience
-from clew.engine.inbox.access import People
+from clew.engine.gates.expiry import GateExpiry
+from clew.engine.inbox.access import Access
 from clew.engine.inbox.admission import Admission, repeated, resume_completed, write_fate
 from clew.engine.inbox.sender import said
 from clew.engine.live import Live
 from clew.engine.places import away, driver
 from clew.engine.places.fallback import ask_elsewhere
 from clew.engine.places.handoff import Handoffs
-from clew.engine.places.targets import there
+from clew.engine.places.targets import resolve_target
 from clew.engine.services import options, queries
-from clew.engine.services.conversations import Conversing
+from clew.engine.services.conversations import ConversationService
 from clew.engine.services.figures import Figures
-from clew.engine.services.gates import Waiting
+from clew.engine.services.gates import GateService
 from clew.engine.services.pruning import Pruning
 from clew.engine.services.transcript import transcript
 from clew.engine.threads import lifecycle, lookup
-from clew.engine.threads.adoption import Adopting
-from clew.engine.threads.shared_sessions import Lending
+from clew.engine.threads.adoption import AdoptionService
+from clew.engine.threads.shared_sessions import SharedSessions
 from clew.engine.turns.queueing import queue_turn
 from clew.engine.turns.recovery import Recovery
 from clew.engine.turns.runner import Runner
-from clew.engine.turns.scheduler import Turns
+from clew.engine.turns.scheduler import Scheduler
 from clew.engine.turns.sessions import Sessions
 from clew.engine.turns.suspension import answer_suspended
 from clew.model.delivery import Delivery
@@ -72,7 +72,7 @@ from clew.store.tables.inbox import Arrival
 from clew.store.tables.threads import Filter, set_title
 from clew.support.clock import Clock
 from clew.support.errors import BadInput, Refused
-from clew.support.histogram import Spread
+from clew.support.histogram import Histogram
 from clew.support.text import clean
 from clew.texts.messages import cannot_resume
 
@@ -103,20 +103,20 @@ class Engine:
         self._core = Core(store, clock, config, incarnation, runtimes, surfaces, self.live, workspace, files)
         sessions = Sessions(self._core)
         self._runner = Runner(self._core, sessions)
-        self._turns = Turns(self._core, self._runner)
+        self._turns = Scheduler(self._core, self._runner)
         self._recovery = Recovery(self._core, sessions, self._runner, self._turns)
         self._outbox = Outbox(self._core, ask_elsewhere)
-        self._lending = Lending(self._core, sessions)
+        self._lending = SharedSessions(self._core, sessions)
         self._turns.unready, self._turns.prepare = self._lending.unready, self._lending.prepare
-        self.adopting = Adopting(self._core, self._lending)
+        self.adopting = AdoptionService(self._core, self._lending)
         self.inbox = Admission(self._core)
         self.handoffs = Handoffs(self._core, self.inbox.pass_on_and_record)
         self._outbox.handed, self._outbox.not_handed = self.handoffs.handed, self.handoffs.not_handed
-        self.waiting = Waiting(self._core, self.inbox)
-        self.people = People(self._core)
+        self.waiting = GateService(self._core, self.inbox)
+        self.people = Access(self._core)
         self.figures = Figures(self._core)
-        self.conversing = Conversing(self._core, self.inbox, sessions)
-        self._patience = Patience(self._core)
+        self.conversing = ConversationService(self._core, self.inbox, sessions)
+        self._patience = GateExpiry(self._core)
         self._pruning = Pruning(self._core)
         for listener in (
             self.live.committed,
@@ -209,7 +209,7 @@ class Engine:
         seen = repeated(tx, inbound)
         if seen is not None:
             return seen
-        thread = lookup.known(tx, inbound.thread or "")
+        thread = lookup.existing_thread(tx, inbound.thread or "")
         return write_fate(tx, self._core, inbound, self._resumed(tx, thread, inbound))
 
     def _resumed(self, tx: Tx, thread: Thread, inbound: Inbound) -> Arrival:
@@ -223,7 +223,9 @@ class Engine:
         return Arrival(Fate.REFUSED, thread.id, None, cannot_resume(thread.id, status))
 
     async def stop(self, thread: str, by: str = "you") -> TurnView:
-        turn = await self._core.store.write(lambda tx: lifecycle.ask_stop(tx, self._core, lookup.known(tx, thread), by))
+        turn = await self._core.store.write(
+            lambda tx: lifecycle.ask_stop(tx, self._core, lookup.existing_thread(tx, thread), by)
+        )
         return await self.turn(turn.id)
 
     async def unqueue(self, turn: str) -> TurnView:
@@ -232,23 +234,27 @@ class Engine:
         return await self.turn(turn)
 
     async def done(self, thread: str) -> ThreadView:
-        await self._core.store.write(lambda tx: lifecycle.finish(tx, self._core, lookup.known(tx, thread)))
+        await self._core.store.write(lambda tx: lifecycle.finish(tx, self._core, lookup.existing_thread(tx, thread)))
         return await self.thread(thread)
 
     async def cancel(self, thread: str, by: str = "you") -> ThreadView:
-        await self._core.store.write(lambda tx: lifecycle.cancel(tx, self._core, lookup.known(tx, thread), by))
+        await self._core.store.write(
+            lambda tx: lifecycle.cancel(tx, self._core, lookup.existing_thread(tx, thread), by)
+        )
         return await self.thread(thread)
 
     async def fork(self, thread: str, turn: str | None, title: str | None) -> ThreadView:
         named = clean(title).strip() if title else None
         new = await self._core.store.write(
-            lambda tx: lifecycle.fork(tx, self._core, lookup.known(tx, thread), turn, named)
+            lambda tx: lifecycle.fork(tx, self._core, lookup.existing_thread(tx, thread), turn, named)
         )
         return await self.thread(new)
 
     async def take_wheel(self, thread: str, by: str = "you") -> ThreadView:
         """Somebody comes back to it at the desk."""
-        await self._core.store.write(lambda tx: driver.at_the_desk(tx, self._core, lookup.known(tx, thread), by))
+        await self._core.store.write(
+            lambda tx: driver.drive_locally(tx, self._core, lookup.existing_thread(tx, thread), by)
+        )
         return await self.thread(thread)
 
     async def away(self, target: str | None) -> AwayView:
@@ -258,7 +264,7 @@ class Engine:
             if target is None:
                 away.back(tx, self._core)
             else:
-                away.go(tx, self._core, there(tx, self._core, target, may_choose=True))
+                away.go(tx, self._core, resolve_target(tx, self._core, target, may_choose=True))
 
         await self._core.store.write(body)
         return await self.where_away()
@@ -273,7 +279,7 @@ class Engine:
             raise BadInput("A title needs at least one visible character.")
 
         def body(tx: Tx) -> None:
-            set_title(tx, lookup.known(tx, thread).id, named)
+            set_title(tx, lookup.existing_thread(tx, thread).id, named)
             tx.log(thread, None, "thread.title", self._core.clock.now(), title=named)
 
         await self._core.store.write(body)
@@ -287,7 +293,7 @@ class Engine:
         surface = self._core.surfaces.get(name)
         if surface is None:
             reason = f"there is no surface {name!r}; add it to config.toml"
-            await self._core.store.write(lambda tx: deliveries.failed(tx, delivery, reason))
+            await self._core.store.write(lambda tx: deliveries.record_failed(tx, delivery, reason))
             return
         await self._outbox.deliver(delivery, surface)
         self._outbox.wake(name)  # it may be due again
@@ -326,7 +332,7 @@ class Engine:
         return await queries.owed(self._core, limit)
 
     async def choices(self) -> ChoicesView:
-        return await options.offered(self._core, await self.runtimes())
+        return await options.thread_options(self._core, await self.runtimes())
 
     async def look(self, thread: str) -> None:
         """Before somebody looks: what other programs did in it meanwhile."""
@@ -350,7 +356,7 @@ class Engine:
         return [RuntimeView(name, health.state, health.reason, health.pid) for name, health in there]
 
     @property
-    def latency(self) -> Spread:
+    def latency(self) -> Histogram:
         """How long deliveries took, from owed to sent, since this daemon began."""
         return self._outbox.latency
 

@@ -53,7 +53,7 @@ class Attachment(Struct, frozen=True):
         return self.media_type.startswith("image/")
 
 
-class Said(Struct, frozen=True):
+class PromptMessage(Struct, frozen=True):
     """One message of a person, as it is given to a runtime. `id` is chosen by whoever sent it."""
 
     id: str

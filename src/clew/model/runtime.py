@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from clew.model.events import Activity, Event
 from clew.model.gates import Answer, Policy
-from clew.model.messages import Said
+from clew.model.messages import PromptMessage
 from clew.model.turns import Problem, Usage
 from clew.support.text import LONGEST
 
@@ -32,7 +32,7 @@ class Health(Struct, frozen=True):
     is_there: bool = True  # its program is installed
 
 
-class Look(Struct, frozen=True):
+class ProgramInfo(Struct, frozen=True):
     """What a runtime's program says of itself. A runtime may have `look() -> Look`, which raises RuntimeTrouble."""
 
     version: str
@@ -66,7 +66,7 @@ class ForkPoint(Struct, frozen=True):
     runtime_turn: str | None
 
 
-class Past(Struct, frozen=True):
+class PastMessage(Struct, frozen=True):
     """Something that was said in a thread, by a person or by an agent."""
 
     author: str
@@ -74,7 +74,7 @@ class Past(Struct, frozen=True):
     by_agent: bool = False
 
 
-async def nothing_before() -> tuple[Past, ...]:
+async def no_history() -> tuple[PastMessage, ...]:
     return ()
 
 
@@ -88,14 +88,16 @@ class Seat(Struct, frozen=True):
     model: str | None = None
     effort: str | None = None
     policy: Policy = Policy.CAREFUL
-    history: Callable[[], Awaitable[tuple[Past, ...]]] = nothing_before  # before the turn that is to come, oldest first
+    history: Callable[[], Awaitable[tuple[PastMessage, ...]]] = (
+        no_history  # before the turn that is to come, oldest first
+    )
     longest_text: int = LONGEST  # bytes of one text of the agent: what is longer is cut, as `long_text` does it
     lent: bool = False  # other programs use the session too: it is never begun anew, and once closed it is theirs
 
 
 class TurnRequest(Struct, frozen=True):
     turn: str  # our turn id; the runtime's record must be searchable by it
-    messages: tuple[Said, ...]
+    messages: tuple[PromptMessage, ...]
 
 
 class RecordState(StrEnum):
@@ -126,7 +128,7 @@ class Session(Protocol):
     def attach(self, turn: str) -> AsyncIterator[Event]:
         """Follow a turn whose record is `alive`, from now on, to its end."""
 
-    async def steer(self, message: Said) -> bool:
+    async def steer(self, message: PromptMessage) -> bool:
         """Give a message to the running turn. False: not taken, and it never will be."""
 
     async def interrupt(self) -> None:

@@ -9,11 +9,11 @@ from typing import Protocol
 from msgspec import Struct
 
 from clew.model.events import Event, TurnEnded
-from clew.model.messages import Said
+from clew.model.messages import PromptMessage
 from clew.model.runtime import Continuity
 
 
-class Outside(Struct, frozen=True):
+class OutsideSession(Struct, frozen=True):
     """A session of a runtime that was begun outside clew."""
 
     id: str  # the runtime's own
@@ -29,17 +29,17 @@ class PastTurn(Struct, frozen=True):
     """A turn as a runtime's record tells it, whoever asked for it."""
 
     runtime_turn: str
-    said: tuple[Said, ...]  # what it was asked, and what was said into it
+    said: tuple[PromptMessage, ...]  # what it was asked, and what was said into it
     events: tuple[Event, ...]  # what it wrote and did, in order
     end: TurnEnded
     began_at: int | None
     ended_at: int | None  # None: it has no end of its own; it may still run in another program
 
 
-class Lender(Protocol):
+class SharesSessions(Protocol):
     """A runtime whose sessions people also use without clew. `RuntimeCan.adopt` says that it is one."""
 
-    def outside(self, folders: Sequence[str] = ()) -> AsyncIterator[Outside]:
+    def outside(self, folders: Sequence[str] = ()) -> AsyncIterator[OutsideSession]:
         """Its sessions in these folders, else in all of them, newest first; clew's own too."""
 
     async def past(self, continuity: Continuity, after: str | None = None) -> list[PastTurn]:

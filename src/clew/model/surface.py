@@ -103,7 +103,7 @@ class Never(NotSent):
     """The platform refused it for good; the reason is for a person."""
 
 
-class Known(Struct, frozen=True):
+class KnownConversation(Struct, frozen=True):
     """A conversation in which clew has a part."""
 
     conversation: Conversation
@@ -117,7 +117,7 @@ class Inbox(Protocol):
     async def accept(self, inbound: Inbound) -> Accepted:
         """Committed when this returns. Same (conversation, message id): the first one's fate again."""
 
-    async def known(self, surface: str) -> Sequence[Known]:
+    async def known(self, surface: str) -> Sequence[KnownConversation]:
         """Where to read on after an absence, on a surface whose backlog is `history`: each conversation that is bound
         or was heard."""
 

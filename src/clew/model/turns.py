@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from clew.model.messages import Conversation, Said
+from clew.model.messages import Conversation, PromptMessage
 
 
 class TurnState(StrEnum):
@@ -68,7 +68,7 @@ class Turn(Struct, frozen=True):
     seq: int
     state: TurnState
     origin: Origin
-    request: tuple[Said, ...]
+    request: tuple[PromptMessage, ...]
     conversation: Conversation | None  # where it was asked, and so where the answer goes
     queued_at: int
     owner: str | None = None  # the daemon incarnation that holds its lease
@@ -89,7 +89,7 @@ class Turn(Struct, frozen=True):
 class Steer(Struct, frozen=True):
     """A message for a turn that already runs."""
 
-    message: Said
+    message: PromptMessage
     turn: str
     thread: str
     conversation: Conversation | None

@@ -28,7 +28,7 @@ def run(program: str) -> NoReturn:
     gc.freeze()
     gc.set_threshold(OFTEN)
     gc.enable()
-    leave(main())
+    exit_now(main())
 
 
 def _fill_in() -> None:
@@ -38,7 +38,7 @@ def _fill_in() -> None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
-def leave(code: int) -> NoReturn:
+def exit_now(code: int) -> NoReturn:
     """Everything that needs to be closed has been, by whoever opened it; what is left is what was said."""
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 
-from clew.support.errors import ClewError, Deaf, OutOfReach
+from clew.support.errors import ClewError, NotAnswering, OutOfReach
 from clew.support.home import Home
 from clew.support.sockets import connect
 
@@ -27,5 +27,5 @@ class Connection(http.client.HTTPConnection):
         except TimeoutError as error:
             from clew.process import hung  # seldom needed, and every command pays for this module
 
-            raise Deaf(hung.words(self._home)) from error
+            raise NotAnswering(hung.describe(self._home)) from error
         self.sock.settimeout(self.timeout)

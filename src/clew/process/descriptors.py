@@ -32,7 +32,7 @@ def limit() -> int:
     return MOST if soft == resource.RLIM_INFINITY else soft
 
 
-def give_back(pid: int) -> None:
+def restore_limit(pid: int) -> None:
     """Give a child the soft limit that we were started with. Only Linux can do that from outside."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if sys.platform == "linux" and soft != GIVEN:

@@ -21,7 +21,7 @@ ABORT = 10.0  # seconds that a hung daemon has to write down what it does, befor
 QUESTION = b"GET /alive HTTP/1.1\r\nHost: clew\r\nConnection: close\r\n\r\n"  # "no such page" is a sign of life, too
 
 
-class Pulse:
+class Heartbeat:
     """Whether the daemon answers. The time without an answer is counted only while we run ourselves: after a suspend, a
     stop of both or a starved machine it is counted anew. Where nobody listens nothing is counted: the daemon starts
     (and may have much to migrate), or stops."""

@@ -19,7 +19,7 @@ def pid(home: Home) -> int | None:
     return holder.pid if holder else None
 
 
-def words(home: Home) -> str:
+def describe(home: Home) -> str:
     found = pid(home)
     who = f"the daemon (pid {found})" if found else "the daemon"
     return f"{who} does not answer; it may be hung, or have far too much to do{_seen(home, found)}. {TODO}"

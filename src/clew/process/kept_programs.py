@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from clew.process import descriptors, keeper, lock, scan
 from clew.process import start as proce_start
-from clew.process.scan import Mark, Named, Process
+from clew.process.scan import Mark, Process, ProcessRef
 from clew.support import crash, sockets
 from clew.support.clock import Clock
 from clew.support.home import Home, remove_socket
@@ -29,12 +29,12 @@ FORCED = 0.5  # seconds between the signal that lets it finish and the one that 
 ENDING = 2.0  # seconds in which it must have ended then
 
 
-class Kept(Struct, frozen=True):
+class KeptProgram(Struct, frozen=True):
     """A program as its keeper has written it down."""
 
     name: str
-    keeper: Named
-    program: Named
+    keeper: ProcessRef
+    program: ProcessRef
     mark: Mark  # carried by the program, its keeper, and all that it starts
     socket: Path
     version: str
@@ -50,20 +50,20 @@ class Kept(Struct, frozen=True):
         return [process for process in scan.scan() if process.mark == self.mark]
 
 
-def living(home: Home) -> list[Kept]:
+def running(home: Home) -> list[KeptProgram]:
     """Those that are kept now; the oldest first."""
     found = (read(path) for path in _records(home) if not lock.is_free(path))
     alive = [kept for kept in found if kept is not None and not kept.fate and kept.find()]
     return sorted(alive, key=lambda kept: kept.program.since)
 
 
-def named(home: Home, name: str) -> Kept | None:
-    return next((kept for kept in living(home) if kept.name == name), None)
+def named(home: Home, name: str) -> KeptProgram | None:
+    return next((kept for kept in running(home) if kept.name == name), None)
 
 
 def marks(home: Home) -> frozenset[Mark]:
     """What is spared where all is swept that a daemon left."""
-    return frozenset(kept.mark for kept in living(home))
+    return frozenset(kept.mark for kept in running(home))
 
 
 def children(home: Home, store: str) -> list[Process]:
@@ -71,7 +71,7 @@ def children(home: Home, store: str) -> list[Process]:
     return _without_others(home, scan.children(store))
 
 
-def left_now(home: Home, store: str) -> list[Process]:
+def leftovers(home: Home, store: str) -> list[Process]:
     """What carries this store's mark, is not kept, and was not begun by the daemon that is there now, if only since
     a moment."""
     holder, kept = _holder(home), marks(home)
@@ -113,15 +113,15 @@ def _holder(home: Home) -> lock.Holder | None:
     return None if lock.is_free(home.lock) else lock.read(home.lock)
 
 
-def read(path: Path) -> Kept | None:
+def read(path: Path) -> KeptProgram | None:
     """Also of one that has ended."""
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
         data: dict[str, Any] = json.loads(path.read_bytes())
         if mark := Mark.parse(data["mark"]):
-            return Kept(
+            return KeptProgram(
                 path.stem,
-                Named(**data["keeper"]),
-                Named(**data["program"]),
+                ProcessRef(**data["keeper"]),
+                ProcessRef(**data["program"]),
                 mark,
                 Path(data["socket"]),
                 data["version"],
@@ -142,7 +142,7 @@ def record(home: Home, name: str) -> Path:
 async def listens(path: Path) -> bool:
     """Whether somebody is there, if only to take nobody in."""
     try:
-        return await asyncio.to_thread(sockets.listens, path)
+        return await asyncio.to_thread(sockets.is_listening, path)
     except TimeoutError:
         return True
 
@@ -157,10 +157,10 @@ async def start(
     env: Mapping[str, str],
     keep_alive: float,
     version: str,
-) -> Kept | None:
+) -> KeptProgram | None:
     """Begin a keeper, and by it the program. None: it did not even come to that. Raises OSError."""
     path = record(home, name)
-    at = home.make_place(f"{name}.sock")
+    at = home.prepare_socket(f"{name}.sock")
     at.unlink(missing_ok=True)
     _forget_ended(home, path)
     about = json.dumps({"mark": str(mark), "socket": str(at), "version": version})[1:-1]
@@ -170,8 +170,8 @@ async def start(
     kept = read(path)
     if kept is None or kept.mark != mark:
         return None
-    crash.others.add(kept.program.pid)
-    descriptors.give_back(kept.program.pid)
+    crash.detached.add(kept.program.pid)
+    descriptors.restore_limit(kept.program.pid)
     return kept
 
 
@@ -203,7 +203,7 @@ def _begin(home: Home, argv: list[str], env: dict[str, str]) -> None:
         pipe.readline()
 
 
-async def end(kept: Kept, clock: Clock, grace: float = 0.0) -> None:
+async def end(kept: KeptProgram, clock: Clock, grace: float = 0.0) -> None:
     """The first signal lets it finish what it works on, for so long; the second does not. Then what is left of it."""
     relatives: set[tuple[int, str]] = set()  # some are known as such only as long as it lives
 
@@ -214,13 +214,13 @@ async def end(kept: Kept, clock: Clock, grace: float = 0.0) -> None:
         if (process := kept.find()) is None:
             break
         relatives |= {each.key for each in await asyncio.to_thread(kept.family)}
-        scan.tell(process, signal.SIGTERM)
-        await scan.gone(process, clock, patience)
+        scan.send_signal(process, signal.SIGTERM)
+        await scan.wait_gone(process, clock, patience)
     await scan.end_all(left, clock, ENDING)
     remove_socket(kept.socket)
 
 
-async def end_rest(home: Home, clock: Clock) -> None:
+async def end_leftovers(home: Home, clock: Clock) -> None:
     """What those have left that are not kept any more, such as one that was killed: it may still write."""
     alive = marks(home)
     over = {kept.mark for path in _records(home) if (kept := read(path)) is not None} - alive
@@ -233,4 +233,4 @@ def _carrying(home: Home, wanted: Set[Mark]) -> list[Process]:
 
 
 async def end_all(home: Home, clock: Clock, grace: float) -> None:
-    await asyncio.gather(*(end(kept, clock, grace) for kept in living(home)))
+    await asyncio.gather(*(end(kept, clock, grace) for kept in running(home)))

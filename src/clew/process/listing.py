@@ -24,21 +24,21 @@ class Row(Struct, frozen=True):
 def list_processes(home: Home, work: Mapping[int, tuple[str, ...]]) -> list[Row]:
     found = []
     note = start.read_note(home)
-    if note is not None and start.is_supervised(home) and (process := scan.look(note.supervisor.pid)):
+    if note is not None and start.is_supervised(home) and (process := scan.get(note.supervisor.pid)):
         found.append(_row(process, "supervisor"))
     holder = lock.read(home.lock)
     if holder is None:
         return found
-    if not lock.is_free(home.lock) and (process := scan.look(holder.pid)):
+    if not lock.is_free(home.lock) and (process := scan.get(holder.pid)):
         found.append(_row(process, holder.what))
     return [*found, *_children(home, holder, work)]
 
 
 def _children(home: Home, holder: Any, work: Mapping[int, tuple[str, ...]]) -> list[Row]:
-    alive = scan.look(holder.pid)
+    alive = scan.get(holder.pid)
     is_there = alive is not None and alive.started == holder.started
     marked = sorted(kept_programs.children(home, holder.store) if holder.store else [], key=lambda each: -each.age)
-    kept = {each.mark: each for each in kept_programs.living(home)}
+    kept = {each.mark: each for each in kept_programs.running(home)}
     agents = {each.mark: each.pid for each in marked if each.parent == holder.pid}
     agents |= {each.mark: each.program.pid for each in kept.values()}
     rows = []

@@ -33,7 +33,7 @@ class Holder:
     stopping: bool = False  # it was asked to; whatever ends it now, its supervisor does not bring it back
 
 
-class Held:
+class HeldLock:
     """The lock, as long as it is ours."""
 
     def __init__(self, handle: int, holder: Holder, before: Holder | None) -> None:
@@ -56,13 +56,13 @@ class Held:
 
 
 @contextmanager
-def hold(path: Path, holder: Holder) -> Iterator[Held]:
+def hold(path: Path, holder: Holder) -> Iterator[HeldLock]:
     """Raises StoreHeld, naming who has it."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         if not _try_for_a_moment(handle):
-            raise StoreHeld(words(path))
-        held = Held(handle, holder, read(path))
+            raise StoreHeld(describe_holder(path))
+        held = HeldLock(handle, holder, read(path))
         held.write()
         yield held
     finally:
@@ -88,7 +88,7 @@ def read(path: Path) -> Holder | None:
     return None
 
 
-def words(path: Path) -> str:
+def describe_holder(path: Path) -> str:
     """Who has it, since when, and what to do."""
     home = path.parent.parent
     if not (holder := read(path)):

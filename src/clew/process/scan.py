@@ -27,7 +27,7 @@ from clew.support.clock import Clock
 log = logging.getLogger(__name__)
 
 VARIABLE = "CLEW_CHILD"
-LAID_DOWN = ""  # its value where a process is no part of the work from which it was started
+NO_MARK = ""  # its value where a process is no part of the work from which it was started
 BEGUN_BY = re.compile(r"\.(\d+)\.([^.]+)(?:\.[^.]+)?$")  # a daemon's pid and start time, at the end of an incarnation
 SAME = 2_000  # milliseconds by which two accounts of the beginning of one process may differ
 
@@ -51,7 +51,7 @@ class Mark(Struct, frozen=True):
     def daemon(self) -> Process | None:
         """Who began what carries it, if that still runs."""
         named = BEGUN_BY.search(self.incarnation)
-        process = look(int(named[1])) if named else None
+        process = get(int(named[1])) if named else None
         return process if process and named and process.started == named[2] else None
 
 
@@ -80,7 +80,7 @@ class Process(Struct, frozen=True):
     age: float  # seconds
     command: str
     mark: Mark | None
-    is_apart: bool = False  # it has laid the mark down
+    has_cleared_mark: bool = False  # it has laid the mark down
 
     @property
     def key(self) -> tuple[int, str]:
@@ -91,7 +91,7 @@ class Process(Struct, frozen=True):
         return self.mark is not None and f".{pid}.{started}." in f".{self.mark.incarnation}."
 
 
-class Named(Struct, frozen=True):
+class ProcessRef(Struct, frozen=True):
     """A process, as a supervisor or a keeper writes it down."""
 
     pid: int
@@ -100,7 +100,7 @@ class Named(Struct, frozen=True):
 
     def find(self) -> Process | None:
         """It, if it still runs, and not a later one of that pid."""
-        process = look(self.pid)
+        process = get(self.pid)
         return process if process and self._is(process) else None
 
     def _is(self, process: Process) -> bool:
@@ -118,7 +118,7 @@ def scan() -> list[Process]:
     return [replace(process, mark=_mark(process, others)) for process in others.values()]
 
 
-def look(pid: int) -> Process | None:
+def get(pid: int) -> Process | None:
     """With the mark that it carries itself."""
     if sys.platform == "linux":
         return _read_linux(Path(f"/proc/{pid}"))
@@ -178,7 +178,7 @@ async def _signal_until_gone(
     while alive := await _find(find, clock, sure=not ended):
         for process in alive:
             if process.key not in told:
-                tell(process, number)
+                send_signal(process, number)
         told |= {process.key for process in alive}
         ended |= {process.key: process for process in alive}
         if clock.monotonic() > deadline:
@@ -198,11 +198,11 @@ async def _find(find: Callable[[], list[Process]], clock: Clock, *, sure: bool) 
 
 def is_alive(process: Process) -> bool:
     """This very one."""
-    now = look(process.pid)
+    now = get(process.pid)
     return now is not None and now.started == process.started
 
 
-async def gone(process: Process, clock: Clock, patience: float) -> bool:
+async def wait_gone(process: Process, clock: Clock, patience: float) -> bool:
     """Whether a process that is not our child has ended by then."""
     deadline = clock.monotonic() + patience
     pause = 0.005
@@ -214,7 +214,7 @@ async def gone(process: Process, clock: Clock, patience: float) -> bool:
     return True
 
 
-def tell(process: Process, number: signal.Signals) -> None:
+def send_signal(process: Process, number: signal.Signals) -> None:
     """Send a signal to this very process, or to nobody."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if sys.platform == "linux":
@@ -236,7 +236,7 @@ def _mark(process: Process, others: Mapping[int, Process]) -> Mark | None:
     it down."""
     line: Process | None = process
     passed: set[int] = set()
-    while line and not line.mark and not line.is_apart and line.pid not in passed:
+    while line and not line.mark and not line.has_cleared_mark and line.pid not in passed:
         passed.add(line.pid)
         line = others.get(line.parent)
     return line.mark if line else None
@@ -281,7 +281,7 @@ if sys.platform == "linux":
             age=max(0.0, uptime - int(fields[19]) / _TICKS),
             command=head.partition("(")[2],
             mark=Mark.parse(carried or ""),
-            is_apart=carried == LAID_DOWN,
+            has_cleared_mark=carried == NO_MARK,
         )
 
     def _carried_linux(folder: Path) -> str | None:
@@ -327,7 +327,7 @@ def _read_ps(line: str) -> Process | None:
         age=_elapsed(elapsed),
         command=command.split(" ", 1)[0],
         mark=Mark.parse(found[1]) if found else None,
-        is_apart=found is not None and found[1] == LAID_DOWN,
+        has_cleared_mark=found is not None and found[1] == NO_MARK,
     )
 
 

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from msgspec import Struct
 
 from clew.process import hung, lock, supervisor
-from clew.support.errors import ClewError, Deaf, OutOfReach, StoreHeld, error_of
+from clew.support.errors import ClewError, NotAnswering, OutOfReach, StoreHeld, error_of
 from clew.support.home import Home
-from clew.support.sockets import listens
+from clew.support.sockets import is_listening
 
 if TYPE_CHECKING:
-    from clew.process.scan import Named
+    from clew.process.scan import ProcessRef
 
 START = 60.0  # seconds in which a daemon must get ready
 HANDOVER = 30.0  # seconds in which one that starts or stops must have done so
@@ -35,28 +35,28 @@ _POLL = 0.05
 Say = Callable[[str], None]
 
 
-def answers(home: Home) -> bool:
+def is_answering(home: Home) -> bool:
     """Raises Deaf where one is there, but takes no connection."""
     try:
-        return listens(home.socket)
+        return is_listening(home.socket)
     except TimeoutError as error:
-        raise Deaf(hung.words(home)) from error
+        raise NotAnswering(hung.describe(home)) from error
 
 
 def ensure_daemon(home: Home, say: Say, *, again: bool = False) -> bool:
     """Raises why it cannot run. True: it was started now. `again`: even if its supervisor has given it up."""
-    if answers(home):
-        supervise(home)
+    if is_answering(home):
+        ensure_supervisor(home)
         return False
     if again:
-        forget(home)
+        clear_given_up(home)
     home.prepare()
-    with starting(home, say):
+    with start_lock(home, say):
         return start(home, say)
 
 
 @contextmanager
-def starting(home: Home, say: Say) -> Iterator[None]:
+def start_lock(home: Home, say: Say) -> Iterator[None]:
     """Nobody else starts a daemon on this home meanwhile."""
     handle = os.open(home.run / "start.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
@@ -75,9 +75,9 @@ def start(home: Home, say: Say) -> bool:
     or before, is not started again."""
     deadline = time.monotonic() + HANDOVER
     said = False
-    while not answers(home):
+    while not is_answering(home):
         if not is_supervised(home) and lock.is_free(home.lock):
-            if why := given_up(home):
+            if why := why_given_up(home):
                 raise OutOfReach(why)
             say("starting the daemon…")
             try:
@@ -86,7 +86,7 @@ def start(home: Home, say: Say) -> bool:
             except StoreHeld:
                 continue  # somebody was faster
         if time.monotonic() > deadline:
-            raise OutOfReach(f"no daemon answers: {lock.words(home.lock)}")
+            raise OutOfReach(f"no daemon answers: {lock.describe_holder(home.lock)}")
         if not said:
             say("waiting for the daemon that is starting or stopping…")
             said = True
@@ -98,7 +98,7 @@ def is_supervised(home: Home) -> bool:
     return not lock.is_free(home.run / supervisor.LOCK)
 
 
-def supervise(home: Home) -> None:
+def ensure_supervisor(home: Home) -> None:
     """Give a daemon that has lost its supervisor a new one. One that runs in the foreground has none."""
     if is_supervised(home) or lock.is_free(home.lock):
         return
@@ -108,7 +108,7 @@ def supervise(home: Home) -> None:
             _spawn(home, adopt=holder.pid)
 
 
-def given_up(home: Home) -> str | None:
+def why_given_up(home: Home) -> str | None:
     """Why its supervisor does not bring the daemon back any more, and what to do."""
     try:
         why = (home.run / supervisor.GAVE_UP).read_text(encoding="utf-8", errors="replace")
@@ -117,7 +117,7 @@ def given_up(home: Home) -> str | None:
     return f"{why}. `clew logs` and {home.logs / OUTPUT} tell more; `clew up` tries again"
 
 
-def forget(home: Home) -> None:
+def clear_given_up(home: Home) -> None:
     """That the daemon was given up."""
     with suppress(OSError):
         (home.run / supervisor.GAVE_UP).unlink(missing_ok=True)
@@ -138,7 +138,7 @@ def _spawn(home: Home, adopt: int = 0) -> None:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
-                env=environ(home),
+                env=daemon_environment(home),
                 cwd=home.root,
                 pass_fds=[sender],
             )
@@ -168,11 +168,11 @@ def _daemon_command() -> list[str]:
     return [sys.executable, "-P", "-m", "clew.process.bootstrap", "clew.daemon.main"]
 
 
-def environ(home: Home) -> dict[str, str]:
+def daemon_environment(home: Home) -> dict[str, str]:
     """A daemon that is started from within an agent's work must not be taken for a part of it."""
-    from clew.process.scan import LAID_DOWN, VARIABLE
+    from clew.process.scan import NO_MARK, VARIABLE
 
-    return {**os.environ, VARIABLE: LAID_DOWN, "CLEW_HOME": str(home.root)}
+    return {**os.environ, VARIABLE: NO_MARK, "CLEW_HOME": str(home.root)}
 
 
 def daemon_output(home: Home) -> BinaryIO:
@@ -212,14 +212,14 @@ def _last_words(home: Home, begin: int) -> str:
 class Note(Struct, frozen=True):
     """What a supervisor writes down: itself, and the daemon that it has begun or adopted."""
 
-    supervisor: Named
-    daemon: Named | None
+    supervisor: ProcessRef
+    daemon: ProcessRef | None
 
 
 def read_note(home: Home) -> Note | None:
-    from clew.process.scan import Named
+    from clew.process.scan import ProcessRef
 
     with suppress(OSError, ValueError, TypeError, KeyError):
         data: dict[str, Any] = json.loads((home.run / supervisor.LOCK).read_bytes())
-        return Note(Named(**data["supervisor"]), Named(**data["daemon"]) if data["daemon"] else None)
+        return Note(ProcessRef(**data["supervisor"]), ProcessRef(**data["daemon"]) if data["daemon"] else None)
     return None

@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING
 
 from clew.process import lock
 from clew.process.connection import Connection
-from clew.process.start import Say, daemon_output, environ, forget, is_supervised, read_note, start, starting
+from clew.process.start import (
+    Say,
+    clear_given_up,
+    daemon_environment,
+    daemon_output,
+    is_supervised,
+    read_note,
+    start,
+    start_lock,
+)
 from clew.support.errors import ClewError, OutOfReach, Refused, StoreHeld
 from clew.support.home import Home, remove_socket
 
@@ -35,12 +44,12 @@ def restart_daemon(home: Home, grace: float, say: Say) -> None:
         raise Refused(
             "a restart ends this agent's work before it is over, and this command with it; `clew restart` sees to that"
         )
-    with starting(home, say):
+    with start_lock(home, say):
         stop_daemon(home, grace, say, restart=True)
         start(home, say)
 
 
-def leave_to_another(home: Home, words: Sequence[str], *, restart: bool) -> bool:
+def run_detached(home: Home, words: Sequence[str], *, restart: bool) -> bool:
     """What an agent runs ends with its daemon, before it could start the next one. So a process that is no part of its
     work runs the same command. False: this one is none either."""
     if not _ends_with_it(home, restart):
@@ -59,7 +68,7 @@ def leave_to_another(home: Home, words: Sequence[str], *, restart: bool) -> bool
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
-            env=environ(home),
+            env=daemon_environment(home),
             cwd=home.root,
             start_new_session=True,
         )
@@ -87,7 +96,7 @@ def stop_daemon(home: Home, grace: float, say: Say, *, restart: bool = False) ->
     stopped = _stop(home, grace, say, restart)
     if (note := read_note(home)) and note.daemon and note.daemon.pid == stopped:
         _end_supervisor(home)  # a command may have given it a new one meanwhile
-    forget(home)
+    clear_given_up(home)
     holder = lock.read(home.lock)
     if holder and holder.store:
         _sweep(home, holder.store, 0.0 if stopped else grace, restart)
@@ -122,7 +131,7 @@ def _stop(home: Home, grace: float, say: Say, restart: bool) -> int | None:
         _tell_to_stop(home, process, say, restart)
     if not _gone(process, grace + CLOSING):
         say(f"pid {process.pid} does not end; killing it…")
-        scan.tell(process, signal.SIGKILL)
+        scan.send_signal(process, signal.SIGKILL)
         _gone(process, CLOSING)
     return process.pid
 
@@ -131,7 +140,7 @@ def _what_runs(home: Home, grace: float, restart: bool) -> str:
     """What becomes of running turns."""
     from clew.process import kept_programs
 
-    goes_on = "; what Codex works on goes on" if restart and kept_programs.living(home) else ""
+    goes_on = "; what Codex works on goes on" if restart and kept_programs.running(home) else ""
     if not grace:
         return goes_on
     return f"{goes_on}, other turns get up to {grace:g} s" if goes_on else f"; running turns get up to {grace:g} s"
@@ -144,11 +153,11 @@ def _holding(home: Home) -> tuple[str, Process] | None:
     deadline = time.monotonic() + CLOSING
     while not lock.is_free(home.lock):
         holder = lock.read(home.lock)
-        process = scan.look(holder.pid) if holder else None
+        process = scan.get(holder.pid) if holder else None
         if holder and process and process.started == holder.started:
             return holder.what, process
         if time.monotonic() > deadline:
-            raise StoreHeld(lock.words(home.lock))
+            raise StoreHeld(lock.describe_holder(home.lock))
         time.sleep(_POLL)
     return None
 
@@ -169,7 +178,7 @@ def _end(process: Process) -> None:
     from clew.process import scan
 
     for number in (signal.SIGTERM, signal.SIGKILL):
-        scan.tell(process, number)
+        scan.send_signal(process, number)
         if _gone(process, CLOSING):
             break
 
@@ -179,8 +188,8 @@ def _tell_to_stop(home: Home, process: Process, say: Say, restart: bool) -> None
     from clew.process import kept_programs, scan
 
     say(f"pid {process.pid} gives no answer; waiting for its end…")
-    if not (restart and kept_programs.living(home)):
-        scan.tell(process, signal.SIGTERM)
+    if not (restart and kept_programs.running(home)):
+        scan.send_signal(process, signal.SIGTERM)
 
 
 def _ask_to_stop(home: Home, grace: float, restart: bool) -> bool:
@@ -217,7 +226,7 @@ def _gone(process: Process, patience: float) -> bool:
         finally:
             os.close(handle)
     deadline = time.monotonic() + patience
-    while (now := scan.look(process.pid)) and now.started == process.started:
+    while (now := scan.get(process.pid)) and now.started == process.started:
         if sys.platform == "linux" or time.monotonic() > deadline:
             return False
         time.sleep(_POLL)
@@ -237,6 +246,6 @@ def _sweep(home: Home, store: str, grace: float, restart: bool) -> None:
         clock = SystemClock()
         if not restart and lock.is_free(home.lock):
             await kept_programs.end_all(home, clock, grace)
-        await sweep(lambda: kept_programs.left_now(home, store), clock)
+        await sweep(lambda: kept_programs.leftovers(home, store), clock)
 
     asyncio.run(end())

@@ -29,10 +29,10 @@ import time
 
 TYPE_CHECKING = False  # not from typing: that would be more memory
 if TYPE_CHECKING or __package__:
-    from clew.process.heartbeat import REPORT, Pulse, millis, say, write_note
+    from clew.process.heartbeat import REPORT, Heartbeat, millis, say, write_note
 else:  # run as a script: with -I its own folder is not searched, and clew is not installed there
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    from heartbeat import REPORT, Pulse, millis, say, write_note
+    from heartbeat import REPORT, Heartbeat, millis, say, write_note
 
     del sys.path[0]
 
@@ -82,7 +82,7 @@ class Bell:
 
 
 class Supervisor:
-    def __init__(self, run: str, pulse: Pulse, ready: int, command: list[str]) -> None:
+    def __init__(self, run: str, pulse: Heartbeat, ready: int, command: list[str]) -> None:
         self._run = run
         self._pulse = pulse
         self._ready = ready  # -1 when who started us has been told
@@ -398,7 +398,7 @@ def _detach() -> None:
 def main(run: str, socket: str, hang: str, ready: str, adopted: str, *command: str) -> None:
     _detach()
     os.set_inheritable(int(ready), False)
-    supervisor = Supervisor(run, Pulse(run, socket, float(hang)), int(ready), list(command))
+    supervisor = Supervisor(run, Heartbeat(run, socket, float(hang)), int(ready), list(command))
     try:
         if supervisor.take():
             supervisor.keep(int(adopted))

@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from clew.model.events import Event, GateOpened, TurnEnded
 from clew.model.gates import Answer, Decision, Policy
-from clew.model.messages import Said
-from clew.model.runtime import Look, Runtime, Seat, Session, TurnRequest
+from clew.model.messages import PromptMessage
+from clew.model.runtime import ProgramInfo, Runtime, Seat, Session, TurnRequest
 from clew.model.turns import TurnState
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
@@ -27,10 +27,10 @@ class PingStep(Struct, frozen=True):
     detail: str = ""
 
 
-async def look(runtime: Runtime) -> Look:
+async def look(runtime: Runtime) -> ProgramInfo:
     """Raises RuntimeTrouble with what is wrong. A runtime that cannot be looked at is only tried by a turn."""
     looked = getattr(runtime, "look", None)
-    found: Look = await looked() if looked is not None else Look("", "", None)
+    found: ProgramInfo = await looked() if looked is not None else ProgramInfo("", "", None)
     return found
 
 
@@ -52,7 +52,7 @@ async def ping(runtime: Runtime, clock: Clock, patience: float = PATIENCE) -> As
 
 
 async def _tiny_turn(session: Session) -> AsyncIterator[Event]:
-    async for event in session.run(TurnRequest("ping", (Said("ping", "clew", PROMPT),))):
+    async for event in session.run(TurnRequest("ping", (PromptMessage("ping", "clew", PROMPT),))):
         if isinstance(event, GateOpened):
             await session.answer(event.ref, Answer(Decision.DECLINE))
         yield event

@@ -148,7 +148,7 @@ class Child:
             if await within(grace, self._exited):
                 return
             if self.process is not None:
-                scan.tell(self.process, number)
+                scan.send_signal(self.process, number)
         await within(grace, self._exited)
 
     def _family(self) -> list[Process]:
@@ -258,11 +258,11 @@ async def spawn(
     """Raises OSError where the program cannot be started at all."""
     child = Child(name, mark, clock, on_line)
     await asyncio.get_running_loop().subprocess_exec(
-        lambda: _Pipes(child), *argv, env=surround(mark, env or {}), cwd=cwd, start_new_session=True
+        lambda: _Pipes(child), *argv, env=child_environment(mark, env or {}), cwd=cwd, start_new_session=True
     )
-    descriptors.give_back(child.pid)
+    descriptors.restore_limit(child.pid)
     crash.point("child.started-not-known")
-    child.process = scan.look(child.pid)
+    child.process = scan.get(child.pid)
     log.debug("started %s: pid %d, mark %s", name, child.pid, mark)
     return child
 
@@ -271,7 +271,7 @@ def _text(line: bytes) -> str:
     return _COLOUR.sub("", line.decode(errors="replace")).strip()
 
 
-def surround(mark: Mark, extra: Mapping[str, str]) -> dict[str, str]:
+def child_environment(mark: Mark, extra: Mapping[str, str]) -> dict[str, str]:
     """The environment of a child."""
     inherited = {name: value for name, value in os.environ.items() if name not in PRIVATE}
     return {**inherited, **extra, scan.VARIABLE: str(mark)}

@@ -12,7 +12,7 @@ from clew.server import openapi, problems
 from clew.server.auth.guard import Guard
 from clew.server.auth.login import Logins
 from clew.server.auth.tokens import Token
-from clew.server.dependencies import Door
+from clew.server.dependencies import AppState
 from clew.server.idempotency import Once
 from clew.server.page import files as page_files
 from clew.server.routes import chat
@@ -22,13 +22,13 @@ from clew.server.routing.functions import Router
 from clew.support.files import LARGEST
 
 
-def unix_app(door: Door, routers: Sequence[Router] = ()) -> Starlette:
+def unix_app(door: AppState, routers: Sequence[Router] = ()) -> Starlette:
     """Without a token: who may open the socket is its owner."""
     routes = [*ROUTES, *(route for router in routers for route in router.routes)]
     served = [*(route.served() for route in (*routes, *page_files.router.routes)), *openapi.served(routes)]
     app = Starlette(routes=served)
     app.router.redirect_slashes = False
-    app.state.door = door
+    app.state.app_state = door
     app.state.is_at_the_machine = True
     app.add_middleware(Once, store=door.store, joined=(chat.CHAT,))
     problems.install(app, {route_files.PATH: LARGEST + 1})
@@ -36,7 +36,7 @@ def unix_app(door: Door, routers: Sequence[Router] = ()) -> Starlette:
 
 
 def tcp_app(
-    door: Door, token: Token, hosts: Collection[str], routers: Sequence[Router] = (), logins: Logins | None = None
+    door: AppState, token: Token, hosts: Collection[str], routers: Sequence[Router] = (), logins: Logins | None = None
 ) -> ASGIApp:
     """The same API behind a token, or the cookie of the page; webhooks verify a signature themselves."""
     signed = [route.path.partition("{")[0] for router in routers for route in router.routes]

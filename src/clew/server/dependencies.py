@@ -21,7 +21,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 @dataclass(slots=True)
-class Door:
+class AppState:
     engine: Engine
     store: Store
     home: Home
@@ -31,8 +31,8 @@ class Door:
     new_id: Callable[[], str] = field(default_factory=lambda: SystemClock().ulid)
     listen: Callable[[HttpConfig], Awaitable[None]] | None = None  # on TCP, also while it runs
     logins: Logins | None = None  # browsers; None where there is no TCP listener
-    why_not_yet: str | None = None  # the reason, until the daemon is ready
-    why_over: str | None = field(default=None)  # the reason, once the daemon stops
+    not_ready_reason: str | None = None  # the reason, until the daemon is ready
+    stop_reason: str | None = field(default=None)  # the reason, once the daemon stops
 
 
 def answer(view: Any, status: int = 200) -> Response:

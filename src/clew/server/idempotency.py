@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from clew.server.problems import refusal
 from clew.store import Store
 from clew.store.tables import idempotency
-from clew.store.tables.idempotency import Kept
+from clew.store.tables.idempotency import StoredResponse
 from clew.support.errors import StoreError
 
 log = logging.getLogger(__name__)
@@ -70,10 +70,10 @@ class Once:
         digest = hashlib.sha256(b"\0".join((scope["path"].encode(), scope["query_string"], body))).hexdigest()
         known = await self._store.read(lambda tx: idempotency.find(tx, key, self._now() - DAY))
         if (known is None or known.digest == digest) and scope["path"] in self._joined:
-            await self._keep(Kept(key, digest, 0, "", ""))
+            await self._keep(StoredResponse(key, digest, 0, "", ""))
             return _again(body, receive)
         if known is None:
-            await self._first(Kept(key, digest, 0, "", ""), body, scope, receive, send)
+            await self._first(StoredResponse(key, digest, 0, "", ""), body, scope, receive, send)
         elif known.digest != digest:
             words = "this Idempotency-Key was used for another request; take a new one"
             await refusal(HTTPStatus.CONFLICT, "refused", words)(scope, receive, send)
@@ -81,23 +81,25 @@ class Once:
             await Response(known.body, known.status, media_type=known.media_type)(scope, receive, send)
         return None
 
-    async def _first(self, kept: Kept, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _first(self, kept: StoredResponse, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         said = _Said(send)
         await self._app(scope, _again(body, receive), said)
         body_said = said.body
         if said.status < 500 and said.media_type.startswith("application/") and body_said is not None:
-            await self._keep_said(Kept(kept.key, kept.digest, said.status, said.media_type, body_said.decode()))
+            await self._keep_said(
+                StoredResponse(kept.key, kept.digest, said.status, said.media_type, body_said.decode())
+            )
 
-    async def _keep_said(self, answer: Kept) -> None:
+    async def _keep_said(self, answer: StoredResponse) -> None:
         """Whoever asked has the answer: that it cannot be kept is no trouble of theirs."""
         try:
             await self._keep(answer)
         except StoreError as error:
             log.warning("an answer under an Idempotency-Key was not kept: %s", error.message)
 
-    async def _keep(self, answer: Kept) -> None:
+    async def _keep(self, answer: StoredResponse) -> None:
         now = self._now()
-        await self._store.write(lambda tx: idempotency.keep(tx, answer, now, now - DAY))
+        await self._store.write(lambda tx: idempotency.save(tx, answer, now, now - DAY))
 
 
 class _Said:

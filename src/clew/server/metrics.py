@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from clew.support.histogram import Spread
+from clew.support.histogram import Histogram
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -18,7 +18,7 @@ class Metric(Struct, frozen=True):
     kind: str  # counter, gauge or histogram
     help: str
     values: Mapping[tuple[tuple[str, str], ...], float]  # by labels
-    spread: Spread | None = None
+    spread: Histogram | None = None
 
 
 class Measured(Struct, frozen=True):
@@ -35,7 +35,7 @@ class Measured(Struct, frozen=True):
     store_bytes: int
     newest_event: int
     since: float  # when the daemon began, in seconds since 1970
-    latency: Spread
+    latency: Histogram
     watchers: int
     furthest_behind: int
 
@@ -68,9 +68,9 @@ def _gauge(name: str, help: str, value: float) -> Metric:
     return Metric(name, "gauge", help, {(): value})
 
 
-def _histogram(name: str, help: str, spread: Spread) -> Metric:
+def _histogram(name: str, help: str, spread: Histogram) -> Metric:
     """As Prometheus wants it: each bucket counts all that is not above it."""
-    counts = [*((f"{limit:g}", count) for limit, count in spread.up_to()), ("+Inf", spread.count)]
+    counts = [*((f"{limit:g}", count) for limit, count in spread.cumulative()), ("+Inf", spread.count)]
     return Metric(name, "histogram", help, _by("le", dict(counts)), spread)
 
 

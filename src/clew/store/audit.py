@@ -10,7 +10,7 @@ from msgspec import Struct
 from clew.model.delivery import Delivery
 from clew.model.gates import Gate
 from clew.model.handoff import HandoffState
-from clew.model.messages import Conversation, Fate, Said
+from clew.model.messages import Conversation, Fate, PromptMessage
 from clew.model.threads import ThreadStatus
 from clew.model.turns import Turn
 from clew.store.base import Tx
@@ -18,7 +18,7 @@ from clew.store.tables import deliveries, gates, handoffs, turns
 from clew.store.tables.inbox import Arrival
 
 
-class Trouble(Struct, frozen=True):
+class DeliveryTrouble(Struct, frozen=True):
     """Answers to one surface that did not arrive, for one reason."""
 
     surface: str
@@ -27,7 +27,7 @@ class Trouble(Struct, frozen=True):
     error: str
 
 
-class Arrived(Struct, frozen=True):
+class ReceivedMessage(Struct, frozen=True):
     """A message that arrived, and what became of it."""
 
     id: str
@@ -36,10 +36,10 @@ class Arrived(Struct, frozen=True):
     at: int
 
 
-def heard(tx: Tx) -> list[Arrived]:
+def all_messages(tx: Tx) -> list[ReceivedMessage]:
     """Everything that arrived, in its order."""
     return [
-        Arrived(
+        ReceivedMessage(
             row["message_id"],
             Conversation(row["surface"], row["address"]),
             Arrival(Fate(row["fate"]), row["thread"], row["turn"], row["words"]),
@@ -59,7 +59,7 @@ def all_fates(tx: Tx) -> list[tuple[str, str]]:
     return [(row["message_id"], row["fate"]) for row in tx.all("SELECT message_id, fate FROM inbox")]
 
 
-def went_to(tx: Tx) -> dict[str, str | None]:
+def thread_of_messages(tx: Tx) -> dict[str, str | None]:
     """The thread that each message was for, by its id; not of those that were refused."""
     return {row["message_id"]: row["thread"] for row in tx.all("SELECT * FROM inbox WHERE fate != 'refused'")}
 
@@ -68,11 +68,11 @@ def times_asked(tx: Tx) -> Counter[str]:
     """In how many turns each message is a request; a continuation repeats it on purpose and does not count."""
     asked: Counter[str] = Counter()
     for row in tx.all("SELECT request FROM turns WHERE continues IS NULL"):
-        asked.update(said.id for said in msgspec.json.decode(row["request"], type=list[Said]))
+        asked.update(said.id for said in msgspec.json.decode(row["request"], type=list[PromptMessage]))
     return asked
 
 
-def for_the_agent(tx: Tx) -> list[tuple[str, str]]:
+def messages_for_agents(tx: Tx) -> list[tuple[str, str]]:
     """(message id, thread) of everything that was taken as words for an agent."""
     rows = tx.all("SELECT message_id, thread FROM inbox WHERE fate IN ('turn', 'steer')")
     return [(row["message_id"], row["thread"]) for row in rows]
@@ -111,7 +111,7 @@ def not_repeated(tx: Tx) -> list[tuple[str, str]]:
     for row in tx.all(
         "SELECT c.id, c.request, c.continues, t.request AS first FROM turns c JOIN turns t ON t.id = c.continues"
     ):
-        again, first = (msgspec.json.decode(row[name], type=list[Said]) for name in ("request", "first"))
+        again, first = (msgspec.json.decode(row[name], type=list[PromptMessage]) for name in ("request", "first"))
         steers = tx.all("SELECT message_id FROM steers WHERE turn = ? AND state = 'taken'", row["continues"])
         said = {each.id for each in first if each.author != "clew"} | {steer["message_id"] for steer in steers}
         found += [(row["id"], id) for id in sorted(said - {each.id for each in again}) if again]
@@ -131,11 +131,11 @@ def thread_of_turns(tx: Tx) -> dict[str, str]:
     return {row["id"]: row["thread"] for row in tx.all("SELECT id, thread FROM turns")}
 
 
-def never_given(tx: Tx) -> set[str]:
+def not_given_to_agents(tx: Tx) -> set[str]:
     """Messages of turns that no agent has begun (they wait, or ended before), and those on their way into one."""
     rows = tx.all("SELECT request FROM turns WHERE runtime_turn IS NULL")
     steers = tx.all("SELECT message_id FROM steers WHERE state IN ('offered', 'sent')")
-    requests = (msgspec.json.decode(row["request"], type=list[Said]) for row in rows)
+    requests = (msgspec.json.decode(row["request"], type=list[PromptMessage]) for row in rows)
     return {said.id for request in requests for said in request} | {row["message_id"] for row in steers}
 
 
@@ -183,34 +183,34 @@ def unfinished(tx: Tx) -> list[str]:
 
 
 def all_gates(tx: Tx) -> list[Gate]:
-    return gates.every(tx)
+    return gates.all_rows(tx)
 
 
 def all_turns(tx: Tx) -> list[Turn]:
-    return turns.every(tx)
+    return turns.all_rows(tx)
 
 
 def all_deliveries(tx: Tx) -> list[Delivery]:
-    return deliveries.every(tx)
+    return deliveries.all_rows(tx)
 
 
-def asked_aloud(tx: Tx) -> set[str]:
+def asked_of_people(tx: Tx) -> set[str]:
     """Gates that a person was ever asked about; the others were answered as they were opened."""
     rows = tx.all("SELECT data FROM log WHERE kind = 'gate.opened'")
     return {msgspec.json.decode(row["data"])["gate"] for row in rows}
 
 
-def troubles(tx: Tx) -> list[Trouble]:
+def delivery_troubles(tx: Tx) -> list[DeliveryTrouble]:
     """What keeps answers from arriving, the newest last; by a partial index, so that it costs only what is open."""
     rows = tx.all(
         "SELECT surface, state, error, count(*) AS n, max(created_at) AS newest FROM deliveries"
         " WHERE state IN ('pending', 'failed') AND kind = 'final' AND error IS NOT NULL"
         " GROUP BY surface, state, error ORDER BY newest"
     )
-    return [Trouble(row["surface"], row["state"] == "failed", int(row["n"]), row["error"]) for row in rows]
+    return [DeliveryTrouble(row["surface"], row["state"] == "failed", int(row["n"]), row["error"]) for row in rows]
 
 
-def ended_without_owing(tx: Tx) -> list[str]:
+def ended_without_delivery(tx: Tx) -> list[str]:
     """Turns that ended with no delivery row. There should be none; for what was asked outside clew nothing is owed."""
     rows = tx.all(
         "SELECT id FROM turns WHERE state IN ('completed', 'failed', 'interrupted') AND origin != 'outside'"
@@ -298,7 +298,7 @@ def went_away_to(tx: Tx) -> set[str]:
     return {msgspec.json.decode(row["data"])["where"].partition(":")[2] for row in rows}
 
 
-def dropped_unheard(tx: Tx) -> list[tuple[str, str, str]]:
+def dropped_without_notice(tx: Tx) -> list[tuple[str, str, str]]:
     """(turn, thread, address) of what never ran, where the place where it was asked neither hears of it nor did it.
     What was merged into another turn has nothing left to ask."""
     rows = tx.all(

@@ -7,7 +7,7 @@ from msgspec import Struct
 from clew.store.base import Tx
 
 
-class Open(Struct, frozen=True):
+class OpenCounts(Struct, frozen=True):
     """What is not over. Times in milliseconds since 1970; None where there is nothing."""
 
     turns: dict[str, int]
@@ -18,11 +18,11 @@ class Open(Struct, frozen=True):
     oldest_gate: int | None
 
 
-def open_now(tx: Tx) -> Open:
+def count_open(tx: Tx) -> OpenCounts:
     live = {row["state"]: int(row["n"]) for row in tx.all(_LIVE)}
     queued = _number(tx, "SELECT count(*) AS n FROM turns WHERE state = 'queued'")
     pending = tx.all("SELECT surface, count(*) AS n FROM deliveries WHERE state = 'pending' GROUP BY surface")
-    return Open(
+    return OpenCounts(
         turns={"queued": queued or 0, "running": live.get("running", 0), "waiting": live.get("waiting", 0)},
         pending={row["surface"]: int(row["n"]) for row in pending},
         oldest_delivery=_number(tx, "SELECT min(created_at) AS n FROM deliveries WHERE state = 'pending'"),

@@ -16,7 +16,7 @@ from pathlib import Path
 
 RECORD = "record:"
 hook: Callable[[str], None] | None = None
-others: set[int] = set()  # what this process has started and left to itself
+detached: set[int] = set()  # what this process has started and left to itself
 
 
 def point(name: str) -> None:
@@ -59,7 +59,7 @@ def _recorder(file: str) -> Callable[[str], None]:
 def _children() -> list[int]:
     """What this process has started itself."""
     tasks = Path("/proc/self/task").iterdir()
-    return [*others, *(int(pid) for task in tasks for pid in (task / "children").read_text().split())]
+    return [*detached, *(int(pid) for task in tasks for pid in (task / "children").read_text().split())]
 
 
 if spec := os.environ.get("CLEW_CRASH"):

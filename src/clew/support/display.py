@@ -45,7 +45,7 @@ _LIKE_ASCII = frozenset(
 )
 
 
-def exactly(text: str, *, lines: bool = True) -> str:
+def escape_hidden(text: str, *, lines: bool = True) -> str:
     """The text with everything in it to be seen. Words of any language stay as they are, unless they pass for English.
     `lines`: newlines and tabs do what they do; otherwise they are shown too."""
     shown = _WORD.sub(lambda word: _word(text, word), text)

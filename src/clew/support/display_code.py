@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from clew.support.display import exactly
+from clew.support.display import escape_hidden
 
 MANY = 20  # lines of a command, a reason or a question from which on their number is told
 
@@ -55,18 +55,18 @@ def as_command(text: str, *, lines: bool = True) -> str:
 def as_code(text: str, *, lines: bool = True) -> str:
     """A path or a diff. `lines`: newlines and tabs do what they do; otherwise they are shown too."""
     folded = _folded(text) if lines else text
-    return exactly(_FROM_RIGHT.sub(lambda found: _escaped(found[0]), folded), lines=lines)
+    return escape_hidden(_FROM_RIGHT.sub(lambda found: _escaped(found[0]), folded), lines=lines)
 
 
 def as_prose(text: str) -> str:
     """An agent's words: a reason, a question, what explains it."""
-    return exactly(_folded(text))
+    return escape_hidden(_folded(text))
 
 
 def title_shown(kind: str, title: str, *, lines: bool = True) -> str:
     """The title of a gate: words, paths, or a command."""
     if kind == "question":
-        return as_prose(title) if lines else exactly(title, lines=False)
+        return as_prose(title) if lines else escape_hidden(title, lines=False)
     return as_code(title, lines=lines) if kind == "change" else as_command(title, lines=lines)
 
 
@@ -118,10 +118,10 @@ PLAIN_LINE = re.compile(  # one line of words, with a colon only before a blank:
 )
 
 
-def unmarked(text: str) -> str:
+def plain_or_code(text: str) -> str:
     """A name or a command in a line: plain if no chat could take anything in it for markup, else in code. What would
     end the code, or what Feishu takes for an image even there, is an escape."""
     if PLAIN_LINE.fullmatch(text.lstrip("!/")):
         return text
-    inside = exactly(text, lines=False).replace("`", r"\x60").replace("![", r"\x21[")
+    inside = escape_hidden(text, lines=False).replace("`", r"\x60").replace("![", r"\x21[")
     return f"`{inside}`"

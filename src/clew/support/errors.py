@@ -59,7 +59,7 @@ class Stopped(OutOfReach):
     code = "stopped"
 
 
-class Deaf(OutOfReach):
+class NotAnswering(OutOfReach):
     """The daemon is there, and does not answer."""
 
     code = "deaf"

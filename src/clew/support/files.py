@@ -11,7 +11,7 @@ from clew.support import private_files
 
 LONGEST = 150  # bytes of a name
 LARGEST = 20 << 20  # bytes of one file
-BEGINNINGS = {  # of images: what calls itself one has to look like one
+MAGIC_BYTES = {  # of images: what calls itself one has to look like one
     "image/gif": (b"GIF87a", b"GIF89a"),
     "image/jpeg": (b"\xff\xd8\xff",),
     "image/png": (b"\x89PNG\r\n\x1a\n",),
@@ -38,7 +38,7 @@ def _short(name: str) -> str:
     return name.encode("utf-8", "replace")[-LONGEST:].decode("utf-8", "ignore").lstrip(".")
 
 
-def forget(kept: Path) -> None:
+def delete(kept: Path) -> None:
     """It is not needed any more; nor is its folder, after the last of them."""
     kept.unlink(missing_ok=True)
     with suppress(OSError):  # there are others in it
@@ -54,7 +54,7 @@ def read(kept: Path) -> bytes:
         raise OSError(error.errno, error.strerror, str(kept)) from error
 
 
-def keep(data: bytes, target: Path) -> None:
+def save(data: bytes, target: Path) -> None:
     """It gets its name when it is complete."""
     private_files.make_folder(target.parent)
     part = target.with_name(f".{target.name}.part")

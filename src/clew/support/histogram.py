@@ -8,7 +8,7 @@ from itertools import accumulate
 LIMITS = (0.1, 0.5, 1.0, 5.0, 30.0, 300.0)  # seconds
 
 
-class Spread:
+class Histogram:
     def __init__(self) -> None:
         self._counts = [0] * (len(LIMITS) + 1)
         self.sum = 0.0
@@ -21,6 +21,6 @@ class Spread:
         self._counts[bisect_left(LIMITS, value)] += 1
         self.sum += value
 
-    def up_to(self) -> list[tuple[float, int]]:
+    def cumulative(self) -> list[tuple[float, int]]:
         """(limit, how many are not above it)."""
         return list(zip(LIMITS, accumulate(self._counts), strict=False))

@@ -87,7 +87,7 @@ class Home(Struct, frozen=True):
         _refuse_foreign(folder)
         return folder / path.name
 
-    def make_place(self, name: str) -> Path:
+    def prepare_socket(self, name: str) -> Path:
         """With its folder, for its owner alone."""
         path = self.place(name)
         _make(path.parent)

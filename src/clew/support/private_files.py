@@ -34,7 +34,7 @@ def write(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def mend(home: Home) -> list[Path]:
+def make_private(home: Home) -> list[Path]:
     """Takes the rights of others away from the home and from what clew keeps in it; returns what was changed. The home
     itself is first: from then on nobody else can exchange a file below it."""
     return [path for path in (home.root, *_kept(home.root)) if _make_private(path)]

@@ -32,7 +32,7 @@ def connect(path: Path | str, patience: float | None = None) -> socket.socket:
         time.sleep(_POLL)
 
 
-def listens(path: Path) -> bool:
+def is_listening(path: Path) -> bool:
     """Raises TimeoutError."""
     try:
         connect(path).close()

@@ -42,7 +42,7 @@ def visible(text: str) -> str:
     return _UNSHOWN.sub(lambda found: _escaped(found[0]), text)
 
 
-def straight(text: str) -> str:
+def escape_direction_marks(text: str) -> str:
     """Only the marks that turn the direction of what follows are shown as escapes."""
     return _TURNING.sub(lambda found: _escaped(found[0]), text)
 

@@ -40,7 +40,7 @@ class Connecting(Protocol):
     check: Callable[[dict[str, str]], Coroutine[Any, Any, Connected]]
 
 
-def of(surface: str) -> Connecting:
+def for_surface(surface: str) -> Connecting:
     if surface in MODULES:
         return import_module(MODULES[surface])
     factories, troubles = plugins.load(plugins.SURFACES, surface)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from clew.model.events import GateOpened, TextDelta, TextDone
 from clew.model.gates import Answer
-from clew.model.messages import Said
+from clew.model.messages import PromptMessage
 from clew.model.runtime import Continuity, HealthState, RecordState, Session
 from clew.model.turns import TurnState
 from clew.support.errors import RuntimeLost, RuntimeTrouble
@@ -115,13 +115,13 @@ async def what_is_said_meanwhile_is_in_it_or_refused(stage: Stage) -> None:
         session = await play.open()
         turn = play.begin(session, "!text alpha\n!hold here\n!text beta")
         await play.held("here")
-        taken = await session.steer(Said("meanwhile", "ann", "!text gamma"))
+        taken = await session.steer(PromptMessage("meanwhile", "ann", "!text gamma"))
         assert taken == play.runtime.can.steer
         stage.release("here")
         ended = await turn.end()
         assert not taken or "meanwhile" in ended.messages, f"it took a message that is not in {ended.messages}"
         assert turn.id in ended.messages or not play.runtime.can.record
-        assert not await session.steer(Said("late", "ann", "!text delta")), "nothing runs that could take it"
+        assert not await session.steer(PromptMessage("late", "ann", "!text delta")), "nothing runs that could take it"
         await play.still_works(session)
 
 

@@ -14,8 +14,8 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from clew.model.events import Event, GateOpened, TurnEnded, TurnStarted
 from clew.model.gates import Answer, Decision, Policy
-from clew.model.messages import Said
-from clew.model.runtime import Continuity, Past, Runtime, Seat, Session, TurnRequest
+from clew.model.messages import PromptMessage
+from clew.model.runtime import Continuity, PastMessage, Runtime, Seat, Session, TurnRequest
 from clew.model.turns import TurnState
 from clew.process import scan
 from clew.process.scan import Marks, Process
@@ -160,7 +160,7 @@ class Play:
         self.is_possible = made is not None
         self._runtime = made
         self._turns: list[Turn] = []
-        self.past: list[Past] = []
+        self.past: list[PastMessage] = []
 
     @property
     def runtime(self) -> Runtime:
@@ -203,12 +203,12 @@ class Play:
         async with asyncio.timeout(PATIENCE):
             return await self.runtime.open(seat)
 
-    async def _history(self) -> tuple[Past, ...]:
+    async def _history(self) -> tuple[PastMessage, ...]:
         return tuple(self.past)
 
     def begin(self, session: Session, prompt: str) -> Turn:
         id = self.clock.ulid()
-        request = TurnRequest(id, (Said(f"{id}:said", "ann", prompt),))
+        request = TurnRequest(id, (PromptMessage(f"{id}:said", "ann", prompt),))
 
         async def follow() -> None:
             try:
@@ -231,7 +231,7 @@ class Play:
         finally:
             answering.cancel()
             await asyncio.gather(answering, return_exceptions=True)
-        self.past += [Past("ann", prompt), Past("agent", ended.text, by_agent=True)]
+        self.past += [PastMessage("ann", prompt), PastMessage("agent", ended.text, by_agent=True)]
         return ended
 
     async def still_works(self, session: Session) -> None:

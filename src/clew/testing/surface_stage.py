@@ -17,7 +17,7 @@ from clew.config.settings import Config, ThreadsConfig
 from clew.engine.engine import Engine
 from clew.model.delivery import DeliveryKind
 from clew.model.messages import Accepted, Conversation, Inbound, Person, Role
-from clew.model.surface import Backlog, Inbox, Known, Outgoing, Receipt, Surface, SurfaceCan
+from clew.model.surface import Backlog, Inbox, KnownConversation, Outgoing, Receipt, Surface, SurfaceCan
 from clew.store.migrate import open_store
 from clew.store.tables import people
 from clew.support.clock import Clock, SystemClock
@@ -141,7 +141,7 @@ class Overheard:
         await self._tell()
         return accepted
 
-    async def known(self, surface: str) -> Sequence[Known]:
+    async def known(self, surface: str) -> Sequence[KnownConversation]:
         assert self._inbox is not None
         return await self._inbox.known(surface)
 

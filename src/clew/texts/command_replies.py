@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 
-class Tell(Struct, frozen=True):
+class Replies(Struct, frozen=True):
     is_chinese: bool
 
     def __call__(self, name: str, /, **given: object) -> str:

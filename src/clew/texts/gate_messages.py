@@ -6,48 +6,48 @@ import re
 from collections.abc import Sequence
 
 from clew.model.gates import Gate
-from clew.texts.bilingual import Both, zh
+from clew.texts.bilingual import Bilingual, zh
 
-DECLINED = Both(
+DECLINED = Bilingual(
     "Something was declined that clew cannot ask a person about.", "有一项 clew 无法向人询问的请求已被拒绝。"
 )
-MAY_HAVE_RUN = Both(
+MAY_HAVE_RUN = Bilingual(
     "It may already have run: an earlier yes was on its way when the work was cut off.",
     "它可能已经运行过：工作中断时，先前的同意正在送达途中。",
 )
-CUT = Both("the work was cut off; it is asked again if it is still needed", "工作中断了；如仍需要会重新询问")
-CUT_KEPT = Both(
+CUT = Bilingual("the work was cut off; it is asked again if it is still needed", "工作中断了；如仍需要会重新询问")
+CUT_KEPT = Bilingual(
     "the work was cut off; the answer counts if the same is asked again soon",
     "工作中断了；如果很快再问同一件事，这个答复仍然有效",
 )
-CUT_SENT = Both(
+CUT_SENT = Bilingual(
     "the work was cut off while the answer was on its way; it may have counted", "答复送达途中工作中断了；可能已生效"
 )
-RAN_OUT = Both(
+RAN_OUT = Bilingual(
     "the agent waits only so long for an answer, and that time ran out; it asks anew",
     "代理等待回答的时间有限，已经超时；它会重新询问",
 )
-STRANDED = Both("The place where this belongs takes nothing any more.", "它所属的会话已无法接收消息。")
-WITHDRAWN = Both("the agent does not need it any more", "代理不再需要")
-TURN_OVER = Both("the turn is over", "本轮已结束")
-OVER_SENT = Both(
+STRANDED = Bilingual("The place where this belongs takes nothing any more.", "它所属的会话已无法接收消息。")
+WITHDRAWN = Bilingual("the agent does not need it any more", "代理不再需要")
+TURN_OVER = Bilingual("the turn is over", "本轮已结束")
+OVER_SENT = Bilingual(
     "the turn ended while the answer was on its way; it may have counted", "答复送达途中本轮已结束；可能已生效"
 )
-THREAD_OVER = Both("the thread was cancelled", "会话已取消")
-STOPPED_FIRST = Both("it was stopped before it began", "开始之前已被停止")
-TAKEN_BACK = Both("it was taken back", "已被撤回")
-ASKED_AGAIN = Both("the agent has asked it again since", "代理之后又重新询问了")
-CHANGED = Both("what it would do has changed since, so it is asked anew", "它要做的事已发生变化，因此重新询问")
-CHANGED_BEFORE = Both(  # as older versions wrote it down
+THREAD_OVER = Bilingual("the thread was cancelled", "会话已取消")
+STOPPED_FIRST = Bilingual("it was stopped before it began", "开始之前已被停止")
+TAKEN_BACK = Bilingual("it was taken back", "已被撤回")
+ASKED_AGAIN = Bilingual("the agent has asked it again since", "代理之后又重新询问了")
+CHANGED = Bilingual("what it would do has changed since, so it is asked anew", "它要做的事已发生变化，因此重新询问")
+CHANGED_BEFORE = Bilingual(  # as older versions wrote it down
     "the agent changed what it asks, and asks anew", "代理更改了请求内容，并重新询问"
 )
-GONE = Both("the agent did not wait for it any more", "代理没有再等")
-DID_NOT_ARRIVE = Both("The last answer did not reach the agent.", "上次的答复没有送到代理。")
-SECRET_LOST = Both(
+GONE = Bilingual("the agent did not wait for it any more", "代理没有再等")
+DID_NOT_ARRIVE = Bilingual("The last answer did not reach the agent.", "上次的答复没有送到代理。")
+SECRET_LOST = Bilingual(
     "The secret answer was lost with a restart; give it again.", "保密的答复在重启时丢失了；请重新提供。"
 )
-THREAD_DONE = Both("the thread is done", "会话已完成")
-NO_ANSWER = Both("nobody answered in time", "没有人及时答复")
+THREAD_DONE = Bilingual("the thread is done", "会话已完成")
+NO_ANSWER = Bilingual("nobody answered in time", "没有人及时答复")
 NOT_RUN = "not run"
 
 
@@ -67,27 +67,31 @@ def is_by_rule(answered_by: str | None) -> bool:
     return (answered_by or "").startswith(_CLEW_ITSELF)
 
 
-def on_its_way(gate: Gate) -> Both:
-    return Both(f"Your answer to {gate.code} is on its way to the agent.", f"你对 {gate.code} 的答复正在送往代理。")
+def on_its_way(gate: Gate) -> Bilingual:
+    return Bilingual(
+        f"Your answer to {gate.code} is on its way to the agent.", f"你对 {gate.code} 的答复正在送往代理。"
+    )
 
 
-def all_on_their_way(count: int) -> Both:
+def all_on_their_way(count: int) -> Bilingual:
     if count == 1:
-        return Both("Your yes is on its way to the agent.", "已同意，正在送往代理。")
-    return Both(f"Your yes to all {count} is on its way to the agent.", f"已全部同意（{count} 项），正在送往代理。")
+        return Bilingual("Your yes is on its way to the agent.", "已同意，正在送往代理。")
+    return Bilingual(
+        f"Your yes to all {count} is on its way to the agent.", f"已全部同意（{count} 项），正在送往代理。"
+    )
 
 
-def said_before(code: str, said: str) -> Both:
-    return Both(
+def said_before(code: str, said: str) -> Bilingual:
+    return Bilingual(
         f"That was said before {code} was asked, or just then, so it is no answer to it. Reply `{code} {said}` if you"
         " mean it.",
         f"这句话是在询问 {code} 之前或同时说的，所以不算答复。如果确实是这个意思，请回复 `{code} {said}`。",
     )
 
 
-def not_on_card(code: str) -> Both:
+def not_on_card(code: str) -> Bilingual:
     """On a card that does not show a gate whole, and so has nothing that allows it."""
-    return Both(
+    return Bilingual(
         f"⚠ This message does not show it whole, so nothing on it allows it. See it with `clew gates {code}`, allow it"
         f" with `clew approve {code}` or on clew's page.",
         "⚠ 这条消息没有完整显示内容，因此不能在这里点按允许。"
@@ -95,15 +99,15 @@ def not_on_card(code: str) -> Both:
     )
 
 
-def shown_before(count: int) -> Both:
+def shown_before(count: int) -> Bilingual:
     """On a card whose gate is shown whole in the messages before it."""
     where = "message before this one" if count == 1 else f"{count} messages before this one"
-    return Both(f"What it asks is shown whole in the {where}.", f"完整内容见此前的 {count} 条消息。")
+    return Bilingual(f"What it asks is shown whole in the {where}.", f"完整内容见此前的 {count} 条消息。")
 
 
-def not_whole(code: str) -> Both:
+def not_whole(code: str) -> Bilingual:
     """For whoever allows what was not shown whole where they are."""
-    return Both(
+    return Bilingual(
         f"{code} was not shown whole here, so it cannot be allowed here. See it with `clew gates {code}`, allow it with"
         f" `clew approve {code}` or on the page. `{code} n` declines it.",
         f"{code} 没有在这里完整显示，因此不能在这里允许。"
@@ -111,9 +115,9 @@ def not_whole(code: str) -> Both:
     )
 
 
-def rule_not_shown(code: str) -> Both:
+def rule_not_shown(code: str) -> Bilingual:
     """For whoever chooses a rule where none was shown."""
-    return Both(
+    return Bilingual(
         f"That would make a rule that was not shown here, so nothing was allowed. `{code} y` allows it this once;"
         f" `clew gates {code}` shows the rule.",
         f"这会建立一条没有在这里显示过的规则，所以没有允许任何事。"
@@ -121,77 +125,77 @@ def rule_not_shown(code: str) -> Both:
     )
 
 
-def not_arrived(code: str) -> Both:
+def not_arrived(code: str) -> Bilingual:
     """For whoever allows what had not arrived where they are: the card, or a part before it."""
-    return Both(
+    return Bilingual(
         f"{code} had not arrived here when you said that. Once you see all of it here, answer again: `{code} y`.",
         f"你回复时 {code} 还没有送达这里。等它在这里完整显示后，请再回复一次：`{code} y`。",
     )
 
 
-def not_among_all(codes: Sequence[str]) -> Both:
+def not_among_all(codes: Sequence[str]) -> Bilingual:
     """Behind a yes to all: those that it did not mean."""
     listed = ", ".join(codes)
-    return Both(
+    return Bilingual(
         f"Not {listed}, not shown whole here: `clew gates CODE` shows it, `clew approve CODE` allows it.",
         f"不含 {listed}：没有在这里完整显示；用 `clew gates CODE` 查看，用 `clew approve CODE` 允许。",
     )
 
 
-def secret(code: str) -> Both:
-    return Both(
+def secret(code: str) -> Bilingual:
+    return Bilingual(
         f"The answer to {code} is secret: give it with `clew answer {code}`, not here.",
         f"{code} 的答复是保密的：请用 `clew answer {code}` 提供，不要写在这里。",
     )
 
 
-def which_one(replies: Sequence[str]) -> Both:
-    return Both(f"Which one? Reply {' or '.join(replies)}.", f"是哪一项？请回复 {' 或 '.join(replies)}。")
+def which_one(replies: Sequence[str]) -> Bilingual:
+    return Bilingual(f"Which one? Reply {' or '.join(replies)}.", f"是哪一项？请回复 {' 或 '.join(replies)}。")
 
 
-def which_or_agent(replies: Sequence[str]) -> Both:
+def which_or_agent(replies: Sequence[str]) -> Bilingual:
     """For a short answer in a conversation whose thread asks nothing, while gates of other threads are shown there."""
-    return Both(
+    return Bilingual(
         f"Which one? Reply {' or '.join(replies)}. If it is for the agent here, quote its message or use more words.",
         f"是哪一项？请回复 {' 或 '.join(replies)}。如果是对这里的代理说的，请引用它的消息，或者多说几个字。",
     )
 
 
-def which_button(replies: Sequence[str]) -> Both:
+def which_button(replies: Sequence[str]) -> Bilingual:
     """For a reaction to a card with several gates."""
-    return Both(
+    return Bilingual(
         f"Several are open there, and a reaction does not say which. Press a button, or reply {' or '.join(replies)}.",
         f"那里有多项待答，表情回复无法说明是哪一项。请按按钮，或回复 {' 或 '.join(replies)}。",
     )
 
 
-def no_gate(code: str) -> Both:
-    return Both(
+def no_gate(code: str) -> Bilingual:
+    return Bilingual(
         f"There is no gate {code}; `clew gates`, or `/gates` in a chat, lists what is open.",
         f"没有代码为 {code} 的事项；/待办 列出未答复的。",
     )
 
 
-def elsewhere(code: str) -> Both:
-    return Both(f"{code} belongs to another thread; answer it there.", f"{code} 属于另一个会话；请到那里答复。")
+def elsewhere(code: str) -> Bilingual:
+    return Bilingual(f"{code} belongs to another thread; answer it there.", f"{code} 属于另一个会话；请到那里答复。")
 
 
-def may_not_answer(who: str) -> Both:
-    return Both(
+def may_not_answer(who: str) -> Bilingual:
+    return Bilingual(
         f"{who} may not answer gates here; `gates.approvers` in config.toml names who may.",
         f"{who} 不能在这里答复；config.toml 的 `gates.approvers` 列出可以答复的人。",
     )
 
 
-def no_answer_to(code: str, said: str, known: str) -> Both:
-    return Both(
+def no_answer_to(code: str, said: str, known: str) -> Bilingual:
+    return Bilingual(
         f"`{said}` is no answer to {code}. There are: {known}.", f"`{said}` 不是 {code} 的有效答复。可选：{zh(known)}。"
     )
 
 
-def still_open(codes: Sequence[str]) -> Both:
+def still_open(codes: Sequence[str]) -> Bilingual:
     listed = ", ".join(codes)
-    return Both(
+    return Bilingual(
         f"A question still waits for you: {listed}. `clew gates`, or `/gates` in a chat, shows it.",
         f"还有事项等你答复：{listed}。/待办 可查看。",
     )

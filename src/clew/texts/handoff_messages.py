@@ -2,44 +2,44 @@
 
 from __future__ import annotations
 
-from clew.texts.bilingual import Both, joined
+from clew.texts.bilingual import Bilingual, joined
 
 
-def place(surface: str, desk: str) -> Both:
-    return Both("the desk", "电脑上") if surface == desk else Both(surface, surface)
+def place(surface: str, desk: str) -> Bilingual:
+    return Bilingual("the desk", "电脑上") if surface == desk else Bilingual(surface, surface)
 
 
-def moved(surface: str, desk: str) -> Both:
+def moved(surface: str, desk: str) -> Bilingual:
     """What stands in the old place of something that goes on in another."""
     there = place(surface, desk)
-    return Both(f"→ moved to {there}", f"→ 已移到 {there.zh}")
+    return Bilingual(f"→ moved to {there}", f"→ 已移到 {there.zh}")
 
 
-def taken_up(by: str, surface: str, desk: str) -> Both:
+def taken_up(by: str, surface: str, desk: str) -> Bilingual:
     """For the place that drove before."""
     there = "at the desk" if surface == desk else f"in {surface}"
     is_named = by not in ("", "you")
     who, chinese = (f"{by} goes on with this", f"{by} 已") if is_named else ("This goes on", "已")
-    return Both(
+    return Bilingual(
         f"{who} {there}. Say something here to take it back.",
         f"{chinese}在 {place(surface, desk).zh} 继续。在这里说话即可接回。",
     )
 
 
-def handed(title: str, running: bool, displaced: str | None, again: bool) -> Both:
+def handed(title: str, running: bool, displaced: str | None, again: bool) -> Bilingual:
     """The first words where a thread is handed to."""
-    running_now = Both("It is being worked on right now; the answer comes here.", "任务正在运行；答复会发到这里。")
-    before = Both(
+    running_now = Bilingual("It is being worked on right now; the answer comes here.", "任务正在运行；答复会发到这里。")
+    before = Bilingual(
         f"This place was bound to {displaced}; /threads and /resume lead back to it.",
         f"这里原来是会话「{displaced}」；用 /会话 和 /继续 可以回去。",
     )
-    twice = Both(
+    twice = Bilingual(
         "clew was interrupted on the way: an empty topic of the same name may stand beside this.",
         "clew 途中曾中断：旁边可能有一个同名的空话题。",
     )
     return joined(
         "\n",
-        Both(f"You can go on here: {title}", f"可以在这里继续：{title}"),
+        Bilingual(f"You can go on here: {title}", f"可以在这里继续：{title}"),
         running_now if running else "",
         before if displaced else "",
         twice if again else "",
@@ -47,13 +47,15 @@ def handed(title: str, running: bool, displaced: str | None, again: bool) -> Bot
 
 
 MAYBE_EMPTY = "An empty topic may stand there."  # behind the reason of a failure
-HANDED_BACK = Both("→ taken back: this thread is not here", "→ 已收回：该会话不在这里")
+HANDED_BACK = Bilingual("→ taken back: this thread is not here", "→ 已收回：该会话不在这里")
 GREET = (
     "(From clew: this conversation was just moved to another place, where the person reads on, probably on a phone."
     " Say hello in one line, and sum up in a few lines what was done and what is open. Do nothing else.)"
 )
 
 
-def not_handed(surface: str, reason: str) -> Both:
+def not_handed(surface: str, reason: str) -> Bilingual:
     why = reason if reason.endswith((".", "。")) else f"{reason}."
-    return Both(f"It was not handed to {surface}: {why} It stays here.", f"未能移交到 {surface}：{why} 会话仍在这里。")
+    return Bilingual(
+        f"It was not handed to {surface}: {why} It stays here.", f"未能移交到 {surface}：{why} 会话仍在这里。"
+    )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from clew.model.turns import Problem, TurnState
-from clew.texts.bilingual import Both, joined
+from clew.texts.bilingual import Bilingual, joined
 from clew.texts.gate_messages import DECLINED, secret
 
 YES = frozenset({"y", "yes", "同意"})
@@ -37,33 +37,33 @@ def unquoted(text: str) -> str:
     return plain[1:-1].strip() if re.fullmatch("`[^`]+`|「[^「」]+」", plain) else plain
 
 
-CONTINUED = Both(
+CONTINUED = Bilingual(
     "clew was interrupted while this ran; the work was continued.", "运行期间 clew 曾中断；工作已接着完成。"
 )
-POSSIBLE_REPEAT = Both(
+POSSIBLE_REPEAT = Bilingual(
     "This may be a repeat: clew was interrupted while it was sent.", "这条可能是重复的：发送时 clew 曾中断。"
 )
-RECOVERED = Both("Recovered: clew was interrupted while it was sent.", "已恢复：发送时 clew 曾中断。")
+RECOVERED = Bilingual("Recovered: clew was interrupted while it was sent.", "已恢复：发送时 clew 曾中断。")
 MIB = 1 << 20
-WORKING = Both("Working on it …", "处理中…")
-STEERED = Both("Passed on to the running turn.", "已转给正在运行的任务。")
-STEER_QUEUED = Both(
+WORKING = Bilingual("Working on it …", "处理中…")
+STEERED = Bilingual("Passed on to the running turn.", "已转给正在运行的任务。")
+STEER_QUEUED = Bilingual(
     "Your message came too late for the running turn; it is queued and runs next.",
     "你的消息没赶上正在运行的任务；已排队，接下来运行。",
 )
-EMPTY = Both("There was nothing in that message; say something.", "这条消息是空的；请说点什么。")
+EMPTY = Bilingual("There was nothing in that message; say something.", "这条消息是空的；请说点什么。")
 
 
 FILE_GONE = "it is not there. 文件不存在。"
 FILE_EMPTY = "it is empty. 文件是空的。"
 FILE_OUTSIDE = "it is not in this thread's folder. 不在本会话的目录里。"
 FILE_KIND = "clew sends pictures, documents and archives only, and nothing hidden. 只发送图片、文档和压缩包。"
-UNPLACED = Both(
+UNPLACED = Bilingual(
     "clew does not know which message this button is on. Press it again, or on a newer copy of it, or answer in words.",
     "clew 不知道这个按钮属于哪条消息。请再按一次，或按较新的那条，或用文字回复。",
 )
-SETTLED = Both("That was settled already.", "这件事已经处理过了。")
-BROKEN = Both(
+SETTLED = Bilingual("That was settled already.", "这件事已经处理过了。")
+BROKEN = Bilingual(
     "clew itself failed on this message; `clew logs` has the details. Nothing was done with it.",
     "clew 处理这条消息时出错；详情见 `clew logs`。没有对它做任何事。",
 )
@@ -71,58 +71,60 @@ STRANGER = "I do not know you. 我不认识你。"
 WELCOME = "You are in. Say what there is to do; /help tells what else. 你可以开始了：直接说要做什么；/帮助 查看命令。"
 WATCHER = "You may look on here, and not send. 你只能旁观，不能发送消息。"
 
-CONTINUE_OR_STOP = Both("Reply `continue` or `stop`.", "回复「继续」或「停止」。")
-ALL_MERGE_OR_SKIP = Both(
+CONTINUE_OR_STOP = Bilingual("Reply `continue` or `stop`.", "回复「继续」或「停止」。")
+ALL_MERGE_OR_SKIP = Bilingual(
     "Reply `run all`, `merge` (into one) or `skip`.", "回复「全部运行」、「合并」（成一条）或「跳过」。"
 )
-STOPPED = Both("Stopped. Say something new whenever you like.", "已停止。随时可以说新的事。")
-RUNNING_ALL = Both("Running them in order.", "按顺序运行。")
-NOTHING_TO_MERGE = Both("There is nothing to merge; what waits runs as it is.", "没有可合并的；等待的内容照原样运行。")
-NOBODY_WAITS = Both(
+STOPPED = Bilingual("Stopped. Say something new whenever you like.", "已停止。随时可以说新的事。")
+RUNNING_ALL = Bilingual("Running them in order.", "按顺序运行。")
+NOTHING_TO_MERGE = Bilingual(
+    "There is nothing to merge; what waits runs as it is.", "没有可合并的；等待的内容照原样运行。"
+)
+NOBODY_WAITS = Bilingual(
     "Nothing here waits for a yes; `clew gates`, or `/gates` in a chat, lists what is open.",
     "这里没有等待同意的事项；/待办 列出未答复的。",
 )
 
 
-def continued_by(who: str) -> Both:
-    return Both(f"continued by {who}", f"{who} 选择了继续")
+def continued_by(who: str) -> Bilingual:
+    return Bilingual(f"continued by {who}", f"{who} 选择了继续")
 
 
-def put_aside_by(who: str) -> Both:
-    return Both(f"put aside: {who} said something else", f"已搁置：{who} 说了别的事")
+def put_aside_by(who: str) -> Bilingual:
+    return Bilingual(f"put aside: {who} said something else", f"已搁置：{who} 说了别的事")
 
 
-def stopped_by(who: str) -> Both:
-    return Both(f"stopped by {who}", f"{who} 选择了停止")
+def stopped_by(who: str) -> Bilingual:
+    return Bilingual(f"stopped by {who}", f"{who} 选择了停止")
 
 
-def run_by(who: str) -> Both:
-    return Both(f"run in their order, by {who}", f"{who} 选择了全部运行")
+def run_by(who: str) -> Bilingual:
+    return Bilingual(f"run in their order, by {who}", f"{who} 选择了全部运行")
 
 
-def merged_by(who: str, into: int) -> Both:
-    return Both(f"merged into {'one' if into <= 1 else into} by {who}", f"{who} 选择了合并")
+def merged_by(who: str, into: int) -> Bilingual:
+    return Bilingual(f"merged into {'one' if into <= 1 else into} by {who}", f"{who} 选择了合并")
 
 
-def skipped_by(who: str) -> Both:
-    return Both(f"skipped by {who}", f"{who} 选择了跳过")
+def skipped_by(who: str) -> Bilingual:
+    return Bilingual(f"skipped by {who}", f"{who} 选择了跳过")
 
 
-def merged(count: int, into: int) -> Both:
+def merged(count: int, into: int) -> Bilingual:
     if into == 1:
-        return Both(f"Merged {count} into one.", f"已将 {count} 条合并成一条。")
-    return Both(
+        return Bilingual(f"Merged {count} into one.", f"已将 {count} 条合并成一条。")
+    return Bilingual(
         f"Merged {count} into {into}, one for each chat: every answer comes to where it was asked for.",
         f"已将 {count} 条按聊天合并成 {into} 条：答复各自回到提出的地方。",
     )
 
 
-def skipped(count: int) -> Both:
-    return Both(f"Skipped {count}.", f"已跳过 {count} 条。")
+def skipped(count: int) -> Bilingual:
+    return Bilingual(f"Skipped {count}.", f"已跳过 {count} 条。")
 
 
-def no_thread(name: str) -> Both:
-    return Both(f"There is no thread {name}; `clew threads` lists them.", f"没有会话 {name}；/会话 列出全部。")
+def no_thread(name: str) -> Bilingual:
+    return Bilingual(f"There is no thread {name}; `clew threads` lists them.", f"没有会话 {name}；/会话 列出全部。")
 
 
 def pairing(code: str) -> str:
@@ -132,27 +134,27 @@ def pairing(code: str) -> str:
     )
 
 
-def note(continued: bool, declined: int) -> Both:
+def note(continued: bool, declined: int) -> Bilingual:
     """The small print of an answer; empty almost always."""
     return joined(" ", CONTINUED if continued else "", DECLINED if declined else "")
 
 
-def footer(elapsed: float, tokens: int, thread: str) -> Both:
+def footer(elapsed: float, tokens: int, thread: str) -> Bilingual:
     """In a chat, below each answer: `12 s · 1,234 tokens · 7F3K2M`."""
     return joined(" · ", seconds(elapsed), f"{tokens:,} tokens" if tokens else "", thread[-6:])
 
 
-def seconds(elapsed: float) -> Both:
+def seconds(elapsed: float) -> Bilingual:
     if elapsed < 60:
-        return Both(f"{elapsed:.0f} s", f"{elapsed:.0f} 秒")
+        return Bilingual(f"{elapsed:.0f} s", f"{elapsed:.0f} 秒")
     minutes, rest = divmod(int(elapsed), 60)
     if minutes < 60:
-        return Both(f"{minutes} min {rest} s", f"{minutes} 分 {rest} 秒")
-    return Both(f"{minutes // 60} h {minutes % 60} min", f"{minutes // 60} 小时 {minutes % 60} 分")
+        return Bilingual(f"{minutes} min {rest} s", f"{minutes} 分 {rest} 秒")
+    return Bilingual(f"{minutes // 60} h {minutes % 60} min", f"{minutes // 60} 小时 {minutes % 60} 分")
 
 
-def steps(count: int) -> Both:
-    return Both(f"{count} step{'s' if count > 1 else ''}", f"{count} 步")
+def steps(count: int) -> Bilingual:
+    return Bilingual(f"{count} step{'s' if count > 1 else ''}", f"{count} 步")
 
 
 def file_stays(name: str, why: str) -> str:
@@ -169,9 +171,9 @@ def more_files(count: int, most: int) -> str:
     return f"📎 {count} more: at most {most} files come with one answer. 另有 {count} 个文件未发送。"
 
 
-def may_mean_former(code: str, said: str) -> Both:
+def may_mean_former(code: str, said: str) -> Bilingual:
     """For a short reply of which nobody knows when it was said, where another gate was open a moment ago."""
-    return Both(
+    return Bilingual(
         f"Another question was settled here meanwhile, so this may be meant for that one, and is no answer to {code}."
         f" Reply `{code} {said}` if you mean it.",
         f"这里刚有另一项被处理，这句话可能是对它说的，所以不算对 {code} 的答复。"
@@ -179,9 +181,9 @@ def may_mean_former(code: str, said: str) -> Both:
     )
 
 
-def secret_or_new(code: str) -> Both:
+def secret_or_new(code: str) -> Bilingual:
     """The same in a chat without a thread, where plain words begin one."""
-    new = Both("`/new` and what there is to do begins something else.", "要做别的事，请用 /新建 加上内容。")
+    new = Bilingual("`/new` and what there is to do begins something else.", "要做别的事，请用 /新建 加上内容。")
     return joined(" ", secret(code), new)
 
 
@@ -193,20 +195,22 @@ def other_runtime(name: str) -> str:
     return f"This conversation is with {name}; leave `runtime` out, or begin another conversation."
 
 
-def queued(ahead: int) -> Both:
+def queued(ahead: int) -> Bilingual:
     if ahead == 0:
-        return Both("Queued: it runs next.", "已排队：接下来运行。")
-    return Both(f"Queued behind {ahead} more.", f"已排队：前面还有 {ahead} 条。")
+        return Bilingual("Queued: it runs next.", "已排队：接下来运行。")
+    return Bilingual(f"Queued behind {ahead} more.", f"已排队：前面还有 {ahead} 条。")
 
 
-def not_run(count: int, why: str) -> Both:
+def not_run(count: int, why: str) -> Bilingual:
     """For those who were told that it waits."""
     english = "A message that waited here does" if count == 1 else f"{count} messages that waited here do"
-    return joined("", Both(f"{english} not run: ", f"这里等待的 {count} 条消息不再运行："), why, Both(".", "。"))
+    return joined(
+        "", Bilingual(f"{english} not run: ", f"这里等待的 {count} 条消息不再运行："), why, Bilingual(".", "。")
+    )
 
 
-def cancelled(thread: str) -> Both:
-    return Both(
+def cancelled(thread: str) -> Bilingual:
+    return Bilingual(
         f"Thread {thread} is cancelled and never runs again; `clew fork {thread}` begins a new one from it.",
         f"会话 {thread} 已取消，不会再运行；`clew fork {thread}` 可由它开启新会话。",
     )
@@ -221,69 +225,69 @@ def cannot_resume(thread: str, status: str) -> str:
     return f"Thread {thread} cannot be resumed: {hint}."
 
 
-def not_queued(turn: str) -> Both:
-    return Both(
+def not_queued(turn: str) -> Bilingual:
+    return Bilingual(
         f"Turn {turn} does not wait any more, so it cannot be taken back; stop it instead.",
         "这一轮已经开始，无法撤回；可以停止它。",
     )
 
 
-def nothing_runs(thread: str) -> Both:
-    return Both(
+def nothing_runs(thread: str) -> Bilingual:
+    return Bilingual(
         f"Nothing runs in thread {thread}; `clew show {thread}` tells how it stands.",
         "现在没有在运行的任务；/状态 可查看本会话。",
     )
 
 
-def still_works(thread: str) -> Both:
-    return Both(
+def still_works(thread: str) -> Bilingual:
+    return Bilingual(
         f"Thread {thread} still works; `clew stop {thread}` first, or wait.", "会话还在运行；请先 /停止，或稍等。"
     )
 
 
-def has_queued(thread: str, waiting: int) -> Both:
-    return Both(
+def has_queued(thread: str, waiting: int) -> Bilingual:
+    return Bilingual(
         f"Thread {thread} has {waiting} queued; let them run, or `clew cancel {thread}`.",
         f"会话还有 {waiting} 条排队；请让它们运行，或用 `clew cancel {thread}` 取消。",
     )
 
 
-def is_cancelled(thread: str) -> Both:
-    return Both(f"Thread {thread} is cancelled.", f"会话 {thread} 已取消。")
+def is_cancelled(thread: str) -> Bilingual:
+    return Bilingual(f"Thread {thread} is cancelled.", f"会话 {thread} 已取消。")
 
 
-def no_folder(path: str) -> Both:
-    return Both(
+def no_folder(path: str) -> Bilingual:
+    return Bilingual(
         f"The workspace {path} is not a folder; give the full path of one that exists.",
         f"{path} 不是目录；请给出已有目录的完整路径。",
     )
 
 
-def cut_off(begun: Sequence[str]) -> Both:
+def cut_off(begun: Sequence[str]) -> Bilingual:
     """Asked once, where continuing by itself could do something twice."""
     done = "".join(f"\n- {line}" for line in begun)
     english = f" Begun before that:{done}\n" if begun else " "
     chinese = f"此前已开始：{done}\n" if begun else ""
-    return Both(
+    return Bilingual(
         f"This turn was cut off, and it may have done things already.{english}{CONTINUE_OR_STOP}",
         f"这一轮中断了，可能已经做了一些事。{chinese}{CONTINUE_OR_STOP.zh}",
     )
 
 
-CUT_AGAIN = Both(
+CUT_AGAIN = Bilingual(
     f"This turn was cut off again; it had run and changed nothing. {CONTINUE_OR_STOP}",
     f"这一轮又中断了，没有运行或改动任何东西。{CONTINUE_OR_STOP.zh}",
 )
 
 
-def unknown_outcome(reason: str) -> Both:
-    return Both(
+def unknown_outcome(reason: str) -> Bilingual:
+    return Bilingual(
         f"This turn was cut off, and what became of it could not be found out ({reason}). {CONTINUE_OR_STOP}",
         f"这一轮中断了，无法得知结果（{reason}）。{CONTINUE_OR_STOP.zh}",
     )
 
 
-OLD_WORK_ASIDE = Both(
+OLD_WORK_ASIDE = Bilingual(
     "The work that was cut off is put aside; this is worked on instead.", "中断的工作已搁置；现在改做这件事。"
 )
 PUT_ASIDE = (
@@ -304,22 +308,22 @@ def continuation(begun: Sequence[str]) -> str:
     )
 
 
-def backlog(count: int) -> Both:
+def backlog(count: int) -> Bilingual:
     waiting = "1 message" if count == 1 else f"{count} messages"
-    return Both(
+    return Bilingual(
         f"clew was away, and {waiting} waited here. {ALL_MERGE_OR_SKIP}",
         f"clew 离开了一段时间，这里有 {count} 条消息在等。{ALL_MERGE_OR_SKIP.zh}",
     )
 
 
-def still_backlog(count: int) -> Both:
-    return Both(
+def still_backlog(count: int) -> Bilingual:
+    return Bilingual(
         f"Kept, behind the {count} that wait. {ALL_MERGE_OR_SKIP}",
         f"已留下，排在等待的 {count} 条之后。{ALL_MERGE_OR_SKIP.zh}",
     )
 
 
-def settled(asked: str, outcome: str) -> Both:
+def settled(asked: str, outcome: str) -> Bilingual:
     """What was asked, without how to answer it, and what became of it. It was asked in one language already."""
     for how in (CONTINUE_OR_STOP, ALL_MERGE_OR_SKIP):
         asked = asked.removesuffix(how).removesuffix(how.zh)
@@ -341,13 +345,13 @@ def never_began(attempts: int) -> Problem:
     )
 
 
-def final(state: TurnState, text: str, problem: Problem | None) -> Both:
+def final(state: TurnState, text: str, problem: Problem | None) -> Bilingual:
     """The body of an answer."""
     if state is TurnState.COMPLETED:
-        return joined("", text or Both("(Done, without words.)", "（已完成，没有文字答复。）"))
+        return joined("", text or Bilingual("(Done, without words.)", "（已完成，没有文字答复。）"))
     if state is TurnState.INTERRUPTED:
-        return joined("\n\n", text, Both("(Stopped.)", "（已停止。）"))
-    failed = Both("The turn failed.", "这一轮失败了。")
+        return joined("\n\n", text, Bilingual("(Stopped.)", "（已停止。）"))
+    failed = Bilingual("The turn failed.", "这一轮失败了。")
     return joined("\n\n", text, joined("", "⚠ ", problem.message if problem else failed))
 
 

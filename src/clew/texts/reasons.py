@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from clew.model.gates import Reason
-from clew.support.display import exactly
-from clew.texts.bilingual import Both
+from clew.support.display import escape_hidden
+from clew.texts.bilingual import Bilingual
 
 REASONS = {
     "no_rule": ("no rule allows it", "没有规则允许它"),
@@ -41,7 +41,7 @@ REASONS = {
 }
 
 
-def reason(why: Reason) -> Both:
+def reason(why: Reason) -> Bilingual:
     english, chinese = REASONS[why.code]
-    about = exactly(why.about, lines=False)
-    return Both(english.replace("{}", about), chinese.replace("{}", about))
+    about = escape_hidden(why.about, lines=False)
+    return Bilingual(english.replace("{}", about), chinese.replace("{}", about))

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from clew.model.gates import Gate, Reason
 from clew.texts import gate_messages, handoff_messages, messages
-from clew.texts.bilingual import Both, zh
+from clew.texts.bilingual import Bilingual, zh
 from clew.texts.gate_messages import NO_ANSWER
 from clew.texts.reasons import REASONS, reason
 
@@ -14,7 +14,7 @@ _KNOWN = {
     str(each): each
     for module in (messages, gate_messages, handoff_messages)
     for each in vars(module).values()
-    if isinstance(each, Both)
+    if isinstance(each, Bilingual)
 }
 
 
@@ -34,15 +34,15 @@ def warnings(gate: Gate) -> list[str]:
     return [each for each in dict.fromkeys(told) if each]
 
 
-def answered_before(gate: Gate) -> Both:
+def answered_before(gate: Gate) -> Bilingual:
     """For whoever comes later: who answered what, and when."""
     if gate.answer is None:
         why = stored(gate.why) or NO_ANSWER
-        return Both(f"{gate.code} is {gate.state}: {why}.", f"{gate.code} 已失效：{zh(why)}。")
+        return Bilingual(f"{gate.code} is {gate.state}: {why}.", f"{gate.code} 已失效：{zh(why)}。")
     told = {"accept": ("yes", "同意"), "decline": ("no", "拒绝"), "cancel": ("no, and to stop", "拒绝并停止")}
     said, chinese = told.get(gate.answer.decision, ("its answer", "已回答"))
     when = datetime.fromtimestamp((gate.answered_at or 0) / 1000).astimezone().strftime("%H:%M:%S")
-    return Both(
+    return Bilingual(
         f"{gate.code} was answered by {gate.answered_by} at {when}: {said}. It is {gate.state} now.",
         f"{gate.code} 已由 {gate.answered_by} 在 {when} 答复：{chinese}。",
     )

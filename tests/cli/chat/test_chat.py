@@ -19,17 +19,17 @@ def by_pipe(clew: Clew, *lines: str, args: tuple[str, ...] = ()) -> tuple[int, s
     return result.code, result.out, result.err
 
 
-def test_each_line_of_a_pipe_is_a_message_of_one_thread_and_is_answered(clew: Clew) -> None:
+def test_each_piped_line_is_a_message_in_one_thread_and_is_answered(clew: Clew) -> None:
     code, out, err = by_pipe(clew, "!text one", "", "!shell ls", "!recall")
     assert (code, out) == (0, "one\nI know 3 messages. The first: !text one\n")
     assert "· command: ls" in err and err.count("· completed in") == 3
 
 
-def test_a_message_of_a_pipe_may_have_several_lines(clew: Clew) -> None:
+def test_a_piped_message_may_have_several_lines(clew: Clew) -> None:
     assert by_pipe(clew, "!text one\\", "!text two")[1] == "one\ntwo\n"
 
 
-def test_a_known_thread_goes_on_and_a_finished_one_is_picked_up(clew: Clew) -> None:
+def test_chat_continues_an_open_thread_and_resumes_a_finished_one(clew: Clew) -> None:
     thread = clew.json("run", "!text one")["thread"]
     assert by_pipe(clew, "/done", "!recall", args=(thread[:20].lower(),))[1] == (
         "I know 2 messages. The first: !text one\n"
@@ -37,7 +37,7 @@ def test_a_known_thread_goes_on_and_a_finished_one_is_picked_up(clew: Clew) -> N
     assert clew.json("show", thread)["status"] == "idle"
 
 
-def test_commands_by_a_pipe(clew: Clew, tmp_path: Path) -> None:
+def test_piped_commands(clew: Clew, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("chatted")
     code, out, err = by_pipe(
         clew, f"/file {tmp_path / 'notes.txt'}", "!text one", "/fork", "/status", "/where", "/quit", "x"
@@ -48,13 +48,13 @@ def test_commands_by_a_pipe(clew: Clew, tmp_path: Path) -> None:
     assert [path.read_text() for path in clew.home.files.glob("*/notes.txt")] == ["chatted"]
 
 
-def test_an_unknown_command_is_an_error_and_the_next_line_goes_on(clew: Clew) -> None:
+def test_an_unknown_command_fails_and_the_next_line_still_runs(clew: Clew) -> None:
     code, out, err = by_pipe(clew, "/statsu", "!text fine")
     assert (code, out) == (1, "fine\n")
     assert err.startswith("clew: there is no /statsu; perhaps /status")
 
 
-def test_a_turn_that_fails_says_why_and_is_told_by_the_exit_code(clew: Clew) -> None:
+def test_a_failed_turn_says_why_and_sets_the_exit_code(clew: Clew) -> None:
     code, _, err = by_pipe(clew, "!error server_error")
     assert code == 1
     assert "clew: The model said server_error." in err
@@ -67,7 +67,7 @@ def test_with_json_each_answer_is_a_line(clew: Clew) -> None:
     assert "there is no /nope" in wrong["error"]["message"]
 
 
-def test_an_answer_by_a_pipe_survives_the_death_of_the_daemon(clew: Clew) -> None:
+def test_a_piped_chat_survives_a_killed_daemon(clew: Clew) -> None:
     gate, again = clew.gate("piped-kill"), clew.gate("piped-kill")
     chatting = clew.begin("chat")
     assert chatting.stdin is not None
@@ -96,7 +96,7 @@ def thread_of(terminal: Terminal) -> str:
     return terminal.find(r"(01[0-9A-Z]{24}) · /help")
 
 
-def test_what_is_typed_is_answered_above_the_prompt(chat: Terminal, clew: Clew) -> None:
+def test_answers_appear_above_the_prompt(chat: Terminal, clew: Clew) -> None:
     chat.type("!text hello \x1b\r!shell make\r")
     chat.read_until("turn completed")
     assert "· command: make" in chat.shown
@@ -107,7 +107,7 @@ def test_what_is_typed_is_answered_above_the_prompt(chat: Terminal, clew: Clew) 
     assert thread and clew.json("show", thread[1])["status"] == "idle"
 
 
-def test_while_a_turn_runs_it_is_steered_or_queued_and_ctrl_c_stops_it(chat: Terminal, clew: Clew) -> None:
+def test_a_running_turn_is_steered_queued_behind_or_stopped_by_ctrl_c(chat: Terminal, clew: Clew) -> None:
     gate = clew.gate("steered-here")
     chat.type("!hold steered-here\r")
     gate.wait()
@@ -127,7 +127,7 @@ def test_while_a_turn_runs_it_is_steered_or_queued_and_ctrl_c_stops_it(chat: Ter
     assert chat.wait() == 0
 
 
-def test_what_is_said_elsewhere_is_told_and_what_is_said_here_is_not(chat: Terminal, clew: Clew) -> None:
+def test_messages_from_elsewhere_are_shown_and_own_ones_are_not(chat: Terminal, clew: Clew) -> None:
     gate = clew.gate("elsewhere")
     chat.type("!text from here\r")
     chat.read_until("turn completed")
@@ -146,7 +146,7 @@ def test_what_is_said_elsewhere_is_told_and_what_is_said_here_is_not(chat: Termi
     assert chat.wait() == 0
 
 
-def test_an_image_that_is_pasted_as_data_goes_with_the_next_message(chat: Terminal, clew: Clew) -> None:
+def test_an_image_pasted_as_data_is_sent_with_the_next_message(chat: Terminal, clew: Clew) -> None:
     chat.type("\x1b[200~data:image/png;base64,cGFzdGVk\x1b[201~")
     chat.read_until("· attached pasted.png")
     chat.type("!text seen\r")
@@ -157,7 +157,7 @@ def test_an_image_that_is_pasted_as_data_goes_with_the_next_message(chat: Termin
     assert chat.wait() == 0
 
 
-def test_ctrl_d_leaves_the_turn_running_and_one_comes_back_to_it(chat: Terminal, clew: Clew) -> None:
+def test_ctrl_d_leaves_the_turn_running_and_chat_can_return_to_it(chat: Terminal, clew: Clew) -> None:
     gate = clew.gate("left-here")
     chat.type("!text begun\\\r!hold left-here\\\r!text ended\r")
     gate.wait()
@@ -175,7 +175,7 @@ def test_ctrl_d_leaves_the_turn_running_and_one_comes_back_to_it(chat: Terminal,
         assert again.wait() == 0
 
 
-def test_a_chat_survives_the_death_of_the_daemon_and_says_so_in_a_line(chat: Terminal, clew: Clew) -> None:
+def test_chat_survives_a_killed_daemon_and_says_so(chat: Terminal, clew: Clew) -> None:
     gate, again = clew.gate("chat-kill"), clew.gate("chat-kill")
     chat.type("!text the first line\\\r!hold chat-kill\\\r!text the last line\r")
     gate.wait()
@@ -192,7 +192,7 @@ def test_a_chat_survives_the_death_of_the_daemon_and_says_so_in_a_line(chat: Ter
     assert chat.wait() == 0
 
 
-def test_one_goes_from_thread_to_thread(chat: Terminal, clew: Clew) -> None:
+def test_chat_switches_between_threads(chat: Terminal, clew: Clew) -> None:
     other = clew.json("run", "!text from the other one", "--title", "the other")["thread"]
     chat.type("!text here\r")
     chat.read_until("turn completed")
@@ -210,7 +210,7 @@ def test_one_goes_from_thread_to_thread(chat: Terminal, clew: Clew) -> None:
     assert chat.wait() == 0
 
 
-def test_a_daemon_that_is_stopped_is_started_by_the_next_message(tmp_path: Path) -> None:
+def test_the_next_message_starts_a_stopped_daemon(tmp_path: Path) -> None:
     with Clew(tmp_path / "home") as clew:
         clew.up()
         with Terminal(clew, ["chat"]) as chat:

@@ -23,7 +23,7 @@ from clew.cli.chat.lines import (
     only_path,
     suggestions,
 )
-from clew.cli.view.events import Aside, Words
+from clew.cli.view.events import Aside, TextChunk
 
 
 def means(line: str, *files: str) -> object:
@@ -34,7 +34,7 @@ def test_an_empty_line_means_nothing() -> None:
     assert means("  \n ") is None
 
 
-def test_words_are_a_message() -> None:
+def test_plain_words_are_a_message() -> None:
     assert means(" fix the test \n") == Message("fix the test")
     assert means("and/or") == Message("and/or")
 
@@ -45,7 +45,7 @@ def test_a_word_with_a_slash_is_a_command() -> None:
     assert means("/resume") == Command("resume")
 
 
-def test_an_unknown_command_names_the_nearest_and_is_never_a_message() -> None:
+def test_an_unknown_command_suggests_the_nearest_and_is_no_message() -> None:
     wrong = means("/statsu now")
     assert isinstance(wrong, Wrong)
     assert "there is no /statsu; perhaps /status" in wrong.words
@@ -53,14 +53,14 @@ def test_an_unknown_command_names_the_nearest_and_is_never_a_message() -> None:
 
 
 @given(st.from_regex(r"/[a-zA-Z-]+( .*)?", fullmatch=True))
-def test_no_word_with_a_slash_ever_reaches_the_agent(line: str) -> None:
+def test_no_slash_command_ever_reaches_the_agent(line: str) -> None:
     assert not isinstance(means(line), Message)
 
 
 @pytest.mark.parametrize(
     ("line", "words"), [("/queue", "needs TEXT"), ("/file ", "needs PATH"), ("/stop it", "nothing")]
 )
-def test_a_command_says_what_it_takes(line: str, words: str) -> None:
+def test_a_command_names_its_arguments_when_used_wrongly(line: str, words: str) -> None:
     wrong = means(line)
     assert isinstance(wrong, Wrong) and words in wrong.words
 
@@ -70,7 +70,7 @@ def test_two_slashes_are_a_message_with_one() -> None:
 
 
 @pytest.mark.parametrize("line", ["/tmp/a b.png", "'/tmp/a b.png'", r"/tmp/a\ b.png", "file:///tmp/a%20b.png"])
-def test_a_file_that_is_dropped_is_attached(line: str) -> None:
+def test_a_dropped_file_is_attached(line: str) -> None:
     assert means(line, "/tmp/a b.png") == Files((Path("/tmp/a b.png"),))
 
 
@@ -78,7 +78,7 @@ def test_several_files_may_be_dropped_at_once() -> None:
     assert means("/a/x '/a/y z'", "/a/x", "/a/y z") == Files((Path("/a/x"), Path("/a/y z")))
 
 
-def test_a_path_that_is_no_file_and_a_path_among_words_are_messages() -> None:
+def test_a_missing_path_or_a_path_among_words_is_a_message() -> None:
     assert means("/tmp/none.png") == Message("/tmp/none.png")
     assert means("/tmp/a.png is broken", "/tmp/a.png") == Message("/tmp/a.png is broken")
     assert means("README.md") == Message("README.md")
@@ -86,7 +86,7 @@ def test_a_path_that_is_no_file_and_a_path_among_words_are_messages() -> None:
 
 
 @given(st.text(max_size=50))
-def test_any_text_means_something(text: str) -> None:
+def test_any_text_can_be_parsed(text: str) -> None:
     assert (meaning(text) is None) == (not text.strip())
     dropped(text)
 
@@ -95,13 +95,13 @@ def test_a_text_too_long_for_a_path_is_a_message() -> None:
     assert meaning("/a/" + "x" * 5000) == Message("/a/" + "x" * 5000)
 
 
-def test_the_path_of_a_file_may_have_bare_spaces_and_begin_at_home(tmp_path: Path) -> None:
+def test_file_path_may_have_unquoted_spaces_and_start_with_tilde(tmp_path: Path) -> None:
     assert only_path("a b.png") == Path.cwd() / "a b.png"
     assert only_path("~/x") == Path.home() / "x"
     assert only_path("'/tmp/a b'") == Path("/tmp/a b")
 
 
-def test_a_line_that_ends_with_a_backslash_goes_on() -> None:
+def test_a_line_ending_with_a_backslash_continues() -> None:
     assert list(joined(["a\\\n", "b\n", "c\r\n", "d\\"])) == ["a\nb", "c", "d"]
     assert list(joined(["C:\\\\\n"])) == ["C:\\\\"]
 
@@ -122,29 +122,32 @@ def test_commands_and_thread_ids_are_completed() -> None:
     assert list(suggestions("say /st", lambda: threads)) == []
 
 
-def lines(flow: Flow, *pieces: Words | Aside, room: int = 20) -> list[str]:
-    return [each.text if isinstance(each, Words) else f"[{each.line}]" for each in flow.take(pieces, room)]
+def lines(flow: Flow, *pieces: TextChunk | Aside, room: int = 20) -> list[str]:
+    return [each.text if isinstance(each, TextChunk) else f"[{each.line}]" for each in flow.take(pieces, room)]
 
 
-def test_a_line_is_given_out_when_it_is_whole() -> None:
+def test_a_line_is_emitted_when_complete() -> None:
     flow = Flow()
-    assert lines(flow, Words("one\ntw", fresh=True)) == ["one"]
+    assert lines(flow, TextChunk("one\ntw", fresh=True)) == ["one"]
     assert flow.pending == "tw"
-    assert lines(flow, Words("o\n\nthree"), Aside("· turn completed")) == ["two", "", "three", "[· turn completed]"]
+    assert lines(flow, TextChunk("o\n\nthree"), Aside("· turn completed")) == ["two", "", "three", "[· turn completed]"]
 
 
-def test_a_long_line_is_given_out_row_by_row() -> None:
+def test_a_long_line_is_emitted_row_by_row() -> None:
     flow = Flow()
-    assert lines(flow, Words("never lose the thread that leads you back")) == ["never lose the", "thread that leads"]
+    assert lines(flow, TextChunk("never lose the thread that leads you back")) == [
+        "never lose the",
+        "thread that leads",
+    ]
     assert flow.pending == "you back"
 
 
-def test_another_text_begins_on_a_line_of_its_own() -> None:
-    assert lines(Flow(), Words("one", fresh=True), Words("two", fresh=True)) == ["one"]
+def test_a_new_text_starts_on_its_own_line() -> None:
+    assert lines(Flow(), TextChunk("one", fresh=True), TextChunk("two", fresh=True)) == ["one"]
 
 
-def test_what_flows_cannot_command_the_terminal() -> None:
-    assert lines(Flow(), Words("\x1b[2J\n"), Aside("\x07")) == ["\\x1b[2J", "[\\x07]"]
+def test_streamed_text_cannot_control_the_terminal() -> None:
+    assert lines(Flow(), TextChunk("\x1b[2J\n"), Aside("\x07")) == ["\\x1b[2J", "[\\x07]"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from clew.cli.chat.follower import past, question
 from clew.cli.chat.prompt import QUICK, SOON, Seen, toolbar
 from clew.cli.chat.talk import Talk
-from clew.cli.view.events import Aside, Words
+from clew.cli.view.events import Aside, TextChunk
 from clew.support.errors import NotFound, OutOfReach
 
 
@@ -50,14 +50,14 @@ def talk(door: Noting, thread: str | None = "T") -> Talk:
     return Talk(door, lambda text: {"message_id": "m", "text": text, "kind": "chat"}, thread)
 
 
-def test_the_first_message_begins_a_thread() -> None:
+def test_the_first_message_starts_a_thread() -> None:
     here = talk(door := Noting(threads=accepted()), None)
     reply = here.do("hello")
     assert (reply.turn, reply.moved, here.thread) == ("U", True, "T")
     assert door.asked == [("threads", {"message_id": "m", "text": "hello", "kind": "chat", "attachments": []})]
 
 
-def test_a_message_goes_to_the_thread_one_is_in() -> None:
+def test_a_message_goes_to_the_current_thread() -> None:
     here = talk(door := Noting(messages=accepted()))
     reply = here.do("hello")
     assert (reply.turn, reply.moved, reply.lines) == ("U", False, ())
@@ -66,33 +66,33 @@ def test_a_message_goes_to_the_thread_one_is_in() -> None:
     assert (body["text"], body["queue"], body["attachments"]) == ("hello", False, [])
 
 
-def test_that_one_steers_is_said_once() -> None:
+def test_steering_is_explained_once() -> None:
     here = talk(Noting(messages=accepted("steer", "Passed on to the running turn.")))
     first, second = here.do("left"), here.do("right")
     assert first.lines == ("· Passed on to the running turn. /queue TEXT keeps it for after the turn.",)
     assert (second.lines, second.turn) == ((), None)
 
 
-def test_what_is_queued_never_steers_and_its_place_is_said() -> None:
+def test_a_queued_message_never_steers_and_its_position_is_shown() -> None:
     here = talk(door := Noting(messages=accepted(words="Queued: it runs next.")))
     assert here.do("/queue and then").lines == ("· Queued: it runs next.",)
     assert (door.asked[0][-1]["queue"], door.asked[0][-1]["text"]) == (True, "and then")
 
 
-def test_a_refused_message_and_an_error_are_words_and_not_an_end() -> None:
+def test_refusals_and_errors_are_shown_and_do_not_end_the_chat() -> None:
     refused = talk(Noting(messages=accepted("refused", "It is cancelled."))).do("hello")
     assert (refused.lines, refused.failed, refused.leave) == (("clew: It is cancelled.",), True, False)
     lost = talk(Noting(messages=OutOfReach("no daemon answers"))).do("hello")
     assert (lost.lines, lost.failed) == (("clew: no daemon answers",), True)
 
 
-def test_an_unknown_command_asks_the_daemon_nothing() -> None:
+def test_an_unknown_command_sends_nothing_to_the_daemon() -> None:
     here = talk(door := Noting())
     assert here.do("/tsop").failed
     assert door.asked == []
 
 
-def test_files_go_with_the_next_message_and_only_with_that(tmp_path: Path) -> None:
+def test_files_are_sent_with_the_next_message_only(tmp_path: Path) -> None:
     picture = tmp_path / "a b.png"
     picture.write_bytes(b"")
     here = talk(door := Noting(messages=accepted()))
@@ -103,13 +103,13 @@ def test_files_go_with_the_next_message_and_only_with_that(tmp_path: Path) -> No
     assert [asked[-1]["attachments"] for asked in door.asked] == [[str(picture)] * 2, []]
 
 
-def test_a_file_that_is_not_there_is_not_attached() -> None:
+def test_a_missing_file_is_not_attached() -> None:
     here = talk(Noting())
     assert "there is no file" in here.do("/file ./nowhere.png").lines[0]
     assert here.files == []
 
 
-def test_files_of_a_message_that_was_not_sent_are_let_go_and_that_is_said(tmp_path: Path) -> None:
+def test_files_of_an_unsent_message_are_dropped_with_a_notice(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("")
     here = talk(Noting(messages=OutOfReach("no daemon.")))
     here.do(str(tmp_path / "x"))
@@ -131,7 +131,7 @@ LISTED: list[dict[str, Any]] = [
 ]
 
 
-def test_threads_are_numbered_and_gone_to_by_number_or_id() -> None:
+def test_threads_are_numbered_and_opened_by_number_or_id() -> None:
     here = talk(Noting(threads={"threads": LISTED}), "01C")
     assert [line.split()[:2] for line in here.do("/threads").lines] == [["1", "01C"], ["2", "01B"], ["3", "01A"]]
     assert (here.do("/resume 3").moved, here.thread) == (True, "01A")
@@ -140,14 +140,14 @@ def test_threads_are_numbered_and_gone_to_by_number_or_id() -> None:
     assert "no number 4" in here.do("/resume 4").lines[0]
 
 
-def test_resume_alone_goes_to_the_newest_other_thread() -> None:
+def test_resume_without_argument_opens_the_newest_other_thread() -> None:
     here = talk(Noting(threads={"threads": LISTED[:2]}), "01C")
     here.do("/resume")
     assert here.thread == "01B"
     assert "no other thread" in talk(Noting(threads={"threads": []})).do("/resume").lines[0]
 
 
-def test_a_thread_that_is_not_there_leaves_one_where_one_is() -> None:
+def test_resuming_an_unknown_thread_keeps_the_current_one() -> None:
     here = talk(Noting(nope=NotFound("There is no thread nope.")))
     assert here.do("/resume nope").failed
     assert here.thread == "T"
@@ -156,7 +156,7 @@ def test_a_thread_that_is_not_there_leaves_one_where_one_is() -> None:
 HANDED = {"id": "H", "surface": "telegram", "conversation": "telegram:7:1", "ended_at": 1, "error": None}
 
 
-def test_a_handoff_says_where_it_goes_on_and_leaves() -> None:
+def test_a_handoff_names_its_target_and_leaves_the_chat() -> None:
     here = talk(
         door := Noting(handoffs={**HANDED, "state": "running", "ended_at": None}, H={**HANDED, "state": "completed"})
     )
@@ -167,7 +167,7 @@ def test_a_handoff_says_where_it_goes_on_and_leaves() -> None:
     assert door.asked[0] == ("handoffs", {"thread": "T", "target": "telegram"})
 
 
-def test_a_handoff_that_fails_leaves_all_as_it_is() -> None:
+def test_a_failed_handoff_changes_nothing() -> None:
     here = talk(Noting(handoffs={**HANDED, "state": "failed", "error": "no home."}))
     reply = here.do("/handoff telegram")
     assert (reply.leave, reply.failed) == (False, True)
@@ -181,13 +181,13 @@ def test_away_and_back() -> None:
     assert door.asked == [("away", {"target": "telegram"}), ("away", None)]
 
 
-def test_fork_goes_to_the_new_thread() -> None:
+def test_fork_switches_to_the_new_thread() -> None:
     here = talk(Noting(fork={"id": "F", "title": "x (fork)"}))
     reply = here.do("/fork")
     assert (reply.moved, reply.lines, here.thread) == (True, ("· forked: x (fork)",), "F")
 
 
-def test_new_leaves_the_thread_and_the_next_message_begins_another() -> None:
+def test_new_leaves_the_thread_and_the_next_message_starts_another() -> None:
     here = talk(door := Noting(threads=accepted(thread="N")))
     assert here.do("/new").moved
     assert here.do("hello").moved
@@ -195,11 +195,11 @@ def test_new_leaves_the_thread_and_the_next_message_begins_another() -> None:
 
 
 @pytest.mark.parametrize("line", ["/fork", "/stop", "/status", "/where", "/done"])
-def test_what_needs_a_thread_says_so_where_there_is_none(line: str) -> None:
+def test_commands_that_need_a_thread_say_so_if_there_is_none(line: str) -> None:
     assert "there is no thread yet" in talk(Noting(), None).do(line).lines[0]
 
 
-def test_stop_and_done_ask_for_that() -> None:
+def test_stop_and_done_call_the_api() -> None:
     here = talk(door := Noting())
     assert here.do("/stop").lines == ("· stopping the turn…",)
     assert "completed" in here.do("/done").lines[0]
@@ -234,7 +234,7 @@ def test_quit_leaves() -> None:
     assert talk(Noting()).do("/quit").leave
 
 
-def test_who_comes_to_a_thread_is_told_where_it_stands_and_what_was_said_last() -> None:
+def test_opening_a_thread_shows_its_status_and_the_last_messages() -> None:
     thread = {"id": "T", "status": "suspended", "title": "x", "suspend_message": "Cut off.\nReply `continue`."}
     said = [
         {"role": "person", "author": "you", "text": "do\nit", "state": None},
@@ -244,20 +244,20 @@ def test_who_comes_to_a_thread_is_told_where_it_stands_and_what_was_said_last() 
     assert past(thread, said) == [
         Aside("· T, suspended: x"),
         Aside("you: do it"),
-        Words("done\n", fresh=True),
+        TextChunk("done\n", fresh=True),
         Aside("· Cut off."),
         Aside("· Reply `continue`."),
     ]
     assert question({**thread, "status": "idle"}) == []
 
 
-def test_the_line_at_the_bottom_tells_what_goes_on() -> None:
+def test_the_toolbar_shows_what_is_going_on() -> None:
     assert toolbar(5, None, None, None, 2) == "a new thread · /help · 2 attached"
     assert "working 5 s" in toolbar(5, "T", 0, None, 0)
     assert "the daemon is away for 3 s" in toolbar(5, "T", 0, 2, 0)
 
 
-def test_a_line_entered_as_a_gate_replaces_another_does_not_mean_the_new_one() -> None:
+def test_a_line_entered_as_one_gate_replaces_another_is_held_back() -> None:
     now = [100.0]
     seen, first, second = Seen(lambda: now[0]), {"id": "1", "code": "K7Q2"}, {"id": "2", "code": "B2B2"}
     seen.show((first,))
@@ -271,7 +271,7 @@ def test_a_line_entered_as_a_gate_replaces_another_does_not_mean_the_new_one() -
     assert not seen.is_too_new_for("y")
 
 
-def test_a_gate_long_after_another_replaces_none() -> None:
+def test_a_gate_long_after_another_does_not_replace_it() -> None:
     now = [100.0]
     seen = Seen(lambda: now[0])
     seen.show(({"id": "1", "code": "K7Q2"},))

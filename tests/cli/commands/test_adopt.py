@@ -14,7 +14,7 @@ from clew.cli.commands.adopt import session_table
 from clew.config.settings import CodexConfig
 from clew.runtimes.codex.server import binary
 from clew.testing.scripted_model import write_codex_home
-from tests.helpers.daemons import PATIENCE, SCRIPTED, Clew
+from tests.helpers.daemons import SCRIPTED, TIMEOUT, Clew
 from tests.helpers.models import Model
 
 ID = "01a1e2cb-16e3-7b11-80ef-f738444f63ef"
@@ -32,7 +32,7 @@ class Desk:
         argv = [binary.locate(CodexConfig()), "exec", *args, "--skip-git-repo-check"]
         env = {**os.environ, "CODEX_HOME": str(self.codex_home)}
         done = subprocess.run(
-            argv, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE
+            argv, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
@@ -48,7 +48,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
             yield Desk(clew, model, home, folder)
 
 
-def test_begun_in_codex_gone_on_with_in_clew_and_back(desk: Desk) -> None:
+def test_a_session_moves_from_codex_to_clew_and_back(desk: Desk) -> None:
     assert desk.codex("begun outside\n!text one") == "one"
     (listed,) = desk.clew.json("adopt", "--workspace", str(desk.folder))
     assert (listed["title"], listed["source"], listed["in_use"]) == ("begun outside\n!text one", "exec", None)
@@ -72,7 +72,7 @@ def test_begun_in_codex_gone_on_with_in_clew_and_back(desk: Desk) -> None:
 
 
 @pytest.mark.heavy
-def test_a_daemon_that_is_killed_in_mid_turn_comes_back_to_the_adopted_session(desk: Desk) -> None:
+def test_a_daemon_killed_in_mid_turn_reopens_the_adopted_session(desk: Desk) -> None:
     desk.codex("begun outside\n!text one")
     (listed,) = desk.clew.json("adopt", "--all")
     thread = desk.clew.json("adopt", listed["id"])["id"]
@@ -90,7 +90,7 @@ def test_a_daemon_that_is_killed_in_mid_turn_comes_back_to_the_adopted_session(d
     assert desk.clew.json("read", thread)[-1]["outside"]
 
 
-def test_what_is_missing_is_said_in_words(tmp_path: Path) -> None:
+def test_adopt_explains_what_is_missing(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", f'{SCRIPTED}[runtimes.codex]\ncommand = "/no/such/codex"\n') as clew:
         number, missing = clew.run("adopt", "7"), clew.run("adopt")
     assert number.code == 1 and "no number 7 in the last list" in number.err

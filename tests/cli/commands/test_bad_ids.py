@@ -11,12 +11,12 @@ from tests.helpers.daemons import Clew
 
 @pytest.mark.parametrize("command", ["show", "stop", "watch", "verify", "read", "where", "cancel"])
 @pytest.mark.parametrize("given", ["", "a/b", "../status"])
-def test_it_is_refused_as_wrong_usage(tmp_path: Path, command: str, given: str) -> None:
+def test_a_malformed_id_is_a_usage_error(tmp_path: Path, command: str, given: str) -> None:
     result = Clew(tmp_path / "home").run(command, given)
     assert result.code == 2 and "is no thread id" in result.err
 
 
-def test_a_home_that_is_a_file_is_named(tmp_path: Path) -> None:
+def test_a_home_that_is_a_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "home").write_text("not a folder")
     result = Clew(tmp_path / "home").run("status")
     assert result.code == 1 and "is not a folder" in result.err

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.helpers.daemons import Clew
 
 
-def test_it_is_the_one_of_the_config_with_its_home(tmp_path: Path) -> None:
+def test_codex_command_uses_the_configured_program_and_home(tmp_path: Path) -> None:
     program = tmp_path / "my codex"
     program.write_text('#!/bin/sh\necho "$CODEX_HOME: $*"\n')
     program.chmod(0o755)
@@ -16,7 +16,7 @@ def test_it_is_the_one_of_the_config_with_its_home(tmp_path: Path) -> None:
         assert clew("codex", "login", "--api-key", "--help") == f"{tmp_path}: login --api-key --help\n"
 
 
-def test_without_one_it_says_what_to_do(tmp_path: Path) -> None:
+def test_codex_command_without_codex_says_what_to_do(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", '[runtimes.codex]\ncommand = "/no/such/codex"\n') as clew:
         result = clew.run("codex", "login")
     assert result.code == 1 and "was not found" in result.err

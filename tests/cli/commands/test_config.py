@@ -47,7 +47,7 @@ def at_a_terminal(idle: Clew, *answers: str) -> str:
     return done.stderr
 
 
-def test_init_asks_nothing_without_a_terminal_and_writes_what_loads(idle: Clew) -> None:
+def test_init_without_a_terminal_asks_nothing_and_writes_a_valid_file(idle: Clew) -> None:
     result = idle.run("init")
     assert (result.code, result.out) == (0, f"written: {idle.home.config}\n")
     assert "\nnext: clew " in result.err
@@ -56,7 +56,7 @@ def test_init_asks_nothing_without_a_terminal_and_writes_what_loads(idle: Clew) 
     assert idle("config", "check") == f"ok: {idle.home.config}\n"
 
 
-def test_init_never_replaces_a_file_unless_it_is_told_to_and_then_keeps_it(idle: Clew) -> None:
+def test_init_replaces_a_file_only_with_force_and_keeps_a_copy(idle: Clew) -> None:
     idle.home.root.mkdir()
     idle.configure("[http]\nport = 1\n")
     result = idle.run("init", "--yes")
@@ -74,7 +74,7 @@ def test_init_takes_answers_at_a_terminal(idle: Clew, tmp_path: Path) -> None:
     assert load(idle.home.config).threads.workspace == str(tmp_path)
 
 
-def test_init_at_a_terminal_is_content_with_the_defaults(idle: Clew) -> None:
+def test_init_at_a_terminal_accepts_the_defaults(idle: Clew) -> None:
     at_a_terminal(idle, "")
     assert load(idle.home.config) == Config()
 
@@ -94,7 +94,7 @@ def without_codex(folder: Path) -> Path:
     return folder / "modules"
 
 
-def test_what_init_writes_loads_also_with_every_example_in_force() -> None:
+def test_the_file_of_init_loads_with_every_example_uncommented() -> None:
     text = config_text(Answers('/some "odd" folder'))
     assert parse(text, "config.toml").threads.workspace == '/some "odd" folder'
     in_force = re.sub(r"^# (?=\[|\w+ = )", "", text, flags=re.MULTILINE)
@@ -108,7 +108,7 @@ def test_the_defaults_that_init_shows_are_true() -> None:
     assert in_force["log"] == {"level": Config().log.level}
 
 
-def test_get_shows_what_counts(idle: Clew) -> None:
+def test_get_shows_effective_values(idle: Clew) -> None:
     idle.home.root.mkdir()
     idle.configure('[http]\nport = 80\n[surfaces.webhook.ci]\nsecret = "hush"\n')
     assert idle("config", "get", "http.port") == "80\n"
@@ -139,7 +139,7 @@ def test_get_shows_what_counts(idle: Clew) -> None:
         (["set", "surfaces.webhook.ci.url", "http://x"], "line 1: surfaces.webhook.ci needs `secret`"),
     ],
 )
-def test_what_would_not_load_is_refused_and_nothing_is_written(idle: Clew, words: list[str], why: str) -> None:
+def test_an_invalid_change_is_refused_and_nothing_is_written(idle: Clew, words: list[str], why: str) -> None:
     result = idle.run("config", *words)
     assert (result.code, result.err.count("\n")) == (1, 1)
     assert result.err.rstrip().endswith(why)
@@ -158,7 +158,7 @@ def test_set_changes_one_line_and_keeps_the_rest(idle: Clew) -> None:
     assert fields("config set") == {"key", "value", "is_set"}
 
 
-def test_unset_takes_one_setting_out_and_the_default_counts_again(idle: Clew) -> None:
+def test_unset_removes_one_setting_and_restores_the_default(idle: Clew) -> None:
     idle("init")
     before = idle.home.config.read_text()
     idle("config", "set", "http.port", "8001")
@@ -170,7 +170,7 @@ def test_unset_takes_one_setting_out_and_the_default_counts_again(idle: Clew) ->
     assert idle.home.config.read_text() == before
 
 
-def test_unset_refuses_what_is_not_set_and_what_the_rest_needs(idle: Clew) -> None:
+def test_unset_refuses_unset_and_required_settings(idle: Clew) -> None:
     assert "http.port is not set" in idle.run("config", "unset", "http.port").err
     assert "did you mean `port`?" in idle.run("config", "unset", "http.prot").err
     idle.home.root.mkdir()
@@ -189,7 +189,7 @@ def test_a_secret_is_read_from_stdin_and_not_shown(idle: Clew) -> None:
     assert load(idle.home.config).surfaces.webhook["ci"].secret == "hush"
 
 
-def test_set_does_not_touch_a_file_that_is_wrong_already(idle: Clew) -> None:
+def test_set_does_not_touch_an_invalid_file(idle: Clew) -> None:
     idle.home.root.mkdir()
     idle.configure("[htp]\nport = 1\n")
     result = idle.run("config", "set", "http.port", "1")
@@ -207,7 +207,7 @@ def test_check_names_every_mistake(idle: Clew) -> None:
     assert len(idle.run("config", "check").out.splitlines()) == 2
 
 
-def test_check_also_names_what_loads_but_cannot_work_or_should_not_stay_so(idle: Clew) -> None:
+def test_check_names_settings_that_load_but_cannot_work_or_are_unsafe(idle: Clew) -> None:
     idle.home.root.mkdir()
     idle.configure('[threads]\nruntime = "codx"\n[surfaces.webhook.ci]\nsecret = "hush"\n')
     idle.home.config.chmod(0o644)

@@ -32,7 +32,7 @@ def write_entry(home: Home, at: int) -> None:
     store.close()
 
 
-def test_a_clock_that_stands_before_what_was_written_is_found(tmp_path: Path) -> None:
+def test_doctor_finds_a_clock_that_is_behind_stored_entries(tmp_path: Path) -> None:
     home = Home(tmp_path)
     now = time.time_ns() // 1_000_000
     write_entry(home, now)
@@ -44,7 +44,7 @@ def test_a_clock_that_stands_before_what_was_written_is_found(tmp_path: Path) ->
     assert finding.todo is not None
 
 
-def test_a_store_that_was_removed_and_is_not_put_back_yet_is_found(tmp_path: Path) -> None:
+def test_doctor_finds_a_removed_store_that_is_not_restored_yet(tmp_path: Path) -> None:
     home = Home(tmp_path)
     assert "none yet" in found(home, "store").detail
     write_entry(home, 0)
@@ -54,7 +54,7 @@ def test_a_store_that_was_removed_and_is_not_put_back_yet_is_found(tmp_path: Pat
     assert "schema" in found(home, "store").detail
 
 
-def test_a_setting_that_cannot_work_is_found(tmp_path: Path) -> None:
+def test_doctor_finds_a_setting_that_cannot_work(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.config.write_text('[threads]\nruntime = "codx"\n')
     finding = found(home, "config")
@@ -62,7 +62,7 @@ def test_a_setting_that_cannot_work_is_found(tmp_path: Path) -> None:
     assert "it must be one of claude-acp, codex, codex-acp, gemini, hermes, opencode, scripted" in finding.detail
 
 
-def test_a_home_that_cannot_be_is_found(tmp_path: Path) -> None:
+def test_doctor_finds_an_unusable_home(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for folder in (Path("/proc/clew"), tmp_path / "file" / "home"):
         finding = found(Home(folder), "home")
@@ -71,14 +71,14 @@ def test_a_home_that_cannot_be_is_found(tmp_path: Path) -> None:
     assert not found(Home(Path("/proc/clew")), "disk").ok
 
 
-def test_a_daemon_as_it_should_be_is_found_so(tmp_path: Path) -> None:
+def test_doctor_accepts_a_healthy_daemon(tmp_path: Path) -> None:
     with Clew(tmp_path) as clew:
         clew.up()
         assert found(clew.home, "supervisor").detail == "brings the daemon back after a crash"
         assert found(clew.home, "daemon").ok
 
 
-def test_settings_that_do_not_count_yet_are_found(tmp_path: Path) -> None:
+def test_doctor_finds_settings_that_need_a_restart(tmp_path: Path) -> None:
     with Clew(tmp_path) as clew:
         clew.up()
         clew.configure(f"# only a remark\n{SCRIPTED}")
@@ -92,7 +92,7 @@ def test_settings_that_do_not_count_yet_are_found(tmp_path: Path) -> None:
         assert found(clew.home, "daemon").ok
 
 
-def test_another_environment_than_that_of_the_shell_is_found_and_no_value_is_told(tmp_path: Path) -> None:
+def test_doctor_finds_a_different_environment_without_showing_values(tmp_path: Path) -> None:
     with Clew(tmp_path / "home") as clew:
         clew.up(env={"CODEX_HOME": str(tmp_path / "codex"), "OPENAI_API_KEY": "sk-very-secret"})
         finding = found(clew.home, "daemon")
@@ -101,7 +101,7 @@ def test_another_environment_than_that_of_the_shell_is_found_and_no_value_is_tol
         assert "very-secret" not in clew("status", "--json")
 
 
-def test_a_daemon_without_a_supervisor_is_found(tmp_path: Path) -> None:
+def test_doctor_finds_a_daemon_without_a_supervisor(tmp_path: Path) -> None:
     with Clew(tmp_path) as clew:
         clew.up()
         clew.kill_supervisor()
@@ -111,7 +111,7 @@ def test_a_daemon_without_a_supervisor_is_found(tmp_path: Path) -> None:
         assert found(clew.home, "supervisor").ok
 
 
-def test_a_daemon_that_is_being_brought_back_is_no_reason_to_end_it(tmp_path: Path) -> None:
+def test_doctor_does_not_advise_to_stop_a_restarting_daemon(tmp_path: Path) -> None:
     with Clew(tmp_path) as clew:
         clew.up()
         os.kill(clew.supervisor, signal.SIGSTOP)
@@ -126,7 +126,7 @@ def test_a_daemon_that_is_being_brought_back_is_no_reason_to_end_it(tmp_path: Pa
     assert (finding.ok, finding.detail) == (True, words)
 
 
-def test_a_daemon_that_has_begun_and_does_not_answer_yet_is_no_reason_to_end_it(tmp_path: Path) -> None:
+def test_doctor_does_not_advise_to_stop_a_starting_daemon(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.prepare()
     now = time.time_ns() // 1_000_000
@@ -135,9 +135,7 @@ def test_a_daemon_that_has_begun_and_does_not_answer_yet_is_no_reason_to_end_it(
             assert words in found(home, "socket").detail
 
 
-def test_an_agent_that_is_not_installed_is_available_unless_a_setting_names_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_agent_is_only_broken_if_a_setting_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     path = tmp_path / "config.toml"
     default = '[threads]\nruntime = "hermes"\n'
@@ -149,7 +147,7 @@ def test_an_agent_that_is_not_installed_is_available_unless_a_setting_names_it(
         assert finding.ok is is_ok and told and "Install Hermes" in told
 
 
-def test_codex_is_needed_only_where_a_setting_or_the_default_names_it(tmp_path: Path) -> None:
+def test_codex_is_needed_only_if_a_setting_or_the_default_names_it(tmp_path: Path) -> None:
     missing = '[runtimes.codex]\ncommand = "/nowhere"\n'
     other = '[threads]\nruntime = "scripted"\n'
     for text, wanted in (("", True), (missing, True), (other, False), (other + missing, True)):

@@ -71,7 +71,7 @@ def executed(clew: Clew, asking: Asking) -> list[str]:
 # Looking
 
 
-def test_nothing_waits_is_said_beside_an_empty_result(tmp_path: Path) -> None:
+def test_gates_with_no_open_gate_says_so_on_stderr(tmp_path: Path) -> None:
     with Clew(tmp_path / "home") as clew:
         clew.up()
         result = clew.run("gates")
@@ -81,7 +81,7 @@ def test_nothing_waits_is_said_beside_an_empty_result(tmp_path: Path) -> None:
         assert clew.run("gates", "--thread", thread).err == "nothing was asked there\n"
 
 
-def test_suspended_threads_wait_for_a_person_too_and_are_told_with_what_answers_them(tmp_path: Path) -> None:
+def test_gates_also_lists_suspended_threads_with_the_command_to_answer(tmp_path: Path) -> None:
     with Clew(tmp_path / "home") as clew:
         thread = clew.json("start", "!error server_error")["thread"]
         clew.wait_for(thread, "thread.status", status="suspended")
@@ -96,7 +96,7 @@ def test_suspended_threads_wait_for_a_person_too_and_are_told_with_what_answers_
         assert threads == "for you   1 suspended thread waits: clew gates tells how to go on"
 
 
-def test_what_waits_is_listed_oldest_first_in_a_line_each(clew: Clew) -> None:
+def test_gates_are_listed_oldest_first_one_per_line(clew: Clew) -> None:
     first, second = ask(clew, "!approve deploy --now"), ask(clew, "!ask Which? | red | green")
     head, *lines = clew("gates").splitlines()
     assert head.split() == ["CODE", "KIND", "STATE", "AGE", "THREAD", "WHAT"]
@@ -107,7 +107,7 @@ def test_what_waits_is_listed_oldest_first_in_a_line_each(clew: Clew) -> None:
     assert mine[1][1:3] + mine[1][4:] == ["question", "open", second.thread, "Which?"]
 
 
-def test_rows_for_scripts_have_the_documented_fields_and_no_other(clew: Clew) -> None:
+def test_gates_as_json_has_exactly_the_documented_fields(clew: Clew) -> None:
     asking = ask(clew, "!approve deploy --now")
     (row,) = [each for each in clew.json("gates") if each["code"] == asking.code]
     (same,) = clew.json("gates", "--thread", asking.thread)
@@ -123,7 +123,7 @@ def test_rows_for_scripts_have_the_documented_fields_and_no_other(clew: Clew) ->
     assert set(answered) == SHAPES["gates"] and (answered["state"], answered["answered_by"]) == ("answered", "you")
 
 
-def test_of_a_thread_the_answered_ones_are_listed_too(clew: Clew) -> None:
+def test_gates_of_a_thread_include_answered_ones(clew: Clew) -> None:
     asking = ask(clew, "!approve one\n!approve two")
     clew("approve", asking.code)
     opened(clew, asking.thread, 2)
@@ -132,7 +132,7 @@ def test_of_a_thread_the_answered_ones_are_listed_too(clew: Clew) -> None:
     assert "taken: yes by you" in clew("gates", asking.code)
 
 
-def test_one_is_shown_whole_with_the_commands_that_answer_it(clew: Clew) -> None:
+def test_one_gate_is_shown_completely_with_the_commands_to_answer_it(clew: Clew) -> None:
     asking = ask(clew, "!approve pytest -q -k name")
     code = asking.code
     assert clew("gates", code.lower()).splitlines() == [
@@ -146,7 +146,7 @@ def test_one_is_shown_whole_with_the_commands_that_answer_it(clew: Clew) -> None
     ]
 
 
-def test_on_a_terminal_the_list_fits_and_says_what_is_next(clew: Clew) -> None:
+def test_on_a_terminal_the_gate_list_fits_and_hints_the_next_command(clew: Clew) -> None:
     asking = ask(clew, f"!approve deploy {'very ' * 60}far")
     with Terminal(clew, ["gates", "--thread", asking.thread], columns=70) as terminal:
         assert terminal.wait() == 0
@@ -155,14 +155,14 @@ def test_on_a_terminal_the_list_fits_and_says_what_is_next(clew: Clew) -> None:
     assert hint == f"clew gates {asking.code} shows it whole, and how to answer it"
 
 
-def test_what_hides_in_a_command_is_seen(clew: Clew) -> None:
+def test_hidden_characters_in_a_command_are_visible(clew: Clew) -> None:
     asking = ask(clew, f"!approve {TRICKY}")
     for shown in (clew("gates"), clew("gates", asking.code), clew("gates", "--thread", asking.thread)):
         assert SHOWN in shown and not set(shown) & set("\u0441\u202e\x1b")
     assert clew.json("gates", asking.code)["title"] == TRICKY
 
 
-def test_threads_and_show_tell_what_waits_and_what_it_may_do(clew: Clew) -> None:
+def test_threads_and_show_name_the_open_gate_and_the_policy(clew: Clew) -> None:
     asking = ask(clew, "!both one | two", "--policy", "trusted", "--title", "asks much", count=2)
     first, second = asking.codes
     line = next(line for line in clew("threads").splitlines() if "asks much" in line)
@@ -176,7 +176,7 @@ def test_threads_and_show_tell_what_waits_and_what_it_may_do(clew: Clew) -> None
     assert (view["status"], view["gates"], view["policy"]) == ("running", [first, second], "trusted")
 
 
-def test_codes_are_completed(clew: Clew) -> None:
+def test_gate_codes_are_completed(clew: Clew) -> None:
     asking = ask(clew, "!approve one")
     for command in ("gates", "approve", "deny", "answer"):
         assert asking.code in completed(clew, f"clew {command} ", 2)
@@ -186,7 +186,7 @@ def test_codes_are_completed(clew: Clew) -> None:
 # Answering
 
 
-def test_a_yes_lets_it_go_on_once(clew: Clew) -> None:
+def test_approve_allows_one_request_once(clew: Clew) -> None:
     asking = ask(clew, "!approve one\n!approve one")
     assert clew("approve", asking.code) == f"{asking.code}: yes, on its way to the agent: one\n"
     _, second = opened(clew, asking.thread, 2)
@@ -194,13 +194,13 @@ def test_a_yes_lets_it_go_on_once(clew: Clew) -> None:
     assert executed(clew, asking) == ["one"]
 
 
-def test_a_yes_for_the_thread_holds_for_the_very_same_from_now_on(clew: Clew) -> None:
+def test_approve_for_the_thread_covers_the_same_request_from_now_on(clew: Clew) -> None:
     asking = ask(clew, "!approve one\n!approve one")
     clew("approve", asking.code.lower(), "--thread")
     assert executed(clew, asking) == ["one", "one"]
 
 
-def test_a_yes_with_the_offered_rule_makes_it(clew: Clew, tmp_path: Path) -> None:
+def test_approve_with_rule_makes_the_offered_rule(clew: Clew, tmp_path: Path) -> None:
     asking = ask(clew, "!approve pytest -q\n!approve pytest -x", "--workspace", str(tmp_path))
     clew("approve", asking.code, "--rule")
     assert executed(clew, asking) == ["pytest -q", "pytest -x"]
@@ -208,7 +208,7 @@ def test_a_yes_with_the_offered_rule_makes_it(clew: Clew, tmp_path: Path) -> Non
     assert (rule["pattern"], rule["scope"], rule["until"] - rule["created_at"]) == ("pytest …", "workspace", 7_200_000)
 
 
-def test_a_yes_with_a_rule_of_ones_own(clew: Clew, tmp_path: Path) -> None:
+def test_approve_with_a_custom_rule(clew: Clew, tmp_path: Path) -> None:
     asking = ask(clew, "!approve make all\n!approve make clean", "--workspace", str(tmp_path))
     said = clew("approve", asking.code, "--rule", "make *", "--for", "30m", "--scope", "thread")
     assert re.search(rf"\na rule was made: \w+, allow make \*, thread {asking.thread}, until ", said)
@@ -217,7 +217,7 @@ def test_a_yes_with_a_rule_of_ones_own(clew: Clew, tmp_path: Path) -> None:
     assert (rule["pattern"], rule["scope"], rule["until"] - rule["created_at"]) == ("make *", "thread", 1_800_000)
 
 
-def test_a_rule_of_ones_own_holds_for_two_hours_and_has_to_cover_what_was_asked(clew: Clew, tmp_path: Path) -> None:
+def test_a_custom_rule_lasts_two_hours_and_must_cover_the_request(clew: Clew, tmp_path: Path) -> None:
     asking = ask(clew, "!approve make all", "--workspace", str(tmp_path))
     result = clew.run("approve", asking.code, "--rule", "pytest *")
     assert result.code == 2 and f"`pytest *` does not cover what {asking.code} asks" in result.err
@@ -227,14 +227,14 @@ def test_a_rule_of_ones_own_holds_for_two_hours_and_has_to_cover_what_was_asked(
     assert executed(clew, asking) == ["make all"]
 
 
-def test_a_rule_that_nobody_can_offer_is_refused_and_nothing_is_answered(clew: Clew) -> None:
+def test_an_unavailable_rule_is_refused_and_nothing_is_answered(clew: Clew) -> None:
     asking = ask(clew, "!approve make; rm x")
     result = clew.run("approve", asking.code, "--rule")
     assert result.code == 2 and "There is no safe rule to make" in result.err
     assert clew.json("gates", asking.code)["state"] == "open"
 
 
-def test_a_yes_to_all_of_a_thread(clew: Clew) -> None:
+def test_approve_all_gates_of_a_thread(clew: Clew) -> None:
     asking = ask(clew, "!both one | two", count=2)
     first, second = asking.codes
     told = clew("approve", "--all", asking.thread)
@@ -247,19 +247,19 @@ def test_a_yes_to_all_of_a_thread(clew: Clew) -> None:
     )
 
 
-def test_a_yes_to_all_as_json_is_a_list_of_rows(clew: Clew) -> None:
+def test_approve_all_as_json_is_a_list(clew: Clew) -> None:
     asking = ask(clew, "!both one | two", count=2)
     rows = clew.json("approve", "--all", asking.thread)
     assert [set(row) for row in rows] == [SHAPES["gates"]] * 2
 
 
-def test_the_reason_of_a_no_reaches_the_agent(clew: Clew) -> None:
+def test_the_reason_of_a_denial_reaches_the_agent(clew: Clew) -> None:
     asking = ask(clew, "!approve one")
     assert clew("deny", asking.code, "--reason", "not on a Friday") == f"{asking.code}: no, on its way to the agent\n"
     assert ended(clew, asking)["text"] == "declined: not on a Friday"
 
 
-def test_a_no_can_stop_the_turn(clew: Clew) -> None:
+def test_deny_can_stop_the_turn(clew: Clew) -> None:
     asking = ask(clew, "!both one | two\n!text never", count=2)
     assert "no, and stop" in clew("deny", asking.codes[0], "--stop")
     assert ended(clew, asking)["state"] == "interrupted"
@@ -283,7 +283,7 @@ def test_an_answer_of_a_dash_is_read_from_stdin(clew: Clew) -> None:
     assert holding(clew, "hunter-by-pipe") == []
 
 
-def test_who_gives_no_answer_is_asked_at_the_terminal(clew: Clew) -> None:
+def test_answer_without_arguments_asks_at_the_terminal(clew: Clew) -> None:
     asking = ask(clew, "!ask Which? | red | green")
     with Terminal(clew, ["answer", asking.code]) as terminal:
         terminal.read_until("Which? ")
@@ -302,7 +302,7 @@ def holding(clew: Clew, secret: str) -> list[Path]:
     return [path for path in files if secret.encode() in path.read_bytes()]
 
 
-def test_a_secret_is_not_shown_at_the_terminal_and_not_written_anywhere(clew: Clew) -> None:
+def test_a_secret_answer_is_neither_shown_nor_stored(clew: Clew) -> None:
     asking = ask(clew, "!secret The password?")
     assert "answers it, and asks for the secret" in clew("gates", asking.code)
     with Terminal(clew, ["answer", asking.code]) as terminal:
@@ -314,7 +314,7 @@ def test_a_secret_is_not_shown_at_the_terminal_and_not_written_anywhere(clew: Cl
     assert holding(clew, "hunter-forty-two") == []
 
 
-def test_who_comes_second_is_told_who_was_first(clew: Clew) -> None:
+def test_a_second_answer_is_told_who_answered_first(clew: Clew) -> None:
     asking = ask(clew, "!approve one")
     clew("approve", asking.code)
     for late in (["deny", asking.code], ["approve", asking.code, "--thread"], ["answer", asking.code, "x", "y"]):
@@ -326,7 +326,7 @@ def test_who_comes_second_is_told_who_was_first(clew: Clew) -> None:
 
 
 @pytest.mark.parametrize("command", [["gates"], ["approve"], ["deny"], ["answer", "yes"]])
-def test_an_unknown_code_is_named(clew: Clew, command: list[str]) -> None:
+def test_an_unknown_gate_code_is_named(clew: Clew, command: list[str]) -> None:
     name, *rest = command
     result = clew.run(name, "Z9Z9Z9", *rest)
     assert (result.code, result.err) == (1, "clew: There is no gate Z9Z9Z9; `clew gates` lists what is open.\n")
@@ -334,7 +334,7 @@ def test_an_unknown_code_is_named(clew: Clew, command: list[str]) -> None:
 
 @pytest.mark.parametrize("command", ["gates", "approve", "deny", "answer"])
 @pytest.mark.parametrize("given", ["", "../x", "K7 Q2", "ｋ7"])
-def test_a_malformed_code_is_wrong_usage_before_anything_else(tmp_path: Path, command: str, given: str) -> None:
+def test_a_malformed_gate_code_is_a_usage_error_first(tmp_path: Path, command: str, given: str) -> None:
     result = Clew(tmp_path / "home").run(command, given)
     assert result.code == 2 and "is no code of a gate; `clew gates` lists them." in result.err
 
@@ -363,14 +363,14 @@ def test_a_malformed_code_is_wrong_usage_before_anything_else(tmp_path: Path, co
         ("rules remove ../x", "is no id of a rule"),
     ],
 )
-def test_wrong_usage_is_told_without_a_daemon(tmp_path: Path, words: str, told: str) -> None:
+def test_usage_errors_need_no_daemon(tmp_path: Path, words: str, told: str) -> None:
     idle = Clew(tmp_path / "home")
     result = idle.run(*words.split())
     assert result.code == 2 and told in result.err
     assert not idle.home.root.exists()
 
 
-def test_an_answer_that_does_not_fit_is_told_as_that_and_nothing_is_answered(clew: Clew) -> None:
+def test_an_invalid_answer_is_an_error_and_nothing_is_answered(clew: Clew) -> None:
     question, command = ask(clew, "!ask Which? | red"), ask(clew, "!approve one")
     told = [
         (["approve", question.code], f"{question.code} is a question: `clew answer {question.code} …` answers it."),
@@ -387,7 +387,7 @@ def test_an_answer_that_does_not_fit_is_told_as_that_and_nothing_is_answered(cle
 # Rules
 
 
-def test_rules_are_made_listed_tried_and_removed(tmp_path: Path) -> None:
+def test_rules_are_added_listed_tested_and_removed(tmp_path: Path) -> None:
     with Clew(tmp_path / "home") as clew:
         clew.up()
         assert "there are no rules" in clew.run("rules", "list").err
@@ -412,7 +412,7 @@ def test_a_rule_that_can_allow_nothing_is_refused(clew: Clew) -> None:
     assert result.code == 2 and "sudo" in result.err
 
 
-def test_what_a_rule_denies_is_not_asked_and_the_agent_goes_on(clew: Clew, tmp_path: Path) -> None:
+def test_a_denied_request_is_not_asked_and_the_agent_continues(clew: Clew, tmp_path: Path) -> None:
     clew("rules", "add", "deny", "deploy", "--workspace", str(tmp_path))
     result = clew.run("run", "!approve deploy --now\n!text done", "--workspace", str(tmp_path))
     assert result.code == 0 and "declined: not allowed" in result.out and result.out.endswith("done\n")
@@ -422,7 +422,7 @@ def test_what_a_rule_denies_is_not_asked_and_the_agent_goes_on(clew: Clew, tmp_p
 # In `run`
 
 
-def test_run_without_a_terminal_ends_where_it_is_asked_and_goes_on_after_a_yes(clew: Clew) -> None:
+def test_run_without_a_terminal_ends_at_a_gate_and_continues_after_yes(clew: Clew) -> None:
     result = clew.run("run", f"!text before\n!approve {TRICKY}\n!text done", "--title", "run and ask")
     thread = clew.json("threads", "--text", "run and ask")[0]
     (code,) = thread["gates"]
@@ -438,14 +438,14 @@ def test_run_without_a_terminal_ends_where_it_is_asked_and_goes_on_after_a_yes(c
     assert (turn["state"], turn["text"].splitlines()[-1]) == ("completed", "done")
 
 
-def test_run_as_json_tells_that_it_waits_and_for_what(clew: Clew) -> None:
+def test_run_as_json_reports_the_open_gates(clew: Clew) -> None:
     result = clew.json("run", "!approve one", code=1)
     assert set(result) == SHAPES["run"] | {"gates"}
     assert (result["state"], result["error"]) == ("waiting", None)
     assert result["gates"] == clew.json("show", result["thread"])["gates"]
 
 
-def test_run_goes_on_by_itself_where_a_policy_or_a_rule_lets_it(clew: Clew, tmp_path: Path) -> None:
+def test_run_continues_without_asking_if_a_policy_or_rule_allows(clew: Clew, tmp_path: Path) -> None:
     assert clew.run("run", "!approve deploy\n!text done", "--policy", "yolo").code == 0
     clew("rules", "add", "allow", "deploy *", "--workspace", str(tmp_path))
     result = clew.run("run", "!approve deploy --now\n!text done", "--workspace", str(tmp_path))
@@ -458,7 +458,7 @@ def test_run_goes_on_by_itself_where_a_policy_or_a_rule_lets_it(clew: Clew, tmp_
 KEYS = "y, n or a number; other words are for the agent"
 
 
-def test_run_on_a_terminal_shows_what_is_asked_and_takes_the_answer(clew: Clew) -> None:
+def test_run_on_a_terminal_shows_the_gate_and_takes_the_answer(clew: Clew) -> None:
     with Terminal(clew, ["run", f"!approve {TRICKY}\n!ask Which? | red | green\n!text done"]) as terminal:
         terminal.read_until(KEYS)
         assert f"    {SHOWN}\n" in terminal.shown and "  1 allow\n" in terminal.shown
@@ -471,7 +471,7 @@ def test_run_on_a_terminal_shows_what_is_asked_and_takes_the_answer(clew: Clew) 
     assert terminal.lines[-4:-2] == ["green", "done"]
 
 
-def test_words_that_are_no_answer_reach_the_agent_and_the_gate_stays(clew: Clew) -> None:
+def test_text_that_is_no_answer_reaches_the_agent_and_the_gate_stays(clew: Clew) -> None:
     with Terminal(clew, ["run", "!approve one"]) as terminal:
         terminal.read_until(KEYS)
         terminal.type("why that?\n")
@@ -481,7 +481,7 @@ def test_words_that_are_no_answer_reach_the_agent_and_the_gate_stays(clew: Clew)
     assert "why that?" in terminal.shown.split("declined")[-1]
 
 
-def test_with_several_a_bare_yes_at_run_asks_which(clew: Clew) -> None:
+def test_a_bare_yes_with_several_gates_at_run_asks_which(clew: Clew) -> None:
     with Terminal(clew, ["run", "!both one | two\n!text done"]) as terminal:
         terminal.read_until("several wait, so say which: ")
         terminal.type("y\n")
@@ -491,7 +491,7 @@ def test_with_several_a_bare_yes_at_run_asks_which(clew: Clew) -> None:
     assert "done" in terminal.shown
 
 
-def test_what_is_typed_at_run_where_nothing_is_asked_is_left_to_the_shell(clew: Clew) -> None:
+def test_run_leaves_typed_text_to_the_shell_if_no_gate_is_open(clew: Clew) -> None:
     gate = clew.gate("typing")
     then = 'read line; echo "the shell got $line"'
     with Terminal(clew, ["run", "!approve one\n!hold typing\n!text done"], then=then) as terminal:
@@ -505,7 +505,7 @@ def test_what_is_typed_at_run_where_nothing_is_asked_is_left_to_the_shell(clew: 
     assert terminal.shown.endswith("the shell got for the shell\n")
 
 
-def test_what_was_typed_before_a_gate_was_shown_is_no_answer_to_it(clew: Clew) -> None:
+def test_text_typed_before_a_gate_was_shown_does_not_answer_it(clew: Clew) -> None:
     gate = clew.gate("ahead")
     with Terminal(clew, ["run", "!hold ahead\n!approve one\n!text done"]) as terminal:
         gate.wait()
@@ -518,7 +518,7 @@ def test_what_was_typed_before_a_gate_was_shown_is_no_answer_to_it(clew: Clew) -
     assert "no by you" in terminal.shown and "yes by you" not in terminal.shown
 
 
-def test_a_secret_is_not_taken_at_run(clew: Clew) -> None:
+def test_run_does_not_accept_a_secret(clew: Clew) -> None:
     with Terminal(clew, ["run", "!secret The password?"]) as terminal:
         told = terminal.read_until(", not here")
         code = re.findall(r"clew answer (\w+)", told)[-1]
@@ -545,7 +545,7 @@ def left(chat: Terminal) -> None:
     assert chat.wait() == 0
 
 
-def test_chat_shows_what_is_asked_with_its_keys_and_takes_the_answer(chat: Terminal) -> None:
+def test_chat_shows_a_gate_with_its_choices_and_takes_the_answer(chat: Terminal) -> None:
     chat.type("!approve make all\\\r!text done\r")
     chat.read_until(KEYS)
     assert "asks to run a command\n    make all\n  1 allow\n" in chat.shown
@@ -556,7 +556,7 @@ def test_chat_shows_what_is_asked_with_its_keys_and_takes_the_answer(chat: Termi
     left(chat)
 
 
-def test_what_hides_in_a_command_is_seen_in_chat(chat: Terminal, clew: Clew) -> None:
+def test_hidden_characters_in_a_command_are_visible_in_chat(chat: Terminal, clew: Clew) -> None:
     thread = ask(clew, f"!approve {TRICKY}").thread
     chat.type(f"/resume {thread}\r")
     chat.read_until(KEYS)
@@ -566,7 +566,7 @@ def test_what_hides_in_a_command_is_seen_in_chat(chat: Terminal, clew: Clew) -> 
     left(chat)
 
 
-def test_other_words_in_chat_reach_the_agent_and_one_hears_each_time_that_it_waits(chat: Terminal) -> None:
+def test_other_text_in_chat_reaches_the_agent_with_a_reminder_each_time(chat: Terminal) -> None:
     chat.type("!approve one\r")
     chat.read_until(KEYS)
     for times, words in enumerate(("why that?", "and why now?"), 1):
@@ -578,7 +578,7 @@ def test_other_words_in_chat_reach_the_agent_and_one_hears_each_time_that_it_wai
     left(chat)
 
 
-def test_a_yes_in_chat_means_the_gate_that_is_shown(chat: Terminal, clew: Clew) -> None:
+def test_a_yes_in_chat_answers_the_shown_gate(chat: Terminal, clew: Clew) -> None:
     chat.type("!both one | two\\\r!text done\r")
     chat.read_until("several wait, so say which: ")
     chat.find(r"(?s)(\w{4}): the agent asks.*(?!\1)\w{4}: the agent asks")  # of both at once the first says that, too
@@ -593,7 +593,7 @@ def test_a_yes_in_chat_means_the_gate_that_is_shown(chat: Terminal, clew: Clew) 
     left(chat)
 
 
-def test_what_is_queued_in_chat_answers_nothing(chat: Terminal) -> None:
+def test_a_queued_message_in_chat_answers_no_gate(chat: Terminal) -> None:
     chat.type("!approve one\r")
     chat.read_until(KEYS)
     chat.type("/queue y\r")
@@ -604,7 +604,7 @@ def test_what_is_queued_in_chat_answers_nothing(chat: Terminal) -> None:
     left(chat)
 
 
-def test_a_secret_that_is_typed_in_chat_goes_nowhere(chat: Terminal, clew: Clew) -> None:
+def test_a_secret_typed_in_chat_is_not_sent(chat: Terminal, clew: Clew) -> None:
     chat.type("!secret The password?\r")
     told = chat.read_until(", not here")
     code = re.findall(r"clew answer (\w+)", told)[-1]
@@ -624,14 +624,14 @@ def by_pipe(clew: Clew, *lines: str, args: tuple[str, ...] = ()) -> Result:
     return clew.run("chat", *args, input="".join(f"{line}\n" for line in lines))
 
 
-def test_by_a_pipe_the_next_line_answers(clew: Clew) -> None:
+def test_the_next_piped_line_answers_a_gate(clew: Clew) -> None:
     result = by_pipe(clew, "!text before\\", "!approve one\\", "!text done", "y", "!text on")
     assert (result.code, result.out) == (0, "before\ndone\non\n")
     assert "asks to run a command\n    one\n" in result.err and "yes by you" in result.err
     assert by_pipe(clew, "!ask What is it called?", "Ariadne").out == "Ariadne\n"
 
 
-def test_by_a_pipe_nobody_allows_what_was_not_shown_there(clew: Clew) -> None:
+def test_a_piped_yes_allows_nothing_that_was_not_shown(clew: Clew) -> None:
     asking = ask(clew, "!approve one\n!text done")
     refused = by_pipe(clew, "y", args=(asking.thread,))
     assert refused.code == 1 and f"clew gates {asking.code}" in refused.err
@@ -640,7 +640,7 @@ def test_by_a_pipe_nobody_allows_what_was_not_shown_there(clew: Clew) -> None:
 
 
 @pytest.mark.parametrize("word", ["y", "CODE y", "yes all"])
-def test_send_shows_nothing_so_it_allows_nothing(clew: Clew, word: str) -> None:
+def test_send_shows_no_gate_so_it_answers_none(clew: Clew, word: str) -> None:
     asking = ask(clew, "!approve one\n!text done")
     refused = clew.run("send", asking.thread, word.replace("CODE", asking.code))
     assert refused.code == 1 and clew.json("gates", asking.code)["state"] == "open"
@@ -649,7 +649,7 @@ def test_send_shows_nothing_so_it_allows_nothing(clew: Clew, word: str) -> None:
     assert executed(clew, asking) == ["one"]
 
 
-def test_a_pipe_that_ends_before_the_answer_says_what_waits(clew: Clew) -> None:
+def test_a_pipe_that_ends_before_the_answer_names_the_open_gate(clew: Clew) -> None:
     result = by_pipe(clew, "!approve one", "and also")
     (code,) = re.findall(r"clew: the agent waits for an answer: (\w+)\n", result.err)
     assert result.code == 1 and "A question still waits for you" in result.err
@@ -662,7 +662,7 @@ def test_a_pipe_that_ends_before_the_answer_says_what_waits(clew: Clew) -> None:
 # In `watch`
 
 
-def test_watch_shows_what_is_asked_and_what_becomes_of_it(clew: Clew) -> None:
+def test_watch_shows_a_gate_and_its_outcome(clew: Clew) -> None:
     asking = ask(clew, f"!approve {TRICKY}\n!text done")
     watching = clew.begin("watch", asking.thread)
     said = read_until(watching, f"clew deny {asking.code} --stop")
@@ -673,7 +673,7 @@ def test_watch_shows_what_is_asked_and_what_becomes_of_it(clew: Clew) -> None:
     assert clew.end(watching).out == "done\n"
 
 
-def test_watch_of_all_threads_names_codes(clew: Clew) -> None:
+def test_watch_of_all_threads_shows_gate_codes(clew: Clew) -> None:
     watching = clew.begin("watch")
     read_until(watching, "watching")
     asking = ask(clew, "!approve one")
@@ -688,7 +688,7 @@ def test_watch_of_all_threads_names_codes(clew: Clew) -> None:
     assert f"{asking.thread}  {asking.code} is answered: one\n" in news
 
 
-def test_a_question_in_passing_is_shown_and_does_not_hold_run_up(clew: Clew) -> None:
+def test_run_shows_a_non_blocking_question_without_waiting(clew: Clew) -> None:
     result = clew.run("run", "!aside Shall I also? | yes | no\n!text done")
     assert (result.code, result.out) == (0, "done\n")
     (code,) = re.findall(r"(\w+): the agent asks\n  Shall I also\?\n    1 yes\n    2 no\n", result.err)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from tests.helpers.daemons import PATIENCE, SCRIPTED, Clew
+from tests.helpers.daemons import SCRIPTED, TIMEOUT, Clew
 from tests.helpers.receivers import Answer, Receiver
 
 
@@ -20,13 +20,13 @@ def of_webhook(clew: Clew) -> str:
 
 def told_trouble(clew: Clew) -> str:
     """That a try has failed is no event: it is looked for until it is written down."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while "last error" not in (said := of_webhook(clew)):
         assert time.monotonic() < deadline, said
     return said
 
 
-def test_a_surface_that_is_up_while_its_answers_wait_says_so(tmp_path: Path) -> None:
+def test_a_surface_that_is_up_with_waiting_answers_says_so(tmp_path: Path) -> None:
     refuses = Answer(503, b"later", {"Retry-After": "3600"})
     with Receiver(otherwise=refuses) as receiver, with_hook(tmp_path, receiver) as clew:
         thread = clew.json("start", "!text hi", "--notify", "webhook:ci")["thread"]
@@ -40,7 +40,7 @@ def test_a_surface_that_is_up_while_its_answers_wait_says_so(tmp_path: Path) -> 
         assert of_webhook(clew).split() == ["surface", "webhook", "up"]
 
 
-def test_an_answer_that_failed_for_good_is_named_until_it_is_tried_again(tmp_path: Path) -> None:
+def test_a_failed_answer_is_reported_until_it_is_retried(tmp_path: Path) -> None:
     with Receiver(Answer(404, b"nobody")) as receiver, with_hook(tmp_path, receiver) as clew:
         thread = clew.json("start", "!text hi", "--notify", "webhook:ci")["thread"]
         clew.wait_for(thread, "delivery.failed")

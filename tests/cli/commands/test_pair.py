@@ -12,7 +12,7 @@ import pytest
 from tests.helpers.daemons import SCRIPTED, Clew
 
 
-def test_force_passes_over_the_wait_at_the_machine_and_never_over_tcp(tmp_path: Path) -> None:
+def test_force_skips_the_lockout_locally_and_never_over_tcp(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", f"{SCRIPTED}[http]\nport = 0\n") as clew:
         clew.up()
         for _ in range(5):

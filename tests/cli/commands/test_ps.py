@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from clew.process import lock, scan
-from tests.helpers.daemons import PATIENCE, Clew
+from tests.helpers.daemons import TIMEOUT, Clew
 
 WAITS = "print(flush=True); input()"
 
@@ -32,7 +32,7 @@ def running(**environ: str) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         process.stdin.close()
         process.stdout.close()
-        process.wait(PATIENCE)
+        process.wait(TIMEOUT)
 
 
 def mark(clew: Clew, *, of: str | None = None) -> str:
@@ -47,7 +47,7 @@ def roles(clew: Clew) -> dict[int, str]:
     return {row["pid"]: row["role"] for row in clew.json("ps")}
 
 
-def test_ps_names_the_supervisor_the_daemon_and_what_they_have_started(clew: Clew) -> None:
+def test_ps_lists_the_supervisor_the_daemon_and_their_children(clew: Clew) -> None:
     clew.up()
     with running(CLEW_CHILD=mark(clew)) as ours, running() as foreign:
         found = roles(clew)
@@ -57,14 +57,14 @@ def test_ps_names_the_supervisor_the_daemon_and_what_they_have_started(clew: Cle
         assert "supervisor" in printed and "MB" in printed
 
 
-def test_ps_starts_nothing_and_says_so(clew: Clew) -> None:
+def test_ps_starts_no_daemon_and_says_so(clew: Clew) -> None:
     clew.up()
     clew("down")
     assert clew.json("ps") == [] and "no process of clew runs" in clew.run("ps").err
     assert clew.alive() == []
 
 
-def test_clean_ends_what_an_earlier_daemon_left_and_nothing_else(clew: Clew) -> None:
+def test_clean_ends_only_processes_left_by_an_earlier_daemon(clew: Clew) -> None:
     clew.up()
     another = mark(clew).replace(mark(clew).partition(":")[0], "another-store")
     with (
@@ -79,11 +79,11 @@ def test_clean_ends_what_an_earlier_daemon_left_and_nothing_else(clew: Clew) -> 
         assert not finding["ok"] and str(left.pid) in finding["detail"] and "--clean" in finding["todo"]
         cleaned = clew.run("doctor", "--clean")
         assert f"ended pid {left.pid}" in cleaned.err
-        left.wait(PATIENCE)
+        left.wait(TIMEOUT)
         assert [process.poll() for process in (ours, others, foreign)] == [None, None, None]
         assert left.pid not in roles(clew)
 
 
-def test_clean_where_nothing_ever_ran_says_so(tmp_path: Path) -> None:
+def test_clean_says_if_nothing_ever_ran(tmp_path: Path) -> None:
     with Clew(tmp_path / "home") as fresh:
         assert "nothing of clew was ever started here" in fresh.run("doctor", "--clean").err

@@ -32,14 +32,14 @@ def patterns() -> list[tuple[str, str]]:
     return found
 
 
-def test_the_page_has_what_is_tested_here() -> None:
+def test_rules_page_contains_the_tested_commands() -> None:
     refused = [command for command in COMMANDS if "# refused" in command]
     assert len(COMMANDS) == 15 and len(refused) == 4
     assert {kind for kind, _ in patterns()} == {"command", "change", "tool"} and len(patterns()) == 7
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_each_command_of_the_page_does_what_it_says(clew: Clew, command: str) -> None:
+def test_each_command_of_the_rules_page_does_what_it_says(clew: Clew, command: str) -> None:
     words, _, refused = command.partition("  #")
     result = clew.run(*shlex.split(words))
     assert result.code == (2 if refused else 0), result.err
@@ -50,24 +50,24 @@ def test_each_command_of_the_page_does_what_it_says(clew: Clew, command: str) ->
 
 
 @pytest.mark.parametrize(("kind", "pattern"), patterns())
-def test_each_pattern_of_the_table_is_one_of_its_kind(clew: Clew, kind: str, pattern: str) -> None:
+def test_each_pattern_of_the_table_has_its_kind(clew: Clew, kind: str, pattern: str) -> None:
     assert clew.json("rules", "add", "allow", pattern, "--kind", kind)["kind"] == kind
     result = clew.run("rules", "add", "allow", pattern)
     assert result.code == 2 or f" allow {SAID[kind]} {pattern}, " in result.out
 
 
 @pytest.mark.parametrize("pattern", ["secrets/", "secrets/**", "./secrets/", "a b/…", "**/*.pem"])
-def test_what_can_only_be_a_path_is_a_change(pattern: str) -> None:
+def test_a_pattern_that_can_only_be_a_path_is_a_change(pattern: str) -> None:
     assert kind_of(Effect.DENY, pattern, "") is RuleKind.CHANGE
 
 
 @pytest.mark.parametrize("pattern", ["git push", "deploy", "rm -rf build/", "pytest …", "*", "npm run test:*"])
-def test_what_can_only_be_a_command_is_one(pattern: str) -> None:
+def test_a_pattern_that_can_only_be_a_command_is_a_command(pattern: str) -> None:
     assert kind_of(Effect.DENY, pattern, "") is RuleKind.COMMAND
 
 
 @pytest.mark.parametrize("pattern", ["bin/deploy", "./x.sh", "/srv/*.csv", ".env", "*.pem", "id_*", "x y/**", "a.b"])
-def test_what_can_be_several_is_refused_with_a_command_for_each(pattern: str) -> None:
+def test_an_ambiguous_pattern_is_refused_with_a_command_for_each_kind(pattern: str) -> None:
     with pytest.raises(BadInput) as told:
         kind_of(Effect.DENY, pattern, "")
     for kind in ("command", "change"):
@@ -81,7 +81,7 @@ def test_a_word_that_names_a_folder_of_the_workspace_is_refused(tmp_path: Path) 
         kind_of(Effect.DENY, "secrets", str(tmp_path))
 
 
-def test_a_deny_of_a_folder_protects_it_whoever_makes_it(tmp_path: Path) -> None:
+def test_a_deny_rule_for_a_folder_protects_it_however_it_is_made(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", SCRIPTED) as clew:
         clew.up()
         said = clew.run("rules", "add", "deny", "secrets/", "--workspace", str(tmp_path))
@@ -103,7 +103,7 @@ def test_a_rule_says_until_when_it_holds(clew: Clew) -> None:
     assert clew("rules", "add", "allow", "deploy *").endswith(", everywhere, for ever\n")
 
 
-def test_a_test_tells_of_a_rule_of_another_kind_with_that_pattern(tmp_path: Path) -> None:
+def test_rules_test_mentions_a_rule_of_another_kind_with_that_pattern(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", SCRIPTED) as clew:
         clew.up()
         clew("rules", "add", "deny", "secrets/key", "--kind", "command")

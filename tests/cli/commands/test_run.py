@@ -20,7 +20,7 @@ def test_run_prints_the_answer_exactly(clew: Clew) -> None:
     assert re.fullmatch(r"· completed in \d+\.\d s, 15 tokens \(10 in, 5 out\)\n", result.err)
 
 
-def test_run_shows_what_is_written_while_the_turn_still_runs(clew: Clew) -> None:
+def test_run_streams_text_while_the_turn_runs(clew: Clew) -> None:
     gate = clew.gate("mid-text")
     running = clew.begin("run", "!text first\n!hold mid-text\n!text second")
     gate.wait()
@@ -30,7 +30,7 @@ def test_run_shows_what_is_written_while_the_turn_still_runs(clew: Clew) -> None
     assert clew.wait(running).out == "\nsecond\n"
 
 
-def test_run_shows_activities_beside_the_text(clew: Clew) -> None:
+def test_run_prints_activities_on_stderr(clew: Clew) -> None:
     result = clew.run("run", "!shell make test\n!text done")
     assert result.out == "done\n"
     assert result.err.startswith("· command: make test\n· completed in ")
@@ -50,7 +50,7 @@ def test_run_that_fails_says_why_and_exits_with_1(clew: Clew) -> None:
     assert clew.json("run", "!error server_error", code=1)["state"] == "failed"
 
 
-def test_run_that_fails_says_how_to_go_on_in_its_thread(clew: Clew) -> None:
+def test_run_that_fails_says_how_to_continue_its_thread(clew: Clew) -> None:
     result = clew.run("run", "!error server_error", "--title", "failing")
     thread = clew.json("threads", "--text", "failing")[0]["id"]
     assert result.err.endswith(f"clew read {thread} shows it; clew send {thread} '…' or clew chat {thread} goes on\n")
@@ -60,7 +60,7 @@ def test_a_prompt_of_a_dash_is_read_from_stdin(clew: Clew) -> None:
     assert clew.run("run", "-", input="!text from a pipe\n").out == "from a pipe\n"
 
 
-def test_an_agents_text_cannot_command_the_terminal(clew: Clew) -> None:
+def test_agent_text_cannot_control_the_terminal(clew: Clew) -> None:
     result = clew.run("run", "!text a\x1b[2Jb\x07")
     assert result.out == "a\\x1b[2Jb\\x07\n"
 
@@ -78,7 +78,7 @@ def test_ctrl_c_stops_the_turn_and_waits_for_its_end(clew: Clew) -> None:
     assert f"clew send {thread['id']} '…'" in result.err
 
 
-def test_ctrl_c_does_not_print_twice_what_was_written_before_an_activity(clew: Clew) -> None:
+def test_ctrl_c_does_not_repeat_text_written_before_an_activity(clew: Clew) -> None:
     gate = clew.gate("stopped-mid-way")
     running = clew.begin("run", "!text begun\n!shell make\n!hold stopped-mid-way")
     gate.wait()
@@ -88,7 +88,7 @@ def test_ctrl_c_does_not_print_twice_what_was_written_before_an_activity(clew: C
     assert (result.code, result.out) == (1, "begun\n")
 
 
-def test_run_whose_daemon_is_stopped_says_how_to_come_back(clew: Clew) -> None:
+def test_run_says_how_to_return_if_the_daemon_is_stopped(clew: Clew) -> None:
     gate = clew.gate("stopped-daemon")
     running = clew.begin("run", "!text begun\n!hold stopped-daemon", "--title", "left alone")
     gate.wait()
@@ -102,7 +102,7 @@ def test_run_whose_daemon_is_stopped_says_how_to_come_back(clew: Clew) -> None:
     assert result.err.endswith(f"open work goes on then; clew watch {thread} comes back to it\n")
 
 
-def test_a_second_ctrl_c_leaves_the_turn_running_and_says_how_to_come_back(clew: Clew) -> None:
+def test_a_second_ctrl_c_leaves_the_turn_running_and_says_how_to_return(clew: Clew) -> None:
     gate = clew.gate("to-be-left")
     running = clew.begin("run", "!text begun\n!hold to-be-left")
     gate.wait()
@@ -120,12 +120,12 @@ def test_a_second_ctrl_c_leaves_the_turn_running_and_says_how_to_come_back(clew:
     assert "clew watch" in result.err
 
 
-def test_run_goes_on_when_the_daemon_is_killed_under_it(clew: Clew) -> None:
+def test_run_continues_if_the_daemon_is_killed(clew: Clew) -> None:
     gate = clew.gate("killed")
     running = clew.begin("run", "!text begun\n!hold killed\n!text done")
     gate.wait()
     read_words(running, 1)
-    with start.starting(clew.home, lambda line: None):  # so that it comes back only when the test is ready
+    with start.start_lock(clew.home, lambda line: None):  # so that it comes back only when the test is ready
         clew.kill_for_good()
         gate.release()
     gate.wait()
@@ -137,7 +137,7 @@ def test_run_goes_on_when_the_daemon_is_killed_under_it(clew: Clew) -> None:
     assert result.err.count("the connection was lost") == 1
 
 
-def test_run_whose_turn_was_cut_off_says_how_to_continue_it(clew: Clew) -> None:
+def test_run_with_a_cut_off_turn_says_how_to_continue_it(clew: Clew) -> None:
     gate = clew.gate("cut-off")
     running = clew.begin("run", "!shell make\n!hold cut-off", "--title", "cut off")
     gate.wait()
@@ -149,7 +149,7 @@ def test_run_whose_turn_was_cut_off_says_how_to_continue_it(clew: Clew) -> None:
     assert f"\nclew resume {thread} --supplement continue goes on with it" in result.err
 
 
-def test_start_returns_at_once_and_the_task_is_completed_by_itself(clew: Clew) -> None:
+def test_start_returns_at_once_and_the_task_completes_in_background(clew: Clew) -> None:
     gate = clew.gate("background")
     started = clew.json("start", "!hold background\n!text done", "--title", "errand")
     thread = started["thread"]
@@ -186,14 +186,14 @@ def test_a_file_is_copied_into_clews_own_folder(clew: Clew, tmp_path: Path) -> N
     assert [path.read_text() for path in clew.home.files.glob("*/notes.txt")] == ["by heart"]
 
 
-def test_send_goes_on_with_a_thread(clew: Clew) -> None:
+def test_send_continues_a_thread(clew: Clew) -> None:
     thread = clew.json("run", "!text one")["thread"]
     sent = clew.json("send", thread, "!text two")
     assert (sent["thread"], sent["fate"]) == (thread, "turn")
     assert clew.wait_ended(sent)["text"] == "two"
 
 
-def test_send_steers_a_running_turn_unless_it_is_to_be_queued(clew: Clew) -> None:
+def test_send_steers_a_running_turn_unless_queue_is_given(clew: Clew) -> None:
     gate = clew.gate("steered")
     running = clew.json("start", "!hold steered\n!text done")
     gate.wait()
@@ -204,7 +204,7 @@ def test_send_steers_a_running_turn_unless_it_is_to_be_queued(clew: Clew) -> Non
     assert clew.wait_ended(queued)["text"] == "later"
 
 
-def test_send_to_a_cancelled_thread_is_refused_with_words(clew: Clew) -> None:
+def test_send_to_a_cancelled_thread_is_refused_with_a_reason(clew: Clew) -> None:
     thread = clew.json("run", "!text hi")["thread"]
     clew("cancel", thread)
     result = clew.run("send", thread, "hello?")
@@ -224,7 +224,7 @@ def test_watch_shows_text_as_it_is_written_and_how_it_ended(clew: Clew) -> None:
     assert clew.end(watching).out == "look at this\n"
 
 
-def test_watch_as_json_gives_each_event_as_a_line(clew: Clew) -> None:
+def test_watch_as_json_prints_one_event_per_line(clew: Clew) -> None:
     watching = clew.begin("watch", "--json")
     assert watching.stdout is not None
     assert json.loads(watching.stdout.readline())["kind"] == "hello"
@@ -236,7 +236,7 @@ def test_watch_as_json_gives_each_event_as_a_line(clew: Clew) -> None:
     clew.end(watching)
 
 
-def test_watch_comes_back_by_itself_after_a_restart_without_a_gap_or_a_repeat(clew: Clew) -> None:
+def test_watch_reconnects_after_a_restart_without_gap_or_repeat(clew: Clew) -> None:
     thread = clew.json("run", "!text before")["thread"]
     watching = clew.begin("watch", "--json", thread)
     assert watching.stdout is not None

@@ -13,7 +13,7 @@ def settings(folder: Path, *what: str) -> str:
     return f'{SCRIPTED}[runtimes.codex]\ncommand = "/no/such/codex"\n{acp_toml(folder, *what)}'
 
 
-def test_the_runtimes_are_listed_with_how_they_are(tmp_path: Path) -> None:
+def test_runtimes_are_listed_with_their_health(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", settings(tmp_path)) as clew:
         rows = {row["name"]: row for row in clew.json("runtimes")}
         assert {"codex", "scripted", "hermes", "opencode", "gemini", "player"} <= set(rows)
@@ -24,7 +24,7 @@ def test_the_runtimes_are_listed_with_how_they_are(tmp_path: Path) -> None:
         assert "LOGIN" in clew("runtimes")
 
 
-def test_an_agent_is_tried_and_one_without_a_login_says_so(tmp_path: Path) -> None:
+def test_ping_tries_an_agent_and_reports_a_missing_login(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", settings(tmp_path)) as clew:
         assert [step["step"] for step in clew.json("ping", "player")] == ["start", "turn", "stop"]
     with Clew(tmp_path / "other", settings(tmp_path, "no-auth")) as clew:
@@ -34,7 +34,7 @@ def test_an_agent_is_tried_and_one_without_a_login_says_so(tmp_path: Path) -> No
         assert (player["health"], player["logged_in"]) == ("trouble", False)
 
 
-def test_a_turn_on_it_by_the_command_line(tmp_path: Path) -> None:
+def test_run_works_with_an_acp_agent(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", settings(tmp_path)) as clew:
         assert clew("run", "--runtime", "player", "!text well and good").strip() == "well and good"
         [thread] = clew.json("threads")

@@ -58,7 +58,7 @@ if sys.platform == "linux":
         again = clew.json("service", "install")
         assert (again["changed"], again["next"][-1]) == (False, "systemctl --user enable --now clew.service")
 
-    def test_remove_takes_away_the_unit_and_its_link(clew: Clew, tmp_path: Path) -> None:
+    def test_remove_deletes_the_unit_and_its_link(clew: Clew, tmp_path: Path) -> None:
         clew("service", "install")
         link = unit(tmp_path).parent / "default.target.wants" / "clew.service"
         link.parent.mkdir()
@@ -75,7 +75,7 @@ if sys.platform == "linux":
         assert printed == unit(tmp_path).read_text()
         assert clew.json("service", "install", "--print") == {"file": str(unit(tmp_path)), "text": printed}
 
-    def test_somebody_elses_unit_is_left_as_it_is(clew: Clew, tmp_path: Path) -> None:
+    def test_a_unit_not_written_by_clew_is_left_alone(clew: Clew, tmp_path: Path) -> None:
         unit(tmp_path).parent.mkdir(parents=True)
         unit(tmp_path).write_text("[Unit]\n")
         for action in ("install", "remove"):
@@ -86,7 +86,7 @@ if sys.platform == "linux":
         assert "there is no systemctl here" in clew.run("service", "install", "--enable").err
         assert unit(tmp_path).exists()
 
-    def test_enable_tells_the_service_manager_and_shows_its_words_when_it_refuses(clew: Clew, tmp_path: Path) -> None:
+    def test_enable_calls_the_service_manager_and_shows_its_error(clew: Clew, tmp_path: Path) -> None:
         stand_in = tmp_path / "bin" / "systemctl"
         stand_in.write_text(f'#!/bin/sh\necho "$*" >>"{tmp_path}/calls"\n')
         stand_in.chmod(0o755)
@@ -97,7 +97,7 @@ if sys.platform == "linux":
         assert "daemon-reload` failed: no bus" in clew.run("service", "install", "--enable").err
 
 
-def test_what_a_unit_would_misread_is_escaped(tmp_path: Path) -> None:
+def test_special_characters_in_a_unit_are_escaped(tmp_path: Path) -> None:
     odd = Home(tmp_path / 'a "b" \\ 100% $HOME')
     text = service.systemd(odd, {"PATH": "/bin"}).text
     assert f'Environment="CLEW_HOME={tmp_path}/a \\"b\\" \\\\ 100%% $HOME"' in text
@@ -105,20 +105,20 @@ def test_what_a_unit_would_misread_is_escaped(tmp_path: Path) -> None:
         service.systemd(Home(tmp_path / "two\nlines"), {})
 
 
-def test_what_points_at_an_agents_own_set_up_is_kept(tmp_path: Path) -> None:
+def test_variables_that_agents_need_are_kept_in_the_unit(tmp_path: Path) -> None:
     text = service.systemd(Home(tmp_path), {"CODEX_HOME": "/c", "SECRET": "s", "PATH": "/bin"}).text
     assert 'Environment="CODEX_HOME=/c"' in text
     assert "SECRET" not in text
 
 
-def test_a_kept_agent_does_not_end_with_a_daemon_that_died(tmp_path: Path) -> None:
+def test_a_kept_agent_survives_a_daemon_crash(tmp_path: Path) -> None:
     home = Home(tmp_path)
     assert "KillMode=mixed" in service.systemd(home, {}).text
     home.config.write_text('[runtimes.codex]\ntransport = "socket"\n')
     assert "KillMode=process" in service.systemd(home, {}).text
 
 
-def test_on_a_mac_it_is_an_agent_of_launchd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_macos_uses_a_launchd_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     made = service.launchd(Home(tmp_path / "h"), {"PATH": "/bin"})
     agent = plistlib.loads(made.text.encode())

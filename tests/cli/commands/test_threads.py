@@ -11,7 +11,7 @@ def chat(clew: Clew, text: str = "!text hello") -> str:
     return str(clew.json("run", text)["thread"])
 
 
-def test_finished_threads_are_in_the_history_and_the_others_are_not(clew: Clew) -> None:
+def test_history_lists_only_finished_threads(clew: Clew) -> None:
     open_one, done_one = chat(clew), chat(clew)
     clew("done", done_one)
     active = [thread["id"] for thread in clew.json("threads")]
@@ -33,7 +33,7 @@ def test_threads_for_a_person_are_one_line_each(clew: Clew) -> None:
     assert "idle" in line and "with\\x1b[31m colour" in line and line.endswith("  hi")
 
 
-def test_threads_that_run_are_found_as_such_and_not_as_idle(clew: Clew) -> None:
+def test_running_threads_are_listed_as_running_not_idle(clew: Clew) -> None:
     gate = clew.gate("listed")
     thread = clew.json("start", "!hold listed")["thread"]
     gate.wait()
@@ -44,33 +44,33 @@ def test_threads_that_run_are_found_as_such_and_not_as_idle(clew: Clew) -> None:
     assert clew.json("threads", "--status", "running") == []
 
 
-def test_the_last_line_of_the_newest_answer_is_known(clew: Clew) -> None:
+def test_the_list_has_the_last_line_of_the_newest_answer(clew: Clew) -> None:
     thread = chat(clew, "!text one")
     clew.wait_ended(clew.json("send", thread, "!slow 100 0"))
     assert clew.json("show", thread)["last_line"].endswith("never lose the thread")
 
 
-def test_show_for_a_person_names_what_there_is(clew: Clew) -> None:
+def test_show_prints_the_fields_of_a_thread(clew: Clew) -> None:
     thread = clew.json("run", "!text hi", "--title", "shown")["thread"]
     shown = dict(line.split(maxsplit=1) for line in clew("show", thread).splitlines())
     assert (shown["id"], shown["title"], shown["status"]) == (thread, "shown", "idle")
     assert "completed" not in shown
 
 
-def test_show_of_a_suspended_thread_gives_the_command_that_goes_on(clew: Clew) -> None:
+def test_show_of_a_suspended_thread_prints_the_command_to_resume_it(clew: Clew) -> None:
     thread = clew.json("start", "!error server_error")["thread"]
     clew.wait_for(thread, "thread.status", status="suspended")
     assert clew.run("show", thread).err == f"clew resume {thread} --supplement continue tries again\n"
 
 
-def test_read_tells_who_said_what(clew: Clew) -> None:
+def test_read_shows_who_said_what(clew: Clew) -> None:
     thread = chat(clew, "!shell ls\n!text all is well")
     told = clew("read", thread)
     assert told.startswith("# !shell ls\n")
     assert told.index("## you") < told.index("- command: ls") < told.rindex("\n\nall is well\n")
 
 
-def test_read_names_what_was_attached(clew: Clew, tmp_path: Path) -> None:
+def test_read_names_attached_files(clew: Clew, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x")
     thread = clew.json("run", "!text hi", "--file", str(tmp_path / "notes.txt"))["thread"]
     assert "\n!text hi\n\n(attached: notes.txt)\n" in clew("read", thread)
@@ -126,19 +126,19 @@ def test_history_verifies(clew: Clew) -> None:
     assert clew("verify").endswith(", 0 damaged\n")
 
 
-def test_notify_says_that_nothing_is_owed(clew: Clew) -> None:
+def test_notify_says_if_nothing_is_pending(clew: Clew) -> None:
     result = clew.run("notify")
     assert (result.out, result.err) == ("nothing is owed\n", "")
 
 
-def test_a_list_of_threads_that_is_empty_says_so(clew: Clew) -> None:
+def test_an_empty_list_of_threads_says_so(clew: Clew) -> None:
     result = clew.run("threads", "--text", "there is none such")
     assert (result.code, result.out) == (0, "")
     assert result.err.startswith("no thread fits; clew start PROMPT begins one")
     assert clew.run("threads", "--text", "there is none such", "--json").json == []
 
 
-def test_where_says_in_plain_words_what_became_of_an_answer(clew: Clew) -> None:
+def test_where_describes_the_state_of_an_answer(clew: Clew) -> None:
     here = chat(clew)
     there = clew.json("start", "!text done", "--notify", "local")["thread"]
     clew.wait_for(there, "delivery.sent")

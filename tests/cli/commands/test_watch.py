@@ -12,7 +12,7 @@ def answer_of(clew: Clew, thread: str) -> str:
     return str([told["text"] for told in clew.json("read", thread) if told["role"] == "agent"][-1])
 
 
-def test_watch_through_a_kill_in_mid_stream_shows_the_final_text_without_gap_or_repeat(clew: Clew) -> None:
+def test_watch_through_a_killed_daemon_shows_text_without_gap_or_repeat(clew: Clew) -> None:
     begin, end = clew.gate("watched-begin"), clew.gate("watched-kill")
     thread = clew.json("start", f"!hold watched-begin\n{SLOW}\n!hold watched-kill")["thread"]
     begin.wait()
@@ -31,7 +31,7 @@ def test_watch_through_a_kill_in_mid_stream_shows_the_final_text_without_gap_or_
     assert continued.startswith(cut) and len(cut.split()) >= 5
 
 
-def test_watch_shows_the_rest_of_an_answer_that_ended_while_nobody_could_tell(clew: Clew) -> None:
+def test_watch_shows_the_rest_of_an_answer_that_ended_while_offline(clew: Clew) -> None:
     """The daemon dies when the runtime is done and nothing of that is written down: the record brings it, once."""
     gate = clew.gate("watched-end")
     clew("down")  # else its supervisor brings it back, with nothing armed
@@ -47,7 +47,7 @@ def test_watch_shows_the_rest_of_an_answer_that_ended_while_nobody_could_tell(cl
     assert clew.json("read", thread)[-1]["items"] == [], "what was stored of the answer is nothing that came before it"
 
 
-def test_who_begins_to_watch_in_mid_turn_gets_what_was_said_and_done_until_then(clew: Clew) -> None:
+def test_watch_started_in_mid_turn_shows_the_turn_so_far(clew: Clew) -> None:
     gate = clew.gate("late")
     thread = clew.json("start", "!text first\n!shell make\n!text second\n!hold late")["thread"]
     gate.wait()
@@ -58,7 +58,7 @@ def test_who_begins_to_watch_in_mid_turn_gets_what_was_said_and_done_until_then(
     assert clew.end(watching).out == "first\nsecond\n"
 
 
-def test_watch_goes_on_with_the_next_turn_after_a_restart(clew: Clew) -> None:
+def test_watch_continues_with_the_next_turn_after_a_restart(clew: Clew) -> None:
     """Both turns name their items alike, because the runtime was started anew."""
     thread = clew.json("run", "!text zero")["thread"]
     watching = clew.begin("watch", thread)
@@ -72,7 +72,7 @@ def test_watch_goes_on_with_the_next_turn_after_a_restart(clew: Clew) -> None:
     assert clew.end(watching).out == "one and more\none\n"
 
 
-def test_run_on_a_terminal_shows_that_it_works_and_how_to_go_on(clew: Clew) -> None:
+def test_run_on_a_terminal_shows_progress_and_the_next_command(clew: Clew) -> None:
     gate = clew.gate("spinning")
     with Terminal(clew, ["run", "!shell make\n!hold spinning\n!text all is well"]) as terminal:
         gate.wait()
@@ -84,7 +84,7 @@ def test_run_on_a_terminal_shows_that_it_works_and_how_to_go_on(clew: Clew) -> N
     assert summary.startswith("· completed in ") and hint.startswith("clew chat ")
 
 
-def test_threads_on_a_terminal_is_a_table_that_fits(clew: Clew) -> None:
+def test_threads_on_a_terminal_fit_its_width(clew: Clew) -> None:
     clew("run", "!text the last line of it", "--title", "a long title " * 10)
     with Terminal(clew, ["threads"], columns=90) as terminal:
         assert terminal.wait() == 0
@@ -94,7 +94,7 @@ def test_threads_on_a_terminal_is_a_table_that_fits(clew: Clew) -> None:
     assert hint.startswith("clew chat ")
 
 
-def test_read_on_a_terminal_is_laid_out_and_cannot_command_it(clew: Clew) -> None:
+def test_read_on_a_terminal_is_formatted_and_cannot_control_it(clew: Clew) -> None:
     thread = clew.json("run", "!text **bold** \x1b]0;title\x07 `code`")["thread"]
     with Terminal(clew, ["read", thread]) as terminal:
         assert terminal.wait() == 0

@@ -56,7 +56,7 @@ def come_in(url: str) -> dict[str, str]:
         asked.close()
 
 
-def test_one_command_opens_the_page_and_cuts_no_turn_also_through_a_crash(
+def test_web_opens_the_page_without_cutting_turns_even_after_a_crash(
     home: Clew, place: socket.socket, tmp_path: Path
 ) -> None:
     gate = home.gate("web")
@@ -85,7 +85,7 @@ def test_one_command_opens_the_page_and_cuts_no_turn_also_through_a_crash(
     assert status(url, "/api/status", shown) == 200
 
 
-def test_where_a_port_is_taken_the_next_one_is_chosen_and_the_rest_of_the_config_stays(
+def test_web_takes_the_next_free_port_and_keeps_the_rest_of_the_config(
     home: Clew, place: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home.configure(f"# mine\n{SCRIPTED}# the end\n")

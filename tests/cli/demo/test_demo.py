@@ -67,7 +67,7 @@ def ticks(printed: str) -> list[str]:
     return [line for line in printed.splitlines() if line.startswith(("✔", "✘"))]
 
 
-def test_the_story_is_told_with_the_real_codex_and_nothing_is_left(place: Place) -> None:
+def test_demo_runs_with_real_codex_and_leaves_nothing(place: Place) -> None:
     code, printed = place.demo()
     assert code == 0, printed
     lines = ticks(printed)
@@ -82,7 +82,7 @@ def test_the_story_is_told_with_the_real_codex_and_nothing_is_left(place: Place)
     assert place.left() == []
 
 
-def test_without_codex_it_says_so_and_tells_the_story_all_the_same(place: Place, without_codex: dict[str, str]) -> None:
+def test_demo_without_codex_says_so_and_still_runs(place: Place, without_codex: dict[str, str]) -> None:
     code, printed = place.demo(**without_codex)
     assert code == 0, printed
     assert "Codex cannot be used here" in printed and "Install Codex" in printed
@@ -91,7 +91,7 @@ def test_without_codex_it_says_so_and_tells_the_story_all_the_same(place: Place,
     assert place.left() == []
 
 
-def test_as_json_it_is_a_list_of_steps_and_kept_it_can_be_played_with_and_ended(place: Place) -> None:
+def test_demo_prints_json_steps_and_keep_leaves_a_usable_home(place: Place) -> None:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     code, printed = place.demo("--runtime", "scripted", "--keep", "--json", PATH=path)
     assert code == 0, printed
@@ -112,7 +112,7 @@ def test_as_json_it_is_a_list_of_steps_and_kept_it_can_be_played_with_and_ended(
     assert place.left() == []
 
 
-def test_a_step_that_fails_is_told_and_everything_is_put_away(place: Place) -> None:
+def test_a_failed_demo_step_is_reported_and_everything_is_cleaned_up(place: Place) -> None:
     code, printed = place.demo("--runtime", "scripted", CLEW_CRASH="store.migrated-not-committed")
     (line,) = ticks(printed)
     assert code == 1
@@ -121,7 +121,7 @@ def test_a_step_that_fails_is_told_and_everything_is_put_away(place: Place) -> N
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupted_story_puts_everything_away(place: Place, number: signal.Signals) -> None:
+def test_an_interrupted_demo_cleans_up_everything(place: Place, number: signal.Signals) -> None:
     process = place.begin("--runtime", "scripted")
     assert process.stdout is not None
     while "a task is started" not in (line := process.stdout.readline()):

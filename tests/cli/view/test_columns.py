@@ -14,14 +14,14 @@ from clew.cli.view.transcript import lay_out
 
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=80), st.integers(4, 40))
-def test_rows_fit_and_together_are_the_line(line: str, room: int) -> None:
+def test_rows_fit_and_join_to_the_line(line: str, room: int) -> None:
     rows = rows_of(line, room)
     assert "".join(rows) == line
     assert all(width(row.rstrip(" ")) <= room for row in rows)
 
 
 @given(st.text(max_size=60), st.integers(1, 30))
-def test_what_is_made_to_fit_fits(text: str, room: int) -> None:
+def test_fitted_text_fits(text: str, room: int) -> None:
     assert width(fit(text, room)) <= room
 
 
@@ -29,7 +29,7 @@ def test_a_row_is_broken_at_a_space() -> None:
     assert rows_of("never lose the thread", 10) == ["never lose ", "the thread"]
 
 
-def test_columns_line_up_also_in_chinese() -> None:
+def test_columns_align_with_chinese_text() -> None:
     assert table([("好的", "x"), ("abcd", "y")]) == ["好的  x", "abcd  y"]
 
 
@@ -50,14 +50,14 @@ def thread(name: str, **given: Any) -> dict[str, Any]:
     return {**plain, "suspend_message": None, "last_line": None, "gates": [], **given}
 
 
-def test_ids_are_as_long_as_it_takes_to_tell_them_apart() -> None:
+def test_short_ids_are_long_enough_to_be_unique() -> None:
     names = ["01ABCDEFGHJKMNP1", "01ABCDEFGHJKMNP2"]
     assert short_ids([thread(name) for name in names]) == names
     assert short_ids([thread(names[0]), thread("01B" + names[0][3:])]) == ["01ABCDEFGH", "01BBCDEFGH"]
     assert short_ids([thread(names[0])]) == ["01ABCDEFGH"]
 
 
-def test_a_table_fits_the_terminal_and_keeps_its_last_line() -> None:
+def test_a_table_fits_the_terminal_and_keeps_its_last_column() -> None:
     rows = [thread("01ABCDEFGHJ", title="t" * 200, last_line="l" * 200), thread("01BBCDEFGHJ", last_line="short")]
     lines = thread_table(rows, 61, 80)
     assert lines[0].split() == ["ID", "STATUS", "TITLE", "RUNTIME", "AGE", "LAST", "LINE"]
@@ -67,17 +67,17 @@ def test_a_table_fits_the_terminal_and_keeps_its_last_line() -> None:
 
 
 @given(st.integers(1, 300), st.text(max_size=90), st.text(max_size=90))
-def test_a_table_never_breaks(room: int, title: str, last: str) -> None:
+def test_a_table_never_wraps(room: int, title: str, last: str) -> None:
     rows = [thread("01ABCDEFGHJ", title=title, last_line=last)]
     assert len(thread_table(rows, 61, room)) == 2
 
 
-def test_without_a_terminal_there_is_no_head_and_a_question_stands_for_the_answer() -> None:
+def test_without_a_terminal_no_header_and_a_question_replaces_the_answer() -> None:
     (line,) = thread_table([thread("01ABCDEFGHJ", status="suspended", suspend_message="go\non?")], 61, None)
     assert line == "01ABCDEFGH  suspended  a title  codex  1m  go on?"
 
 
-def test_what_markdown_spells_as_a_number_turns_no_direction(capsys: pytest.CaptureFixture[str]) -> None:
+def test_markdown_character_references_cannot_change_text_direction(capsys: pytest.CaptureFixture[str]) -> None:
     lay_out("it says &#x202e;no&#x2069; &#x1b;[2J")
     shown = capsys.readouterr().out
     assert r"it says \u202eno\u2069" in shown and not set(shown) & set("\u202e\u2069\x1b")

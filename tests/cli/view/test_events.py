@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.cli.view.events import Aside, Piece, Story, Words, activity_line, summary
+from clew.cli.view.events import Aside, EventRenderer, Piece, TextChunk, activity_line, summary
 from clew.client.sync import Event
 
 
@@ -37,12 +37,12 @@ def written(pieces: list[Piece]) -> str:
     """As stdout gets it."""
     out = ""
     for piece in pieces:
-        if isinstance(piece, Words):
+        if isinstance(piece, TextChunk):
             out += ("\n" if piece.fresh and out and not out.endswith("\n") else "") + piece.text
     return out
 
 
-def told(story: Story, *events: Event) -> list[Piece]:
+def told(story: EventRenderer, *events: Event) -> list[Piece]:
     return [piece for event in events for piece in story.take(event)]
 
 
@@ -50,95 +50,93 @@ def asides(pieces: list[Piece]) -> list[str]:
     return [piece.line for piece in pieces if isinstance(piece, Aside)]
 
 
-def test_text_comes_as_it_is_written_and_once() -> None:
-    story = Story()
+def test_text_is_shown_once_as_it_is_written() -> None:
+    story = EventRenderer()
     pieces = told(story, text("one "), text("two", 4), done("one two"))
-    assert pieces == [Words("one ", fresh=True), Words("two")]
+    assert pieces == [TextChunk("one ", fresh=True), TextChunk("two")]
     assert story.settle(ended("one two")) == []
 
 
-def test_who_comes_back_gets_the_rest_of_what_is_being_written() -> None:
-    story = Story()
+def test_a_reconnect_shows_the_rest_of_the_current_text() -> None:
+    story = EventRenderer()
     assert written(told(story, text("one "), opened("one two th"), text("three", 8))) == "one two three"
 
 
-def test_who_comes_late_gets_the_texts_that_are_done_too() -> None:
-    story = Story()
+def test_a_late_watcher_also_gets_completed_texts() -> None:
+    story = EventRenderer()
     pieces = told(story, opened("one", kind="written"), opened("tw", "b"), text("o", 2, "b"), done("two", "b"))
     assert written(pieces) == "one\ntwo"
 
 
 @given(st.text(min_size=1, max_size=30), st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), max_size=8))
-def test_whatever_was_lost_or_came_twice_the_text_is_whole_and_once_at_the_end(
-    answer: str, seen: list[tuple[int, int]]
-) -> None:
-    story = Story()
+def test_lost_or_repeated_events_still_give_the_complete_text_once(answer: str, seen: list[tuple[int, int]]) -> None:
+    story = EventRenderer()
     pieces = told(story, *(text(answer[start : start + length], min(start, len(answer))) for start, length in seen))
     pieces += story.settle(ended(answer))
     assert written(pieces) == answer
     assert asides(pieces) == []
 
 
-def test_texts_on_the_way_that_were_missed_are_made_up_for() -> None:
-    story = Story()
+def test_missed_intermediate_texts_are_shown_at_the_end() -> None:
+    story = EventRenderer()
     pieces = told(story, text("I look", item="a"))
     pieces += story.settle(ended("All is well.", "I look around.", "I found it."))
     assert written(pieces) == "I look around.\nI found it.\nAll is well."
 
 
-def test_a_turn_that_was_shown_further_than_it_was_stored_is_not_repeated() -> None:
-    story = Story()
+def test_text_shown_beyond_what_was_stored_is_not_repeated() -> None:
+    story = EventRenderer()
     told(story, text("one two three"))
     assert story.settle(ended("one two", state="interrupted")) == []
 
 
-def test_a_final_text_that_is_another_one_is_said_to_be_so() -> None:
-    story = Story()
+def test_a_final_text_that_differs_is_announced() -> None:
+    story = EventRenderer()
     pieces = [*told(story, text("maybe so")), *story.settle(ended("No."))]
     assert asides(pieces) == ["· what was streamed is not the final text, which is:"]
     assert written(pieces) == "maybe so\nNo."
 
 
-def test_the_answer_is_the_last_text_where_that_was_asked_for() -> None:
-    story = Story()
+def test_the_answer_is_the_last_text_if_requested() -> None:
+    story = EventRenderer()
     told(story, text("the answer", item="a"), text("a remark", item="b"))
     assert written(story.settle(ended("the answer"), last=True)) == "the answer"
 
 
-def test_what_was_given_up_counts_for_nothing() -> None:
-    story = Story()
+def test_discarded_text_is_ignored() -> None:
+    story = EventRenderer()
     pieces = told(story, text("wro"), done("wro", cut=True), text("right", item="b"), done("right", item="b"))
     assert asides(pieces) == ["· (that was given up and is begun again)"]
     assert story.settle(ended("right"), last=True) == []
 
 
-def test_two_turns_may_use_the_same_name_for_an_item() -> None:
-    story = Story()
+def test_two_turns_may_use_the_same_item_name() -> None:
+    story = EventRenderer()
     told(story, text("first"))
     story.settle(ended("first"))
-    assert told(story, text("second", turn="U")) == [Words("second", fresh=True)]
+    assert told(story, text("second", turn="U")) == [TextChunk("second", fresh=True)]
 
 
-def test_nothing_comes_of_a_turn_after_its_end() -> None:
-    story = Story()
+def test_nothing_of_a_turn_is_shown_after_its_end() -> None:
+    story = EventRenderer()
     story.settle(ended("x"))
     assert told(story, text("x"), act("started")) == []
     assert story.settle(ended("x")) == []
 
 
-def test_an_activity_is_told_when_it_begins_and_when_it_fails() -> None:
-    assert asides(told(Story(), act("started"), act("done", "ok"))) == ["· command: make"]
-    failed = told(Story(), act("started"), act("done", "failed"), act("done", "failed"))
+def test_an_activity_is_shown_when_it_starts_and_when_it_fails() -> None:
+    assert asides(told(EventRenderer(), act("started"), act("done", "ok"))) == ["· command: make"]
+    failed = told(EventRenderer(), act("started"), act("done", "failed"), act("done", "failed"))
     assert asides(failed) == ["· command: make", "· command: make (failed)"]
-    assert asides(told(Story(), act("done", "ok"))) == ["· command: make"], "whoever comes late sees the same"
+    assert asides(told(EventRenderer(), act("done", "ok"))) == ["· command: make"], "whoever comes late sees the same"
 
 
-def test_catching_up_tells_what_an_open_turn_did_and_the_stream_does_not_repeat_it() -> None:
+def test_catching_up_shows_an_open_turn_and_nothing_is_repeated() -> None:
     items = [
         {"item": "a", "kind": "text", "phase": "done", "title": "", "body": "look", "outcome": None},
         {"item": "x", "kind": "command", "phase": "started", "title": "make", "body": "", "outcome": None},
     ]
-    story = Story()
+    story = EventRenderer()
     pieces = story.catch_up({"id": "T", "ended_at": None, "items": items})
     assert (written(pieces), asides(pieces)) == ("look", ["· command: make"])
     assert told(story, done("look"), act("started"), act("done", "ok")) == []
@@ -149,7 +147,7 @@ def test_an_activity_is_one_short_line() -> None:
     assert line.startswith("· command: a b \\x1b[2Jxxx") and line.endswith("…") and len(line) < 180
 
 
-def test_the_end_of_a_turn_tells_time_and_tokens() -> None:
+def test_the_end_of_a_turn_shows_time_and_tokens() -> None:
     usage = {"input_tokens": 1000, "output_tokens": 234, "total_tokens": 1234}
     turn = {"state": "completed", "started_at": 1000, "ended_at": 4210, "usage": usage}
     assert summary(turn) == "completed in 3.2 s, 1,234 tokens (1,000 in, 234 out)"
@@ -157,18 +155,18 @@ def test_the_end_of_a_turn_tells_time_and_tokens() -> None:
     assert summary({**turn, "state": "interrupted", "started_at": None}) == "interrupted"
 
 
-def test_a_text_that_became_the_answer_of_a_stopped_turn_is_not_shown_twice() -> None:
-    story = Story()
+def test_the_text_of_a_stopped_turn_is_not_repeated_as_its_answer() -> None:
+    story = EventRenderer()
     pieces = told(story, text("I look"), done("I look"), act("started"))
     assert story.settle(ended("I look", "I look", state="interrupted"), last=True) == []
     assert written(pieces) == "I look"
-    assert written(Story().settle(ended("I look", "I look", state="interrupted"), last=True)) == "I look"
+    assert written(EventRenderer().settle(ended("I look", "I look", state="interrupted"), last=True)) == "I look"
 
 
-def test_an_answer_that_stands_last_already_is_not_repeated_to_the_letter() -> None:
-    story = Story()
+def test_an_answer_that_is_already_last_is_not_repeated() -> None:
+    story = EventRenderer()
     told(story, text("first", item="a"), text("the answer", item="b"))
     assert story.settle(ended("the answer", "first", "the answer"), last=True) == []
-    story = Story()
+    story = EventRenderer()
     told(story, text("the answer", item="a"))
     assert written(story.settle(ended("the answer", "the answer", "a remark"), last=True)) == "a remark\nthe answer"

@@ -10,7 +10,7 @@ import pytest
 from clew.cli.chat.prompt import toolbar
 from clew.cli.commands.gates import _ask, _asked, _in_a_line
 from clew.cli.view.events import BOLD, Aside
-from clew.cli.view.gates import Gates, asked, by_commands, by_keys, keep_secrets, press
+from clew.cli.view.gates import Gates, by_keys, command_hints, keep_secrets, press, request_lines
 from clew.client.sync import Event
 from clew.support.errors import Refused
 
@@ -32,11 +32,11 @@ def question(text: str = "Which?", *options: str, **given: Any) -> dict[str, Any
     return {"text": text, "options": list(options), "free": True, "several": False, "secret": False, **given}
 
 
-def test_everything_that_is_asked_is_shown_and_nothing_in_it_hides() -> None:
+def test_a_gate_is_shown_completely_with_nothing_hidden() -> None:
     view = gate(
         title="make\nrm \u0441at", folder="/tmp/a\nb", detail="- old\n+ new", reason="to\ntry", warning="Again."
     )
-    assert asked(view) == [
+    assert request_lines(view) == [
         "K7Q2: the agent asks to run a command",
         "    make",
         "    rm \\u0441at",
@@ -49,9 +49,9 @@ def test_everything_that_is_asked_is_shown_and_nothing_in_it_hides() -> None:
     ]
 
 
-def test_a_command_is_shown_as_it_runs_however_long_and_in_whatever_letters() -> None:
+def test_a_command_is_shown_exactly_whatever_its_length_or_script() -> None:
     view = gate(title="cat א > ב\necho ʼ; x ʼ" + "\n" * 30 + "ls", folder="/tmp/א", detail="+א")
-    assert asked(view)[1:] == [
+    assert request_lines(view)[1:] == [
         "  32 lines:",
         r"    cat \u05d0 > \u05d1",
         r"    echo \u02bc; x \u02bc",
@@ -62,22 +62,22 @@ def test_a_command_is_shown_as_it_runs_however_long_and_in_whatever_letters() ->
     ]
 
 
-def test_blank_lines_in_an_agents_words_are_folded_and_counted() -> None:
+def test_blank_lines_in_agent_text_are_folded_and_counted() -> None:
     gap = "tests" + "\n" * 300 + "x"
     view = gate(kind="question", detail=gap, reason=gap, questions=[question(gap, "a")])
-    assert asked(view)[1:] == [
+    assert request_lines(view)[1:] == [
         *("    tests", "    ⏎×299", "    x"),
         *("  why: 301 lines:", "  tests", "  ⏎×299", "  x"),
         *("  301 lines:", "  tests", "  ⏎×299", "  x", "    1 a"),
     ]
 
 
-def test_a_long_diff_is_shown_whole() -> None:
+def test_a_long_diff_is_shown_completely() -> None:
     view = gate(kind="change", detail="+" * 100_000)
-    assert asked(view)[-1].strip() == "+" * 100_000
+    assert request_lines(view)[-1].strip() == "+" * 100_000
 
 
-def test_what_a_list_has_shortened_is_fetched_before_it_is_shown() -> None:
+def test_gates_shortened_in_a_list_are_fetched_before_display() -> None:
     whole = gate(kind="change", detail="+" * 5_000)
     listed = {**whole, "detail": "+ … 4,999 characters left out … "}
 
@@ -89,7 +89,7 @@ def test_what_a_list_has_shortened_is_fetched_before_it_is_shown() -> None:
     assert any(isinstance(piece, Aside) and piece.line.strip() == "+" * 5_000 for piece in shown)
 
 
-def test_the_keys_are_those_that_answer() -> None:
+def test_the_typing_hint_names_the_accepted_answers() -> None:
     one = gate(kind="question", questions=[question("Which?", "red")])
     assert press([gate()]) == "y, n or a number; other words are for the agent"
     assert press([one]) == "a number, or K7Q2 and words of your own"
@@ -100,7 +100,7 @@ def test_the_keys_are_those_that_answer() -> None:
 
 def test_several_questions_are_shown_with_a_number_for_each() -> None:
     view = gate(kind="question", questions=[question("Which?", "red", "green"), question("How many?", "1", "2")])
-    shown = [*asked(view), *by_keys(view, [view])]
+    shown = [*request_lines(view), *by_keys(view, [view])]
     assert shown == [
         "K7Q2: the agent asks",
         "  Which?",
@@ -111,18 +111,18 @@ def test_several_questions_are_shown_with_a_number_for_each() -> None:
         "    2 2",
         "  a number for each of them, such as 1 2",
     ]
-    assert by_commands(view) == ["  clew answer K7Q2 ANSWER ANSWER answers it"]
+    assert command_hints(view) == ["  clew answer K7Q2 ANSWER ANSWER answers it"]
 
 
 @pytest.mark.parametrize("line", ["hunter", "K7Q2 hunter", "y", "1234", "no idea"])
-def test_where_a_secret_is_asked_for_nothing_that_is_typed_leaves(line: str) -> None:
+def test_typed_text_is_not_sent_while_a_secret_is_asked_for(line: str) -> None:
     secret = gate(kind="question", questions=[question(secret=True)])
     with pytest.raises(Refused, match="give it with `clew answer K7Q2`, not here"):
         keep_secrets(line, [gate("Z3H8"), secret])
 
 
 @pytest.mark.parametrize("line", ["z3h8 y", "n Z3H8 not now", "yes all"])
-def test_beside_a_secret_another_gate_can_be_answered_by_its_code(line: str) -> None:
+def test_while_a_secret_is_asked_another_gate_is_answered_by_code(line: str) -> None:
     keep_secrets(line, [gate("Z3H8"), gate(kind="question", questions=[question(secret=True)])])
 
 
@@ -141,7 +141,7 @@ def event(kind: str, **data: Any) -> Event:
     return Event(kind, 1, {"turn": "U", "data": {"gate": "id-K7Q2", "code": "K7Q2", **data}})
 
 
-def test_a_gate_is_shown_once_and_again_when_it_is_asked_once_more() -> None:
+def test_a_gate_is_shown_once_and_again_if_it_is_reopened() -> None:
     gates = Gates(Door(gate()), "T", by_keys)  # type: ignore[arg-type]
     first = gates.catch_up()
     assert first[0] == Aside("K7Q2: the agent asks to run a command", BOLD)
@@ -151,23 +151,23 @@ def test_a_gate_is_shown_once_and_again_when_it_is_asked_once_more() -> None:
     assert gates.take(event("gate.opened")) == first and len(gates.open) == 1
 
 
-def test_of_another_turn_a_gate_is_known_and_not_shown() -> None:
+def test_a_gate_of_another_turn_is_tracked_but_not_shown() -> None:
     gates = Gates(Door(gate(turn="before")), "T", by_keys)  # type: ignore[arg-type]
     assert gates.catch_up("U") == [] and len(gates.open) == 1
 
 
-def test_the_line_at_the_bottom_names_what_waits() -> None:
+def test_the_toolbar_names_open_gates() -> None:
     assert toolbar(5, "T", 0, None, 0, ["K7Q2"]).startswith("? K7Q2 waits for you")
 
 
-def test_options_that_are_numbers_are_marked_where_an_answer_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numeric_options_are_marked_when_asking_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     monkeypatch.setattr("click.prompt", lambda *_, **__: "#1")
     assert _ask(Namespace(say=told.append), question("How many?", "2", "1")) == "#1"  # type: ignore[arg-type]
     assert told == ["  #1 2", "  #2 1"]
 
 
-def test_whoever_is_asked_for_an_answer_is_told_first_what_the_options_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_are_explained_before_an_answer_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     view = gate(kind="question", detail="red: stop everything", questions=[question("Which?", "red", "blue")])
     told: list[str] = []
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
@@ -186,7 +186,7 @@ def test_whoever_is_asked_for_an_answer_is_told_first_what_the_options_mean(monk
     assert told == ["    red: stop everything", "  1 red", "  2 blue", "Which?"]
 
 
-def test_a_yes_says_what_it_allowed_and_where() -> None:
+def test_an_approval_says_what_it_allowed_and_where() -> None:
     view = gate(title="make א\nls", folder="/srv/work")
     assert _in_a_line(view) == r"make \u05d0\nls, in /srv/work"
     assert _in_a_line(gate(title="x" * 500)) == "x" * 159 + "…"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.engine.delivery.artifacts import MOST, Made, gather, named
+from clew.engine.delivery.artifacts import MOST, Artifacts, gather, named
 from clew.engine.progress import Progress, advance
 from clew.model.delivery import DeliveryKind, DeliveryState
 from clew.model.events import Activity, ActivityKind, Phase
@@ -19,12 +19,12 @@ from clew.support.files import read
 from clew.testing.surface_stage import PICTURE
 from clew.texts import messages
 from tests.helpers.disks import BROKEN_DISK, break_file
-from tests.helpers.rig import PATIENCE, Rig, Room
+from tests.helpers.rig import TIMEOUT, Rig, Room
 
 LARGEST = 1000
 
 
-def made(answer: str, folder: Path, *images: str) -> Made:
+def made(answer: str, folder: Path, *images: str) -> Artifacts:
     return gather(answer, images, folder / "work", folder / "kept", LARGEST)
 
 
@@ -148,13 +148,13 @@ async def test_a_file_is_owed_with_the_end_and_sent_as_it_was_then(tmp_path: Pat
 
 
 async def test_what_was_kept_goes_when_it_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clew.engine.engine.LAST_SENDS", PATIENCE)
+    monkeypatch.setattr("clew.engine.engine.LAST_SENDS", TIMEOUT)
     (tmp_path / "a.txt").write_text("a")
     room = Room(can=FILES)
     async with Rig(tmp_path, room=room) as rig:
         first = (await rig.say("!text [a](a.txt)")).turn
         await rig.delivered(f"{first}:file:1")
-        await rig.engine.settle(PATIENCE)
+        await rig.engine.settle(TIMEOUT)
         assert not (tmp_path / "files" / f"made-{first}").exists()
 
 
@@ -172,7 +172,7 @@ async def test_what_cannot_be_removed_after_it_was_sent_ends_nothing_and_goes_wi
             await rig.delivered(f"{sent}:file:1")
             behind = (await rig.say("!text behind it")).turn
             await rig.delivered(f"{behind}:final")
-            await rig.engine.settle(PATIENCE)
+            await rig.engine.settle(TIMEOUT)
     kept = tmp_path / "files" / f"made-{sent}"
     assert (kept / "a.txt").exists() and f"{kept}/a.txt is not needed any more" in caplog.text
     async with Rig(tmp_path, room=Room(can=FILES)):
@@ -195,7 +195,7 @@ async def test_what_has_not_been_sent_is_kept_by_the_next_daemon(tmp_path: Path,
     async with Rig(tmp_path, room=Closed(can=FILES)) as rig:
         turn = (await rig.say("!text [a](a.txt)")).turn
         await tried.wait()
-        await rig.engine.settle(PATIENCE)
+        await rig.engine.settle(TIMEOUT)
     (half := tmp_path / "files" / f"made-{turn}" / ".b.txt.part").touch()
     async with Rig(tmp_path, room=Closed(can=FILES)):
         assert [path.name for path in half.parent.iterdir()] == ["a.txt"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clew.config.settings import ChatsConfig, Config, InboxConfig, ThreadsConfig
-from clew.engine.delivery.language import heard
+from clew.engine.delivery.language import detect_language
 from clew.model.messages import Accepted, Fate, Person, Role
 from clew.model.surface import InDoubt, SurfaceCan
 from clew.store.tables import people
@@ -38,7 +38,7 @@ LATIN = re.compile(r"[A-Za-z]{3,}")
     ],
 )
 def test_the_language_of_a_message(text: str, language: str | None) -> None:
-    assert heard(text) == language
+    assert detect_language(text) == language
 
 
 async def known(rig: Rig) -> None:
@@ -150,5 +150,5 @@ async def test_what_the_agent_says_is_never_translated(rig: Rig) -> None:
 
 def test_every_sentence_has_its_chinese() -> None:
     for name, each in vars(messages).items():
-        if isinstance(each, bilingual.Both):
-            assert heard(each.zh) == "zh" and heard(each) != "zh", name
+        if isinstance(each, bilingual.Bilingual):
+            assert detect_language(each.zh) == "zh" and detect_language(each) != "zh", name

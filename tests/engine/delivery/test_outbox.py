@@ -11,7 +11,7 @@ from clew.model.messages import Attachment
 from clew.model.surface import InDoubt, Never, Outgoing, Receipt, SurfaceCan, TryAgain
 from clew.store.tables import deliveries, turns
 from clew.texts import messages
-from tests.helpers.rig import PATIENCE, Rig, Room
+from tests.helpers.rig import TIMEOUT, Rig, Room
 
 
 async def test_an_answer_that_is_only_a_file_is_kept(tmp_path: Path) -> None:
@@ -41,12 +41,12 @@ async def test_what_failed_and_is_put_off_again_goes_on_by_itself(tmp_path: Path
 async def test_a_plain_stop_just_after_an_end_leaves_nothing_on_its_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clew.engine.engine.LAST_SENDS", PATIENCE)
+    monkeypatch.setattr("clew.engine.engine.LAST_SENDS", TIMEOUT)
     async with Rig(tmp_path) as rig:
         for number in range(5):
             accepted = await rig.say(f"!text {number}", room=str(number))
         await rig.ended(accepted.turn)
-        await rig.engine.settle(PATIENCE)
+        await rig.engine.settle(TIMEOUT)
     idle = Rig(tmp_path)
     assert await idle.store.read(deliveries.sending_finals) == []
     await idle.kill()

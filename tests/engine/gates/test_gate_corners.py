@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from clew.config.settings import GatesConfig, TurnsConfig
 from clew.engine.core import Core
-from clew.engine.delivery.enqueue import owe
+from clew.engine.delivery.enqueue import enqueue_delivery
 from clew.engine.gates import dispatch
 from clew.engine.gates.choices import reply
 from clew.engine.gates.gates import _cleaned, answer_gate, ask_once_more, expire, open_gate
@@ -220,7 +220,7 @@ async def test_a_rules_yes_that_did_not_arrive_is_given_again_and_nobody_is_aske
         accepted = await rig.say(f"!approve {COMMAND}")
         await rig.saw("gate.answered")
         (row,) = await rig.store.read(lambda tx: gates.of_turn(tx, accepted.turn or ""))
-        assert await rig.store.write(lambda tx: gates.sending(tx, row, rig.clock.now()))
+        assert await rig.store.write(lambda tx: gates.mark_sending(tx, row, rig.clock.now()))
         await rig.kill()
         monkeypatch.undo()
     async with Rig(tmp_path, outlives=True) as rig:
@@ -249,14 +249,14 @@ def _expired_and_left(tx: Tx, rig: Rig, gate: GateView) -> None:
     row = gates.get(tx, gate.id)
     assert row is not None
     expire(tx, rig.engine._core, row)
-    assert gates.sending(tx, row, rig.clock.now())
+    assert gates.mark_sending(tx, row, rig.clock.now())
 
 
 async def _left_and_lost(rig: Rig, gate: GateView) -> None:
     rig.engine._runner.nudge = lambda turn, kind: None  # type: ignore[method-assign]  # nobody hears of it any more
     await rig.engine.waiting.answer(gate.code, YES)
     row = await rig.store.read(lambda tx: gates.get(tx, gate.id))
-    assert row is not None and await rig.store.write(lambda tx: gates.sending(tx, row, rig.clock.now()))
+    assert row is not None and await rig.store.write(lambda tx: gates.mark_sending(tx, row, rig.clock.now()))
     await rig.kill()
 
 
@@ -285,7 +285,7 @@ async def test_a_yes_that_was_on_its_way_when_a_person_stopped_the_turn_is_not_c
     async with Rig(tmp_path) as rig:
         accepted = await rig.say(f"!approve {COMMAND}")
         (gate,) = await asked(rig)
-        await rig.store.write(lambda tx: turns.ask_stop(tx, accepted.turn or ""))
+        await rig.store.write(lambda tx: turns.request_stop(tx, accepted.turn or ""))
         await _left_and_lost(rig, gate)
     async with Rig(tmp_path) as rig:
         await rig.ended(accepted.turn)
@@ -303,7 +303,7 @@ async def test_what_is_owed_within_one_millisecond_leaves_in_the_order_in_which_
             turn = turns.get(tx, accepted.turn or "")
             assert turn is not None
             for name in ("z", "y", "x"):
-                owe(tx, rig.engine._core, turn, DeliveryKind.NOTICE, rig.where(), name, id=name)
+                enqueue_delivery(tx, rig.engine._core, turn, DeliveryKind.NOTICE, rig.where(), name, id=name)
             found = [deliveries.get(tx, name) for name in ("z", "y", "x")]
             return [each.created_at for each in found if each is not None]
 

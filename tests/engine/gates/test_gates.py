@@ -286,7 +286,7 @@ async def answered_and_cut(rig: Rig, gate: GateView, *, sent: bool = False) -> N
     row = await rig.store.read(lambda tx: gates.get(tx, gate.id))
     assert row is not None
     if sent:
-        assert await rig.store.write(lambda tx: gates.sending(tx, row, rig.clock.now()))
+        assert await rig.store.write(lambda tx: gates.mark_sending(tx, row, rig.clock.now()))
     await rig.kill()
 
 

@@ -102,7 +102,7 @@ async def test_a_yes_is_kept_only_if_the_same_was_not_declined_since(tmp_path: P
         await rig.kill()
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{accepted.turn}:ask")
-        kept = {row.id for row in await rig.store.read(gates.every) if row.carried}
+        kept = {row.id for row in await rig.store.read(gates.all_rows) if row.carried}
         assert kept == ({other.id} if first is YES else {one.id, other.id})
 
 
@@ -112,7 +112,7 @@ async def test_no_yes_is_kept_for_work_that_is_stopped(tmp_path: Path, word: str
     async with Rig(tmp_path) as rig:
         await rig.delivered(f"{accepted.turn}:ask")
         await rig.say(word)
-        assert not any(row.carried for row in await rig.store.read(gates.every))
+        assert not any(row.carried for row in await rig.store.read(gates.all_rows))
 
 
 async def test_no_yes_is_kept_for_a_turn_that_a_person_stops(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ async def test_no_yes_is_kept_for_a_turn_that_a_person_stops(tmp_path: Path) -> 
     async with Rig(tmp_path) as rig:
         await rig.held("door")
         await rig.engine.stop(accepted.thread or "")
-        assert not any(row.carried for row in await rig.store.read(gates.every))
+        assert not any(row.carried for row in await rig.store.read(gates.all_rows))
 
 
 async def test_an_old_yes_is_asked_for_again(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 
 from clew.engine.gates import cards
-from clew.engine.threads.import_turns import take_in
+from clew.engine.threads.import_turns import import_turns
 from clew.model.events import TurnEnded
 from clew.model.gate_views import AnswerGate
 from clew.model.gates import Decision
-from clew.model.messages import Accepted, Fate, Person, Role, Said
+from clew.model.messages import Accepted, Fate, Person, PromptMessage, Role
 from clew.model.shared_sessions import PastTurn
 from clew.model.surface import SurfaceCan
 from clew.model.turns import TurnState
@@ -220,11 +220,13 @@ async def test_a_front_end_is_told_of_the_turn_that_was_cut_off_not_of_what_was_
 
 async def _work_outside(rig: Rig, thread: str) -> str:
     """A turn in another program, taken in; its id."""
-    past = PastTurn("o", (Said("m", "you", "!text outside"),), (), TurnEnded(TurnState.COMPLETED, "outside"), 1, 2)
+    past = PastTurn(
+        "o", (PromptMessage("m", "you", "!text outside"),), (), TurnEnded(TurnState.COMPLETED, "outside"), 1, 2
+    )
 
     def body(tx: Tx) -> str:
         before = threads.get(tx, thread)
-        assert before is not None and take_in(tx, rig.engine._core, before, [past]) == 1
+        assert before is not None and import_turns(tx, rig.engine._core, before, [past]) == 1
         after = threads.get(tx, thread)
         assert after is not None and after.last_turn is not None
         return after.last_turn

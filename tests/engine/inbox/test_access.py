@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from clew.config.settings import Config, SurfacesConfig, TelegramConfig
-from clew.engine.delivery.enqueue import owe
-from clew.engine.delivery.placeholder import owe_end, working
+from clew.engine.delivery.enqueue import enqueue_delivery
+from clew.engine.delivery.placeholder import enqueue_end, working
 from clew.engine.gates import cards
 from clew.engine.progress import Progress, advance
 from clew.model.delivery import Delivery, DeliveryKind
@@ -145,13 +145,13 @@ async def test_a_placeholder_in_doubt_does_not_go_on_saying_that_it_works(tmp_pa
         def ends_in_doubt(tx: Tx) -> list[Delivery | None]:
             turn = turns.get(tx, accepted.turn or "")
             assert turn is not None
-            owe(tx, core, turn, DeliveryKind.PLACEHOLDER, turn.conversation, messages.WORKING)
+            enqueue_delivery(tx, core, turn, DeliveryKind.PLACEHOLDER, turn.conversation, messages.WORKING)
             owed = deliveries.get(tx, f"{turn.id}:placeholder")
             shown = deliveries.claim(tx, owed, "me") if owed else None
             assert shown is not None
-            deliveries.first_sent(tx, shown, now)
-            deliveries.later(tx, shown, now + 3_600_000, "the answer was lost", in_doubt=True)
-            owe_end(tx, core, turn, TurnState.COMPLETED, ())
+            deliveries.record_first_send(tx, shown, now)
+            deliveries.postpone(tx, shown, now + 3_600_000, "the answer was lost", in_doubt=True)
+            enqueue_end(tx, core, turn, TurnState.COMPLETED, ())
             return [deliveries.get(tx, name) for name in (shown.id, f"{shown.id}:over")]
 
         shown, over = await rig.store.write(ends_in_doubt)

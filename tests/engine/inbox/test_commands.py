@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clew.config.settings import Config, ThreadsConfig
-from clew.engine.delivery.language import CHINESE, heard
+from clew.engine.delivery.language import CHINESE, detect_language
 from clew.engine.inbox.commands import COMMANDS
 from clew.model.messages import Accepted, Fate, Person, Role
 from clew.model.surface import SurfaceCan
@@ -153,7 +153,7 @@ async def test_where_nobody_chats_a_slash_is_no_command(tmp_path: Path) -> None:
 
 def test_the_list_of_commands_is_all_there_are_in_two_languages() -> None:
     assert sorted(line.command for line in MENU) == sorted(w for w in COMMANDS if w.isascii() and w != "start")
-    assert all(heard(line.chinese) == CHINESE != heard(line.english) for line in MENU)
+    assert all(detect_language(line.chinese) == CHINESE != detect_language(line.english) for line in MENU)
 
 
 def test_every_command_has_a_name_in_both_languages() -> None:

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from clew.config.settings import Config, ThreadsConfig
-from clew.engine.places.targets import Wish
+from clew.engine.places.targets import HandoffRequest
 from clew.engine.turns.completion import requeue_steer
 from clew.engine.turns.queueing import queue_turn
 from clew.engine.turns.suspension import hold_backlog
 from clew.model.gate_views import GateView
-from clew.model.messages import Accepted, Conversation, Fate, Inbound, Person, Role, Said
+from clew.model.messages import Accepted, Conversation, Fate, Inbound, Person, PromptMessage, Role
 from clew.model.runtime import TurnRequest
 from clew.model.surface import Down, InDoubt, Never, NotSent, SurfaceCan, TryAgain
 from clew.model.threads import ThreadKind
@@ -90,7 +90,7 @@ def phone_of(rig: Rig) -> Phone:
 
 async def hand(rig: Rig, thread: str | None, to: str = "phone", **more: object) -> HandoffView:
     """And wait for its end."""
-    wish = Wish(thread or "", to, "ann", **{"quiet": True, **more})  # type: ignore[arg-type]
+    wish = HandoffRequest(thread or "", to, "ann", **{"quiet": True, **more})  # type: ignore[arg-type]
     asked = await rig.engine.handoffs.request(wish)
     return await rig.engine.handoffs.look(asked.id, 60)
 
@@ -243,7 +243,7 @@ async def test_it_is_refused_in_words(tmp_path: Path, target: str, words: str) -
 async def test_one_at_a_time_of_one_thread(rig: Rig) -> None:
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     hold = phone_of(rig).hold = asyncio.Event()
-    asked = await rig.engine.handoffs.request(Wish(begun.thread or "", "phone", "ann", quiet=True))
+    asked = await rig.engine.handoffs.request(HandoffRequest(begun.thread or "", "phone", "ann", quiet=True))
     with pytest.raises(Refused, match="under way already"):
         await hand(rig, begun.thread)
     hold.set()
@@ -282,7 +282,7 @@ async def test_taken_back_in_time_and_never_a_success_after_that(rig: Rig) -> No
     await rig.ended(begun.turn)
     phone = phone_of(rig)
     phone.hold = asyncio.Event()
-    asked = await rig.engine.handoffs.request(Wish(begun.thread or "", "phone", "ann", quiet=True))
+    asked = await rig.engine.handoffs.request(HandoffRequest(begun.thread or "", "phone", "ann", quiet=True))
     await rig.until(lambda entry: entry.kind == "delivery.owed" and entry.data["surface"] == "phone")
     back = await rig.engine.handoffs.take_back(asked.id, "ann")
     assert (back.state, back.error) == ("failed", "ann took it back.")
@@ -308,7 +308,7 @@ async def test_a_place_that_is_made_too_late_says_so(rig: Rig) -> None:
     await rig.ended(begun.turn)
     phone = phone_of(rig)
     phone.opens = asyncio.Event()
-    asked = await rig.engine.handoffs.request(Wish(begun.thread or "", "phone", "ann", quiet=True))
+    asked = await rig.engine.handoffs.request(HandoffRequest(begun.thread or "", "phone", "ann", quiet=True))
     await phone.asked.wait()
     back = await rig.engine.handoffs.take_back(asked.id, "ann")
     assert back.error == "ann took it back. An empty topic may stand there."
@@ -322,7 +322,7 @@ async def test_first_words_that_may_have_arrived_are_taken_back(rig: Rig) -> Non
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     await rig.ended(begun.turn)
     phone_of(rig).after = [InDoubt("the answer was lost", 50.0)]
-    asked = await rig.engine.handoffs.request(Wish(begun.thread or "", "phone", "ann", quiet=True))
+    asked = await rig.engine.handoffs.request(HandoffRequest(begun.thread or "", "phone", "ann", quiet=True))
     while not await rig.store.read(lambda tx: _in_doubt(tx, f"{asked.id}:handoff")):
         pass
     await rig.engine.handoffs.take_back(asked.id, "ann")
@@ -352,7 +352,7 @@ async def test_after_a_death_it_goes_on_from_its_row(tmp_path: Path) -> None:
     async with desk_and_phone(tmp_path, phone) as rig:
         begun = await rig.start("!text one", kind=ThreadKind.CHAT)
         await rig.ended(begun.turn)
-        asked = await rig.engine.handoffs.request(Wish(begun.thread or "", "phone", "ann", quiet=True))
+        asked = await rig.engine.handoffs.request(HandoffRequest(begun.thread or "", "phone", "ann", quiet=True))
         await rig.until(lambda entry: entry.kind == "delivery.owed" and entry.data["surface"] == "phone")
     async with desk_and_phone(tmp_path) as rig:
         assert (await rig.engine.handoffs.look(asked.id, 60)).state == "completed"
@@ -364,7 +364,7 @@ async def test_fifty_at_once_and_none_waits_for_a_slow_one(rig: Rig) -> None:
     for each in begun:
         await rig.ended(each.turn)
     phone_of(rig).openings = [TryAgain("busy", 50.0)]
-    slow = await rig.engine.handoffs.request(Wish(begun[0].thread or "", "phone", "ann", quiet=True))
+    slow = await rig.engine.handoffs.request(HandoffRequest(begun[0].thread or "", "phone", "ann", quiet=True))
     await phone_of(rig).refused.wait()
     done = await asyncio.gather(*(hand(rig, each.thread) for each in begun[1:]))
     assert {each.state for each in done} == {"completed"}
@@ -376,7 +376,7 @@ async def test_of_two_claimers_one_gets_it(rig: Rig) -> None:
     """Two daemons race for one row."""
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     phone_of(rig).hold = asyncio.Event()
-    asked = await rig.engine.handoffs.request(Wish(begun.thread or "", "phone", "ann", quiet=True))
+    asked = await rig.engine.handoffs.request(HandoffRequest(begun.thread or "", "phone", "ann", quiet=True))
     await rig.until(lambda entry: entry.kind == "delivery.owed" and entry.data["surface"] == "phone")
 
     def race(tx: Tx) -> list[bool]:
@@ -560,7 +560,7 @@ async def test_a_network_that_was_away_for_a_moment_is_not_held_against_its_surf
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     await rig.ended(begun.turn)
     phone_of(rig).troubles = [Down("no route", 50.0)]
-    asked = await rig.engine.handoffs.request(Wish(begun.thread or "", "phone", "ann", quiet=True))
+    asked = await rig.engine.handoffs.request(HandoffRequest(begun.thread or "", "phone", "ann", quiet=True))
     while not await rig.store.read(lambda tx: _trouble(tx, f"{asked.id}:handoff")):
         pass
     with pytest.raises(Refused, match="phone is not connected: no route"):
@@ -639,7 +639,9 @@ async def test_two_into_one_home_and_both_taken_back_leave_it_as_it_was(tmp_path
         for _ in range(2):
             begun = await rig.start("!text one", kind=ThreadKind.CHAT)
             await rig.ended(begun.turn)
-            asked.append(await rig.engine.handoffs.request(Wish(begun.thread or "", "phone", "ann", quiet=True)))
+            asked.append(
+                await rig.engine.handoffs.request(HandoffRequest(begun.thread or "", "phone", "ann", quiet=True))
+            )
             await rig.saw("delivery.owed", begun.thread)
         for each in asked:
             await rig.engine.handoffs.take_back(each.id, "ann")
@@ -651,7 +653,7 @@ async def test_two_into_one_home_and_both_taken_back_leave_it_as_it_was(tmp_path
 async def test_a_greeting_that_waited_is_no_message_of_anybody(rig: Rig) -> None:
     begun = await rig.start("!text one", kind=ThreadKind.CHAT)
     await rig.ended(begun.turn)
-    thread, greeting = begun.thread or "", (Said("g", "clew", "say hello"),)
+    thread, greeting = begun.thread or "", (PromptMessage("g", "clew", "say hello"),)
 
     def absence(tx: Tx) -> None:
         queue_turn(tx, rig.clock, thread, Origin.GREETING, greeting, Conversation("phone", "home"))

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from clew.cli.follow import follow_turn
-from clew.cli.view.events import Piece, Words
-from clew.cli.view.gates import by_commands
+from clew.cli.view.events import Piece, TextChunk
+from clew.cli.view.gates import command_hints
 from clew.client.api import Clew as Door
 from clew.client.sync import Client
 from clew.config.settings import Config, EventsConfig, ThreadsConfig
@@ -104,9 +104,9 @@ def test_those_who_were_away_for_too_long_get_on_all_the_same(tmp_path: Path) ->
         shown: list[Piece] = []
         client = Client(clew.home, start=False)
         turn, _ = follow_turn(
-            client, old["thread"], old["turn"], shown.extend, how=by_commands, at_gate=lambda gates: False
+            client, old["thread"], old["turn"], shown.extend, how=command_hints, at_gate=lambda gates: False
         )
-        assert turn["text"] == "one" and [piece.text for piece in shown if isinstance(piece, Words)] == ["one"]
+        assert turn["text"] == "one" and [piece.text for piece in shown if isinstance(piece, TextChunk)] == ["one"]
 
 
 async def waited(clew: Clew, turn: str) -> str:

@@ -12,16 +12,16 @@ from msgspec.structs import replace
 from clew.config.settings import Config, ThreadsConfig
 from clew.engine.threads.adoption import Wanted
 from clew.model.events import Activity, ActivityKind, Phase, TextDone, TurnEnded
-from clew.model.messages import Said
+from clew.model.messages import PromptMessage
 from clew.model.runtime import Continuity, Seat, Session
-from clew.model.shared_sessions import Outside, PastTurn
+from clew.model.shared_sessions import OutsideSession, PastTurn
 from clew.model.turns import Problem, TurnState
 from clew.store import audit
 from clew.support.clock import SystemClock
 from clew.support.errors import BadInput, NotFound, Refused, RuntimeHeld
 from clew.testing.scripted_runtime import FileLedger, ScriptedRuntime
 from tests.helpers.clocks import IdleClock
-from tests.helpers.rig import PATIENCE, Rig
+from tests.helpers.rig import TIMEOUT, Rig
 
 AT = 1_763_258_400_000
 
@@ -34,7 +34,7 @@ class Shared(ScriptedRuntime):
     def __init__(self, folder: Path) -> None:
         super().__init__(SystemClock(), FileLedger(folder / "shared"))
         self.can = replace(self.can, adopt=True)
-        self.sessions: list[Outside] = []
+        self.sessions: list[OutsideSession] = []
         self.done: dict[str, list[PastTurn]] = {}
         self.used_by: dict[str, str] = {}
         self.seats: list[Seat] = []
@@ -42,10 +42,10 @@ class Shared(ScriptedRuntime):
 
     def begin(self, id: str, *texts: str, folder: str, title: str = "") -> None:
         at = AT + len(self.sessions)
-        self.sessions.insert(0, Outside(id, Continuity(id), title or texts[0], folder, "cli", at, at))
+        self.sessions.insert(0, OutsideSession(id, Continuity(id), title or texts[0], folder, "cli", at, at))
         self.done[id] = [past(f"{id}-{number}", text) for number, text in enumerate(texts)]
 
-    async def outside(self, folders: Sequence[str] = ()) -> AsyncIterator[Outside]:
+    async def outside(self, folders: Sequence[str] = ()) -> AsyncIterator[OutsideSession]:
         for each in self.sessions:
             if not folders or each.workspace in folders:
                 yield each
@@ -75,7 +75,7 @@ def past(name: str, text: str, *, ended: bool = True) -> PastTurn:
         TextDone(f"{name}-t", f"re: {text}"),
     )
     end = TurnEnded(TurnState.COMPLETED if ended else TurnState.INTERRUPTED, f"re: {text}", messages=frozenset({name}))
-    return PastTurn(name, (Said(name, "you", text),), events, end, AT, AT + 5 if ended else None)
+    return PastTurn(name, (PromptMessage(name, "you", text),), events, end, AT, AT + 5 if ended else None)
 
 
 class Place:
@@ -115,7 +115,11 @@ async def test_sessions_are_listed_by_folder_without_those_that_are_threads_alre
 async def test_history_becomes_turns_with_their_roles_and_is_marked(place: Place) -> None:
     place.shared.begin("aa", "one\x1b[2J", "two", folder=place.folder)
     failed = TurnEnded(TurnState.FAILED, problem=Problem("x", "no luck"))
-    steered = replace(past("aa-2", "three"), end=failed, said=(Said("m", "you", "three"), Said("n", "you", "and four")))
+    steered = replace(
+        past("aa-2", "three"),
+        end=failed,
+        said=(PromptMessage("m", "you", "three"), PromptMessage("n", "you", "and four")),
+    )
     place.shared.done["aa"].append(steered)
     thread = await place.adopt("aa")
     assert await place.told(thread) == [
@@ -134,7 +138,7 @@ async def test_history_becomes_turns_with_their_roles_and_is_marked(place: Place
     assert (turn.origin, turn.state, turn.error, turn.request) == ("outside", "failed", "no luck", "three\n\nand four")
     assert turn.started_at == AT and turn.items[0].title == "ls"
     assert [verdict.sound async for verdict in place.rig.engine.verify(thread)] == [True]
-    assert await place.rig.store.read(audit.ended_without_owing) == []
+    assert await place.rig.store.read(audit.ended_without_delivery) == []
     fork = await place.rig.engine.fork(thread, None, None)
     assert len(await place.told(fork.id)) == len(await place.told(thread)) + 1
 
@@ -249,7 +253,7 @@ async def test_an_adopted_turn_gets_its_grace_where_others_outlive_the_daemon(pl
     place.shared.begin("aa", "one", folder=place.folder)
     turn = (await place.rig.send(await place.adopt("aa"), "!hold door\n!text two")).turn
     await place.shared.holds.held("door")
-    settling = asyncio.create_task(place.rig.engine.settle(PATIENCE, restart=True))
+    settling = asyncio.create_task(place.rig.engine.settle(TIMEOUT, restart=True))
     await asyncio.wait([settling], timeout=0.05)
     assert not settling.done()
     place.shared.holds.release("door")

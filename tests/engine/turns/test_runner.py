@@ -14,7 +14,7 @@ from clew.model.runtime import Seat, Session
 from clew.store.tables import turns
 from clew.support.errors import BadInput, RuntimeLost
 from tests.engine.turns.test_signals import _delay
-from tests.helpers.rig import PATIENCE, Rig, patient
+from tests.helpers.rig import TIMEOUT, Rig, patient
 
 
 async def test_a_runtime_that_is_lost_while_it_opens_is_tried_again(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ async def test_a_restart_does_not_wait_for_what_is_joined_meanwhile(tmp_path: Pa
         await asyncio.wait([settling], timeout=0.05)
         assert not settling.done()
         may_open.set()
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT):
             await settling
         assert "turn.ended" not in rig.kinds(accepted.thread)
 
@@ -101,4 +101,4 @@ async def test_no_thread_is_made_on_a_runtime_of_the_settings_that_is_not_there(
     async with Rig(tmp_path, config=Config(threads=ThreadsConfig(runtime="scriptd"))) as rig:
         with pytest.raises(BadInput, match="There is no runtime named 'scriptd'; known here: scripted"):
             await rig.start("!text hello")
-        assert await rig.store.read(turns.every) == []
+        assert await rig.store.read(turns.all_rows) == []

@@ -12,7 +12,7 @@ import pytest
 from clew.config.settings import Config, ThreadsConfig, TurnsConfig
 from clew.engine.turns import signals
 from clew.engine.turns.recovery import Recovery
-from clew.model.messages import Fate, Said
+from clew.model.messages import Fate, PromptMessage
 from clew.model.runtime import Seat, Session
 from clew.model.turns import Turn
 from clew.store import Tx, audit
@@ -45,7 +45,7 @@ def _delay(rig: Rig, opening: asyncio.Event, may_open: asyncio.Event) -> None:
     rig.scripted.open = slowly  # type: ignore[method-assign]
 
 
-Steering = Callable[[Said], Coroutine[Any, Any, bool]]
+Steering = Callable[[PromptMessage], Coroutine[Any, Any, bool]]
 
 
 async def _steered_by(rig: Rig, thread: str | None, how: Callable[[Steering, list[str]], Steering]) -> list[str]:
@@ -59,7 +59,7 @@ async def test_a_steer_whose_answer_is_late_is_not_given_twice(tmp_path: Path, m
     monkeypatch.setattr(signals, "STEER_TIMEOUT", 0.05)
 
     def late(steer: Steering, calls: list[str]) -> Steering:
-        async def answer(message: Said) -> bool:
+        async def answer(message: PromptMessage) -> bool:
             calls.append(message.id)
             taken = await steer(message)
             if len(calls) == 1:
@@ -95,7 +95,7 @@ async def test_a_stop_counts_for_a_turn_that_was_only_about_to_run(tmp_path: Pat
 
 async def test_a_steer_that_breaks_does_not_deafen_the_turn_to_a_stop(tmp_path: Path) -> None:
     def broken(steer: Steering, calls: list[str]) -> Steering:
-        async def answer(message: Said) -> bool:
+        async def answer(message: PromptMessage) -> bool:
             calls.append(message.id)
             raise RuntimeTrouble("an answer in an unknown shape")
 
@@ -149,7 +149,7 @@ async def test_a_steer_that_was_on_its_way_is_heard_once_though_a_commit_fails(
 
 async def test_a_notice_to_a_client_that_asks_for_itself_is_not_left_waiting(tmp_path: Path) -> None:
     def refused(steer: Steering, calls: list[str]) -> Steering:
-        async def answer(message: Said) -> bool:
+        async def answer(message: PromptMessage) -> bool:
             return False
 
         return answer

@@ -188,7 +188,7 @@ async def test_a_yes_for_this_thread_tells_folders_apart_that_look_the_same(worl
     ],
     ids=str,
 )
-async def test_what_is_not_understood_is_shown_and_asked_whatever_a_rule_says(
+async def test_unknown_fields_are_shown_and_always_asked(
     world: World,
     odd: dict[str, Any],
 ) -> None:
@@ -215,7 +215,7 @@ async def test_known_harmless_keys_keep_reading_unasked(world: World) -> None:
         assert (await rig.ended(said.turn)).text == "[yes][yes]"
 
 
-async def test_a_deny_still_sees_the_command_behind_odd_keys(world: World) -> None:
+async def test_a_deny_rule_still_sees_the_command_behind_odd_keys(world: World) -> None:
     async with world.daemon() as rig:
         await allow(rig, "rm", effect=Effect.DENY)
         said = await rig.say(script(permit("rm -rf x", env={"A": "1"}), permit("rm -rf x", "b", odd=1)))
@@ -223,7 +223,7 @@ async def test_a_deny_still_sees_the_command_behind_odd_keys(world: World) -> No
         assert [gate.decision for gate in await gates(rig, said.thread)] == ["decline", "decline"]
 
 
-async def test_odd_keys_are_denied_where_a_thread_only_reads_and_allowed_where_all_is(
+async def test_odd_keys_are_denied_when_read_only_and_allowed_under_yolo(
     world: World,
 ) -> None:
     async with world.daemon() as rig:
@@ -253,7 +253,7 @@ async def test_the_environment_of_a_command_is_shown_and_asked(
         assert "refused: not allowed" in (await rig.ended(said.turn)).text
 
 
-async def test_git_is_not_handed_a_program_by_its_environment(world: World) -> None:
+async def test_git_cannot_be_given_a_program_by_its_environment(world: World) -> None:
     await make_repository(world.folder)
     config = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": "touch ran #"}
     env = [{"name": name, "value": value} for name, value in config.items()]
@@ -325,7 +325,7 @@ async def test_an_approved_command_runs_once(world: World) -> None:
         assert (world.folder / "trace").read_text() == f"{world.folder}\n"
 
 
-async def test_a_gap_that_hides_the_end_of_a_command_is_shown_and_the_command_runs_as_it_is(world: World) -> None:
+async def test_a_gap_that_hides_the_end_of_a_command_is_shown(world: World) -> None:
     command = f"touch x; printf %s one{' ' * 5000}; printf ' two{' ' * 50}'"
     async with world.daemon() as rig:
         said = await rig.say(script(run(command)))
@@ -356,7 +356,7 @@ SHELL = "/bin/sh"
     ids=str,
 )
 @pytest.mark.parametrize("way", ["run", "permit"])
-async def test_a_shell_with_more_words_is_shown_whole(world: World, words: list[str], way: str) -> None:
+async def test_a_shell_with_more_arguments_is_shown_completely(world: World, words: list[str], way: str) -> None:
     step = run(SHELL, args=words) if way == "run" else permit([SHELL, *words])
     async with world.daemon() as rig:
         said = await rig.say(script(step))
@@ -366,7 +366,7 @@ async def test_a_shell_with_more_words_is_shown_whole(world: World, words: list[
         await rig.ended(said.turn)
 
 
-async def test_a_yes_for_this_thread_to_a_shell_is_for_all_its_words(world: World) -> None:
+async def test_a_yes_for_this_thread_to_a_shell_is_for_all_its_arguments(world: World) -> None:
     line = 'echo building "$0"; "$@"'
     async with world.daemon() as rig:
         first, second = run(SHELL, args=["-c", line, "x", "true"]), run(SHELL, args=["-c", line, "x", "touch", "harm"])
@@ -379,7 +379,7 @@ async def test_a_yes_for_this_thread_to_a_shell_is_for_all_its_words(world: Worl
         assert not (world.folder / "harm").exists()
 
 
-async def test_a_deny_sees_all_words_of_a_shell(world: World) -> None:
+async def test_a_deny_rule_sees_all_arguments_of_a_shell(world: World) -> None:
     async with world.daemon() as rig:
         await allow(rig, "touch", effect=Effect.DENY)
         words = (["-c", "-e", "touch harm"], ["-c", "+e", "touch harm"], ["-c", "--", "touch harm"])
@@ -403,7 +403,7 @@ async def test_two_at_once_each_get_their_own_answer(world: World) -> None:
         assert (world.folder / "one").exists() and not (world.folder / "two").exists()
 
 
-async def test_news_of_a_call_after_its_approval_grant_nothing(world: World) -> None:
+async def test_updates_of_a_call_after_its_approval_grant_nothing(world: World) -> None:
     call = {"toolCallId": "call", "kind": "execute", "title": "x", "rawInput": {"command": "touch one"}}
     news = {"toolCallId": "call", "rawInput": {"command": "touch two"}}
     async with world.daemon() as rig:
@@ -415,7 +415,7 @@ async def test_news_of_a_call_after_its_approval_grant_nothing(world: World) -> 
         assert not (world.folder / "two").exists()
 
 
-async def test_a_request_about_a_call_that_has_ended_is_asked_whatever_it_was(world: World) -> None:
+async def test_a_request_about_an_ended_call_is_always_asked(world: World) -> None:
     """What the agent told of it since is not known."""
     call = {"toolCallId": "call", "kind": "execute", "title": "x", "rawInput": {"command": "ls"}}
     async with world.daemon() as rig:
@@ -428,7 +428,7 @@ async def test_a_request_about_a_call_that_has_ended_is_asked_whatever_it_was(wo
         await rig.ended(said.turn)
 
 
-async def test_a_call_that_is_changed_while_it_is_asked_is_asked_anew(world: World) -> None:
+async def test_a_call_that_changes_while_it_is_asked_is_asked_again(world: World) -> None:
     """As OpenCode does that asks before it tells the folder. What was shown before can not be allowed any more."""
     call = {"toolCallId": "call", "kind": "execute", "title": "x", "rawInput": {"command": "rm -rf build"}}
     news = {"toolCallId": "call", "rawInput": {"command": "rm -rf build", "workdir": "/etc"}}
@@ -447,7 +447,7 @@ async def test_a_call_that_is_changed_while_it_is_asked_is_asked_anew(world: Wor
         assert "[no]" in (await rig.ended(said.turn)).text
 
 
-async def test_a_request_waits_for_the_announcement_that_tells_its_folder(world: World) -> None:
+async def test_a_request_waits_for_the_announcement_of_its_folder(world: World) -> None:
     """Otherwise reading would be allowed where nobody looked."""
     early = {"toolCallId": "call", "kind": "execute", "title": "bash", "rawInput": {"cwd": str(world.folder)}}
     news = {"toolCallId": "call", "rawInput": {"command": "cat passwd", "workdir": "/etc"}}
@@ -461,7 +461,7 @@ async def test_a_request_waits_for_the_announcement_that_tells_its_folder(world:
         await rig.ended(said.turn)
 
 
-async def test_a_command_whose_announcement_stays_away_is_asked(world: World) -> None:
+async def test_a_command_whose_announcement_never_comes_is_asked(world: World) -> None:
     early = {"toolCallId": "call", "kind": "execute", "title": "bash", "rawInput": {}}
     async with world.daemon() as rig:
         said = await rig.say(script(("announce", early), permit("ls")))
@@ -495,7 +495,7 @@ def under(id: int | str, step: tuple[str, object]) -> tuple[str, object]:
     ],
     ids=["ls", "make", "permit ls", "permit make", "permit ls, then run", "permit ls, then write", "write"],
 )
-async def test_a_request_under_the_id_of_one_that_waits_is_refused_and_never_done(
+async def test_a_request_with_the_id_of_an_open_one_is_refused(
     world: World,
     first: tuple[str, object],
     second: tuple[str, object],
@@ -517,7 +517,7 @@ async def test_a_request_under_the_id_of_one_that_waits_is_refused_and_never_don
 
 
 @pytest.mark.parametrize("other", [5, "5"], ids=["answered before", "a text"])
-async def test_a_request_under_an_id_that_was_used_is_judged_by_itself(world: World, other: int | str) -> None:
+async def test_a_request_with_a_used_id_is_judged_by_itself(world: World, other: int | str) -> None:
     async with world.daemon() as rig:
         said = await rig.say(script(under(5, run("touch one")), under(other, run("touch harm"))))
         await answer(rig, await opened(rig), YES)
@@ -540,7 +540,7 @@ async def test_ids_that_look_alike_are_two_requests(world: World) -> None:
         assert (world.folder / "one").exists() and not (world.folder / "two").exists()
 
 
-async def test_an_id_that_looks_like_a_request_that_was_asked_anew_is_another(world: World) -> None:
+async def test_an_id_like_that_of_a_repeated_request_is_another(world: World) -> None:
     call = {"toolCallId": "call", "kind": "execute", "title": "x", "rawInput": {"command": "make one"}}
     news = {"toolCallId": "call", "rawInput": {"command": "make two"}}
     ask = {"toolCallId": "call", "under": 5}
@@ -602,7 +602,7 @@ async def test_a_diff_shows_what_becomes_of_the_file_as_it_is(world: World) -> N
         assert (await rig.ended(said.turn)).text == "[yes][written]"
 
 
-async def test_words_of_the_agent_are_no_part_of_the_diff(world: World) -> None:
+async def test_the_agents_text_is_not_part_of_the_diff(world: World) -> None:
     """They are marked, line by line: they could look like one more change, or like the end of them."""
     forged = "--- b.txt\n+++ b.txt\n@@ -1 +1 @@\n-one\n+two"
     name, call = change(world.folder / "a.txt", None, "good\n")
@@ -619,7 +619,7 @@ async def test_words_of_the_agent_are_no_part_of_the_diff(world: World) -> None:
 
 
 @pytest.mark.parametrize("way", ["asked about", "written"])
-async def test_a_path_forges_no_line_of_a_diff(world: World, way: str) -> None:
+async def test_a_path_cannot_forge_a_line_of_a_diff(world: World, way: str) -> None:
     file = world.folder / "a.txt\n+++ b.txt\n@@ -1 +1 @@\n+harmless"
     async with world.daemon() as rig:
         said = await rig.say(script(change(file, None, "x\n") if way == "asked about" else put(file, "x\n")))
@@ -636,7 +636,7 @@ def test_two_paths_never_have_the_same_line_in_a_diff() -> None:
     assert len(set(headers)) == len(paths) and headers[-1] == "+++ 线团", headers
 
 
-async def test_a_diff_of_a_piece_grants_the_file_with_just_that_piece_changed(world: World) -> None:
+async def test_a_diff_of_a_piece_grants_only_that_change_of_the_file(world: World) -> None:
     file = world.folder / "a.txt"
     file.write_bytes(b"one\r\ntwo\nthree")
     async with world.daemon() as rig:
@@ -664,7 +664,7 @@ async def test_a_diff_that_is_changed_after_the_yes_is_asked_by_itself(world: Wo
         assert file.read_text() == "good"
 
 
-async def test_other_ends_of_lines_are_another_text(world: World) -> None:
+async def test_other_line_endings_are_another_text(world: World) -> None:
     """To the eye they would be the same; a yes for this thread does not take them for it."""
     file = world.folder / "a.sh"
     async with world.daemon() as rig:
@@ -679,7 +679,7 @@ async def test_other_ends_of_lines_are_another_text(world: World) -> None:
         assert file.read_bytes() == texts[0].encode()
 
 
-async def test_a_link_that_is_put_in_the_way_after_the_yes_is_not_followed(world: World) -> None:
+async def test_a_symlink_created_after_the_yes_is_not_followed(world: World) -> None:
     work = world.folder
     outside = work.parent / f"{work.name}-outside"
     outside.write_text("mine")
@@ -732,7 +732,7 @@ async def test_a_yes_is_for_the_file_that_it_was_shown_against(world: World) -> 
 
 
 @pytest.mark.parametrize("before", [None, CONF], ids=["a new file", "an old one"])
-async def test_what_a_person_edits_while_a_write_is_asked_is_not_undone(world: World, before: str | None) -> None:
+async def test_an_edit_by_a_person_while_a_write_is_asked_is_kept(world: World, before: str | None) -> None:
     file = world.folder / "settings.txt"
     if before is not None:
         file.write_text(before)
@@ -745,7 +745,7 @@ async def test_what_a_person_edits_while_a_write_is_asked_is_not_undone(world: W
         assert file.read_text() == SAFE
 
 
-async def test_a_change_is_asked_anew_if_its_file_changes_meanwhile(world: World) -> None:
+async def test_a_change_is_asked_again_if_its_file_changes_meanwhile(world: World) -> None:
     file = world.folder / "settings.txt"
     file.write_text(CONF)
     async with world.daemon() as rig:
@@ -860,7 +860,7 @@ PATCH = "Index: a\n====\n--- a\n+++ a\n@@ -1,3 +1,3 @@\n one\n-two\n+dos\n     t
     ],
     ids=str,
 )
-async def test_a_text_beside_a_diff_that_says_something_else_is_shown_and_asked(
+async def test_a_text_that_differs_from_its_diff_is_shown_and_asked(
     world: World,
     raw: dict[str, object],
 ) -> None:
@@ -890,7 +890,7 @@ async def test_a_text_beside_a_diff_that_says_something_else_is_shown_and_asked(
     ids=str,
 )
 @pytest.mark.parametrize("piece", [False, True], ids=["whole", "piece"])
-async def test_a_text_that_says_what_the_diff_shows_keeps_changes_unasked(
+async def test_a_text_that_matches_its_diff_is_not_asked(
     world: World,
     raw: dict[str, object],
     piece: bool,
@@ -904,7 +904,7 @@ async def test_a_text_that_says_what_the_diff_shows_keeps_changes_unasked(
 
 
 @pytest.mark.parametrize("told", ["content", "locations", "nothing"])
-async def test_a_change_that_was_announced_otherwise_is_shown_and_asked(world: World, told: str) -> None:
+async def test_a_change_that_differs_from_its_announcement_is_asked(world: World, told: str) -> None:
     """Both what was announced and what is asked may be what the agent does; a deny sees either."""
     file, other = world.folder / "a.txt", world.folder / "hooks.txt"
     plain = {"toolCallId": "call", "kind": "edit", "title": "edit"}
@@ -934,7 +934,7 @@ async def test_a_change_that_was_announced_otherwise_is_shown_and_asked(world: W
         assert [each.decision for each in await gates(rig, again.thread)] == ["decline"]
 
 
-async def test_a_change_that_was_announced_as_it_is_asked_stays_unasked(world: World) -> None:
+async def test_a_change_that_matches_its_announcement_is_not_asked(world: World) -> None:
     file = world.folder / "a.txt"
     step = change(file, None, "good")
     assert isinstance(step[1], dict)
@@ -1004,7 +1004,7 @@ async def test_a_call_without_a_command_is_not_judged_by_its_title(
         await rig.ended(said.turn)
 
 
-async def test_a_path_that_reads_like_a_sentence_of_clew_hides_no_title(world: World) -> None:
+async def test_a_path_that_looks_like_clews_text_hides_no_title(world: World) -> None:
     call = {"toolCallId": "call", "kind": "edit", "title": "why", "locations": [{"path": permissions.UNSEEN}]}
     async with world.daemon() as rig:
         said = await rig.say(script(("permit", call)))
@@ -1014,7 +1014,7 @@ async def test_a_path_that_reads_like_a_sentence_of_clew_hides_no_title(world: W
         await rig.ended(said.turn)
 
 
-async def test_the_event_loop_waits_for_no_diff(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_computing_a_diff_does_not_block_the_event_loop(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     made_in: list[threading.Thread] = []
     diff = tools.diff
 

@@ -51,11 +51,11 @@ async def test_a_thread_goes_on_with_an_agent_that_has_forgotten_it(world: World
         again = await rig.say("!recall")
         text = (await rig.ended(again.turn)).text
         assert "ann said:\n> !text one" in text and "You answered:\n> one" in text and text.count("!recall") == 1
-        [bond] = await rig.store.read(lambda tx: bindings.bonds(tx, again.thread or ""))
+        [bond] = await rig.store.read(lambda tx: bindings.runtime_links(tx, again.thread or ""))
         assert (bond.status, bond.restarts, bond.trouble) == ("resumed", 1, None) and bond.used_at
 
 
-async def test_an_agent_that_dies_in_mid_sentence_is_continued_visibly(world: World) -> None:
+async def test_the_turn_of_an_agent_that_dies_is_continued_with_a_note(world: World) -> None:
     async with world.daemon() as rig:
         said = await rig.say("!text one\n!die")
         ended = await rig.ended(said.turn)
@@ -63,7 +63,7 @@ async def test_an_agent_that_dies_in_mid_sentence_is_continued_visibly(world: Wo
         await rig.until(lambda entry: entry.kind == "turn.queued" and entry.data.get("origin") == "continuation")
 
 
-async def test_a_question_that_ran_out_is_withdrawn_asked_anew_and_then_left_to_the_person(world: World) -> None:
+async def test_a_timed_out_question_is_asked_again_then_left_to_the_person(world: World) -> None:
     """Not for ever: the second time the person decides whether to go on."""
     quirks = replace(READY["hermes"].quirks, patience=0.3)
     async with world.daemon(quirks=quirks) as rig:
@@ -74,18 +74,18 @@ async def test_a_question_that_ran_out_is_withdrawn_asked_anew_and_then_left_to_
         assert not (world.folder / "ran").exists()
 
 
-async def test_one_that_is_not_there_fails_the_turn_and_keeps_the_message(world: World) -> None:
+async def test_a_missing_agent_fails_the_turn_and_keeps_the_message(world: World) -> None:
     async with world.daemon(config=AcpConfig(("no-such-agent",))) as rig:
         said = await rig.say("!text one")
         ended = await rig.ended(said.turn)
         assert ended.state == "failed" and "no no-such-agent on the PATH" in str(ended)
-        [bond] = await rig.store.read(lambda tx: bindings.bonds(tx, said.thread or ""))
+        [bond] = await rig.store.read(lambda tx: bindings.runtime_links(tx, said.thread or ""))
         assert bond.status == "error" and "no-such-agent" in (bond.trouble or "")
     async with world.daemon() as rig:
         assert "!text one" in (await rig.ended((await rig.say("!recall")).turn)).text
 
 
-async def test_a_daemon_that_dies_under_a_turn_finds_it_cut_and_not_absent(world: World) -> None:
+async def test_after_a_daemon_died_in_a_turn_it_is_cut_and_not_absent(world: World) -> None:
     """Nobody can tell how far it came, and so it is not simply sent again."""
     pipes = PipeStage(world.folder)
     async with world.daemon() as rig:

@@ -71,7 +71,7 @@ async def test_hermes_titles_and_judgements_are_not_shown(
         assert own_model.count("!approve") == 2, "it asked its model more often than once before and once after"
 
 
-async def test_a_hermes_that_forgot_a_session_is_told_what_was_said(
+async def test_a_hermes_that_forgot_a_session_gets_the_history(
     hermes: str, tmp_path: Path, own_model: ScriptedModel
 ) -> None:
     """It says that it loaded it."""
@@ -89,7 +89,7 @@ async def test_a_hermes_that_forgot_a_session_is_told_what_was_said(
         assert "alpha" in (await play.run(again, "!recall")).text
 
 
-async def test_what_hermes_waits_for_no_longer_is_withdrawn(
+async def test_a_request_that_hermes_gave_up_is_withdrawn(
     hermes: str, tmp_path: Path, own_model: ScriptedModel
 ) -> None:
     """Before it denies by itself: the turn is cut, and so it can be asked anew."""

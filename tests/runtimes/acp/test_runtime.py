@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from clew.config.settings import AcpConfig
 from clew.model.events import Activity, ActivityKind, GateClosed, Notice, Outcome, Phase, TextDone, TurnEnded, Usage
 from clew.model.gates import Answer, Asked, Decision, GateKind
-from clew.model.messages import Attachment, Said
-from clew.model.runtime import Continuity, HealthState, Past, Seat, Session, TurnRequest
+from clew.model.messages import Attachment, PromptMessage
+from clew.model.runtime import Continuity, HealthState, PastMessage, Seat, Session, TurnRequest
 from clew.model.turns import TurnState
 from clew.process import scan
 from clew.process.scan import Marks
@@ -63,7 +63,7 @@ def seat(tmp_path: Path) -> Seat:
 
 
 def request(prompt: str, turn: str = "a", *files: Attachment) -> TurnRequest:
-    return TurnRequest(turn, (Said(f"{turn}:said", "ann", prompt, files),))
+    return TurnRequest(turn, (PromptMessage(f"{turn}:said", "ann", prompt, files),))
 
 
 async def said(session: Session, prompt: str, turn: str = "a") -> str:
@@ -100,7 +100,7 @@ async def test_thoughts_plans_tools_and_usage_are_shown(make: Make, seat: Seat) 
 
 
 @pytest.mark.parametrize("reason", ["max_tokens", "max_turn_requests"])
-async def test_an_answer_that_was_broken_off_is_said_to_be(make: Make, seat: Seat, reason: str) -> None:
+async def test_an_answer_that_stopped_early_has_a_notice(make: Make, seat: Seat, reason: str) -> None:
     session = await make().open(seat)
     events = await collect(session.run(request(f"!text so far\n!stop {reason}")))
     assert ended(events).text == "so far" and "stops here" in only(events, Notice)[0].text
@@ -127,7 +127,7 @@ async def test_its_mode_and_its_model_are_set(make: Make, seat: Seat) -> None:
 # What it asks
 
 
-async def test_a_choice_that_is_no_yes_or_no_is_shown_as_it_is(make: Make, seat: Seat) -> None:
+async def test_options_other_than_yes_or_no_are_shown_as_a_question(make: Make, seat: Seat) -> None:
     """Two options of the same kind are two options."""
     session = await make().open(seat)
     turn = Followed(session, "!pick tea | coffee | tea")
@@ -140,7 +140,7 @@ async def test_a_choice_that_is_no_yes_or_no_is_shown_as_it_is(make: Make, seat:
     assert (await turn.end()).text == "o2"
 
 
-async def test_what_was_declined_is_shown_as_declined(make: Make, seat: Seat) -> None:
+async def test_a_declined_call_is_shown_as_declined(make: Make, seat: Seat) -> None:
     session = await make().open(seat)
     turn = Followed(session, "!approve make it\n!text done")
     await session.answer((await turn.gate()).ref, NO)
@@ -149,7 +149,7 @@ async def test_what_was_declined_is_shown_as_declined(make: Make, seat: Seat) ->
     assert (act.title, act.outcome) == ("make it", Outcome.DECLINED)
 
 
-def test_a_yes_to_what_has_changed_meanwhile_is_not_sent() -> None:
+def test_a_yes_to_a_changed_request_is_not_sent() -> None:
     sent: list[Answer] = []
     live = Live("a")
     pending = Pending("ref", Asked(GateKind.COMMAND, "make"), sent.append, is_current=lambda: False)
@@ -173,7 +173,7 @@ async def test_files_are_read_and_written_inside_the_workspace(make: Make, seat:
     assert (await turn.end()).text == "refused: not allowed: leave it" and not (tmp_path / "not").exists()
 
 
-async def test_no_file_outside_the_workspace_is_given_or_written(make: Make, seat: Seat, tmp_path: Path) -> None:
+async def test_no_file_outside_the_workspace_is_read_or_written(make: Make, seat: Seat, tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     (tmp_path / "secret").write_text("secret")
@@ -188,7 +188,7 @@ async def test_no_file_outside_the_workspace_is_given_or_written(make: Make, sea
     assert "no file" in await said(session, f"!read {work}/nothing", "n")
 
 
-async def test_a_pipe_is_no_file_to_write(make: Make, seat: Seat, tmp_path: Path) -> None:
+async def test_a_pipe_cannot_be_written_as_a_file(make: Make, seat: Seat, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     session = await make().open(seat)
     turn = Followed(session, f"!write {tmp_path}/pipe words")
@@ -196,9 +196,7 @@ async def test_a_pipe_is_no_file_to_write(make: Make, seat: Seat, tmp_path: Path
     assert "is no file" in (await turn.end()).text
 
 
-async def test_a_command_that_it_has_us_run_is_asked_about_and_runs_once(
-    make: Make, seat: Seat, tmp_path: Path
-) -> None:
+async def test_a_command_run_by_clew_is_asked_about_and_runs_once(make: Make, seat: Seat, tmp_path: Path) -> None:
     session = await make().open(seat)
     turn = Followed(session, "!terminal echo out; echo ran >> trace; exit 3")
     gate = await turn.gate()
@@ -208,9 +206,7 @@ async def test_a_command_that_it_has_us_run_is_asked_about_and_runs_once(
 
 
 @pytest.mark.parametrize("action", ["begin echo ran > trace; exec sleep 1000", "write trace ran"])
-async def test_what_was_allowed_before_a_stop_is_not_done_after_it(
-    make: Make, seat: Seat, tmp_path: Path, action: str
-) -> None:
+async def test_a_yes_before_a_stop_has_no_effect_after_it(make: Make, seat: Seat, tmp_path: Path, action: str) -> None:
     session = await make().open(seat)
     turn = Followed(session, f"!late {action}")
     await session.answer((await turn.gate()).ref, YES)
@@ -219,7 +215,7 @@ async def test_what_was_allowed_before_a_stop_is_not_done_after_it(
     assert not (tmp_path / "trace").exists()
 
 
-async def test_a_command_that_was_just_beginning_when_the_turn_was_stopped_is_ended(
+async def test_a_command_that_was_starting_at_a_stop_is_ended(
     make: Make, seat: Seat, marks: Marks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create, end_all = Terminals.create, Terminals.end_all
@@ -260,13 +256,13 @@ async def test_a_command_that_a_signal_without_a_name_ended_says_which(terminals
     assert await terminals.get(id).exit() == {"exitCode": None, "signal": "signal 35"}
 
 
-async def test_a_command_has_exited_also_if_what_it_left_holds_its_output(terminals: Terminals, marks: Marks) -> None:
+async def test_a_command_has_exited_even_if_its_child_holds_its_output(terminals: Terminals, marks: Marks) -> None:
     id = await terminals.create(TerminalRequest(command="echo said; sleep 1000 & exit 3"), marks.next())
     assert (await terminals.get(id).exit())["exitCode"] == 3
     assert terminals.get(id).output()["output"] == "said\n"
 
 
-async def test_what_a_command_began_in_a_session_of_its_own_ends_with_it_and_so_do_the_others(
+async def test_descendants_of_a_command_in_any_session_end_with_it(
     terminals: Terminals, clock: SystemClock, tmp_path: Path
 ) -> None:
     bare = Marks(clock.token()[:8], "x")
@@ -279,12 +275,12 @@ async def test_what_a_command_began_in_a_session_of_its_own_ends_with_it_and_so_
     assert await asyncio.to_thread(scan.children, bare.store) == []
 
 
-async def test_images_and_files_go_along(make: Make, seat: Seat, tmp_path: Path) -> None:
+async def test_images_and_files_are_sent_with_the_prompt(make: Make, seat: Seat, tmp_path: Path) -> None:
     image = Attachment("a.png", str(tmp_path / "a.png"), "image/png")
     Path(image.path).write_bytes(b"png")
-    [text, first] = replay.as_prompt([Said("m", "ann", "look", (image,))], images=True)
+    [text, first] = replay.as_prompt([PromptMessage("m", "ann", "look", (image,))], images=True)
     assert (text["text"], first["type"], first["data"]) == ("look", "image", "cG5n")
-    [_, link] = replay.as_prompt([Said("m", "ann", "look", (image,))], images=False)
+    [_, link] = replay.as_prompt([PromptMessage("m", "ann", "look", (image,))], images=False)
     assert link["type"] == "resource_link" and link["uri"].startswith("file:///")
 
 
@@ -334,11 +330,11 @@ async def test_a_request_on_which_clew_itself_fails_is_answered(
 # Coming back
 
 
-async def told_before() -> tuple[Past, ...]:
-    return (Past("ann", "!text one\n!hold for ever"), Past("codex", "one", by_agent=True))
+async def told_before() -> tuple[PastMessage, ...]:
+    return (PastMessage("ann", "!text one\n!hold for ever"), PastMessage("codex", "one", by_agent=True))
 
 
-async def test_an_agent_that_does_not_know_the_thread_is_told_what_was_said(make: Make, seat: Seat) -> None:
+async def test_an_agent_that_does_not_know_the_thread_gets_the_history(make: Make, seat: Seat) -> None:
     session = await make().open(replace(seat, history=told_before))
     recalled = await said(session, "!recall")
     assert "ann said:\n> !text one\n> !hold for ever" in recalled and "You answered:\n> one" in recalled
@@ -347,7 +343,7 @@ async def test_an_agent_that_does_not_know_the_thread_is_told_what_was_said(make
 
 
 @pytest.mark.parametrize("what", ["load", "resume"])
-async def test_one_that_can_come_back_is_not_told_again(make: Make, seat: Seat, what: str) -> None:
+async def test_an_agent_that_reloads_its_session_does_not_get_the_history(make: Make, seat: Seat, what: str) -> None:
     first = make(what)
     session = await first.open(seat)
     await said(session, "!text one")
@@ -358,7 +354,7 @@ async def test_one_that_can_come_back_is_not_told_again(make: Make, seat: Seat, 
     assert "You answered" not in await said(again, "!recall", "b")
 
 
-async def test_one_that_says_it_came_back_and_knows_nothing_is_not_believed(make: Make, seat: Seat) -> None:
+async def test_an_agent_that_reloads_without_history_gets_it(make: Make, seat: Seat) -> None:
     first = make("load", "forgets")
     session = await first.open(seat)
     await said(session, "!text one")
@@ -369,8 +365,8 @@ async def test_one_that_says_it_came_back_and_knows_nothing_is_not_believed(make
     assert "You answered:\n> one" in await said(again, "!recall", "b")
 
 
-async def test_long_histories_are_told_from_their_end() -> None:
-    [block] = replay.history([Past("ann", f"{number} {'x' * 50_000}") for number in range(9)])
+async def test_long_histories_are_cut_at_the_start() -> None:
+    [block] = replay.history([PastMessage("ann", f"{number} {'x' * 50_000}") for number in range(9)])
     assert "left out" in block["text"] and "> 8 x" in block["text"] and "> 0 x" not in block["text"]
 
 
@@ -382,7 +378,7 @@ def test_a_continuity_of_another_version_can_be_read(data: str) -> None:
     assert position is not None and position.session == "s"
 
 
-async def test_one_that_is_idle_is_put_to_sleep_and_comes_back(make: Make, seat: Seat) -> None:
+async def test_an_idle_agent_is_stopped_and_started_again(make: Make, seat: Seat) -> None:
     clock = IdleClock(1234.5)
     runtime = make("load", clock=clock, idle_stop=clock.idle)
     session = await runtime.open(seat)
@@ -412,7 +408,7 @@ async def stopped_in_a_command(session: Session, folder: Path) -> TurnEnded:
     return await turn.interrupt()
 
 
-async def test_a_session_that_a_stop_left_in_pieces_is_replaced(make: Make, seat: Seat, tmp_path: Path) -> None:
+async def test_a_session_that_a_stop_made_unusable_is_replaced(make: Make, seat: Seat, tmp_path: Path) -> None:
     session = await make("wedges", quirks=HERMES).open(replace(seat, history=told_before))
     before = session.continuity()
     assert (await stopped_in_a_command(session, tmp_path)).state is TurnState.INTERRUPTED
@@ -420,9 +416,7 @@ async def test_a_session_that_a_stop_left_in_pieces_is_replaced(make: Make, seat
     assert "You answered:\n> one" in await said(session, "!recall", "b")
 
 
-async def test_one_that_was_left_in_pieces_unnoticed_is_replaced_within_the_turn(
-    make: Make, seat: Seat, tmp_path: Path
-) -> None:
+async def test_an_unusable_session_is_replaced_within_the_turn(make: Make, seat: Seat, tmp_path: Path) -> None:
     unaware = replace(HERMES, spoilt_by_cancel=False)
     session = await make("wedges", quirks=unaware).open(seat)
     await stopped_in_a_command(session, tmp_path)
@@ -434,7 +428,7 @@ async def test_one_that_was_left_in_pieces_unnoticed_is_replaced_within_the_turn
     ]
 
 
-async def test_what_nobody_answers_in_its_time_is_withdrawn_and_the_turn_cut(make: Make, seat: Seat) -> None:
+async def test_a_request_that_times_out_is_withdrawn_and_the_turn_cut(make: Make, seat: Seat) -> None:
     session = await make(quirks=replace(HERMES, patience=0.2)).open(seat)
     turn = Followed(session, "!approve touch ran\n!text done")
     gate = await turn.gate()
@@ -453,7 +447,7 @@ async def test_what_nobody_answers_in_its_time_is_withdrawn_and_the_turn_cut(mak
         ("Error: boom", "model_error"),
     ],
 )
-def test_an_error_that_comes_as_an_answer_is_known(text: str, code: str) -> None:
+def test_an_error_sent_as_an_answer_is_recognized(text: str, code: str) -> None:
     problem = hermes.failure(text)
     assert problem is not None and problem.code == code and text in problem.message
 
@@ -475,7 +469,7 @@ def test_an_answer_about_errors_is_an_answer(text: str) -> None:
         (["no-auth"], "is not logged in .please log in first"),
     ],
 )
-async def test_an_agent_that_does_not_come_up_says_why(make: Make, seat: Seat, what: list[str], words: str) -> None:
+async def test_an_agent_that_does_not_start_says_why(make: Make, seat: Seat, what: list[str], words: str) -> None:
     runtime = make(*what, start_timeout=1.0 if what == ["silent"] else 60.0)
     with pytest.raises(RuntimeTrouble, match=words):
         await runtime.open(seat)
@@ -500,27 +494,27 @@ async def test_a_command_that_is_no_agent_is_named(
     await runtime.close()
 
 
-async def test_one_that_dies_when_it_is_to_begin_is_lost_and_tried_again(make: Make, seat: Seat) -> None:
+async def test_an_agent_that_dies_at_a_new_session_is_lost_and_retried(make: Make, seat: Seat) -> None:
     runtime = make("dies=session/new")
     for _ in range(2):
         with pytest.raises(RuntimeLost, match="exit code 3"):
             await runtime.open(seat)
 
 
-async def test_one_that_dies_in_a_turn_is_lost_and_the_next_turn_finds_another(make: Make, seat: Seat) -> None:
+async def test_an_agent_that_dies_in_a_turn_is_lost_and_restarted(make: Make, seat: Seat) -> None:
     session = await make().open(seat)
     with pytest.raises(RuntimeLost, match="exit code 7"):
         await said(session, "!text so far\n!die")
     assert await said(session, "!text better", "b") == "better"
 
 
-async def test_one_that_never_answers_a_request_is_ended(make: Make, seat: Seat) -> None:
+async def test_an_agent_that_never_answers_a_request_is_ended(make: Make, seat: Seat) -> None:
     runtime = make("silent=session/new", request_timeout=0.5)
     with pytest.raises(RuntimeLost, match="did not answer session/new"):
         await runtime.open(seat)
 
 
-async def test_one_that_is_deaf_to_a_stop_is_ended(make: Make, seat: Seat) -> None:
+async def test_an_agent_that_ignores_a_stop_is_ended(make: Make, seat: Seat) -> None:
     session = await make("deaf", interrupt_timeout=0.3).open(seat)
     turn = Followed(session, "!approve make it")
     await turn.gate()

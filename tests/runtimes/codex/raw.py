@@ -13,7 +13,7 @@ import pytest
 
 from clew.config.settings import CodexConfig
 from clew.model.events import Event, TextDone, TurnEnded
-from clew.model.messages import Said
+from clew.model.messages import PromptMessage
 from clew.model.runtime import TurnRequest
 from clew.process.scan import Marks
 from clew.runtimes.codex import record, wire
@@ -139,8 +139,8 @@ def release_when_followed(monkeypatch: pytest.MonkeyPatch, model: ScriptedModel,
     monkeypatch.setattr(record, "find", find_and_release)
 
 
-def said(text: str, id: str = "message") -> Said:
-    return Said(id=id, author="me", text=text)
+def said(text: str, id: str = "message") -> PromptMessage:
+    return PromptMessage(id=id, author="me", text=text)
 
 
 def request(*texts: str, turn: str = "turn") -> TurnRequest:

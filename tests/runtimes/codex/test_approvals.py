@@ -124,9 +124,7 @@ async def test_a_declined_command_does_not_run_and_the_agent_is_told_why(
     assert runs(tmp_path) == 0
 
 
-async def test_a_no_without_a_reason_says_nothing_in_the_persons_name(
-    session: CodexSession, model: ScriptedModel
-) -> None:
+async def test_a_no_without_a_reason_sends_no_message_to_the_agent(session: CodexSession, model: ScriptedModel) -> None:
     events = session.run(request("just-no\n!shell touch x\n!text went on"))
     assert await session.answer((await next_of(events, GateOpened)).ref, NO)
     assert ended(await collect(events)).text == "went on"
@@ -151,7 +149,7 @@ async def test_a_cancelled_command_ends_the_turn_and_no_interrupt_follows(
     assert runs(tmp_path) == 0
 
 
-async def test_words_are_no_answer_to_a_command_and_leave_it_open(session: CodexSession, tmp_path: Path) -> None:
+async def test_a_text_reply_to_a_command_is_refused_and_leaves_it_open(session: CodexSession, tmp_path: Path) -> None:
     events = session.run(request(f"!shell {COUNTED}\n!text done"))
     gate = await next_of(events, GateOpened)
     with pytest.raises(BadInput, match="a yes or a no"):
@@ -233,7 +231,7 @@ async def test_a_request_that_is_sent_again_is_the_same_gate(session: CodexSessi
     assert runs(tmp_path) == 1
 
 
-async def test_whoever_attaches_is_told_the_same_gate_and_may_answer_it(
+async def test_attaching_again_shows_the_same_gate_which_can_be_answered(
     runtime: CodexRuntime, careful: Seat, tmp_path: Path
 ) -> None:
     first = await runtime.open(careful)
@@ -249,7 +247,7 @@ async def test_whoever_attaches_is_told_the_same_gate_and_may_answer_it(
     assert runs(tmp_path) == 1
 
 
-async def test_a_turn_that_nobody_follows_is_declined_when_another_is_wanted(
+async def test_requests_of_an_unfollowed_turn_are_declined_when_another_starts(
     runtime: CodexRuntime, careful: Seat, model: ScriptedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = await runtime.open(careful)
@@ -266,7 +264,7 @@ async def test_a_turn_that_nobody_follows_is_declined_when_another_is_wanted(
     assert runs(tmp_path) == 0
 
 
-async def test_after_a_restart_of_codex_an_old_answer_reaches_nothing(
+async def test_after_a_restart_of_codex_an_old_answer_has_no_effect(
     own_runtime: CodexRuntime, careful: Seat, tmp_path: Path
 ) -> None:
     session = await own_runtime.open(careful)
@@ -289,7 +287,7 @@ async def test_after_a_restart_of_codex_an_old_answer_reaches_nothing(
 # Changes of files
 
 
-async def test_a_change_is_shown_with_its_whole_diff(session: CodexSession, tmp_path: Path) -> None:
+async def test_a_change_is_shown_with_its_complete_diff(session: CodexSession, tmp_path: Path) -> None:
     events = session.run(request("!patch a.txt hello\n!text done"))
     gate = await next_of(events, GateOpened)
     path = str(tmp_path / "a.txt")
@@ -431,7 +429,9 @@ async def test_a_secret_reaches_the_agent_and_no_log(
     assert "hush-hush" not in caplog.text
 
 
-async def test_a_question_in_passing_is_a_gate_that_holds_nothing_up(runtime: CodexRuntime, careful: Seat) -> None:
+async def test_a_non_blocking_question_is_a_gate_that_does_not_stop_the_turn(
+    runtime: CodexRuntime, careful: Seat
+) -> None:
     session = await runtime.open(replace(careful, model="gpt-6-sol"))
     events = await collect(session.run(request("!aside Which? | A | B\n!text went on", turn="a")))
     (gate,) = only(events, GateOpened)
@@ -459,7 +459,7 @@ async def at_the_form(session: CodexSession, events: AsyncIterator[Event]) -> Ga
     return await next_of(events, GateOpened)
 
 
-async def test_a_form_of_an_mcp_server_is_asked_and_filled_in_with_the_types_that_it_wants(
+async def test_an_mcp_form_is_asked_and_filled_in_with_the_right_types(
     session: CodexSession, model: ScriptedModel
 ) -> None:
     events = session.run(request('form-1\n!tool asker.order {"ask": "form"}\n!text done'))
@@ -494,7 +494,7 @@ async def test_a_form_of_an_mcp_server_is_asked_and_filled_in_with_the_types_tha
         ("form", "What shall it be?", NO, "decline"),
     ],
 )
-async def test_what_wants_no_words_takes_a_yes_or_a_no(
+async def test_a_request_without_fields_takes_a_yes_or_a_no(
     session: CodexSession, model: ScriptedModel, ask: str, title: str, answer: Answer, action: str
 ) -> None:
     marker = f"plain-{ask}-{action}"
@@ -576,7 +576,7 @@ async def test_a_policy_decides_what_is_asked_and_what_may_be_written(
 
 
 @pytest.mark.parametrize(("policy", "leaves"), [(Policy.TRUSTED, True), (Policy.CAREFUL, False)])
-async def test_a_command_that_is_to_leave_the_sandbox_says_so(
+async def test_a_command_outside_the_sandbox_is_marked(
     runtime: CodexRuntime, seat: Seat, policy: Policy, leaves: bool
 ) -> None:
     """So that nobody is spared the question because it seems only to read."""
@@ -613,7 +613,7 @@ async def test_one_yes_is_one_execution_whatever_the_command_touches(
         assert runs(tmp_path) == number
 
 
-async def test_what_the_sandbox_refuses_is_not_tried_again_outside_of_it(
+async def test_a_command_blocked_by_the_sandbox_is_not_retried_outside(
     runtime: CodexRuntime, seat: Seat, outside: Path, tmp_path: Path
 ) -> None:
     session = await runtime.open(seat)
@@ -631,7 +631,7 @@ async def test_a_question_is_asked_under_every_policy(runtime: CodexRuntime, sea
     assert ended(await collect(events)).text == "done"
 
 
-async def test_a_policy_is_in_force_again_when_the_thread_is_opened_anew(
+async def test_a_policy_applies_again_after_the_thread_is_reopened(
     runtime: CodexRuntime, seat: Seat, tmp_path: Path
 ) -> None:
     first = await runtime.open(replace(seat, policy=Policy.TRUSTED))

@@ -131,7 +131,7 @@ async def test_a_session_is_adopted_with_its_history_and_goes_on(desk: Desk, mod
     assert [verdict.sound for verdict in verdicts] == [True]
 
 
-async def test_what_another_codex_has_open_is_not_stolen_and_can_be_copied(desk: Desk, model: ScriptedModel) -> None:
+async def test_a_session_open_in_another_codex_is_not_taken_but_can_be_copied(desk: Desk, model: ScriptedModel) -> None:
     codex, session = await desk.begin("ours\n!text so far")
     busy = await codex.turn(session, "still at it\n!hold not-stolen\n!text late", "live")
     await model.held("not-stolen")
@@ -151,7 +151,7 @@ async def test_what_another_codex_has_open_is_not_stolen_and_can_be_copied(desk:
     assert [each["status"] for each in await codex.turns(session)] == ["completed", "completed"]
 
 
-async def test_codex_itself_refuses_where_nothing_can_be_seen_from_outside(
+async def test_codex_itself_refuses_if_no_holder_can_be_found(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(external_sessions, "PROC", tmp_path / "no-proc")
@@ -163,7 +163,7 @@ async def test_codex_itself_refuses_where_nothing_can_be_seen_from_outside(
 
 
 @pytest.mark.heavy
-async def test_what_is_done_outside_meanwhile_is_noticed_and_taken_in(desk: Desk, late: LateClock) -> None:
+async def test_turns_made_outside_meanwhile_are_noticed_and_imported(desk: Desk, late: LateClock) -> None:
     session = await desk.left("!text one")
     thread = (await desk.adopt(session)).id
     codex = await desk.raw().start()
@@ -192,7 +192,7 @@ async def test_what_is_done_outside_meanwhile_is_noticed_and_taken_in(desk: Desk
 
 
 @pytest.mark.heavy
-async def test_it_is_let_go_two_minutes_after_a_turn_and_a_plain_codex_goes_on(desk: Desk, late: LateClock) -> None:
+async def test_it_is_released_two_minutes_after_a_turn_for_a_plain_codex(desk: Desk, late: LateClock) -> None:
     session = await desk.left("!text one")
     thread = (await desk.adopt(session)).id
     await desk.ask(thread, "!text two")
@@ -209,7 +209,7 @@ async def test_it_is_let_go_two_minutes_after_a_turn_and_a_plain_codex_goes_on(d
 
 
 @pytest.mark.heavy
-async def test_release_lets_it_go_at_once_and_names_the_command(desk: Desk, model: ScriptedModel) -> None:
+async def test_release_frees_it_at_once_and_names_the_command(desk: Desk, model: ScriptedModel) -> None:
     session = await desk.left("!text one")
     thread = (await desk.adopt(session)).id
     assert not external_sessions.holders([session]), "adopting alone keeps nothing"

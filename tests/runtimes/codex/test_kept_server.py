@@ -23,7 +23,7 @@ from clew.model.events import MISSED, Activity, GateOpened, Phase, TextDelta, Te
 from clew.model.gates import Answer, Decision
 from clew.model.runtime import HealthState, RecordState, Seat
 from clew.process import kept_programs, scan
-from clew.process.kept_programs import Kept
+from clew.process.kept_programs import KeptProgram
 from clew.process.scan import VARIABLE, Marks
 from clew.runtimes.codex import CodexRuntime, wire
 from clew.runtimes.codex.server import busy, kept_server
@@ -65,8 +65,8 @@ async def make(config: CodexConfig, clock: SystemClock, root: Home) -> AsyncIter
     assert scan.children(marks.store) == []
 
 
-def only_one(root: Home) -> Kept:
-    [kept] = kept_programs.living(root)
+def only_one(root: Home) -> KeptProgram:
+    [kept] = kept_programs.running(root)
     return kept
 
 
@@ -74,7 +74,7 @@ def elsewhere(seat: Seat, session: object) -> Seat:
     return replace(seat, continuity=session.continuity())  # type: ignore[attr-defined]
 
 
-async def test_the_next_daemon_joins_the_turn_and_hears_what_it_missed(
+async def test_the_next_daemon_joins_the_turn_and_gets_what_it_missed(
     make: Make, root: Home, seat: Seat, model: ScriptedModel
 ) -> None:
     before = make()
@@ -106,7 +106,9 @@ async def test_the_next_daemon_joins_the_turn_and_hears_what_it_missed(
     assert model.count("join-b") == 2, "one request before the command, one after it"
 
 
-async def test_a_request_told_again_is_the_same_gate(make: Make, careful: Seat, tmp_path: Path) -> None:
+async def test_a_request_that_is_sent_again_after_a_resume_is_the_same_gate(
+    make: Make, careful: Seat, tmp_path: Path
+) -> None:
     before = make()
     session = await before.open(careful)
     events = session.run(request(f"!shell echo ran >> {tmp_path}/runs\n!text done"))
@@ -159,7 +161,9 @@ async def no_more_files(*_: object) -> None:
 
 
 @pytest.mark.heavy
-async def test_one_who_does_not_listen_is_cut_and_comes_back(make: Make, seat: Seat, model: ScriptedModel) -> None:
+async def test_a_client_that_does_not_read_is_cut_off_and_reconnects(
+    make: Make, seat: Seat, model: ScriptedModel
+) -> None:
     """Codex keeps 32,768 messages for a connection, and then cuts it."""
     runtime = make()
     session = await runtime.open(seat)
@@ -190,16 +194,16 @@ async def _aside(runtime: CodexRuntime, continuity: str) -> str:
         await other.leave()
 
 
-async def test_it_is_left_only_where_it_works(make: Make, root: Home, seat: Seat) -> None:
+async def test_it_is_left_running_only_if_it_is_busy(make: Make, root: Home, seat: Seat) -> None:
     runtime = make()
     session = await runtime.open(seat)
     assert ended(await collect(session.run(request("!text hello")))).text == "hello"
     kept = only_one(root)
     await runtime.leave()
-    assert kept_programs.living(root) == [] and kept.find() is None and not kept.socket.exists()
+    assert kept_programs.running(root) == [] and kept.find() is None and not kept.socket.exists()
 
 
-async def test_one_who_comes_and_goes_at_once_leaves_it_at_work(
+async def test_a_daemon_that_attaches_and_leaves_at_once_does_not_end_it(
     make: Make, root: Home, seat: Seat, model: ScriptedModel
 ) -> None:
     before = make()
@@ -218,7 +222,7 @@ async def test_one_who_comes_and_goes_at_once_leaves_it_at_work(
     assert model.count("!hold twice") == 1
 
 
-async def test_a_turn_at_a_gate_is_no_work_and_any_other_is(
+async def test_a_turn_at_a_gate_is_not_busy_and_any_other_is(
     make: Make, root: Home, careful: Seat, model: ScriptedModel, tmp_path: Path
 ) -> None:
     runtime = make()
@@ -267,14 +271,14 @@ async def test_another_codex_takes_new_threads_and_the_former_ends_with_its_turn
     joined = await after.open(elsewhere(seat, session))
     other = await after.open(replace(seat, thread="other"))
     assert ended(await collect(other.run(request("!text hello", turn="new")))).text == "hello"
-    pids = {kept.program.pid for kept in kept_programs.living(root)}
+    pids = {kept.program.pid for kept in kept_programs.running(root)}
     assert former.program.pid in pids and (await after.health()).pid != former.program.pid
     assert len(pids) == (2 if transport == "socket" else 1)
     release_when_followed(monkeypatch, model, f"former-{transport}")
     assert ended(await collect(joined.attach("turn"))).text == "one\ntwo"
     process = former.find()
     if process is not None:
-        assert await scan.gone(process, SystemClock(), GUARD)
+        assert await scan.wait_gone(process, SystemClock(), GUARD)
     assert ended(await collect(joined.run(request("!recall", turn="next")))).text.startswith("I remember 2 messages")
 
 
@@ -285,18 +289,18 @@ async def test_a_stale_socket_is_taken_over(make: Make, root: Home, seat: Seat) 
     for each in (kept.keeper, kept.program):
         os.kill(each.pid, signal.SIGKILL)
     process = kept.find()
-    assert process is None or await scan.gone(process, SystemClock(), GUARD)
+    assert process is None or await scan.wait_gone(process, SystemClock(), GUARD)
     left = socket.socket(socket.AF_UNIX)
     kept.socket.unlink(missing_ok=True)
     left.bind(str(kept.socket))
     left.close()
-    assert kept_programs.living(root) == []
+    assert kept_programs.running(root) == []
     session = await make().open(seat)
     assert ended(await collect(session.run(request("!text hello")))).text == "hello"
     assert only_one(root).socket == kept.socket
 
 
-async def test_one_that_cannot_be_reached_any_more_is_replaced_at_once(
+async def test_a_kept_server_that_is_unreachable_is_replaced_at_once(
     make: Make, root: Home, seat: Seat, model: ScriptedModel
 ) -> None:
     """As one that is dying, and no longer listens."""
@@ -315,12 +319,12 @@ async def test_one_that_cannot_be_reached_any_more_is_replaced_at_once(
     assert only_one(root).program != kept.program
 
 
-async def test_a_foreign_socket_is_refused_with_a_clear_word(make: Make, root: Home, seat: Seat) -> None:
+async def test_a_foreign_socket_is_refused_with_a_clear_message(make: Make, root: Home, seat: Seat) -> None:
     first = make()
     await first.open(seat)
     path = only_one(root).socket
     await first.close()
-    root.make_place(path.name)
+    root.prepare_socket(path.name)
     with socket.socket(socket.AF_UNIX) as foreign:
         foreign.bind(str(path))
         foreign.listen()
@@ -329,7 +333,7 @@ async def test_a_foreign_socket_is_refused_with_a_clear_word(make: Make, root: H
     assert path.exists(), "it is not ours to remove"
 
 
-async def test_it_ends_with_its_keeper_and_what_it_left_ends_before_the_next_begins(
+async def test_it_ends_with_its_keeper_and_its_children_before_the_next_start(
     make: Make, root: Home, seat: Seat
 ) -> None:
     await make().open(seat)
@@ -338,13 +342,13 @@ async def test_it_ends_with_its_keeper_and_what_it_left_ends_before_the_next_beg
     assert process is not None
     left = await asyncio.create_subprocess_exec("sleep", "1000", env={**os.environ, VARIABLE: str(kept.mark)})
     os.kill(kept.keeper.pid, signal.SIGKILL)
-    assert await scan.gone(process, SystemClock(), GUARD)
+    assert await scan.wait_gone(process, SystemClock(), GUARD)
     await make().open(seat)
     assert kept.family() == [] and await left.wait() == -signal.SIGTERM
     assert only_one(root).mark != kept.mark
 
 
-async def test_one_that_does_not_stay_up_says_why(make: Make, root: Home, seat: Seat, tmp_path: Path) -> None:
+async def test_a_kept_server_that_does_not_stay_up_says_why(make: Make, root: Home, seat: Seat, tmp_path: Path) -> None:
     path = tmp_path / "codex"
     path.write_text(
         '#!/bin/sh\n[ "$1" = --version ] && echo "codex-cli 99.0.0" && exit 0\necho "no such luck" >&2\nexit 3\n'
@@ -352,10 +356,10 @@ async def test_one_that_does_not_stay_up_says_why(make: Make, root: Home, seat: 
     path.chmod(0o755)
     with pytest.raises(RuntimeTrouble, match=r"exit code 3; its last words: no such luck"):
         await make(command=str(path)).open(seat)
-    assert kept_programs.living(root) == []
+    assert kept_programs.running(root) == []
 
 
-async def test_one_that_is_frozen_is_ended_and_the_next_need_gets_another(
+async def test_a_frozen_kept_server_is_ended_and_replaced(
     make: Make, root: Home, careful: Seat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = make()
@@ -382,10 +386,10 @@ async def test_without_the_library_it_says_what_to_install(
     monkeypatch.setitem(sys.modules, "clew.runtimes.websocket", None)
     with pytest.raises(RuntimeTrouble, match="pip install websockets"):
         await make().open(seat)
-    assert kept_programs.living(root) == []
+    assert kept_programs.running(root) == []
 
 
-async def test_messages_of_any_length_arrive_whole(tmp_path: Path) -> None:
+async def test_messages_of_any_length_arrive_complete(tmp_path: Path) -> None:
     """In pieces, as a server may send them."""
     from websockets.asyncio.server import unix_serve
 
@@ -412,9 +416,7 @@ async def test_messages_of_any_length_arrive_whole(tmp_path: Path) -> None:
             it.write(b"too late")
 
 
-async def test_what_codex_tells_of_a_thread_counts_more_than_an_answer_that_was_on_its_way(
-    config: CodexConfig, clock: SystemClock
-) -> None:
+async def test_a_status_notification_wins_over_a_response(config: CodexConfig, clock: SystemClock) -> None:
     """Else a turn that ends while it is joined would be at work for ever."""
 
     def active(name: str) -> wire.Thread:

@@ -92,7 +92,7 @@ async def test_a_file_that_cannot_be_run_is_missing_too(clock: SystemClock, bare
     assert f"{tmp_path / 'codex'} cannot be run: the system says: No such file" in words
 
 
-async def test_a_file_that_is_not_executable_is_told_as_that(
+async def test_a_file_that_is_not_executable_is_reported_as_such(
     clock: SystemClock, bare: Marks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "codex"
@@ -117,20 +117,22 @@ async def test_a_program_on_the_path_is_preferred_to_the_bundled_one(
     assert f"Codex 0.1.0 ({tmp_path / 'codex'}) is too old: clew needs 0.163.0 or newer." in words
 
 
-async def test_a_program_that_is_not_codex_is_told_apart(clock: SystemClock, bare: Marks, tmp_path: Path) -> None:
+async def test_a_program_that_is_not_codex_is_reported(clock: SystemClock, bare: Marks, tmp_path: Path) -> None:
     words = await both_say(fake(tmp_path, "", "echo hello; exit 0"), clock, bare, "codex_exits")
     assert "does not say that it is Codex (`--version`: hello)" in words
     words = await both_say(fake(tmp_path, "", "echo broken >&2; exit 1"), clock, bare, "codex_exits")
     assert "(`--version`: broken)" in words
 
 
-async def test_an_exit_at_start_is_told_with_its_last_words(clock: SystemClock, bare: Marks, tmp_path: Path) -> None:
+async def test_an_exit_at_start_is_reported_with_its_last_output(
+    clock: SystemClock, bare: Marks, tmp_path: Path
+) -> None:
     words = await both_say(fake(tmp_path, "echo one >&2; echo bad config >&2; exit 3"), clock, bare, "codex_exits")
     assert "does not stay up (exit code 3; its last words: bad config)" in words
     assert "app-server` by hand" in words
 
 
-async def test_a_config_that_codex_rejects_is_told_in_its_own_words(
+async def test_a_config_that_codex_rejects_is_reported_with_its_text(
     clock: SystemClock, bare: Marks, tmp_path: Path
 ) -> None:
     (tmp_path / "config.toml").write_text('approval_policy = "untrusted"\n')
@@ -138,7 +140,7 @@ async def test_a_config_that_codex_rejects_is_told_in_its_own_words(
     assert "no longer supported" in words
 
 
-async def test_a_program_that_never_answers_is_not_waited_for_for_ever(
+async def test_a_program_that_never_answers_times_out(
     clock: SystemClock, bare: Marks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     say_version = binary._say_version
@@ -161,7 +163,7 @@ async def test_without_a_login_it_says_how_to_log_in(
     assert words.startswith("Codex is not logged in. Run `clew codex login`")
 
 
-async def test_a_login_that_the_model_rejects_is_told_by_ping(
+async def test_ping_reports_a_login_that_the_model_rejects(
     clock: SystemClock, bare: Marks, tmp_path: Path, model: ScriptedModel
 ) -> None:
     model.on("one word: pong", lambda request: [Status(401)])
@@ -172,7 +174,7 @@ async def test_a_login_that_the_model_rejects_is_told_by_ping(
         model._handlers.clear()
 
 
-async def test_a_model_that_never_answers_is_told_by_ping(
+async def test_ping_reports_a_model_that_never_answers(
     clock: SystemClock, bare: Marks, tmp_path: Path, model: ScriptedModel
 ) -> None:
     model.on("one word: pong", lambda request: [Hold("for ever")])
@@ -198,7 +200,7 @@ async def test_a_model_that_never_answers_is_told_by_ping(
         (None, "failed"),
     ],
 )
-def test_each_failure_has_a_code_and_words(info: object, code: str) -> None:
+def test_each_failure_has_a_code_and_a_text(info: object, code: str) -> None:
     problem = problems.problem(TurnError(message="its own words", codex_error_info=info))
     assert problem.code == code
     assert problem.message.endswith((".", "its own words"))
@@ -211,7 +213,7 @@ def test_a_failure_without_any_reason_still_has_words() -> None:
     )
 
 
-async def test_a_program_that_hangs_is_told_as_that(tmp_path: Path, clock: SystemClock, marks: Marks) -> None:
+async def test_a_program_that_hangs_is_reported_as_such(tmp_path: Path, clock: SystemClock, marks: Marks) -> None:
     program = tmp_path / "codex"
     program.write_text("#!/bin/sh\nexec sleep 100\n")
     program.chmod(0o755)
@@ -219,7 +221,9 @@ async def test_a_program_that_hangs_is_told_as_that(tmp_path: Path, clock: Syste
         await binary.find(CodexConfig(command=str(program), start_timeout=0.2), clock, marks)
 
 
-async def test_a_program_that_hangs_ends_with_who_asked_it(tmp_path: Path, clock: SystemClock, bare: Marks) -> None:
+async def test_a_program_that_hangs_ends_when_its_caller_is_cancelled(
+    tmp_path: Path, clock: SystemClock, bare: Marks
+) -> None:
     os.mkfifo(tmp_path / "began")
     config = fake(tmp_path, "", f"echo >{tmp_path}/began; exec sleep 100")
     asking = asyncio.create_task(binary.find(config, clock, bare))

@@ -45,7 +45,7 @@ def begun(**item: Any) -> Translation:
     return turn
 
 
-def test_what_a_command_wants_beside_itself_is_shown() -> None:
+def test_extra_permissions_of_a_command_are_shown() -> None:
     context = {"host": "example.org", "protocol": "https"}
     extra = {"network": {"enabled": True}, "fileSystem": {"read": ["/a"], "write": ["/b"]}}
     asked = read(
@@ -67,7 +67,7 @@ def test_a_command_that_is_not_repeated_is_taken_from_its_item() -> None:
     assert asked is not None and (asked.kind, asked.title, asked.reason) == (GateKind.COMMAND, "make", "because")
 
 
-def test_what_is_no_command_is_not_shown_as_one() -> None:
+def test_a_request_without_a_command_is_not_shown_as_one() -> None:
     typed = read(COMMAND, kind="writeStdin", command="ls\n", itemId="i")
     assert typed is not None and typed.kind is GateKind.PERMISSION
     assert typed.title == "type into a running command: ls\n"
@@ -105,13 +105,13 @@ def test_a_change_of_many_files_is_one_diff_with_all_paths() -> None:
     ],
     ids=str,
 )
-def test_a_deletion_and_a_move_are_told_from_an_edit(kind: dict[str, str], removes: bool) -> None:
+def test_a_deletion_and_a_move_are_distinguished_from_an_edit(kind: dict[str, str], removes: bool) -> None:
     turn = begun(type="fileChange", id="i", changes=[{"path": "/w/a", "kind": kind, "diff": "x\n"}])
     asked = read(CHANGE, turn, itemId="i")
     assert asked is not None and asked.removes is removes
 
 
-def test_a_change_that_asks_for_more_to_come_is_asked_about_whatever_the_rules_say(tmp_path: Path) -> None:
+def test_a_change_that_asks_for_later_writes_is_always_asked(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     path, root = str(tmp_path / "src" / "a.py"), str(tmp_path)
     turn = begun(type="fileChange", id="i", changes=[{"path": path, "kind": {"type": "add"}, "diff": "x"}])
@@ -129,7 +129,7 @@ def test_a_change_that_was_never_shown_says_so() -> None:
     assert asked is not None and (asked.title, asked.detail, asked.paths) == (requests.UNSEEN, "", ())
 
 
-def test_requests_of_older_kinds_are_read_and_answered_in_their_own_words() -> None:
+def test_requests_of_older_kinds_are_read_and_answered() -> None:
     command = read("execCommandApproval", conversationId="th", callId="c", command=["git", "push"], cwd="/w")
     assert command == Asked(GateKind.COMMAND, "git push", folder="/w", item="c")
     changes = {"/w/a": {"type": "add", "content": "x\n"}, "/w/b": {"type": "update", "unified_diff": "@@\n-a\n+b\n"}}
@@ -140,7 +140,7 @@ def test_requests_of_older_kinds_are_read_and_answered_in_their_own_words() -> N
     assert "denied" in shape("applyPatchApproval", NO)["decision"]
 
 
-def test_permissions_are_said_in_words() -> None:
+def test_permissions_are_described_in_words() -> None:
     entries = [
         {"path": {"type": "path", "path": "/x"}, "access": "write"},
         {"path": {"type": "glob_pattern", "pattern": "*.md"}, "access": "read"},
@@ -162,7 +162,7 @@ def test_permissions_are_said_in_words() -> None:
         {"mode": "openai/form", "requestedSchema": "whatever"},
     ],
 )
-def test_what_words_cannot_answer_is_declined_visibly(params: dict[str, Any]) -> None:
+def test_unaskable_request_is_declined_with_a_notice(params: dict[str, Any]) -> None:
     live, pending = Live("turn", "T"), standing(requests.ELICITATION, threadId="th", message="Prove it", **params)
     assert not live.ask(pending)
     assert live.events.get_nowait() == Notice(NoticeKind.DECLINED, "declined: clew cannot ask anybody this: Prove it")
@@ -228,7 +228,7 @@ def test_a_form_takes_what_fits(name: str, said: tuple[str, ...], value: object)
         ("tags", ("Alpha", "Beta"), "at most 1 answers"),
     ],
 )
-def test_a_form_refuses_what_does_not_fit_with_words(name: str, said: tuple[str, ...], words: str) -> None:
+def test_a_form_refuses_a_bad_value_with_a_message(name: str, said: tuple[str, ...], words: str) -> None:
     with pytest.raises(BadInput, match=words):
         forms.fill(SCHEMA, [(name, said)])
 
@@ -239,7 +239,7 @@ def standing(method: str, id: int = 0, **params: Any) -> Pending:
     return pending
 
 
-def test_a_request_is_answered_once_and_known_again_until_it_is_resolved() -> None:
+def test_a_request_is_answered_once_and_known_until_resolved() -> None:
     sent: list[tuple[object, object]] = []
     gates = Gates("p", lambda id, result: sent.append((id, result)))
     pending = gates.take_in(7, COMMAND, raw(threadId="th", command="x"))
@@ -253,7 +253,7 @@ def test_a_request_is_answered_once_and_known_again_until_it_is_resolved() -> No
 
 
 @pytest.mark.parametrize("answered", [False, True])
-def test_another_request_under_the_id_of_one_is_refused(answered: bool) -> None:
+def test_a_second_request_with_the_id_of_an_open_one_is_refused(answered: bool) -> None:
     """The answer to one of them could count for the other."""
     gates = Gates("p", lambda id, result: None)
     first = gates.take_in(7, COMMAND, raw(threadId="th", command="x"))
@@ -287,7 +287,7 @@ def test_a_request_of_another_turn_is_not_ours() -> None:
     assert not Live("turn", "T").ask(standing(COMMAND, threadId="th", turnId="another", command="x"))
 
 
-def test_what_is_asked_while_the_turn_is_stopped_is_cancelled() -> None:
+def test_a_request_during_a_stop_is_cancelled() -> None:
     live = Live("turn", "T")
     live.is_interrupted = True
     pending = standing(COMMAND, threadId="th", turnId="T", command="x")
@@ -295,7 +295,7 @@ def test_what_is_asked_while_the_turn_is_stopped_is_cancelled() -> None:
     assert live.events.empty()
 
 
-def test_a_message_with_questions_in_a_strange_shape_is_only_a_message() -> None:
+def test_a_message_with_unreadable_questions_is_only_a_message() -> None:
     turn = Translation("T")
     item = {"type": "agentMessage", "id": "i", "text": "Well?", "delivery": "async", "questions": [{"title": 1}]}
     assert len(turn.feed("item/completed", raw(threadId="th", turnId="T", item=item))) == 1

@@ -29,7 +29,7 @@ from clew.model.events import (
     TurnStarted,
     Usage,
 )
-from clew.model.messages import Attachment, Said
+from clew.model.messages import Attachment, PromptMessage
 from clew.model.runtime import Continuity, ForkPoint, HealthState, RecordState, Runtime, Seat, Session, TurnRequest
 from clew.model.turns import TurnState
 from clew.process import scan
@@ -63,13 +63,13 @@ async def kill(runtime: CodexRuntime) -> None:
     os.kill(await pid_of(runtime), signal.SIGKILL)
 
 
-def test_it_keeps_to_the_seam() -> None:
+def test_it_implements_the_runtime_protocol() -> None:
     runtime: type[Runtime] = CodexRuntime
     session: type[Session] = CodexSession
     assert (runtime, session) == (CodexRuntime, CodexSession)
 
 
-async def test_a_turn_is_told_in_order_and_ends_once(session: CodexSession) -> None:
+async def test_the_events_of_a_turn_are_in_order_and_end_once(session: CodexSession) -> None:
     events = await collect(session.run(request("!think hmm\n!text it is done")))
     assert isinstance(events[0], TurnStarted)
     kinds = [type(event) for event in events if isinstance(event, TextDelta | TextDone | Usage | TurnEnded)]
@@ -134,7 +134,7 @@ async def test_images_are_shown_and_files_are_named(
     picture = tmp_path / "dot.png"
     picture.write_bytes(PIXEL)
     attached = (Attachment("dot.png", str(picture), "image/png"), Attachment("a.csv", "/data/a.csv", "text/csv"))
-    await collect(session.run(TurnRequest("turn", (Said("m", "me", "marker-image", attached),))))
+    await collect(session.run(TurnRequest("turn", (PromptMessage("m", "me", "marker-image", attached),))))
     body = next(r.body for r in model.requests if "marker-image" in r.prompt)
     parts = [part for item in body["input"] if item.get("role") == "user" for part in item["content"]]
     assert any(part["type"] == "input_image" and part["image_url"].startswith("data:image/png") for part in parts)
@@ -244,7 +244,7 @@ async def test_a_second_turn_on_a_busy_thread_is_refused(session: CodexSession, 
     assert ended(await collect(events)).text == "one"
 
 
-async def test_whoever_left_may_attach_again(session: CodexSession, model: ScriptedModel) -> None:
+async def test_a_follower_that_left_can_attach_again(session: CodexSession, model: ScriptedModel) -> None:
     events = session.run(request("!hold left\n!text still here", turn="a"))
     await next_of(events, TurnStarted)
     await events.aclose()  # type: ignore[attr-defined]
@@ -269,14 +269,14 @@ async def test_a_turn_is_followed_from_a_new_session(
     assert ended(await collect(again.attach("a"))).text == "whole\nmessage"
 
 
-async def test_what_does_not_run_cannot_be_attached(session: CodexSession) -> None:
+async def test_a_turn_that_does_not_run_cannot_be_attached(session: CodexSession) -> None:
     await collect(session.run(request("!text a", turn="a")))
     for turn in ("a", "nothing"):
         with pytest.raises(RuntimeLost):
             await collect(session.attach(turn))
 
 
-async def test_closing_a_session_lets_go_of_whoever_follows_it(runtime: CodexRuntime, seat: Seat) -> None:
+async def test_closing_a_session_ends_its_followers(runtime: CodexRuntime, seat: Seat) -> None:
     session = await runtime.open(seat)
     events = session.run(request("!hold closed", turn="a"))
     await next_of(events, TurnStarted)
@@ -304,7 +304,7 @@ async def test_health_follows_the_server(own_runtime: CodexRuntime, seat: Seat) 
     assert (await own_runtime.health()).state is HealthState.STOPPED
     session = await own_runtime.open(seat)
     health = await own_runtime.health()
-    assert health.state is HealthState.HEALTHY and scan.look(cast("int", health.pid)) is not None
+    assert health.state is HealthState.HEALTHY and scan.get(cast("int", health.pid)) is not None
     events = session.run(request("!hold never", turn="a"))
     await next_of(events, TurnStarted)
     await kill(own_runtime)
@@ -316,7 +316,7 @@ async def test_health_follows_the_server(own_runtime: CodexRuntime, seat: Seat) 
     assert (await own_runtime.health()).state is HealthState.HEALTHY
 
 
-async def test_a_dead_server_decides_nothing_and_the_session_comes_back(
+async def test_a_dead_server_leaves_the_turn_in_doubt_and_the_session_recovers(
     own_runtime: CodexRuntime, seat: Seat, model: ScriptedModel
 ) -> None:
     session = await own_runtime.open(seat)
@@ -338,9 +338,7 @@ async def test_a_dead_server_decides_nothing_and_the_session_comes_back(
     assert (Path(seat.workspace) / "made").exists(), "the sandbox was sent again"
 
 
-async def test_a_thread_that_was_never_written_is_begun_anew_before_its_next_turn(
-    own_runtime: CodexRuntime, seat: Seat
-) -> None:
+async def test_an_unwritten_thread_is_started_again_before_its_next_turn(own_runtime: CodexRuntime, seat: Seat) -> None:
     session = await own_runtime.open(seat)
     stored = session.continuity()
     await kill(own_runtime)
@@ -352,7 +350,7 @@ async def test_a_thread_that_was_never_written_is_begun_anew_before_its_next_tur
     assert ended(await collect(session.run(request("!text a", turn="a")))).text == "a"
 
 
-async def test_closing_fails_what_is_open_and_leaves_no_process(
+async def test_closing_fails_open_turns_and_leaves_no_process(
     config: CodexConfig, clock: SystemClock, seat: Seat, model: ScriptedModel
 ) -> None:
     marks = Marks(clock.token()[:8], "x")

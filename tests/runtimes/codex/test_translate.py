@@ -60,7 +60,7 @@ def turn() -> Turn:
     return Turn()
 
 
-def test_a_turn_that_is_joined_tells_what_was_missed_once_and_in_order() -> None:
+def test_a_joined_turn_sends_missed_events_once_and_in_order() -> None:
     turn = Turn(joined="T")
     said = {"type": "agentMessage", "phase": "final_answer"}
     late = {"id": "c", **said, "text": "the answer"}
@@ -72,7 +72,7 @@ def test_a_turn_that_is_joined_tells_what_was_missed_once_and_in_order() -> None
     assert ended(turn.end()).text == "the answer" and ended(turn.events).messages == frozenset({"m"})
 
 
-def test_text_whose_beginning_was_missed_has_no_place_until_it_is_whole() -> None:
+def test_text_with_a_missed_start_has_no_offset_until_complete() -> None:
     turn = Turn(joined="T")
     delta = "item/agentMessage/delta"
     assert turn.say(delta, itemId="a", delta="…end") == [TextDelta("a", MISSED, "…end")]
@@ -86,7 +86,7 @@ def test_an_unknown_kind_of_item_is_kept_by_its_name(turn: Turn) -> None:
     assert event == Activity("i", ActivityKind.OTHER, Phase.DONE, "timeTravel", outcome=Outcome.OK)
 
 
-def test_an_item_in_a_strange_shape_still_has_its_type_and_id(turn: Turn) -> None:
+def test_an_item_of_unknown_shape_still_has_its_type_and_id(turn: Turn) -> None:
     (event,) = turn.item("completed", "commandExecution", command=["a", "list"], exitCode="three")
     assert isinstance(event, Activity)
     assert (event.item, event.kind) == ("i", ActivityKind.COMMAND)
@@ -103,13 +103,13 @@ def test_unknown_notifications_are_dropped(turn: Turn) -> None:
     assert turn.say("turn/daydreamed", about="sheep") == []
 
 
-def test_other_turns_are_not_ours(turn: Turn) -> None:
+def test_notifications_of_other_turns_are_dropped(turn: Turn) -> None:
     assert turn.say("item/agentMessage/delta", "OTHER", itemId="i", delta="a") == []
     assert turn.say("turn/completed", turn={"id": "OTHER", "status": "completed"}) == []
     assert not turn.translation.is_ended
 
 
-def test_what_comes_after_the_end_is_dropped(turn: Turn) -> None:
+def test_events_after_the_end_are_dropped(turn: Turn) -> None:
     turn.end()
     assert turn.item("completed", "commandExecution", command="late") == []
     assert ended(turn.events).state is TurnState.COMPLETED
@@ -132,13 +132,13 @@ def test_an_end_that_comes_alone_brings_its_text(turn: Turn) -> None:
     assert ended(turn.events).text == "missed"
 
 
-def test_a_message_joined_late_has_offsets_from_where_we_joined_and_is_repaired_at_its_end(turn: Turn) -> None:
+def test_a_message_joined_late_is_completed_at_its_end(turn: Turn) -> None:
     turn.say("item/agentMessage/delta", itemId="m", delta="ond half")
     turn.item("completed", "agentMessage", "m", text="second half")
     assert turn.events[1:] == [TextDelta("m", 0, "ond half"), TextDone("m", "second half")]
 
 
-def test_an_error_that_will_be_retried_cuts_and_one_that_will_not_is_silent(turn: Turn) -> None:
+def test_only_an_error_that_is_retried_cuts_the_text(turn: Turn) -> None:
     turn.say("item/agentMessage/delta", itemId="m", delta="abc")
     turn.say("error", error={"message": "Reconnecting... 1/5", "additionalDetails": "reset"}, willRetry=True)
     assert turn.say("error", error={"message": "final"}, willRetry=False) == []
@@ -166,7 +166,7 @@ def test_usage_is_added_up_and_a_repetition_counts_once(turn: Turn) -> None:
     assert [usage.tokens.total_tokens for usage in only(turn.events, Usage)] == [10, 30]
 
 
-def test_tools_show_their_name_and_what_they_said(turn: Turn) -> None:
+def test_tools_show_their_name_and_output(turn: Turn) -> None:
     turn.item("started", "mcpToolCall", server="docs", tool="search", status="inProgress")
     (event,) = turn.item(
         "completed",
@@ -214,7 +214,7 @@ def test_warnings_and_another_model_are_noticed(turn: Turn) -> None:
     assert [notice.text for notice in only(turn.events, Notice)] == ["careful", "Codex went from the model a to b."]
 
 
-def test_a_record_in_progress_is_alive_and_a_strange_one_is_cut() -> None:
+def test_a_record_in_progress_is_alive_and_an_unknown_one_is_cut() -> None:
     assert record.as_record(wire.Turn(id="T")).state is RecordState.ALIVE
     assert record.as_record(wire.Turn(id="T", status="abducted")).state is RecordState.CUT
 

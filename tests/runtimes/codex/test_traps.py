@@ -85,7 +85,7 @@ def is_method(method: str) -> Callable[[str, dict[str, Any]], bool]:
 # Section 3: turns
 
 
-async def test_a_plain_turn_is_told_in_a_fixed_order(codex: RawCodex, tmp_path: Path) -> None:
+async def test_the_events_of_a_plain_turn_have_a_fixed_order(codex: RawCodex, tmp_path: Path) -> None:
     thread = await codex.thread(tmp_path)
     codex.heard.clear()
     turn = await codex.turn(thread, "!think hmm\n!text one two")
@@ -133,7 +133,7 @@ async def test_a_turn_on_a_busy_thread_steers_silently_so_we_refuse_it(
     assert ended(await collect(events)).messages == {"a"}
 
 
-async def test_a_steer_in_mid_message_throws_the_message_away(session: CodexSession, model: ScriptedModel) -> None:
+async def test_a_steer_during_a_message_discards_the_message(session: CodexSession, model: ScriptedModel) -> None:
     events = session.run(request("!text lost words\n!hold midway", turn="a"))
     lost = await next_of(events, TextDelta)
     await model.held("midway")
@@ -293,7 +293,7 @@ async def test_a_failure_of_the_model_ends_the_turn_with_a_reason_and_the_thread
     assert ended(await collect(session.run(request("!text fine again", turn="b")))).text == "fine again"
 
 
-async def test_a_turn_whose_beginning_is_answered_in_an_unknown_shape_is_joined_and_holds_up_nothing(
+async def test_a_turn_with_an_unreadable_start_response_is_joined(
     session: CodexSession, model: ScriptedModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -306,7 +306,7 @@ async def test_a_turn_whose_beginning_is_answered_in_an_unknown_shape_is_joined_
     assert ended(await collect(session.run(request("!text two", turn="b")))).text == "two"
 
 
-async def test_a_retried_stream_begins_a_new_message_and_the_cut_one_is_told(
+async def test_a_retried_stream_starts_a_new_message_and_ends_the_cut_one(
     make_runtime: MakeRuntime, model: ScriptedModel, seat: Seat, tmp_path: Path
 ) -> None:
     home = write_codex_home(tmp_path / "patient", model.url, stream_retries=2)
@@ -415,7 +415,7 @@ async def test_two_calls_in_one_response_ask_at_once(codex: RawCodex, tmp_path: 
     await codex.asked_for(2)
 
 
-async def test_an_approval_waits_as_long_as_it_must_and_is_told_when_resolved(codex: RawCodex, tmp_path: Path) -> None:
+async def test_an_approval_waits_without_a_limit_and_notifies_when_resolved(codex: RawCodex, tmp_path: Path) -> None:
     thread = await codex.thread(tmp_path, **ASKS)
     await codex.turn(thread, "!shell touch x\n!text after")
     id, _, _ = await codex.asked_for()
@@ -432,7 +432,7 @@ async def test_an_approval_waits_as_long_as_it_must_and_is_told_when_resolved(co
     assert names == ["serverRequest/resolved", "item/completed"]
 
 
-async def test_a_pending_item_is_not_in_the_record_and_a_resume_asks_again_with_the_same_id(
+async def test_a_pending_item_is_not_recorded_and_a_resume_asks_again_with_its_id(
     codex: RawCodex, tmp_path: Path
 ) -> None:
     thread = await codex.thread(tmp_path, **ASKS)
@@ -483,7 +483,7 @@ async def test_without_the_feature_a_question_is_refused_by_codex_itself(
     assert "unavailable in Default mode" in last.outputs[0]
 
 
-async def test_a_question_in_passing_is_a_message_and_never_the_answer(runtime: CodexRuntime, seat: Seat) -> None:
+async def test_a_non_blocking_question_is_a_message_and_never_the_answer(runtime: CodexRuntime, seat: Seat) -> None:
     session = await runtime.open(replace(seat, model="gpt-6-sol"))
     events = await collect(session.run(request("!text the answer\n!aside Which? | A | B", turn="a")))
     assert [done.text for done in only(events, TextDone)] == ["the answer", "Which?\n- A\n- B"]
@@ -538,7 +538,7 @@ AFTER = ((RecordState.CUT, "the answer"), (RecordState.COMPLETED, "the answer"))
     ],
     ids=["answer", "turn started", "message started", "message", "text", "usage", "end"],
 )
-async def test_a_kill_leaves_what_was_told_and_our_record_reads_it(
+async def test_after_a_kill_the_record_has_all_that_was_sent(
     raw: MakeRaw,
     runtime: CodexRuntime,
     seat: Seat,
@@ -604,13 +604,13 @@ async def test_a_grandchild_outlives_a_killed_codex_but_not_our_end(
         await collect(events)
     record = await session.record("a")
     assert record is not None and record.state is RecordState.CUT
-    assert scan.look(pid) is None, "what the dead one left is gone before the record is read"
+    assert scan.get(pid) is None, "what the dead one left is gone before the record is read"
     await runtime.close()
     assert scan.children(marks.store) == []
 
 
 @pytest.mark.parametrize("how", ["eof", "sigterm"])
-async def test_a_quiet_end_in_mid_turn_tells_no_end_of_the_turn(raw: MakeRaw, tmp_path: Path, how: str) -> None:
+async def test_a_clean_exit_during_a_turn_sends_no_end_of_the_turn(raw: MakeRaw, tmp_path: Path, how: str) -> None:
     first = await raw().start()
     thread = await first.thread(tmp_path)
     await first.turn(thread, "!text begun\n!hold quiet")
@@ -630,7 +630,7 @@ async def test_a_quiet_end_in_mid_turn_tells_no_end_of_the_turn(raw: MakeRaw, tm
     assert turn["status"] == "interrupted" and turn["completedAt"] is not None
 
 
-async def test_the_message_id_is_no_key_against_repetition_but_finds_the_turn(
+async def test_the_message_id_does_not_prevent_duplicates_but_finds_the_turn(
     session: CodexSession, model: ScriptedModel
 ) -> None:
     for _ in range(2):

@@ -39,28 +39,28 @@ async def status(client: httpx.AsyncClient, path: str = "/api/status", **headers
     return (await client.get(path, headers={**GOOD, **headers})).status_code
 
 
-async def test_with_the_token_one_is_in_and_without_it_not(client: httpx.AsyncClient) -> None:
+async def test_requests_need_the_token(client: httpx.AsyncClient) -> None:
     assert await status(client) == 200
     for wrong in ("", "Bearer", "Bearer the wrong one", f"Basic {TOKEN}", TOKEN, f"Bearer {TOKEN}x"):
         assert await status(client, authorization=wrong) == 401, wrong
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:80", "localhost:8477.evil.example", ""])
-async def test_another_name_is_refused_also_with_the_token(client: httpx.AsyncClient, host: str) -> None:
+async def test_a_foreign_host_is_refused_even_with_the_token(client: httpx.AsyncClient, host: str) -> None:
     assert await status(client, host=host) == 403
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:80", "https://127.0.0.1:8477"])
-async def test_a_page_of_another_site_is_refused_also_with_the_token(client: httpx.AsyncClient, origin: str) -> None:
+async def test_a_foreign_origin_is_refused_even_with_the_token(client: httpx.AsyncClient, origin: str) -> None:
     assert await status(client, origin=origin) == 403
 
 
-async def test_our_own_page_is_not(client: httpx.AsyncClient) -> None:
+async def test_our_own_origin_is_accepted(client: httpx.AsyncClient) -> None:
     assert await status(client, origin="http://127.0.0.1:8477") == 200
     assert await status(client, host="localhost:8477", origin="http://localhost:8477") == 200
 
 
-async def test_the_sign_of_life_and_what_signs_itself_pass_by(client: httpx.AsyncClient) -> None:
+async def test_healthz_and_signed_requests_need_no_token(client: httpx.AsyncClient) -> None:
     for path in ("/healthz", "/surfaces/webhook/ci"):
         assert (await client.post(path, headers={"host": "hooks.example"})).status_code == 200
     for path in (
@@ -76,9 +76,7 @@ async def test_the_sign_of_life_and_what_signs_itself_pass_by(client: httpx.Asyn
         assert (await client.get(path, headers={"host": "127.0.0.1:8477"})).status_code == 401, path
 
 
-async def test_after_many_wrong_tokens_whoever_guesses_waits_and_nobody_else(
-    client: httpx.AsyncClient, time: Time
-) -> None:
+async def test_after_many_wrong_tokens_only_wrong_tokens_are_throttled(client: httpx.AsyncClient, time: Time) -> None:
     for _ in range(FAILURES):
         assert await status(client, authorization="Bearer guess") == 401
     assert await status(client, authorization="Bearer guess") == 429
@@ -87,7 +85,7 @@ async def test_after_many_wrong_tokens_whoever_guesses_waits_and_nobody_else(
     assert await status(client, authorization="Bearer guess") == 401
 
 
-async def test_a_refusal_is_a_problem_in_words(client: httpx.AsyncClient) -> None:
+async def test_a_refusal_is_a_problem_response(client: httpx.AsyncClient) -> None:
     answer = await client.get("/api/status", headers={"host": "127.0.0.1:8477"})
     assert answer.headers["content-type"] == "application/problem+json"
     assert "clew token" in answer.json()["detail"]

@@ -41,47 +41,47 @@ def done(text: str) -> Ended:
     return Ended("completed", text)
 
 
-def test_pieces_that_follow_each_other_are_chunks_and_nothing_is_said_twice() -> None:
+def test_consecutive_pieces_become_chunks_without_repeats() -> None:
     frames = told(Wrote("a", 0, "Hel"), Wrote("a", 3, "lo"), Whole("a", "Hello"), done("Hello"))
     assert frames == [Chunk("Hel"), Chunk("lo"), Done("c", "m", "Hello", "completed")]
 
 
-def test_a_piece_that_was_known_already_is_told_once() -> None:
+def test_a_repeated_piece_is_sent_once() -> None:
     frames = told(Wrote("a", 0, "Hel"), Wrote("a", 0, "Hello"), Wrote("a", 3, "lo"), Wrote("a", 5, "!"), done("Hello!"))
     assert [frame.content for frame in frames if isinstance(frame, Chunk)] == ["Hel", "lo", "!"]
 
 
-def test_a_text_that_was_given_up_begins_again() -> None:
+def test_a_discarded_text_restarts() -> None:
     frames = told(Wrote("a", 0, "Hal"), Whole("a", "Hal", cut=True), Wrote("b", 0, "Hel"), done("Hello"))
     assert restarts(frames) == 1 and shown(frames) == "Hello"
     frames = told(Wrote("a", 0, "Hal"), Whole("a", "Hal", cut=True), done(""))
     assert restarts(frames) == 1 and shown(frames) == ""
 
 
-def test_a_second_text_takes_the_place_of_the_first_and_late_pieces_of_that_are_nothing() -> None:
+def test_a_second_text_replaces_the_first_and_late_pieces_are_ignored() -> None:
     heard = (Whole("a", "I look."), Wrote("b", 0, "All"), Wrote("a", 0, "I look."), Whole("a", "I look."))
     frames = told(*heard, Wrote("b", 3, " well."), done("All well."))
     assert restarts(frames) == 1 and shown(frames) == "All well."
 
 
-def test_where_a_piece_is_missing_the_whole_makes_up_for_it() -> None:
+def test_a_missing_piece_is_recovered_from_the_complete_text() -> None:
     frames = told(Wrote("a", 0, "one "), Wrote("a", 8, "three"), Whole("a", "one two three"), done("one two three"))
     assert restarts(frames) == 0 and shown(frames) == "one two three"
 
 
-def test_the_final_text_is_the_truth_whatever_was_streamed() -> None:
+def test_the_final_text_wins_over_what_was_streamed() -> None:
     frames = told(Wrote("a", 0, "something else"), done("the answer"))
     assert restarts(frames) == 1 and shown(frames) == "the answer"
     assert shown(told(done("never streamed"))) == "never streamed"
 
 
-def test_a_failure_is_last_and_says_whether_to_try_again() -> None:
+def test_a_failure_is_last_and_says_whether_it_is_retryable() -> None:
     frames = told(Wrote("a", 0, "half"), Ended("failed", "half", Problem("overloaded", "Try again.")), Began())
     assert frames[-1] == Error("overloaded", "Try again.", True)
     assert failure("not_logged_in", "").retryable is False and "silence" in RETRYABLE
 
 
-def test_steps_are_counted_and_a_tool_is_called_by_its_name() -> None:
+def test_steps_are_counted_and_tools_are_named() -> None:
     heard = (Planned(3), Did("command", "ls"), Did("command", "ls", True, "ok"), Did("tool", "files.read"))
     first, ended, second = told(*heard)
     assert first == Progress("tool", "agent", "command", 1, 3, detail="ls")
@@ -107,7 +107,7 @@ ENDS = st.one_of(
 
 
 @given(st.lists(HEARD, max_size=12), ENDS, st.lists(HEARD, max_size=3))
-def test_whatever_is_heard_one_end_comes_last_and_the_screen_shows_it(
+def test_any_input_ends_with_one_final_frame_that_matches_the_text(
     heard: list[Heard], end: Heard, after: list[Heard]
 ) -> None:
     frames = told(*heard, end, *after)

@@ -83,7 +83,7 @@ async def test_golden_cut_off(api: Api) -> None:
     check_golden("cut-off", await chat(api, "!text half a\n!cut"))
 
 
-async def test_a_message_that_waits_for_its_turn_says_so(api: Api) -> None:
+async def test_a_queued_message_says_so(api: Api) -> None:
     async with asyncio.TaskGroup() as group:
         group.create_task(chat(api, "!hold here"))
         await api.runtime.holds.held("here")
@@ -113,14 +113,14 @@ async def test_the_same_message_again_joins_the_same_turn(api: Api) -> None:
     assert len((await api.client.get("/api/conversations/c1")).json()["messages"]) == 2
 
 
-async def test_without_a_conversation_the_message_id_names_it_so_that_a_lost_first_try_can_be_joined(api: Api) -> None:
+async def test_without_conversation_id_the_message_id_names_the_conversation(api: Api) -> None:
     first = await chat(api, "!text hello", id="first", conversation=None)
     again = await chat(api, "!text hello", id="first", conversation=None)
     assert first.events[0].data["conversation_id"] == again.events[0].data["conversation_id"] == "first"
     assert first.events[0].data["turn"] == again.events[0].data["turn"]
 
 
-async def test_continuity_says_how_the_agent_comes_to_the_thread(api: Api) -> None:
+async def test_metadata_contains_the_continuity_of_the_session(api: Api) -> None:
     first = await chat(api, "!text one")
     second = await chat(api, "!text two", id="m2")
     await api.engine.conversing._sessions.drop(first.events[0].data["thread"])
@@ -128,7 +128,7 @@ async def test_continuity_says_how_the_agent_comes_to_the_thread(api: Api) -> No
     assert [each.events[0].data["continuity"] for each in (first, second, third)] == ["cold", "warm", "resumed"]
 
 
-async def test_a_key_without_a_message_id_means_the_same_message(api: Api) -> None:
+async def test_an_idempotency_key_without_message_id_identifies_the_message(api: Api) -> None:
     async def post(message: str) -> Any:
         headers = {"Idempotency-Key": "k"}
         body = {"message": message}
@@ -146,7 +146,7 @@ async def test_a_conversation_keeps_its_runtime(api: Api) -> None:
     assert refused.last.data["code"] == "refused" and "is with scripted" in refused.last.data["message"]
 
 
-async def test_nothing_that_commands_a_terminal_is_in_what_is_shown(api: Api) -> None:
+async def test_frames_contain_no_terminal_control_characters(api: Api) -> None:
     transcript = await chat(api, "!text red \x1b[31malert\x07 \x9b2J\n!shell printf '\x1b]0;x\x07'")
     view = await api.client.get("/api/conversations/c1")
     transcript.check()
@@ -164,7 +164,7 @@ def _strings(value: Any) -> list[str]:
     return [text for each in value for text in _strings(each)] if isinstance(value, list) else []
 
 
-async def test_messages_have_role_and_author_and_diagnostics_hang_on_them(api: Api) -> None:
+async def test_messages_have_role_author_and_diagnostics(api: Api) -> None:
     await chat(api, "!text look\n!shell ls\n!text done", sender="ann")
     view = (await api.client.get("/api/conversations/c1")).json()
     person, agent = view["messages"]
@@ -191,12 +191,12 @@ async def test_a_conversation_comes_in_pages(api: Api) -> None:
 
 
 @pytest.mark.parametrize("name", ["nobody", "..%2Fup", "%00"])
-async def test_a_conversation_that_never_was_is_a_problem(api: Api, name: str) -> None:
+async def test_an_unknown_conversation_is_a_problem(api: Api, name: str) -> None:
     answer = await api.client.get(f"/api/conversations/{name}")
     assert answer.status_code in (404, 422) and answer.headers["content-type"] == "application/problem+json"
 
 
-async def test_an_empty_message_is_refused_in_words(api: Api) -> None:
+async def test_an_empty_message_is_refused(api: Api) -> None:
     refused = await chat(api, "  ")
     assert (refused.last.kind, refused.last.data["code"]) == ("error", "refused")
 
@@ -211,7 +211,7 @@ async def test_a_short_yes_in_the_conversation_answers_its_gate(api: Api) -> Non
         assert transcript.last.data["content"] == "It is out."
 
 
-async def test_a_short_yes_in_the_conversation_answers_no_gate_that_replaced_another(api: Api) -> None:
+async def test_a_short_yes_does_not_answer_a_gate_that_replaced_another(api: Api) -> None:
     """Somebody else answers the first; a `y` that may be meant for it does not allow the second."""
     async with asyncio.TaskGroup() as group:
         group.create_task(chat(api, "!approve make test\n!approve make deploy\n!text It is out."))
@@ -225,7 +225,7 @@ async def test_a_short_yes_in_the_conversation_answers_no_gate_that_replaced_ano
     assert sees_it.result().last.data["content"] == "It is out."
 
 
-async def test_a_short_yes_that_does_not_say_what_it_sees_answers_no_gate_that_replaced_another(api: Api) -> None:
+async def test_a_short_yes_without_sees_does_not_answer_a_replacing_gate(api: Api) -> None:
     async with asyncio.TaskGroup() as group:
         group.create_task(chat(api, "!approve make test\n!approve make deploy\n!text It is out."))
         first = await until(api, "gate.opened")
@@ -237,7 +237,7 @@ async def test_a_short_yes_that_does_not_say_what_it_sees_answers_no_gate_that_r
     assert by_code.result().last.data["content"] == "It is out."
 
 
-async def test_when_the_daemon_stops_the_stream_ends_with_a_hint_and_the_turn_goes_on(api: Api) -> None:
+async def test_stopping_the_daemon_ends_the_stream_and_keeps_the_turn(api: Api) -> None:
     async with asyncio.TaskGroup() as group:
         talk = group.create_task(chat(api, "!text one\n!hold here"))
         await api.runtime.holds.held("here")

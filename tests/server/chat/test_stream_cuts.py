@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from clew.client.sync import PATIENCE, Client, Event, address, new_message_id, parse
+from clew.client.sync import PATIENCE, Client, Event, api_path, new_message_id, parse_sse
 from clew.engine import live
 from clew.model.messages import Inbound
 from clew.server import sse
@@ -39,21 +39,21 @@ class Cutter(Client):
 
     def read_some(self, after: int, most: int) -> list[Event]:
         """Events behind a number: all that there are now, or as many as fit into so many bytes."""
-        connection, answer = self._open("GET", address("events", after=after), None, PATIENCE)
+        connection, answer = self._open("GET", api_path("events", after=after), None, PATIENCE)
         events: list[Event] = []
         data = b""
         try:
             while len(data) < most and not _caught_up(events):
                 data += answer.read1(self.random.randrange(1, 500))
-                events = list(parse(iter([data])))
+                events = list(parse_sse(iter([data])))
         except (ConnectionError, HTTPException):
-            events = list(parse(iter([data])))
+            events = list(parse_sse(iter([data])))
         finally:
             connection.close()
         return events
 
     def chat_some(self, body: dict[str, str], most: int | None) -> Transcript:
-        connection, answer = self._open("POST", address(*CHAT), body, PATIENCE)
+        connection, answer = self._open("POST", api_path(*CHAT), body, PATIENCE)
         data = b""
         try:
             while (most is None or len(data) < most) and (piece := answer.read1(self.random.randrange(1, 500))):
@@ -92,7 +92,7 @@ def wait_over(clew: Clew, turn: dict[str, str]) -> None:
         ended = clew.wait_ended({**turn, "turn": ended["continued_by"]})
 
 
-def test_a_stream_that_is_cut_anywhere_and_a_daemon_that_is_killed_lose_and_double_nothing(tmp_path: Path) -> None:
+def test_event_streams_cut_anywhere_and_kills_lose_or_repeat_nothing(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", SCRIPTED) as clew:
         clew.up()
         cutter, after, sent = Cutter(clew, seed=6), 0, []
@@ -117,7 +117,7 @@ def test_a_stream_that_is_cut_anywhere_and_a_daemon_that_is_killed_lose_and_doub
             assert event.data == {**known, "at": entry.at, "data": entry.data}
 
 
-def test_a_chat_that_is_cut_anywhere_and_killed_under_way_ends_with_what_is_stored(tmp_path: Path) -> None:
+def test_chat_streams_cut_anywhere_and_kills_end_with_the_stored_text(tmp_path: Path) -> None:
     with Clew(tmp_path / "home", SCRIPTED) as clew:
         first, half = clew.gate("first"), clew.gate("half")
         clew.up()
@@ -141,7 +141,7 @@ def test_a_chat_that_is_cut_anywhere_and_killed_under_way_ends_with_what_is_stor
             assert content.startswith(part.text()) or cut["content"].startswith(part.text())
 
 
-async def test_a_slow_reader_is_cut_cleanly_and_gets_the_rest_when_it_comes_back(
+async def test_a_slow_reader_is_cut_cleanly_and_gets_the_rest_on_reconnect(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live, "MAILBOX", 20)
@@ -173,13 +173,11 @@ async def events(api: Api, after: int) -> Any:
     chunks = sse.stream(api.engine.live, api.store, None, after, lambda: None, api.engine.snapshot)
     with suppress(StopAsyncIteration):
         async for chunk in chunks:
-            for event in parse(iter([chunk])):
+            for event in parse_sse(iter([chunk])):
                 yield event
 
 
-async def test_a_chat_reader_that_is_too_slow_is_told_and_joins_again(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_slow_chat_reader_gets_an_error_and_can_rejoin(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     inbound = Inbound(api.engine.conversing.place("c"), "m", "you", "!hold go\n!say 60", begins="T" * 26)
 
     def chat() -> AsyncIterator[bytes]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from clew.engine.services.conversations import Conversing
+from clew.engine.services.conversations import ConversationService
 from clew.server.chat import follow
 from clew.support.errors import StoreError
 from tests.server.chat.test_stream import chat
@@ -25,15 +25,15 @@ def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def breaks(patch: pytest.MonkeyPatch, name: str, times: int, error: Exception | None = None) -> None:
     """That step of a conversation fails so many times first."""
-    real = getattr(Conversing, name)
+    real = getattr(ConversationService, name)
     left = [error or StoreError("the file is locked")] * times
 
-    async def step(self: Conversing, *args: Any) -> Any:
+    async def step(self: ConversationService, *args: Any) -> Any:
         if left:
             raise left.pop()
         return await real(self, *args)
 
-    patch.setattr(Conversing, name, step)
+    patch.setattr(ConversationService, name, step)
 
 
 def check_asks_again(told: Transcript, code: str = "store") -> None:
@@ -43,16 +43,14 @@ def check_asks_again(told: Transcript, code: str = "store") -> None:
 
 
 @pytest.mark.parametrize("name", ["bound", "accept"])
-async def test_a_stream_that_cannot_begin_says_to_ask_again(
-    api: Api, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+async def test_a_stream_that_cannot_start_says_to_retry(api: Api, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     breaks(monkeypatch, name, 1)
     check_asks_again(await chat(api, "!text hello"))
     assert (await chat(api, "!text hello")).last.data["content"] == "hello"
 
 
 @pytest.mark.parametrize("name", ["again", "standing"])
-async def test_a_read_that_fails_for_a_moment_costs_nobody_the_answer(
+async def test_a_transient_read_failure_does_not_lose_the_answer(
     api: Api, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     breaks(monkeypatch, name, follow.TRIES - 1)
@@ -62,7 +60,7 @@ async def test_a_read_that_fails_for_a_moment_costs_nobody_the_answer(
 
 
 @pytest.mark.parametrize("name", ["again", "standing"])
-async def test_a_stream_that_cannot_read_its_turn_says_to_ask_again_and_the_answer_is_there(
+async def test_a_stream_that_cannot_read_its_turn_says_to_retry(
     api: Api, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     breaks(monkeypatch, name, follow.TRIES)
@@ -71,14 +69,14 @@ async def test_a_stream_that_cannot_read_its_turn_says_to_ask_again_and_the_answ
     assert len((await api.client.get("/api/conversations/c1")).json()["messages"]) == 2
 
 
-async def test_a_daemon_that_stops_does_not_try_to_read_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stopping_daemon_does_not_retry_reads(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     breaks(monkeypatch, "standing", 1)
-    api.door.why_over = "stopping"
+    api.app_state.stop_reason = "stopping"
     check_asks_again(await chat(api, "!text hello"))
 
 
 @pytest.mark.parametrize("name", ["bound", "accept", "again", "standing"])
-async def test_what_nobody_foresaw_is_logged_and_ends_the_stream_with_a_word(
+async def test_an_unexpected_error_is_logged_and_ends_the_stream(
     api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
     breaks(monkeypatch, name, 1, ValueError("a damaged node"))
@@ -86,9 +84,7 @@ async def test_what_nobody_foresaw_is_logged_and_ends_the_stream_with_a_word(
     assert "a damaged node" in caplog.text and "message m1" in caplog.text
 
 
-async def test_a_full_disk_under_the_files_of_a_message_is_told_and_another_try_takes_them(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_full_disk_is_reported_and_a_retry_stores_the_files(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     file = (await send(api)).json()["id"]
     with monkeypatch.context() as full:
         full.setattr(os, "link", _no_room)

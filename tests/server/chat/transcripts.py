@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clew.client.sync import Event, parse
+from clew.client.sync import Event, parse_sse
 
 GOLDEN = Path(__file__).with_name("golden")
 ULID = re.compile(r"\b[0-9A-HJKMNP-TV-Z]{26}\b")
@@ -33,7 +33,7 @@ class Transcript:
 
     @classmethod
     def of(cls, body: bytes) -> Transcript:
-        return cls(tuple(parse(iter([body]))))
+        return cls(tuple(parse_sse(iter([body]))))
 
     @property
     def last(self) -> Event:

@@ -25,7 +25,7 @@ async def chat(api: Api, **body: Any) -> Transcript:
     return Transcript.of((await api.client.post("/api/conversations/chat/stream", json=body)).content)
 
 
-async def test_a_file_is_sent_named_in_a_message_and_kept_in_the_folder_of_its_thread(api: Api) -> None:
+async def test_an_uploaded_file_is_stored_in_the_folder_of_its_thread(api: Api) -> None:
     sent = (await send(api, PNG, "image/png", "a picture;.png")).json()
     assert (sent["name"], sent["media_type"], sent["size"]) == ("a_picture_.png", "image/png", len(PNG))
     told = await chat(api, message="!text seen", message_id="m", conversation_id="c", files=[sent["id"]])
@@ -36,7 +36,7 @@ async def test_a_file_is_sent_named_in_a_message_and_kept_in_the_folder_of_its_t
     assert [(each["kind"], each["name"]) for each in person["attachments"]] == [("image", "a_picture_.png")]
 
 
-async def test_a_message_may_be_nothing_but_a_file_and_a_second_try_changes_nothing(api: Api) -> None:
+async def test_a_message_may_be_only_a_file_and_a_retry_changes_nothing(api: Api) -> None:
     sent = (await send(api)).json()
     body = {"message": "", "message_id": "m", "files": [sent["id"]]}
     first, again = await chat(api, **body), await chat(api, **body)
@@ -44,7 +44,7 @@ async def test_a_message_may_be_nothing_but_a_file_and_a_second_try_changes_noth
     assert [path.name for path in api.home.files.iterdir()] == [first.events[0].data["thread"]]
 
 
-async def test_files_are_named_in_threads_and_messages_too(api: Api) -> None:
+async def test_threads_and_messages_accept_uploaded_files(api: Api) -> None:
     one, two = (await send(api)).json()["id"], (await send(api, b"{}", "application/json", "notes.txt")).json()["id"]
     started = await api.start("!text read", message_id="m1", files=[one, two])
     assert (await api.client.post("/api/threads", json={"message_id": "m1", "text": "x", "files": [one]})).is_success
@@ -58,7 +58,7 @@ async def test_files_are_named_in_threads_and_messages_too(api: Api) -> None:
 
 
 @pytest.mark.parametrize("name", ["../../up.txt", "/etc/passwd", "..", ".hidden", "a/../b", "x\\y", "\u202etxt.exe"])
-async def test_no_name_leads_out_of_the_folder(api: Api, name: str) -> None:
+async def test_no_file_name_escapes_the_folder(api: Api, name: str) -> None:
     sent = await send(api, name=name)
     assert sent.status_code == 201 and "/" not in sent.json()["name"] and not sent.json()["name"].startswith(".")
     told = await chat(api, message="!text x", message_id="m", files=[sent.json()["id"]])
@@ -77,7 +77,7 @@ async def test_no_name_leads_out_of_the_folder(api: Api, name: str) -> None:
         (bytes((20 << 20) + 1), "text/plain", 413, "too_large", "larger than 20 MiB"),
     ],
 )
-async def test_what_is_not_taken_is_a_problem_in_words_and_leaves_nothing(
+async def test_a_rejected_upload_is_a_problem_and_leaves_nothing(
     api: Api, data: bytes, kind: str, status: int, code: str, words: str
 ) -> None:
     answer = await send(api, data, kind)
@@ -87,7 +87,7 @@ async def test_what_is_not_taken_is_a_problem_in_words_and_leaves_nothing(
     assert list(api.home.uploads.glob("*")) == []
 
 
-async def test_a_file_that_never_was_is_named_and_the_message_can_be_sent_again(api: Api) -> None:
+async def test_an_unknown_upload_is_named_and_the_message_can_be_resent(api: Api) -> None:
     told = await chat(api, message="hello", message_id="m", files=["0" * 26])
     told.check()
     assert told.last.data["code"] == "not_found" and list(api.home.files.iterdir()) == []
@@ -96,7 +96,7 @@ async def test_a_file_that_never_was_is_named_and_the_message_can_be_sent_again(
     assert (await api.client.post("/api/threads", json=body)).status_code == 422
 
 
-async def test_what_nobody_names_goes_after_a_day_and_what_waits_is_bounded(
+async def test_unused_uploads_expire_after_a_day_and_their_size_is_limited(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old, young = (await send(api)).json()["id"], (await send(api)).json()["id"]
@@ -109,7 +109,7 @@ async def test_what_nobody_names_goes_after_a_day_and_what_waits_is_bounded(
     assert (full.status_code, full.json()["code"]) == (507, "full")
 
 
-async def test_a_client_that_breaks_off_leaves_nothing(api: Api) -> None:
+async def test_an_aborted_upload_leaves_nothing(api: Api) -> None:
     async def body() -> AsyncIterator[bytes]:
         yield b"half"
         raise ConnectionResetError

@@ -159,7 +159,7 @@ SILENT |= {act.__name__: act for act in (the_rest_of_a_refused_body, nothing_mor
 
 
 @pytest.mark.parametrize("act", SILENT.values(), ids=SILENT.keys())
-async def test_a_request_that_is_not_complete_in_time_is_closed(act: Act) -> None:
+async def test_an_incomplete_request_is_closed_after_the_timeout(act: Act) -> None:
     async with site(Room(10, AT_ONCE)) as place:
         peer = await place.connect()
         await act(peer)
@@ -167,7 +167,7 @@ async def test_a_request_that_is_not_complete_in_time_is_closed(act: Act) -> Non
 
 
 @pytest.mark.parametrize("act", SILENT.values(), ids=SILENT.keys())
-async def test_if_all_places_are_taken_a_silent_connection_gives_way(act: Act) -> None:
+async def test_at_the_limit_a_silent_connection_is_closed_for_a_new_one(act: Act) -> None:
     async with site(Room(3, FOR_EVER)) as place:
         silent = [await place.connect() for _ in range(3)]
         for peer in silent:
@@ -177,7 +177,7 @@ async def test_if_all_places_are_taken_a_silent_connection_gives_way(act: Act) -
         assert await silent[0].is_closed()
 
 
-async def test_a_stream_outlives_the_deadline_and_is_never_closed_for_another_connection() -> None:
+async def test_a_stream_outlives_the_deadline_and_is_never_closed_for_others() -> None:
     async with site(Room(3, AT_ONCE)) as place:
         streams = [await place.stream() for _ in range(2)]
         for _ in range(20):
@@ -189,7 +189,7 @@ async def test_a_stream_outlives_the_deadline_and_is_never_closed_for_another_co
             assert b"second" in await peer.hears(b"second")
 
 
-async def test_if_all_places_are_streams_the_next_connection_is_closed_at_once() -> None:
+async def test_at_the_limit_with_only_streams_a_new_connection_is_closed() -> None:
     async with site(Room(2, FOR_EVER)) as place:
         streams = [await place.stream() for _ in range(2)]
         assert await (await place.connect()).is_closed()
@@ -198,7 +198,7 @@ async def test_if_all_places_are_streams_the_next_connection_is_closed_at_once()
         await streams[1].hears(b"second")
 
 
-async def test_a_body_that_goes_on_is_taken_however_slow_it_is() -> None:
+async def test_a_slow_body_is_accepted_while_it_makes_progress() -> None:
     async with site(Room(10, FOR_EVER)) as place:
         peer = await place.connect()
         await peer.say(SHORT)
@@ -209,7 +209,7 @@ async def test_a_body_that_goes_on_is_taken_however_slow_it_is() -> None:
         await peer.hears(b"hello")
 
 
-async def test_each_piece_of_a_body_gets_the_whole_patience_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_chunk_of_a_body_restarts_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     deadlines: asyncio.Queue[asyncio.TimerHandle | None] = asyncio.Queue()
     set_deadline = connections.Connection._set_deadline
 

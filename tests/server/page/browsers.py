@@ -23,7 +23,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.helpers.daemons import PATIENCE
+from tests.helpers.daemons import TIMEOUT
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ class Seat:
 @contextmanager
 def a_chromium(path: str) -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        expect.set_options(timeout=PATIENCE * 1000)
+        expect.set_options(timeout=TIMEOUT * 1000)
         sandbox = [] if os.getuid() else ["--no-sandbox"]
         browser = playwright.chromium.launch(executable_path=path, args=[*QUIET, *sandbox])
         yield browser
@@ -82,7 +82,7 @@ class Person:
     expected: list[str] = field(default_factory=list)  # patterns of troubles that belong to the story
 
     def __post_init__(self) -> None:
-        self.page.set_default_timeout(PATIENCE * 1000)
+        self.page.set_default_timeout(TIMEOUT * 1000)
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
         self.page.on("crash", lambda _: self.troubles.append("the page crashed"))

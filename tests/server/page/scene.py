@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from clew.model import history
 from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
 from clew.model.history import Deed
-from clew.model.messages import Conversation, Said
+from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import Thread, ThreadKind, ThreadStatus
 from clew.model.turns import Origin, Problem, Turn, TurnState, Usage
 from clew.store import Tx
@@ -105,7 +105,7 @@ def _talked(tx: Tx, clock: SystemClock, talk: Talk) -> str:
     thread = Thread(name, talk.kind, status, talk.title, "codex", workspace, begun, completed_at=None)
     threads.insert(tx, thread)
     head = nodes.append(tx, name, None, history.Started(name, begun, talk.kind, "codex", workspace))
-    said, turn = Said(f"said-{name}", "ann", talk.said), clock.ulid()
+    said, turn = PromptMessage(f"said-{name}", "ann", talk.said), clock.ulid()
     head = nodes.append(tx, name, head, history.Spoken(turn, begun, said.id, "ann", talk.said))
     problem = Problem("network", talk.problem) if talk.problem else None
     state, usage = (TurnState.FAILED if problem else TurnState.COMPLETED), Usage(18_400, 12_000, 2_310, 900, 20_710)
@@ -123,13 +123,13 @@ def _talked(tx: Tx, clock: SystemClock, talk: Talk) -> str:
 def _delivered(tx: Tx, name: str, turn: str, talk: Talk, at: int, where: Conversation | None) -> None:
     state = DeliveryState.PENDING if where else DeliveryState.NO_TARGET
     body = talk.answer or talk.problem or ""
-    deliveries.owe(tx, Delivery(f"{turn}:final", DeliveryKind.FINAL, name, turn, where, body, state, at, due_at=at))
+    deliveries.enqueue(tx, Delivery(f"{turn}:final", DeliveryKind.FINAL, name, turn, where, body, state, at, due_at=at))
     if where is None:
         return
     bindings.bind(tx, Conversation("telegram", f"{where.address}-{name[-4:]}"), name, at)
     leaving = deliveries.claim_pending(tx, f"{turn}:final", "scene", at)
     assert leaving is not None
-    deliveries.sent(tx, leaving, "8812", at + 180, where)
+    deliveries.record_sent(tx, leaving, "8812", at + 180, where)
 
 
 def _a_day(tx: Tx, clock: SystemClock) -> None:

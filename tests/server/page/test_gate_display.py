@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, expect
 
-from clew.support.display import exactly
+from clew.support.display import escape_hidden
 from tests.server.page.conftest import Desk, Sit, open_desk
 
 # Cyrillic in place of Latin, no width, no break, no ink, a tag, and marks that turn the direction of text.
@@ -35,7 +35,7 @@ def odd_desk(tmp_path: Path) -> Iterator[Desk]:
 def nothing_hidden(element: Locator) -> bool:
     shown = element.inner_text()
     named = [each.get_attribute("aria-label") or "" for each in [element, *element.locator("[aria-label]").all()]]
-    return all(text == exactly(text) for text in (shown, *named))
+    return all(text == escape_hidden(text) for text in (shown, *named))
 
 
 def test_a_gate_on_the_page_hides_nothing(odd_desk: Desk, sit_down: Sit) -> None:
@@ -47,7 +47,7 @@ def test_a_gate_on_the_page_hides_nothing(odd_desk: Desk, sit_down: Sit) -> None
         expect(gate).to_contain_text(r"\u0441ode\u200b")
         assert nothing_hidden(gate)
         ann.page.locator("clew-gate:not([aria-disabled]) [data-act='rule']").click()
-        assert exactly(value := gate.locator(".rule-form input").input_value()) == value
+        assert escape_hidden(value := gate.locator(".rule-form input").input_value()) == value
         row = ann.page.locator(f'.rows a[href="#/threads/{turn["thread"]}"]').first
         expect(row).to_contain_text(r"\u0441at")
 

@@ -53,8 +53,8 @@ class Browser:
 @pytest.fixture
 async def browser(api: Api) -> AsyncIterator[Browser]:
     time, known = Time(), Token(api.home.token)
-    api.door.logins = logins = Logins(known, US, time)
-    app = tcp_app(api.door, known, {HOST, "localhost:8477"}, (), logins)
+    api.app_state.logins = logins = Logins(known, US, time)
+    app = tcp_app(api.app_state, known, {HOST, "localhost:8477"}, (), logins)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url=US) as client:
         yield Browser(client, logins, time, api.home.token)

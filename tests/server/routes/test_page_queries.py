@@ -34,7 +34,7 @@ async def talked(api: Api, times: int) -> str:
     return thread
 
 
-async def test_a_long_history_is_read_window_by_window_without_gap_or_double(api: Api) -> None:
+async def test_a_long_history_is_paged_without_gap_or_repeat(api: Api) -> None:
     thread = await talked(api, 4)
     whole = await passages(api, thread)
     assert len(whole) == 8 and all(each["node"] for each in whole)
@@ -49,12 +49,12 @@ async def test_a_long_history_is_read_window_by_window_without_gap_or_double(api
     assert all(each["started_at"] <= each["at"] for each in answers)
 
 
-async def test_a_window_before_nothing_is_refused(api: Api) -> None:
+async def test_a_window_before_an_unknown_node_is_refused(api: Api) -> None:
     thread = await talked(api, 1)
     assert (await api.client.get(f"/api/threads/{thread}/transcript?before=nothing")).status_code == 404
 
 
-async def test_what_a_command_printed_can_be_had_in_brief_and_whole(api: Api) -> None:
+async def test_command_output_can_be_read_in_brief_or_completely(api: Api) -> None:
     accepted = await api.start(f"!patch a.txt {'x' * (BRIEF + 1)}\n!patch b.txt y\n!text done")
     await api.ended(accepted["turn"])
     whole = (await passages(api, accepted["thread"]))[-1]["items"]
@@ -65,7 +65,7 @@ async def test_what_a_command_printed_can_be_had_in_brief_and_whole(api: Api) ->
     assert turn == whole and {item["cut"] for item in brief} == {True, False}
 
 
-async def test_what_waits_for_its_turn_is_listed_and_can_be_taken_back(api: Api) -> None:
+async def test_queued_messages_are_listed_and_can_be_withdrawn(api: Api) -> None:
     first = await api.start("!hold here\n!text one")
     await api.runtime.holds.held("here")
     path = f"/api/threads/{first['thread']}"
@@ -85,7 +85,7 @@ async def test_what_waits_for_its_turn_is_listed_and_can_be_taken_back(api: Api)
     assert len(await passages(api, first["thread"])) == 2
 
 
-async def test_a_thread_tells_where_it_is_bound(api: Api) -> None:
+async def test_a_thread_names_its_binding(api: Api) -> None:
     thread = await talked(api, 1)
     for number, drives in ((1, False), (2, True)):
         where = Conversation("telegram", str(number))
@@ -114,7 +114,7 @@ async def test_threads_are_found_by_id_title_folder_and_answer(api: Api, wanted:
     assert (await api.client.get("/api/threads", params={"text": "a_p%"})).json()["threads"] == []
 
 
-async def test_what_can_be_chosen(api: Api) -> None:
+async def test_choices_lists_runtimes_policies_and_targets(api: Api) -> None:
     await talked(api, 1)
     choices = (await api.client.get("/api/choices")).json()
     assert [each["name"] for each in choices["runtimes"]] == ["scripted"] and choices["default_runtime"] == "scripted"
@@ -122,7 +122,7 @@ async def test_what_can_be_chosen(api: Api) -> None:
     assert choices["workspaces"] == [choices["default_workspace"]] and choices["targets"] == []
 
 
-async def test_the_day_of_a_new_clew_is_counted_and_nothing_is_owed(api: Api) -> None:
+async def test_figures_of_a_new_home_count_its_turns_and_nothing_pends(api: Api) -> None:
     await talked(api, 2)
     figures = (await api.client.get("/api/figures")).json()
     assert len(figures["buckets"]) == BUCKETS and figures["step"] == STEP
@@ -130,11 +130,11 @@ async def test_the_day_of_a_new_clew_is_counted_and_nothing_is_owed(api: Api) ->
     assert (await api.client.get("/api/outbox")).json() == []
 
 
-async def test_the_processes_are_those_of_clew_ps(api: Api) -> None:
+async def test_processes_equal_those_of_clew_ps(api: Api) -> None:
     assert (await api.client.get("/api/processes")).json() == []  # nobody holds the home of this test
 
 
-def test_the_day_in_figures() -> None:
+def test_figures_cover_the_last_day() -> None:
     begins, now = 0, BUCKETS * STEP - STEP // 2
     turns = [Span(STEP * 3 - 10, STEP * 3 + took, took == 70) for took in (10, 30, 70)]
     gates = [Span(STEP, STEP * 3 + 5), Span(now - 60_000, None), Span(STEP * 5, STEP * 5)]
@@ -145,7 +145,7 @@ def test_the_day_in_figures() -> None:
     assert (figures.buckets[-1].oldest_gate, figures.buckets[-1].ended, figures.buckets[-1].median) == (60_000, 0, None)
 
 
-async def test_a_no_by_a_rule_says_once_why(api: Api) -> None:
+async def test_a_denial_by_a_rule_gives_its_reason_once(api: Api) -> None:
     rule = {"effect": "deny", "pattern": "git push *"}
     assert (await api.client.post("/api/rules", json=rule)).status_code == 201
     accepted = await api.start("!approve git push now\n!text done")

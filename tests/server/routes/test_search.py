@@ -13,7 +13,7 @@ from clew.store import Tx
 from clew.store.migrate import open_store
 from clew.store.sqlite import driver
 from clew.store.tables import threads
-from clew.store.tables.threads import Filter, Seen
+from clew.store.tables.threads import Filter, ThreadSummary
 from clew.support.clock import SystemClock
 from clew.support.errors import SearchTooLong
 from tests.server.conftest import Api
@@ -54,7 +54,7 @@ async def found(api: Api, **query: str | int) -> list[str]:
     return [thread["id"] for thread in answer.json()["threads"]]
 
 
-async def test_a_search_finds_the_same_page_by_page_however_far_apart_it_is(api: Api) -> None:
+async def test_a_paged_search_finds_the_same_however_far_apart_the_hits(api: Api) -> None:
     await fill(api)
     all_of_them = [name(number) for number in reversed(range(0, THREADS, 100))]
     assert await found(api) == all_of_them
@@ -63,11 +63,11 @@ async def test_a_search_finds_the_same_page_by_page_however_far_apart_it_is(api:
     assert await found(api, text="no such words") == []
 
 
-async def test_no_other_read_waits_for_searches(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_searches_do_not_block_other_reads(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     await fill(api)
     page, go_on = threads.page, threading.Event()
 
-    def slow(tx: Tx, wanted: Filter) -> list[Seen]:
+    def slow(tx: Tx, wanted: Filter) -> list[ThreadSummary]:
         assert not wanted.text or go_on.wait(PATIENCE)
         return page(tx, wanted)
 
@@ -90,7 +90,7 @@ async def test_a_search_that_takes_too_long_says_what_was_not_searched(
     await fill(api)
     page, parts, now = threads.page, list[Filter](), [0.0]
 
-    def slower_and_slower(tx: Tx, wanted: Filter) -> list[Seen]:
+    def slower_and_slower(tx: Tx, wanted: Filter) -> list[ThreadSummary]:
         parts.append(wanted)
         now[0] = 100.0 if len(parts) == 3 else 0.0
         return page(tx, wanted)
@@ -111,9 +111,7 @@ async def test_a_search_that_takes_too_long_says_what_was_not_searched(
     assert await found(api, before=oldest) == [name(100), name(0)]  # what it told to do
 
 
-async def test_a_search_without_an_end_is_given_up_also_in_its_first_part(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_endless_search_is_given_up_even_in_its_first_part(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     await fill(api)
     times = iter([0.0])
     monkeypatch.setattr(driver, "_STEPS", 1)
@@ -123,10 +121,10 @@ async def test_a_search_without_an_end_is_given_up_also_in_its_first_part(
     assert (await api.client.get("/api/threads", params={"history": "true"})).status_code == 200
 
 
-async def test_more_searches_than_can_wait_are_refused_at_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_searches_beyond_the_queue_limit_are_refused_at_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     page, go_on = threads.page, threading.Event()
 
-    def slow(tx: Tx, wanted: Filter) -> list[Seen]:
+    def slow(tx: Tx, wanted: Filter) -> list[ThreadSummary]:
         assert go_on.wait(PATIENCE)
         return page(tx, wanted)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from clew.config.settings import Config, FeishuConfig, SurfacesConfig, ThreadsConfig
-from clew.engine.places.targets import Wish
+from clew.engine.places.targets import HandoffRequest
 from clew.model.messages import Role
 from clew.model.threads import ThreadKind
 from clew.model.views import ThreadView
@@ -79,7 +79,7 @@ async def test_a_message_that_comes_again_after_a_restart_runs_once(app: App, tm
         ]
 
 
-async def test_what_is_said_in_a_row_is_answered_in_order(app: App, tmp_path: Path) -> None:
+async def test_messages_sent_in_a_row_are_answered_in_order(app: App, tmp_path: Path) -> None:
     for number in range(5):
         await app.say(f"/queue !text answer {number}")
     async with clew(app, tmp_path):
@@ -112,7 +112,7 @@ async def test_an_answer_whose_receipt_was_lost_is_one_message(app: App, tmp_pat
         {"kind": "error", "code": 99991663},
     ],
 )
-async def test_what_goes_wrong_on_the_way_out_is_tried_again(app: App, tmp_path: Path, fault: dict[str, Any]) -> None:
+async def test_a_failed_send_is_retried(app: App, tmp_path: Path, fault: dict[str, Any]) -> None:
     async with clew(app, tmp_path) as rig:
         await app.say("!hold one\n!text done")
         await rig.held("one")
@@ -123,7 +123,7 @@ async def test_what_goes_wrong_on_the_way_out_is_tried_again(app: App, tmp_path:
         assert len([message for message in await app.shown() if words(message).startswith("done")]) == 1
 
 
-async def test_a_chat_it_was_removed_from_fails_with_the_platforms_words(app: App, tmp_path: Path) -> None:
+async def test_a_chat_that_removed_the_bot_fails_with_the_platforms_text(app: App, tmp_path: Path) -> None:
     async with clew(app, tmp_path) as rig:
         await app.say("!hold one\n!text done")
         await rig.held("one")
@@ -137,7 +137,7 @@ async def test_a_chat_it_was_removed_from_fails_with_the_platforms_words(app: Ap
 
 
 @pytest.mark.parametrize("how", ["button", "reaction"])
-async def test_a_gate_is_answered_and_its_card_redrawn(app: App, tmp_path: Path, how: str) -> None:
+async def test_a_gate_is_answered_and_its_card_updated(app: App, tmp_path: Path, how: str) -> None:
     async with clew(app, tmp_path) as rig:
         await app.say("!approve rm -rf build\n!text done")
         card = await app.until_shown(lambda shown: "rm -rf build" in shown)
@@ -172,7 +172,7 @@ def _cards(state: dict[str, Any], card: dict[str, Any]) -> list[dict[str, Any]]:
     return [message for message in state["messages"] if message["message_id"] == card["message_id"]]
 
 
-async def test_who_is_not_allowed_answers_no_gate_and_is_told(app: App, tmp_path: Path) -> None:
+async def test_a_person_without_permission_cannot_answer_a_gate_and_is_told(app: App, tmp_path: Path) -> None:
     async with clew(app, tmp_path) as rig:
         await app.say("@_user_1 !approve rm -rf build\n!text done", chat=GROUP, mentions=TO_CLEW)
         card = await app.until_shown(lambda shown: "rm -rf build" in shown, GROUP)
@@ -195,9 +195,7 @@ async def test_a_stranger_gets_a_code_and_may_then_speak(app: App, tmp_path: Pat
         await answer(app, "hello", "oc_bob")
 
 
-async def test_in_a_group_a_thread_goes_on_without_a_mention_and_chatter_is_left_alone(
-    app: App, tmp_path: Path
-) -> None:
+async def test_in_a_group_a_thread_needs_no_mention_and_chatter_is_ignored(app: App, tmp_path: Path) -> None:
     async with clew(app, tmp_path) as rig:
         root = await app.say("look at this", chat=GROUP)
         inside = {"root_id": root["message_id"], "parent_id": root["message_id"], "thread_id": "omt_1"}
@@ -211,7 +209,7 @@ async def test_in_a_group_a_thread_goes_on_without_a_mention_and_chatter_is_left
         assert len(await threads(rig)) == 1 and await fates(rig) == {"turn": 2}
 
 
-async def test_a_quoted_answer_is_gone_on_with_whatever_is_bound(app: App, tmp_path: Path) -> None:
+async def test_a_quote_continues_its_thread_whatever_is_bound(app: App, tmp_path: Path) -> None:
     async with clew(app, tmp_path) as rig:
         await app.say("!text first")
         first = await answer(app, "first")
@@ -224,7 +222,7 @@ async def test_a_quoted_answer_is_gone_on_with_whatever_is_bound(app: App, tmp_p
         assert seen == [2, 4]
 
 
-async def test_files_come_to_the_agent(app: App, tmp_path: Path) -> None:
+async def test_files_reach_the_agent(app: App, tmp_path: Path) -> None:
     await app.keep("k", b"what it holds")
     async with clew(app, tmp_path) as rig:
         content = {"content": [[{"tag": "text", "text": "!text seen"}], [{"tag": "img", "image_key": "k"}]]}
@@ -249,11 +247,11 @@ async def test_a_long_answer_comes_in_parts(app: App, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("chat", [ALONE, GROUP])
-async def test_a_thread_of_the_desk_goes_on_in_a_thread_there(app: App, tmp_path: Path, chat: str) -> None:
+async def test_a_local_thread_continues_in_a_feishu_thread(app: App, tmp_path: Path, chat: str) -> None:
     async with clew(app, tmp_path, home=chat) as rig:
         begun = await rig.start("!text one", kind=ThreadKind.CHAT)
         await rig.ended(begun.turn)
-        asked = await rig.engine.handoffs.request(Wish(begun.thread or "", "feishu", "ann", quiet=True))
+        asked = await rig.engine.handoffs.request(HandoffRequest(begun.thread or "", "feishu", "ann", quiet=True))
         done = await rig.engine.handoffs.look(asked.id, 60)
         notice = await app.until_shown(lambda shown: "You can go on here: !text one" in shown, chat)
         assert (done.state, done.conversation) == ("completed", f"feishu:{chat}/{notice['thread_id']}")

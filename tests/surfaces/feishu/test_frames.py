@@ -18,7 +18,7 @@ WHOLE = Frame(DATA, 33554678, TOLD, '{"a":"你好"}'.encode(), 300, 2**63 + 5, "
 
 
 @pytest.mark.parametrize(("frame", "data"), [(Frame(CONTROL, 42, (("type", "ping"),)), PING), (WHOLE, EVENT)])
-def test_a_frame_is_what_the_platforms_library_makes_of_it(frame: Frame, data: str) -> None:
+def test_frames_match_the_platforms_own_library(frame: Frame, data: str) -> None:
     assert encode(frame).hex() == data and decode(bytes.fromhex(data)) == frame
 
 
@@ -39,19 +39,19 @@ frames = st.builds(
 
 
 @given(frames)
-def test_whatever_is_written_is_read_back(frame: Frame) -> None:
+def test_any_frame_survives_encode_and_decode(frame: Frame) -> None:
     assert decode(encode(frame)) == frame
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_a_frame_or_a_bad_one(data: bytes) -> None:
+def test_any_bytes_decode_or_raise_bad_frame(data: bytes) -> None:
     try:
         assert isinstance(decode(data), Frame)
     except BadFrame:
         return
 
 
-def test_unknown_fields_are_passed_over() -> None:
+def test_unknown_fields_are_ignored() -> None:
     known = bytes.fromhex(PING)
     unknown = bytes([12 << 3 | 0, 5, 13 << 3 | 2, 2, 65, 66, 14 << 3 | 5, 0, 0, 0, 0, 15 << 3 | 1, *bytes(8)])
     assert decode(unknown + known) == decode(known)
@@ -60,7 +60,7 @@ def test_unknown_fields_are_passed_over() -> None:
 @pytest.mark.parametrize(
     "data", [b"\x08", b"\x08" + b"\xff" * 11, b"\x42\x7fabc", b"\x0b", b"\x32\x01\xff", b"\x2a\x03\x0a\x7fa"]
 )
-def test_what_is_cut_or_odd_is_no_frame(data: bytes) -> None:
+def test_truncated_or_odd_data_is_not_a_frame(data: bytes) -> None:
     with pytest.raises(BadFrame):
         decode(data)
 
@@ -69,7 +69,7 @@ def part(name: str, seq: int, count: int, payload: bytes) -> Frame:
     return Frame(DATA, headers=(("message_id", name), ("sum", str(count)), ("seq", str(seq))), payload=payload)
 
 
-def test_parts_are_put_together_in_whatever_order_they_come() -> None:
+def test_parts_are_joined_in_any_order() -> None:
     parts = Assembler()
     assert parts.add(Frame(DATA, payload=b"whole")) == b"whole"
     assert parts.add(part("a", 2, 3, b"c")) is None
@@ -81,12 +81,12 @@ def test_parts_are_put_together_in_whatever_order_they_come() -> None:
 
 
 @pytest.mark.parametrize(("seq", "count"), [(3, 3), (0, 100000), (99, 2)])
-def test_parts_that_cannot_be_are_refused(seq: int, count: int) -> None:
+def test_impossible_parts_are_refused(seq: int, count: int) -> None:
     with pytest.raises(BadFrame):
         Assembler().add(part("a", seq, count, b""))
 
 
-def test_what_is_never_complete_does_not_pile_up() -> None:
+def test_incomplete_events_do_not_accumulate() -> None:
     parts = Assembler()
     for number in range(MOST_OPEN * 3):
         assert parts.add(part(str(number), 0, 2, b"x")) is None
@@ -98,5 +98,5 @@ def test_what_is_never_complete_does_not_pile_up() -> None:
 
 
 @pytest.mark.parametrize("value", ["", "-1", "x", "٣", "99999999999"])
-def test_a_number_that_is_none_is_its_default(value: str) -> None:
+def test_an_invalid_number_is_its_default(value: str) -> None:
     assert Frame(DATA, headers=(("sum", value),)).number("sum", 1) == 1

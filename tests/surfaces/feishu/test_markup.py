@@ -40,14 +40,14 @@ def card_text(card: str) -> str:
     return str(json.loads(card)["body"]["elements"][0]["content"])
 
 
-def test_a_post_has_no_headings_and_no_pictures_and_calls_nobody() -> None:
+def test_a_post_has_no_headings_pictures_or_mentions() -> None:
     text = "# Title #\n\n**bold** ![pic](https://e.org/p.png) <at id=all></at>\n\n```sh\n# not a title ![x](y)\n```"
     shown = "**Title**\n\n**bold** [pic](https://e.org/p.png) <\u200bat id=all><\u200b/at>\n\n"
     assert text_of(markup.post(text)) == f"{shown}```sh\n# not a title ![x](y)\n```"
     assert json.loads(markup.post("x", "3 s"))["zh_cn"]["content"][1] == [{"tag": "md", "text": "*3 s*"}]
 
 
-def test_a_card_has_buttons_that_say_something_and_where() -> None:
+def test_buttons_of_a_card_carry_their_text_and_thread() -> None:
     card = json.loads(markup.card("May I?", "small", (Button("Yes", "K7 y"), Button("No", "K7 n")), "omt_1"))
     assert [each["tag"] for each in card["body"]["elements"]] == ["markdown", "column_set", "markdown"]
     keys = [column["elements"][0] for column in card["body"]["elements"][1]["columns"]]
@@ -76,14 +76,14 @@ def test_the_sixth_table_is_code() -> None:
         ("| a |", False),
     ],
 )
-def test_a_table_is_known(text: str, is_one: bool) -> None:
+def test_a_table_is_recognized(text: str, is_one: bool) -> None:
     assert markup.has_table(text) is is_one
 
 
 @given(
     st.lists(st.sampled_from([TABLE, "```", "~~~py", "text", "", "# x", "|", "-|-", "![a](b)", "<at>"]), max_size=30)
 )
-def test_whatever_it_is_the_pieces_are_the_text_and_the_platform_takes_it(lines: list[str]) -> None:
+def test_the_pieces_of_any_text_join_to_the_text(lines: list[str]) -> None:
     text = "\n".join(lines)
     assert "\n".join(piece for _, piece in markup.pieces(text)) == text
     _check_content("interactive", markup.card(text))
@@ -91,7 +91,7 @@ def test_whatever_it_is_the_pieces_are_the_text_and_the_platform_takes_it(lines:
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "a\x00b\ud800", "\u202eabc\u200b", '"' * 10_000, "\n" * 9_000 + "x"])
-def test_any_text_is_taken(text: str) -> None:
+def test_any_text_gives_valid_content(text: str) -> None:
     for kind, shown in (("interactive", markup.card(text)), ("post", markup.post(text)), ("text", markup.plain(text))):
         _check_content(kind, shown)
 
@@ -108,7 +108,7 @@ POST: dict[str, Any] = {
 }
 
 
-def test_a_post_is_words_and_files() -> None:
+def test_a_post_is_parsed_into_text_and_files() -> None:
     text = "A title\nsee [this](https://e.org)\n@_user_1 look\n\n```python\nprint(1)\n```\n:SMILE:**x**"
     wanted = Content(text, (File("img_1", "image"), File("f_2", "file", "a.mp4")))
     assert content.read("post", json.dumps(POST)) == wanted
@@ -135,12 +135,12 @@ STRUCK = {"tag": "text", "style": ["lineThrough"]}
         ("nonsense", {}, Content()),
     ],
 )
-def test_what_people_say_in_whatever_kind(kind: str, given_: object, wanted: Content) -> None:
+def test_messages_of_any_kind_are_parsed(kind: str, given_: object, wanted: Content) -> None:
     assert content.read(kind, json.dumps(given_)) == wanted
     assert content.read(kind, json.dumps(given_)[:-1]) == Content()
 
 
-def test_mentions_get_their_names_and_the_bots_goes() -> None:
+def test_mentions_become_names_and_the_bots_own_is_removed() -> None:
     people = {"@_user_1": ("me", "clew"), "@_user_10": ("x", "Zoe"), "@_user_2": ("y", "Bob")}
     mentions = tuple(Mention(key, _Id(id), name) for key, (id, name) in people.items())
     assert _named("@_user_1 ask @_user_2 and @_user_10", mentions, "me") == "ask @Bob and @Zoe"
@@ -155,7 +155,7 @@ ODD = st.recursive(
 
 
 @given(st.sampled_from([events.SAID, events.PRESSED, events.REACTED, "x"]), ODD)
-def test_whatever_arrives_is_read_or_passed_over(kind: str, event: object) -> None:
+def test_anything_that_arrives_is_read_or_skipped(kind: str, event: object) -> None:
     header = {"event_id": "e", "event_type": kind, "app_id": "cli_1"}
     read = events.read(json.dumps({"header": header, "event": event}).encode(), "cli_1")
     if isinstance(read, events.Event) and isinstance(read.what, events.Said):
@@ -165,7 +165,7 @@ def test_whatever_arrives_is_read_or_passed_over(kind: str, event: object) -> No
     assert events.shown(event, "cli_1") is None
 
 
-def test_what_the_platform_does_not_tell_may_be_null() -> None:
+def test_unknown_values_may_be_null() -> None:
     nothing = dict.fromkeys(("root_id", "parent_id", "thread_id", "mentions", "create_time", "user_agent"))
     message = {"message_id": "om_1", "chat_id": "oc_1", "chat_type": "p2p", "message_type": "text", **nothing}
     sender = {"sender_id": {"open_id": "ou_1", "user_id": None}, "sender_type": "user", "tenant_key": None}

@@ -47,7 +47,7 @@ async def shown(app: App) -> str:
     return words(message)
 
 
-async def test_a_placeholder_streams_until_its_last_words(surface: FeishuSurface, app: App) -> None:
+async def test_a_placeholder_streams_until_its_last_update(surface: FeishuSurface, app: App) -> None:
     receipt = await surface.send(working())
     assert (await card(app))["streams"] and (await shown(app)).startswith(said.WORKING)
     await surface.edit(receipt, working("Working on it … 1 s", "one"))
@@ -68,13 +68,13 @@ async def test_only_what_has_changed_is_sent(surface: FeishuSurface, app: App) -
     assert [call["path2"] for call in await app.calls("card_content")] == ["head", "said", "said"]
 
 
-async def test_what_is_written_fits_on_a_card(surface: FeishuSurface, app: App) -> None:
+async def test_a_streamed_text_fits_on_a_card(surface: FeishuSurface, app: App) -> None:
     receipt = await surface.send(working())
     await surface.edit(receipt, working(live=TABLE * 7 + "\n![x](y.png)\n<at id=all></at>"))
     assert "<at" not in await shown(app) and "```" in await shown(app)
 
 
-async def test_where_cardkit_refuses_it_is_a_plain_card_and_is_left_alone(surface: FeishuSurface, app: App) -> None:
+async def test_if_cardkit_refuses_cards_are_plain_for_a_while(surface: FeishuSurface, app: App) -> None:
     await app.refuse("card_create", 99991672, "Access denied.")
     receipt = await surface.send(working())
     await surface.edit(receipt, working("Working on it … 1 s", "one"))
@@ -85,7 +85,7 @@ async def test_where_cardkit_refuses_it_is_a_plain_card_and_is_left_alone(surfac
     assert len(await app.calls("card_create")) == 1 and not (await app.state())["cards"]
 
 
-async def test_where_there_is_no_cardkit_it_is_a_plain_card(surface: FeishuSurface, app: App) -> None:
+async def test_without_cardkit_a_card_is_plain(surface: FeishuSurface, app: App) -> None:
     await app.fault("card_create", "odd", status=404, body="404 page not found")
     await surface.send(working())
     assert (await app.state())["cards"] == {} and (await shown(app)).startswith(said.WORKING)
@@ -98,9 +98,7 @@ async def test_a_card_that_cannot_be_sent_is_a_plain_one(surface: FeishuSurface,
     assert await shown(app) == "✓ 3 s"
 
 
-async def test_after_the_platform_has_ended_the_streaming_it_is_rewritten_as_a_whole(
-    surface: FeishuSurface, app: App
-) -> None:
+async def test_after_streaming_has_ended_the_card_is_replaced(surface: FeishuSurface, app: App) -> None:
     receipt = await surface.send(working())
     await app.refuse("card_content", 300309, "streaming mode is closed")
     await surface.edit(receipt, working("Working on it … 11 min 1 s", "one"))
@@ -109,7 +107,7 @@ async def test_after_the_platform_has_ended_the_streaming_it_is_rewritten_as_a_w
     assert len(await app.calls("card_content")) == 1
 
 
-async def test_too_much_at_once_is_tried_again(surface: FeishuSurface, app: App) -> None:
+async def test_a_rate_limited_update_is_retried(surface: FeishuSurface, app: App) -> None:
     receipt = await surface.send(working())
     for method, edit in (("card_content", working("…")), ("card_update", over())):
         await app.refuse(method, 99991400, headers={"x-ogw-ratelimit-reset": "2"})
@@ -120,9 +118,7 @@ async def test_too_much_at_once_is_tried_again(surface: FeishuSurface, app: App)
     assert await shown(app) == "✓ 3 s"
 
 
-async def test_the_next_daemon_ends_what_the_last_one_let_stream(
-    surface: FeishuSurface, app: App, tmp_path: Path
-) -> None:
+async def test_the_next_daemon_ends_cards_that_still_stream(surface: FeishuSurface, app: App, tmp_path: Path) -> None:
     receipt = await surface.send(working())
     await surface.edit(receipt, working("Working on it … 1 s", "one"))
     other = app.surface(tmp_path, Quick())
@@ -133,7 +129,7 @@ async def test_the_next_daemon_ends_what_the_last_one_let_stream(
     assert await shown(app) == "✓ 3 s" and not (await card(app))["streams"]
 
 
-async def test_a_placeholder_whose_receipt_was_lost_is_one_and_is_rewritten(surface: FeishuSurface, app: App) -> None:
+async def test_a_placeholder_with_a_lost_receipt_is_one_and_is_edited(surface: FeishuSurface, app: App) -> None:
     await app.fault("send", "cut_after")
     with pytest.raises(InDoubt):
         await surface.send(working())
@@ -154,7 +150,7 @@ async def test_people_see_the_answer_as_it_is_written(app: App, tmp_path: Path) 
         await app.until_shown(lambda text: text.startswith("done"))
 
 
-async def test_killed_in_mid_stream_no_card_goes_on_streaming(app: App, tmp_path: Path) -> None:
+async def test_killed_while_streaming_no_card_goes_on_streaming(app: App, tmp_path: Path) -> None:
     async with clew(app, tmp_path) as rig:
         await app.say("!text one two\n!hold here\n!text done")
         await rig.held("here")

@@ -60,7 +60,7 @@ async def surface(app: App, tmp_path: Path) -> AsyncIterator[FeishuSurface]:
 # What is said to it
 
 
-async def test_a_message_alone_with_the_bot(app: App, tmp_path: Path) -> None:
+async def test_a_private_message_is_direct(app: App, tmp_path: Path) -> None:
     await app.do("set", names={ANN: "Ann Lee"})
     said = await app.say("hello 你好 🧶")
     inbound = await hear(app, tmp_path)
@@ -71,9 +71,7 @@ async def test_a_message_alone_with_the_bot(app: App, tmp_path: Path) -> None:
     assert inbound.quoted is None
 
 
-async def test_who_may_not_be_asked_about_is_known_by_their_id_until_somebody_names_them(
-    app: App, tmp_path: Path
-) -> None:
+async def test_an_unreadable_name_is_the_id_until_a_mention_has_it(app: App, tmp_path: Path) -> None:
     async with running(app.surface(tmp_path)) as heard:
         await app.say("one", user=BOB)
         await heard.first(1)
@@ -99,7 +97,7 @@ async def test_who_may_not_be_asked_about_is_known_by_their_id_until_somebody_na
         ("@_all hi", [], False, "@_all hi"),
     ],
 )
-async def test_in_a_group_it_is_meant_by_a_mention(
+async def test_in_a_group_a_mention_makes_a_message_direct(
     app: App, tmp_path: Path, text: str, mentions: Any, direct: bool, heard: str
 ) -> None:
     await app.say(text, chat=GROUP, mentions=mentions)
@@ -108,7 +106,7 @@ async def test_in_a_group_it_is_meant_by_a_mention(
     assert inbound.conversation == Conversation("feishu", GROUP) and inbound.in_group
 
 
-async def test_a_reply_quotes_and_in_a_thread_everything_hangs_on_its_beginning(app: App, tmp_path: Path) -> None:
+async def test_a_reply_quotes_and_in_a_thread_each_message_replies_to_the_first(app: App, tmp_path: Path) -> None:
     async with running(app.surface(tmp_path)) as heard:
         await app.say("a", chat=GROUP, parent_id="om_1", root_id="om_0")
         await app.say("b", chat=GROUP, parent_id="om_0", root_id="om_0", thread_id="omt_1")
@@ -121,7 +119,7 @@ async def test_a_reply_quotes_and_in_a_thread_everything_hangs_on_its_beginning(
     assert b.conversation == c.conversation == Conversation("feishu", f"{GROUP}/omt_1")
 
 
-async def test_what_bots_say_and_what_nobody_said_is_passed_over_and_told_once(
+async def test_bot_and_service_messages_are_skipped_and_logged_once(
     app: App, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "clew.surfaces.feishu")
@@ -139,7 +137,7 @@ async def test_what_bots_say_and_what_nobody_said_is_passed_over_and_told_once(
     assert len(told) == len(set(told)) and any("bot.added" in line for line in told)
 
 
-async def test_frames_that_are_none_stop_nothing(app: App, tmp_path: Path) -> None:
+async def test_invalid_frames_are_skipped(app: App, tmp_path: Path) -> None:
     deep = b'{"header": {"event_id": "1", "event_type": "im.message.receive_v1"}, "event": ' + b"[" * 20_000
     odd = [b"\xff\xff\xff", b"", b"\x0b", encode(Frame(DATA, headers=(("sum", "9999"),)))]
     odd += [encode(Frame(DATA, payload=payload)) for payload in (b"", b"{}", b"\xff", b"null", deep, bytes(1 << 20))]
@@ -167,7 +165,7 @@ async def test_an_event_in_several_frames_is_one(app: App, tmp_path: Path) -> No
         ("post", {"content": [[{"tag": "img", "image_key": "k"}]]}, "image-1.png", "image/png"),
     ],
 )
-async def test_a_file_comes_along(
+async def test_a_file_is_downloaded_with_its_message(
     app: App, tmp_path: Path, kind: str, content: object, name: str, media_type: str
 ) -> None:
     await app.keep("k", b"what it holds")
@@ -179,7 +177,7 @@ async def test_a_file_comes_along(
     assert path.parent.parent == tmp_path
 
 
-async def test_a_file_that_does_not_come_is_named_instead(app: App, tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_fetched_is_named_instead(app: App, tmp_path: Path) -> None:
     await app.do("file", key="big", size=(20 << 20) + 1)
     async with running(app.surface(tmp_path, Quick())) as heard:
         await app.post("file", {"file_key": "big", "file_name": "big.zip"})
@@ -198,9 +196,7 @@ async def test_a_file_that_does_not_come_is_named_instead(app: App, tmp_path: Pa
 
 
 @pytest.mark.parametrize("folder", ["taken", "x" * 300])  # the second cannot even be looked for
-async def test_a_message_whose_file_cannot_be_kept_comes_without_it_and_says_why(
-    app: App, tmp_path: Path, folder: str
-) -> None:
+async def test_a_file_that_cannot_be_stored_is_named_with_the_reason(app: App, tmp_path: Path, folder: str) -> None:
     (tmp_path / "taken").write_text("no folder")
     await app.keep("k", b"x")
     async with running(app.surface(tmp_path / folder, Quick())) as heard:
@@ -211,7 +207,7 @@ async def test_a_message_whose_file_cannot_be_kept_comes_without_it_and_says_why
     assert inbound.text.startswith("[a.txt did not come along: it cannot be kept here: ")
 
 
-async def test_the_files_of_whoever_is_refused_or_was_not_talking_to_it_are_not_kept(app: App, tmp_path: Path) -> None:
+async def test_files_of_refused_or_indirect_messages_are_not_kept(app: App, tmp_path: Path) -> None:
     await app.keep("k", b"x")
     async with running(app.surface(tmp_path), Heard(fate=Fate.REFUSED)) as heard:
         await app.post("file", {"file_key": "k", "file_name": "a.txt"})
@@ -236,7 +232,7 @@ async def test_an_event_is_acknowledged_only_when_it_is_committed(app: App, tmp_
     assert [inbound.text for inbound in inbox.got] == ["one"]
 
 
-async def test_killed_before_the_commit_it_comes_again(app: App, tmp_path: Path) -> None:
+async def test_killed_before_the_commit_the_message_comes_again(app: App, tmp_path: Path) -> None:
     inbox = Heard(hold=asyncio.Event())
     async with running(app.surface(tmp_path), inbox):
         await app.say("one")
@@ -244,7 +240,7 @@ async def test_killed_before_the_commit_it_comes_again(app: App, tmp_path: Path)
     assert inbox.got == [] and (await hear(app, tmp_path)).text == "one"
 
 
-async def test_what_the_store_does_not_take_is_tried_until_it_does_in_order(app: App, tmp_path: Path) -> None:
+async def test_messages_are_retried_in_order_until_stored(app: App, tmp_path: Path) -> None:
     inbox = Heard(troubles=[StoreError("the disk is full"), StoreError("the disk is full")])
     surface = app.surface(tmp_path, clock := Standing())
     async with running(surface, inbox):
@@ -258,9 +254,7 @@ async def test_what_the_store_does_not_take_is_tried_until_it_does_in_order(app:
         assert surface.trouble == ""
 
 
-async def test_while_the_store_cannot_say_who_may_speak_a_file_waits_and_nothing_overtakes_it(
-    app: App, tmp_path: Path
-) -> None:
+async def test_while_the_store_fails_a_file_waits_and_keeps_its_place(app: App, tmp_path: Path) -> None:
     await app.keep("k", b"x")
     surface = app.surface(tmp_path, clock := Standing())
     async with running(surface, Heard(unsure=[StoreError("the disk is full")])) as heard:
@@ -274,7 +268,7 @@ async def test_while_the_store_cannot_say_who_may_speak_a_file_waits_and_nothing
         assert (len(first.attachments), second.text, surface.trouble) == (1, "behind it", "")
 
 
-async def test_an_event_that_breaks_clew_does_not_stop_the_others_and_comes_again(app: App, tmp_path: Path) -> None:
+async def test_an_event_that_fails_does_not_stop_others_and_comes_again(app: App, tmp_path: Path) -> None:
     async with running(app.surface(tmp_path), Heard(troubles=[RuntimeError("a bug")])) as heard:
         first = await app.say("one")
         assert (await app.answer(first["event"]))["code"] == 500
@@ -285,7 +279,7 @@ async def test_an_event_that_breaks_clew_does_not_stop_the_others_and_comes_agai
     assert [inbound.text for inbound in heard.got] == ["two", "one"]
 
 
-async def test_a_chat_that_waits_holds_up_no_other(app: App, tmp_path: Path) -> None:
+async def test_a_waiting_chat_does_not_delay_others(app: App, tmp_path: Path) -> None:
     await app.keep("k", b"x")
     await app.fault("resource", "cut_before")
     clock = Standing()
@@ -302,7 +296,7 @@ async def test_a_chat_that_waits_holds_up_no_other(app: App, tmp_path: Path) -> 
 # Buttons and reactions
 
 
-async def test_a_pressed_button_is_what_it_says_and_whoever_pressed_is_told(app: App, tmp_path: Path) -> None:
+async def test_a_button_press_sends_its_text_and_is_answered(app: App, tmp_path: Path) -> None:
     surface = app.surface(tmp_path)
     receipt = await surface.send(owed("May I?", DeliveryKind.ASK, buttons=ASK))
     assert labels((await app.shown(1))[0]) == ["Allow", "Always", "Deny"]
@@ -314,7 +308,7 @@ async def test_a_pressed_button_is_what_it_says_and_whoever_pressed_is_told(app:
     assert told["toast"]["type"] == "info" and len(told["toast"]["content"]) == 200
 
 
-async def test_a_press_that_is_not_stored_in_time_is_not_called_taken_and_is_worked_on_all_the_same(
+async def test_a_press_that_is_stored_late_warns_and_still_counts(
     app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(receiving, "QUICK", 0.01)
@@ -328,7 +322,7 @@ async def test_a_press_that_is_not_stored_in_time_is_not_called_taken_and_is_wor
         assert [inbound.text for inbound in await inbox.first()] == ["K7 y"]
 
 
-async def test_a_press_that_breaks_clew_is_answered_too(app: App, tmp_path: Path) -> None:
+async def test_a_press_that_fails_is_answered_too(app: App, tmp_path: Path) -> None:
     surface = app.surface(tmp_path)
     receipt = await surface.send(owed("May I?", buttons=ASK))
     async with running(surface, Heard(troubles=[RuntimeError("a bug")])):
@@ -346,7 +340,7 @@ async def test_a_reaction_is_a_yes_or_a_no_to_its_card(app: App, tmp_path: Path,
     assert (inbound.sender_id, inbound.conversation) == (ANN, HERE)
 
 
-async def test_a_reaction_on_what_asks_nothing_or_by_nobody_is_nothing(app: App, tmp_path: Path) -> None:
+async def test_a_reaction_on_a_message_without_a_gate_is_ignored(app: App, tmp_path: Path) -> None:
     surface = app.surface(tmp_path)
     answer = await surface.send(owed("an answer"))
     card = await surface.send(owed("May I?", DeliveryKind.ASK, buttons=ASK, id="K7:ask"))
@@ -361,7 +355,7 @@ async def test_a_reaction_on_what_asks_nothing_or_by_nobody_is_nothing(app: App,
     assert len(heard.got) == 1
 
 
-async def test_a_reaction_that_is_refused_is_told_below_the_card(app: App, tmp_path: Path) -> None:
+async def test_a_refused_reaction_gets_a_reply_below_the_card(app: App, tmp_path: Path) -> None:
     surface = app.surface(tmp_path)
     receipt = await surface.send(owed("May I?", DeliveryKind.ASK, buttons=ASK))
     async with running(surface, Heard(fate=Fate.REFUSED, words="Not you.")) as heard:
@@ -382,19 +376,21 @@ async def test_an_answer_is_a_post_and_with_a_table_a_card(surface: FeishuSurfac
 
 
 @pytest.mark.parametrize("text", ["x" * 20_000, "🧶" * 5_000, "", "  \n", "a\x00b\ud800", "**", "\u202eabc\u200b"])
-async def test_any_text_arrives(surface: FeishuSurface, app: App, text: str) -> None:
+async def test_any_text_can_be_delivered(surface: FeishuSurface, app: App, text: str) -> None:
     await surface.send(owed(text))
     assert len(await app.shown(1)) == 1
 
 
 @pytest.mark.parametrize("text", ['"' * 20_000, "\n\t" * 9_999 + "x"])
-async def test_what_grows_beyond_the_limit_arrives_as_plain_text(surface: FeishuSurface, app: App, text: str) -> None:
+async def test_a_text_that_is_too_long_formatted_is_sent_as_plain_text(
+    surface: FeishuSurface, app: App, text: str
+) -> None:
     await surface.send(owed(text))
     [message] = await app.shown(1)
     assert message["msg_type"] == "text" and words(message) == text
 
 
-async def test_a_card_is_rewritten_and_so_is_a_post(surface: FeishuSurface, app: App) -> None:
+async def test_a_card_and_a_post_can_be_edited(surface: FeishuSurface, app: App) -> None:
     card = await surface.send(owed("May I?", DeliveryKind.ASK, buttons=ASK))
     post = await surface.send(owed("hello", id="U2:final"))
     for receipt in (card, card, post):
@@ -470,7 +466,7 @@ async def test_in_a_group_of_topics_a_message_is_a_thread(surface: FeishuSurface
     assert thread == Conversation("feishu", f"{GROUP}/{root['thread_id']}")
 
 
-async def test_where_there_are_no_threads_none_is_opened(surface: FeishuSurface, app: App) -> None:
+async def test_without_threads_none_is_opened(surface: FeishuSurface, app: App) -> None:
     await app.do("chat", id=ALONE, no_threads=True)
     assert await surface.open_thread(HERE, "a title") is None
     await app.refuse("send", 99991400, status=400, headers={"x-ogw-ratelimit-reset": "7"})
@@ -496,7 +492,7 @@ async def test_where_there_are_no_threads_none_is_opened(surface: FeishuSurface,
         (0, {"status": 502}, InDoubt, "HTTP 502"),
     ],
 )
-async def test_what_a_refusal_means(
+async def test_each_refusal_maps_to_a_delivery_error(
     surface: FeishuSurface, app: App, code: int, more: dict[str, Any], kind: type, said: str
 ) -> None:
     await app.refuse("send", code, **more)
@@ -507,7 +503,7 @@ async def test_what_a_refusal_means(
 
 
 @pytest.mark.parametrize("body", ["<html>busy</html>", "[]", '{"code": "zero"}', "", "[" * 9999])
-async def test_an_answer_that_cannot_be_read_is_doubt(surface: FeishuSurface, app: App, body: str) -> None:
+async def test_an_unreadable_response_is_in_doubt(surface: FeishuSurface, app: App, body: str) -> None:
     await app.fault("send", "odd", body=body)
     assert type(await failure(surface)) is InDoubt
 
@@ -520,7 +516,7 @@ async def test_an_answer_that_cannot_be_read_is_doubt(surface: FeishuSurface, ap
         *((408, InDoubt), (502, InDoubt), (429, TryAgain), (413, Never)),
     ],
 )
-async def test_a_page_of_what_stands_before_feishu_is_not_its_no(
+async def test_a_proxy_page_before_feishu_is_not_a_refusal(
     surface: FeishuSurface, app: App, status: int, kind: type, body: str
 ) -> None:
     await app.fault("send", "odd", status=status, body=body)
@@ -532,7 +528,7 @@ async def test_a_page_of_what_stands_before_feishu_is_not_its_no(
 
 
 @pytest.mark.parametrize("method", ["token", "endpoint"])
-async def test_a_wrong_base_url_is_said_while_it_lasts(app: App, tmp_path: Path, method: str) -> None:
+async def test_a_wrong_base_url_is_reported_while_it_lasts(app: App, tmp_path: Path, method: str) -> None:
     surface = app.surface(tmp_path, clock := Standing())
     await app.fault(method, "odd", status=404, body="<html>nothing here</html>")
     async with running(surface) as heard:
@@ -545,13 +541,13 @@ async def test_a_wrong_base_url_is_said_while_it_lasts(app: App, tmp_path: Path,
 
 
 @pytest.mark.parametrize(("kind", "arrived"), [("cut_before", 0), ("cut_after", 1)])
-async def test_a_lost_answer_is_doubt(surface: FeishuSurface, app: App, kind: str, arrived: int) -> None:
+async def test_a_lost_response_is_in_doubt(surface: FeishuSurface, app: App, kind: str, arrived: int) -> None:
     await app.fault("send", kind)
     assert type(await failure(surface)) is InDoubt
     assert len(await app.shown()) == arrived
 
 
-async def test_out_of_reach_it_is_down(surface: FeishuSurface, app: App) -> None:
+async def test_an_unreachable_platform_is_down(surface: FeishuSurface, app: App) -> None:
     await app.do("cut")
     trouble = await failure(surface)
     assert type(trouble) is Down and "out of reach" in trouble.reason
@@ -559,9 +555,7 @@ async def test_out_of_reach_it_is_down(surface: FeishuSurface, app: App) -> None
     await surface.send(owed("hello"))
 
 
-async def test_a_chat_it_was_removed_from_is_never_and_so_is_a_message_that_is_gone(
-    surface: FeishuSurface, app: App
-) -> None:
+async def test_a_left_chat_and_a_deleted_message_fail_permanently(surface: FeishuSurface, app: App) -> None:
     receipt = await surface.send(owed("May I?", DeliveryKind.ASK))
     await app.do("delete", message=receipt.message_id)
     with pytest.raises(Never, match="recalled"):
@@ -574,7 +568,7 @@ async def test_a_chat_it_was_removed_from_is_never_and_so_is_a_message_that_is_g
 # The token
 
 
-async def test_a_token_is_got_once_and_anew_before_it_is_stale(app: App, tmp_path: Path) -> None:
+async def test_a_token_is_fetched_once_and_renewed_in_time(app: App, tmp_path: Path) -> None:
     class Later(Quick):
         ahead = 0.0
 
@@ -593,7 +587,7 @@ async def test_a_token_is_got_once_and_anew_before_it_is_stale(app: App, tmp_pat
     await surface.close()
 
 
-async def test_a_token_that_the_platform_has_forgotten_is_got_anew(surface: FeishuSurface, app: App) -> None:
+async def test_a_token_that_the_platform_rejects_is_fetched_again(surface: FeishuSurface, app: App) -> None:
     await surface.send(owed("one"))
     await app.do("set", tokens=["other"])
     await surface.send(owed("two", id="U2:final"))
@@ -604,7 +598,7 @@ async def test_a_token_that_the_platform_has_forgotten_is_got_anew(surface: Feis
 
 
 @pytest.mark.parametrize("kind", ["cut_before", "odd"])
-async def test_without_a_token_nothing_has_left(surface: FeishuSurface, app: App, kind: str) -> None:
+async def test_without_a_token_nothing_is_sent(surface: FeishuSurface, app: App, kind: str) -> None:
     await app.fault("token", kind, body="{}")
     assert type(await failure(surface)) is Down and await app.calls("send") == []
 
@@ -612,7 +606,7 @@ async def test_without_a_token_nothing_has_left(surface: FeishuSurface, app: App
 # The connection
 
 
-async def test_wrong_credentials_are_said_and_then_it_goes_on(app: App, tmp_path: Path) -> None:
+async def test_wrong_credentials_are_reported_until_corrected(app: App, tmp_path: Path) -> None:
     surface = app.surface(tmp_path, clock := Standing())
     await app.do("set", secret="another")
     async with running(surface) as heard:
@@ -629,7 +623,7 @@ async def test_wrong_credentials_are_said_and_then_it_goes_on(app: App, tmp_path
 @pytest.mark.parametrize(
     ("arm", "said"), [({"refused": True}, "too many connections"), ({"ping_interval": "soon"}, "where to connect")]
 )
-async def test_while_nothing_can_come_in_it_says_why(app: App, tmp_path: Path, arm: dict[str, Any], said: str) -> None:
+async def test_while_it_cannot_receive_it_says_why(app: App, tmp_path: Path, arm: dict[str, Any], said: str) -> None:
     surface = app.surface(tmp_path, clock := Standing())
     await app.do("set", **arm)
     async with running(surface) as heard:
@@ -642,7 +636,7 @@ async def test_while_nothing_can_come_in_it_says_why(app: App, tmp_path: Path, a
         assert surface.trouble == ""
 
 
-async def test_after_a_cut_it_goes_on_where_it_was(app: App, tmp_path: Path) -> None:
+async def test_after_a_disconnect_it_continues_where_it_was(app: App, tmp_path: Path) -> None:
     surface = app.surface(tmp_path, Quick())
     async with running(surface) as heard:
         await app.say("one")
@@ -657,7 +651,7 @@ async def test_after_a_cut_it_goes_on_where_it_was(app: App, tmp_path: Path) -> 
         await app.confirmed()
 
 
-async def test_what_was_being_taken_when_the_connection_was_cut_is_taken(app: App, tmp_path: Path) -> None:
+async def test_an_event_in_progress_at_a_disconnect_is_handled(app: App, tmp_path: Path) -> None:
     inbox = Heard(hold=asyncio.Event())
     async with running(app.surface(tmp_path, Quick()), inbox):
         await app.say("one")
@@ -670,7 +664,7 @@ async def test_what_was_being_taken_when_the_connection_was_cut_is_taken(app: Ap
     assert {inbound.text for inbound in inbox.got} == {"one"}
 
 
-async def test_it_pings_as_often_as_the_platform_says(app: App, tmp_path: Path) -> None:
+async def test_it_pings_at_the_interval_of_the_platform(app: App, tmp_path: Path) -> None:
     class Counting(Quick):
         async def sleep(self, seconds: float) -> None:
             self.waited.append(seconds)
@@ -683,7 +677,7 @@ async def test_it_pings_as_often_as_the_platform_says(app: App, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("trouble", [("cut", {}), ("set", {"curt": True})])
-async def test_the_wait_between_two_tries_grows(app: App, tmp_path: Path, trouble: tuple[str, Any]) -> None:
+async def test_the_wait_between_two_attempts_grows(app: App, tmp_path: Path, trouble: tuple[str, Any]) -> None:
     class Ninth(Quick):
         def __init__(self) -> None:
             super().__init__()
@@ -710,7 +704,7 @@ async def test_it_is_a_surface(surface: FeishuSurface) -> None:
     assert await checked.find(owed("x")) is None
 
 
-async def test_an_address_is_a_chat_and_bare_it_is_the_home(app: App, tmp_path: Path) -> None:
+async def test_an_address_is_a_chat_and_an_empty_one_is_the_home(app: App, tmp_path: Path) -> None:
     surface = app.surface(tmp_path, home="oc_1/omt_2")
     assert surface.resolve("") == Conversation("feishu", "oc_1/omt_2")
     assert surface.resolve(ALONE) == HERE
@@ -728,7 +722,7 @@ def made(text: str, folder: Path) -> FeishuSurface | None:
     return feishu.make(settings.surfaces.feishu, SystemClock(), Home(folder))
 
 
-async def test_without_an_app_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_an_app_there_is_no_surface(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert made("", tmp_path) is None and made('allow = ["ou_1"]', tmp_path) is None
     assert made('app_id = "cli_1"\napp_secret = "s"', tmp_path) is not None
     with pytest.raises(ConfigError, match="no secret"):
@@ -742,7 +736,7 @@ async def test_without_an_app_there_is_none(tmp_path: Path, monkeypatch: pytest.
         made('app_id = "cli_1"\napp_secret = "s"', tmp_path)
 
 
-async def test_content_is_what_json_says(surface: FeishuSurface, app: App) -> None:
+async def test_content_is_valid_json(surface: FeishuSurface, app: App) -> None:
     await surface.send(owed('say "你好" \\ and <at user_id="all">all</at>'))
     [message] = await app.shown(1)
     assert json.loads(message["content"])["zh_cn"]["content"][0][0]["text"].startswith('say "你好" \\ and <\u200bat')

@@ -56,7 +56,7 @@ def test_every_entity_is_within_the_text_and_the_text_never_grows(markdown: str)
         ("````\n```\n````", "```", [("pre", "```")]),
     ],
 )
-def test_what_is_shown_otherwise_than_plain(markdown: str, text: str, look: list[tuple[str, str]]) -> None:
+def test_markdown_becomes_entities(markdown: str, text: str, look: list[tuple[str, str]]) -> None:
     assert shown(markdown).text.rstrip("\n") == text
     assert looks(markdown) == look
 
@@ -73,7 +73,7 @@ def test_what_is_shown_otherwise_than_plain(markdown: str, text: str, look: list
         "<b>not bold</b> &amp;",
     ],
 )
-def test_everything_else_stays_the_text_that_it_is(plain: str) -> None:
+def test_everything_else_stays_plain_text(plain: str) -> None:
     assert shown(plain) == Shown(plain)
 
 
@@ -82,7 +82,7 @@ def test_a_fence_names_its_language_and_a_link_its_address() -> None:
     assert shown("[a](https://x.org/?q=1)").entities == (Entity("text_link", 0, 1, url="https://x.org/?q=1"),)
 
 
-def test_a_note_is_a_small_line_below() -> None:
+def test_a_note_is_an_italic_line_below() -> None:
     assert shown("done 🧶", "may be a repeat") == Shown("done 🧶\n\nmay be a repeat", (Entity("italic", 9, 15),))
 
 

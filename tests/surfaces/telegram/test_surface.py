@@ -68,7 +68,7 @@ async def surface(bot: Bot, tmp_path: Path) -> AsyncIterator[TelegramSurface]:
 # What is said to it
 
 
-async def test_a_message_alone_with_the_bot(bot: Bot, tmp_path: Path) -> None:
+async def test_a_private_message_is_direct(bot: Bot, tmp_path: Path) -> None:
     said = await bot.say("hello 你好 🧶")
     inbound = await hear(bot, tmp_path)
     assert (inbound.conversation, inbound.message_id) == (HERE, bot.named(said["message_id"]))
@@ -101,7 +101,7 @@ async def test_a_message_alone_with_the_bot(bot: Bot, tmp_path: Path) -> None:
         ("odd", {"entities": [{"type": "mention", "offset": -5, "length": 999999}]}, False, "odd"),
     ],
 )
-async def test_in_a_group_it_is_meant_by_name_or_command(
+async def test_in_a_group_a_name_or_command_makes_a_message_direct(
     bot: Bot, tmp_path: Path, text: str, more: dict[str, Any], direct: bool, heard: str
 ) -> None:
     await bot.say(text, chat=GROUP, more=more)
@@ -110,16 +110,14 @@ async def test_in_a_group_it_is_meant_by_name_or_command(
     assert inbound.conversation == Conversation("telegram", str(GROUP)) and inbound.in_group
 
 
-async def test_a_command_to_another_bot_is_passed_over(bot: Bot, tmp_path: Path) -> None:
+async def test_a_command_to_another_bot_is_skipped(bot: Bot, tmp_path: Path) -> None:
     other = {"entities": [{"type": "bot_command", "offset": 0, "length": 14}]}
     await bot.say("/new@other_bot", chat=GROUP, more=other)
     await bot.say("/new", chat=GROUP, more={"entities": [{"type": "bot_command", "offset": 0, "length": 4}]})
     assert (await hear(bot, tmp_path)).text == "/new"
 
 
-async def test_a_reply_to_the_bot_is_meant_and_quotes_one_to_somebody_else_only_quotes(
-    bot: Bot, tmp_path: Path
-) -> None:
+async def test_a_reply_to_the_bot_is_direct_and_another_reply_only_quotes(bot: Bot, tmp_path: Path) -> None:
     await bot.do("chat", id=GROUP)
     surface = bot.surface(tmp_path)
     receipt = await surface.send(words("an answer", conversation=Conversation("telegram", str(GROUP))))
@@ -131,7 +129,7 @@ async def test_a_reply_to_the_bot_is_meant_and_quotes_one_to_somebody_else_only_
     assert (second.direct, second.quoted) == (False, str(theirs["message_id"]))
 
 
-async def test_a_topic_is_a_conversation_of_its_own_and_its_beginning_no_quote(bot: Bot, tmp_path: Path) -> None:
+async def test_a_topic_is_a_conversation_and_its_first_message_no_quote(bot: Bot, tmp_path: Path) -> None:
     await bot.do("chat", id=GROUP, is_forum=True)
     surface = bot.surface(tmp_path)
     topic = await surface.open_thread(Conversation("telegram", str(GROUP)), "  A\nthread " + "x" * 200)
@@ -145,7 +143,7 @@ async def test_a_topic_is_a_conversation_of_its_own_and_its_beginning_no_quote(b
     assert inbound.conversation == topic and inbound.in_thread and inbound.quoted is None and not inbound.direct
 
 
-async def test_a_quote_from_another_topic_says_where_the_quoted_message_stands(bot: Bot, tmp_path: Path) -> None:
+async def test_a_quote_from_another_topic_says_where_its_message_is(bot: Bot, tmp_path: Path) -> None:
     surface = bot.surface(tmp_path)
     for chat in (GROUP, 42):
         await bot.do("chat", id=chat, is_forum=True)
@@ -161,7 +159,7 @@ async def test_a_quote_from_another_topic_says_where_the_quoted_message_stands(b
             assert inbound.quoted_in == Conversation("telegram", inbound.conversation.address.split("/")[0])
 
 
-async def test_where_there_are_no_topics_no_thread_is_opened(surface: TelegramSurface, bot: Bot) -> None:
+async def test_without_topics_no_thread_is_opened(surface: TelegramSurface, bot: Bot) -> None:
     assert await surface.open_thread(HERE, "a title") is None
     await bot.refuse("createForumTopic", 429, "Too Many Requests: retry after 7", retry_after=7)
     with pytest.raises(TryAgain) as caught:
@@ -169,7 +167,7 @@ async def test_where_there_are_no_topics_no_thread_is_opened(surface: TelegramSu
     assert caught.value.retry_after == 7
 
 
-async def test_what_bots_say_and_what_nobody_said_is_passed_over_and_told_once(
+async def test_bot_and_service_messages_are_skipped_and_logged_once(
     bot: Bot, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "clew.surfaces.telegram")
@@ -202,7 +200,7 @@ async def test_what_bots_say_and_what_nobody_said_is_passed_over_and_told_once(
         ("voice", {"mime_type": "application/pdf"}, "application-1.pdf", "application/pdf"),
     ],
 )
-async def test_a_file_comes_along(
+async def test_a_file_is_downloaded_with_its_message(
     bot: Bot, tmp_path: Path, kind: str, about: dict[str, Any], name: str, media_type: str
 ) -> None:
     await bot.say(None, files={kind: file(b"what it holds", **about)}, more={"caption": "look"})
@@ -221,9 +219,7 @@ async def test_a_file_that_is_too_large_is_named_instead(bot: Bot, tmp_path: Pat
     assert inbound.attachments == () and inbound.text == "see\n[big.zip did not come along: it is larger than 20 MiB]"
 
 
-async def test_a_file_that_was_lost_on_the_way_is_fetched_again_and_given_up_in_the_end(
-    bot: Bot, tmp_path: Path
-) -> None:
+async def test_a_lost_download_is_retried_and_given_up_in_the_end(bot: Bot, tmp_path: Path) -> None:
     await bot.fault("download", "cut_before", times=2)
     await bot.say(None, files={"document": file(b"x", file_name="a.txt")})
     assert len((await hear(bot, tmp_path)).attachments) == 1
@@ -234,9 +230,7 @@ async def test_a_file_that_was_lost_on_the_way_is_fetched_again_and_given_up_in_
 
 
 @pytest.mark.parametrize("folder", ["taken", "x" * 300])  # the second cannot even be looked for
-async def test_a_message_whose_file_cannot_be_kept_comes_without_it_and_says_why(
-    bot: Bot, tmp_path: Path, folder: str
-) -> None:
+async def test_a_file_that_cannot_be_stored_is_named_with_the_reason(bot: Bot, tmp_path: Path, folder: str) -> None:
     (tmp_path / "taken").write_text("no folder")
     await bot.say(None, files={"document": file(b"x", file_name="a.txt")}, more={"caption": "see"})
     inbound = await hear(bot, tmp_path / folder)
@@ -244,7 +238,7 @@ async def test_a_message_whose_file_cannot_be_kept_comes_without_it_and_says_why
     assert inbound.text.startswith("see\n[a.txt did not come along: it cannot be kept here: ")
 
 
-async def test_the_files_of_whoever_may_not_speak_are_not_even_fetched(bot: Bot, tmp_path: Path) -> None:
+async def test_files_of_a_person_who_may_not_speak_are_not_fetched(bot: Bot, tmp_path: Path) -> None:
     async with listening(bot, tmp_path, Heard(fate=Fate.REFUSED, is_welcome=False)) as heard:
         await bot.say(None, files={"document": file(b"x", file_name="a.txt")})
         await bot.say("among us", chat=GROUP, files={"document": file(b"x", file_name="b.txt")})
@@ -277,7 +271,7 @@ async def test_an_update_is_confirmed_only_when_it_is_committed(bot: Bot, tmp_pa
     assert [inbound.text for inbound in inbox.got] == ["one"]
 
 
-async def test_killed_before_the_commit_it_comes_again(bot: Bot, tmp_path: Path) -> None:
+async def test_killed_before_the_commit_the_message_comes_again(bot: Bot, tmp_path: Path) -> None:
     inbox = Heard(hold=asyncio.Event())
     async with listening(bot, tmp_path, inbox):
         await bot.say("one")
@@ -285,7 +279,7 @@ async def test_killed_before_the_commit_it_comes_again(bot: Bot, tmp_path: Path)
     assert inbox.got == [] and (await hear(bot, tmp_path)).text == "one"
 
 
-async def test_what_the_store_does_not_take_comes_again_in_order(bot: Bot, tmp_path: Path) -> None:
+async def test_messages_that_cannot_be_stored_come_again_in_order(bot: Bot, tmp_path: Path) -> None:
     inbox = Heard(troubles=[StoreError("the disk is full"), StoreError("the disk is full")])
     surface = bot.surface(tmp_path, Quick())
     for text in ("one", "two", "three"):
@@ -296,7 +290,7 @@ async def test_what_the_store_does_not_take_comes_again_in_order(bot: Bot, tmp_p
         assert surface.trouble == ""
 
 
-async def test_an_update_that_breaks_clew_does_not_stop_the_others(bot: Bot, tmp_path: Path) -> None:
+async def test_an_update_that_fails_does_not_stop_the_others(bot: Bot, tmp_path: Path) -> None:
     await bot.say("one")
     await bot.say("two")
     async with listening(bot, tmp_path, Heard(troubles=[RuntimeError("a bug")])) as heard:
@@ -307,7 +301,7 @@ async def test_an_update_that_breaks_clew_does_not_stop_the_others(bot: Bot, tmp
 # Buttons
 
 
-async def test_a_pressed_button_is_what_it_says_and_whoever_pressed_is_told(bot: Bot, tmp_path: Path) -> None:
+async def test_a_button_press_sends_its_text_and_is_answered(bot: Bot, tmp_path: Path) -> None:
     await bot.do("chat", id=42)
     surface = bot.surface(tmp_path)
     keys = (Button("Allow", "y K7"), Button("Deny", "n K7"), Button("Allow always and for ever", "a K7"))
@@ -347,13 +341,13 @@ async def test_an_answer_is_markdown_with_a_sound_and_without_previews(surface: 
 
 
 @pytest.mark.parametrize("kind", [DeliveryKind.PLACEHOLDER, DeliveryKind.NOTICE])
-async def test_what_only_accompanies_is_silent(surface: TelegramSurface, bot: Bot, kind: DeliveryKind) -> None:
+async def test_only_answers_and_gates_make_a_sound(surface: TelegramSurface, bot: Bot, kind: DeliveryKind) -> None:
     await surface.send(words("working", kind))
     assert (await bot.shown(1))[0]["silent"]
 
 
 @pytest.mark.parametrize("text", ["x" * 4096, "🧶" * 2048, "", "  \n", "a\x00b\ud800", "**", "\u202eabc\u200b"])
-async def test_any_text_arrives(surface: TelegramSurface, bot: Bot, text: str) -> None:
+async def test_any_text_can_be_delivered(surface: TelegramSurface, bot: Bot, text: str) -> None:
     await surface.send(words(text))
     assert len(await bot.shown(1)) == 1
 
@@ -366,7 +360,7 @@ async def test_a_message_is_edited_and_editing_it_to_the_same_is_fine(surface: T
     assert (message["text"], message["buttons"], message["edits"]) == ("allowed", [], 1)
 
 
-async def test_entities_that_telegram_does_not_like_are_left_out(surface: TelegramSurface, bot: Bot) -> None:
+async def test_entities_that_telegram_refuses_are_left_out(surface: TelegramSurface, bot: Bot) -> None:
     await bot.refuse("sendMessage", 400, "Bad Request: can't parse entities: unsupported")
     await surface.send(words("**done**"))
     [message] = await bot.shown(1)
@@ -395,9 +389,7 @@ async def answered(bot: Bot, text: str) -> None:
     await bot.until(lambda state: any(text in m["text"] and m["from"]["is_bot"] for m in state["messages"]))
 
 
-async def test_what_is_said_to_another_bot_is_no_repeat_of_what_the_first_one_heard(
-    bot: Bot, later: Bot, tmp_path: Path
-) -> None:
+async def test_a_message_to_a_new_bot_is_not_a_repeat_of_an_old_one(bot: Bot, later: Bot, tmp_path: Path) -> None:
     for each in (bot, later):
         surface = each.surface(tmp_path / "files")
         async with Rig(tmp_path, config=KNOWN, surfaces={"telegram": surface}):
@@ -424,7 +416,7 @@ async def test_in_a_supergroup_a_message_is_the_same_for_every_bot(bot: Bot, lat
     assert names == ["1", "1"]
 
 
-async def test_a_message_of_another_bot_is_not_rewritten_and_one_that_names_no_bot_is(
+async def test_a_message_of_another_bot_is_not_edited_and_one_without_a_bot_is(
     bot: Bot, later: Bot, tmp_path: Path
 ) -> None:
     surface = later.surface(tmp_path)
@@ -461,7 +453,7 @@ async def test_the_files_of_two_bots_are_kept_apart(bot: Bot, later: Bot, tmp_pa
         (502, "Bad Gateway", InDoubt, {}),
     ],
 )
-async def test_what_a_refusal_means(
+async def test_each_refusal_maps_to_a_delivery_error(
     surface: TelegramSurface, bot: Bot, code: int, description: str, kind: type, parameters: dict[str, Any]
 ) -> None:
     await bot.refuse("sendMessage", code, description, **parameters)
@@ -472,7 +464,7 @@ async def test_what_a_refusal_means(
 
 
 @pytest.mark.parametrize(("kind", "arrived"), [("cut_before", 0), ("cut_after", 1)])
-async def test_a_lost_answer_is_doubt(surface: TelegramSurface, bot: Bot, kind: str, arrived: int) -> None:
+async def test_a_lost_response_is_in_doubt(surface: TelegramSurface, bot: Bot, kind: str, arrived: int) -> None:
     await bot.fault("sendMessage", kind)
     assert type(await failure(surface)) is InDoubt
     assert len(await bot.shown()) == arrived
@@ -485,7 +477,7 @@ async def test_a_lost_answer_is_doubt(surface: TelegramSurface, bot: Bot, kind: 
         *((408, InDoubt), (502, InDoubt), (429, TryAgain), (413, Never)),
     ],
 )
-async def test_a_page_of_what_stands_before_telegram_is_not_its_no(
+async def test_a_proxy_page_before_telegram_is_not_a_refusal(
     surface: TelegramSurface, bot: Bot, status: int, kind: type
 ) -> None:
     await bot.fault("sendMessage", "odd", status=status, body="<html>gateway</html>")
@@ -496,7 +488,7 @@ async def test_a_page_of_what_stands_before_telegram_is_not_its_no(
     assert len(await bot.shown(1)) == 1
 
 
-async def test_a_wrong_base_url_is_said_while_it_lasts(bot: Bot, tmp_path: Path) -> None:
+async def test_a_wrong_base_url_is_reported_while_it_lasts(bot: Bot, tmp_path: Path) -> None:
     surface = bot.surface(tmp_path, clock := Standing())
     await bot.fault("getMe", "odd", status=404, body="<html>nothing here</html>")
     async with running(surface, Heard()) as heard:
@@ -508,14 +500,14 @@ async def test_a_wrong_base_url_is_said_while_it_lasts(bot: Bot, tmp_path: Path)
         assert surface.trouble == ""
 
 
-async def test_a_file_that_a_gateway_does_not_let_through_is_asked_for_again(bot: Bot, tmp_path: Path) -> None:
+async def test_a_download_blocked_by_a_gateway_is_retried(bot: Bot, tmp_path: Path) -> None:
     await bot.fault("getFile", "odd", status=404, body="<html>gateway</html>")
     await bot.fault("download", "odd", status=404, body="<html>gateway</html>")
     await bot.say(None, files={"document": file(b"x", file_name="a.txt")})
     assert len((await hear(bot, tmp_path)).attachments) == 1
 
 
-async def test_an_answer_that_a_gateway_turns_away_waits_is_told_of_and_arrives(bot: Bot, tmp_path: Path) -> None:
+async def test_an_answer_blocked_by_a_gateway_waits_and_arrives(bot: Bot, tmp_path: Path) -> None:
     await bot.fault("sendMessage", "odd", status=403, body="<html>gateway</html>", times=1000)
     surface = bot.surface(tmp_path / "files")
     async with Rig(tmp_path, config=KNOWN, surfaces={"telegram": surface}) as rig:
@@ -531,7 +523,7 @@ async def test_an_answer_that_a_gateway_turns_away_waits_is_told_of_and_arrives(
     await surface.close()
 
 
-async def test_out_of_reach_it_is_down(surface: TelegramSurface, bot: Bot) -> None:
+async def test_an_unreachable_platform_is_down(surface: TelegramSurface, bot: Bot) -> None:
     await bot.do("cut")
     trouble = await failure(surface)
     assert type(trouble) is Down and "out of reach" in trouble.reason and bot.token not in trouble.reason
@@ -539,7 +531,7 @@ async def test_out_of_reach_it_is_down(surface: TelegramSurface, bot: Bot) -> No
     await surface.send(words("hello"))
 
 
-async def test_a_chat_it_was_thrown_out_of_is_never(surface: TelegramSurface, bot: Bot) -> None:
+async def test_a_chat_that_removed_the_bot_fails_permanently(surface: TelegramSurface, bot: Bot) -> None:
     await bot.do("chat", id=GROUP, kicked=True)
     trouble = await failure(surface, words("hello", conversation=Conversation("telegram", str(GROUP))))
     assert type(trouble) is Never and "kicked" in trouble.reason
@@ -561,7 +553,7 @@ async def test_a_message_that_is_gone_cannot_be_edited(surface: TelegramSurface,
         ({"webhook": "https://example.org"}, "webhook is set"),
     ],
 )
-async def test_while_nothing_can_come_in_it_says_why_and_then_goes_on(
+async def test_while_it_cannot_receive_it_says_why_and_then_recovers(
     bot: Bot, tmp_path: Path, arm: dict[str, Any], said: str
 ) -> None:
     surface = bot.surface(tmp_path, clock := Standing())
@@ -600,7 +592,7 @@ async def test_two_clews_of_one_person_do_not_share_a_bot(bot: Bot, tmp_path: Pa
         assert second.trouble == ""
 
 
-async def test_told_to_wait_it_waits_that_long(bot: Bot, tmp_path: Path) -> None:
+async def test_it_waits_as_long_as_telegram_says(bot: Bot, tmp_path: Path) -> None:
     clock, inbox = Quick(), Heard()
     await bot.refuse("getUpdates", 429, "Too Many Requests: retry after 17", retry_after=17)
     await bot.say("hello")
@@ -609,7 +601,7 @@ async def test_told_to_wait_it_waits_that_long(bot: Bot, tmp_path: Path) -> None
     assert clock.waited == [17]
 
 
-async def test_after_a_cut_it_goes_on_where_it_was(bot: Bot, tmp_path: Path) -> None:
+async def test_after_a_disconnect_it_continues_where_it_was(bot: Bot, tmp_path: Path) -> None:
     surface = bot.surface(tmp_path)
     async with running(surface, Heard()) as heard:
         await bot.say("one")
@@ -624,7 +616,7 @@ async def test_after_a_cut_it_goes_on_where_it_was(bot: Bot, tmp_path: Path) -> 
 # How it is set up
 
 
-async def test_the_list_of_commands_is_set_once_in_both_languages(bot: Bot, tmp_path: Path) -> None:
+async def test_the_command_menu_is_set_once_in_both_languages(bot: Bot, tmp_path: Path) -> None:
     async with listening(bot, tmp_path):
         english, chinese = await bot.called("setMyCommands", 2)
         assert ("language_code" in english, chinese["language_code"]) == (False, "zh")
@@ -638,7 +630,7 @@ async def test_the_list_of_commands_is_set_once_in_both_languages(bot: Bot, tmp_
 
 
 @pytest.mark.parametrize("method", ["getMyCommands", "setMyCommands"])
-async def test_a_list_of_commands_that_is_refused_stops_nothing(bot: Bot, tmp_path: Path, method: str) -> None:
+async def test_a_refused_command_menu_does_no_harm(bot: Bot, tmp_path: Path, method: str) -> None:
     await bot.refuse(method, 400, "Bad Request")
     async with listening(bot, tmp_path) as heard:
         await bot.called(method)
@@ -655,7 +647,7 @@ async def test_it_is_a_surface(surface: TelegramSurface) -> None:
     assert await checked.find(words("x")) is None
 
 
-async def test_an_address_is_a_number_and_bare_it_is_the_home(bot: Bot, tmp_path: Path) -> None:
+async def test_an_address_is_a_number_and_an_empty_one_is_the_home(bot: Bot, tmp_path: Path) -> None:
     surface = bot.surface(tmp_path, home="-100/7")
     assert surface.resolve("") == Conversation("telegram", "-100/7")
     assert surface.resolve("42") == HERE
@@ -671,7 +663,7 @@ def made(text: str, folder: Path) -> TelegramSurface | None:
     return telegram.make(settings.surfaces.telegram, SystemClock(), Home(folder))
 
 
-async def test_without_a_token_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_token_there_is_no_surface(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert made("", tmp_path) is None and made('allow = ["42"]', tmp_path) is None
     assert made('token = "7:x"', tmp_path) is not None
     monkeypatch.setenv("BOT", "7:from the environment\n")
@@ -680,7 +672,7 @@ async def test_without_a_token_there_is_none(tmp_path: Path, monkeypatch: pytest
     assert settings.secrets() == {"7:from the environment"}
 
 
-async def test_a_token_that_is_not_there_is_said_and_what_is_owed_waits(tmp_path: Path) -> None:
+async def test_a_missing_token_is_reported_and_deliveries_wait(tmp_path: Path) -> None:
     surface = made('token_env = "NOWHERE"', tmp_path)
     assert surface is not None
     await surface.run(Heard())

@@ -62,7 +62,7 @@ def follow(update: Update) -> None:
 
 @settings(max_examples=60)
 @given(UPDATES | WHATEVER)
-def test_whatever_arrives_is_read_or_passed_over(raw: object) -> None:
+def test_anything_that_arrives_is_read_or_skipped(raw: object) -> None:
     assert number(raw) is None or isinstance(number(raw), int)
     update = read(raw)
     if isinstance(update, Update):
@@ -71,7 +71,7 @@ def test_whatever_arrives_is_read_or_passed_over(raw: object) -> None:
         assert update.why
 
 
-def test_a_button_on_a_message_of_which_telegram_tells_no_more_than_its_id_still_counts() -> None:
+def test_a_button_on_an_old_message_without_details_still_counts() -> None:
     known = {"message_id": 5, "chat": {"id": 7, "type": "private"}, "date": 0}
     query = {"id": "q", "from": {"id": 7}, "data": "continue", "message": known}
     update = read({"update_id": 1, "callback_query": query})
@@ -96,7 +96,7 @@ def _hear(text: str = "y", **more: object) -> Inbound:
 @pytest.mark.parametrize(
     "more", [{"external_reply": FAR}, {"external_reply": SOMEBODY}, {"reply_to_story": {"id": 3}}], ids=str
 )
-def test_a_reply_to_what_stands_elsewhere_quotes_no_message_of_this_chat(more: dict[str, object]) -> None:
+def test_a_reply_to_another_chat_quotes_no_message_of_this_one(more: dict[str, object]) -> None:
     inbound = _hear("y", **more)
     assert (inbound.quoted, inbound.quoted_in, inbound.relayed) == ("7000:0", None, False)
 

@@ -125,5 +125,5 @@ ASKING = (
 
 
 @pytest.mark.parametrize("check", ASKING, ids=surface_kit.named)
-async def test_what_a_webhook_asks_is_shown_as_it_should_be(check: Check, stage: WebhookStage, tmp_path: Path) -> None:
+async def test_a_gate_on_a_webhook_is_shown_correctly(check: Check, stage: WebhookStage, tmp_path: Path) -> None:
     await check(stage, tmp_path)

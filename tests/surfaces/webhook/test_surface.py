@@ -23,7 +23,7 @@ from clew import __version__
 from clew.config.settings import WebhookConfig
 from clew.model.delivery import DeliveryKind
 from clew.model.messages import Accepted, Conversation, Fate, Inbound
-from clew.model.surface import Down, Inbox, InDoubt, Known, Never, NotSent, Outgoing, Surface, TryAgain
+from clew.model.surface import Down, Inbox, InDoubt, KnownConversation, Never, NotSent, Outgoing, Surface, TryAgain
 from clew.server.openapi import describe
 from clew.server.routes import webhook as webhook_route
 from clew.server.routes.webhook import router
@@ -34,7 +34,7 @@ from clew.surfaces.signing import sign
 from clew.surfaces.webhook import WebhookSurface
 from clew.surfaces.webhook.receiving import MAX_BODY
 from clew.surfaces.webhook.sending import retry_after
-from tests.helpers.receivers import PATIENCE, Answer, Hang, Receiver
+from tests.helpers.receivers import TIMEOUT, Answer, Hang, Receiver
 
 SECRET = "correct-horse"
 NOW = 1_800_000_000
@@ -55,7 +55,7 @@ class FakeInbox:
     error: Exception | None = None
     got: list[Inbound] = field(default_factory=list)
 
-    async def known(self, surface: str) -> list[Known]:
+    async def known(self, surface: str) -> list[KnownConversation]:
         return []
 
     async def welcomes(self, inbound: Inbound) -> bool:
@@ -84,13 +84,13 @@ def clock() -> StoppedClock:
 
 @pytest.fixture
 async def surface(receiver: Receiver, clock: StoppedClock) -> AsyncIterator[WebhookSurface]:
-    hooks = {"ci": WebhookConfig(SECRET, receiver.url, timeout=PATIENCE), "inward": WebhookConfig("other")}
+    hooks = {"ci": WebhookConfig(SECRET, receiver.url, timeout=TIMEOUT), "inward": WebhookConfig("other")}
     surface = WebhookSurface(hooks, clock)
     yield surface
     await surface.close()
 
 
-def aimed_at(url: str, timeout: float = PATIENCE) -> WebhookSurface:
+def aimed_at(url: str, timeout: float = TIMEOUT) -> WebhookSurface:
     return WebhookSurface({"ci": WebhookConfig(SECRET, url, timeout=timeout)}, StoppedClock())
 
 
@@ -181,7 +181,7 @@ async def test_any_2xx_is_a_receipt(
 
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 599])
-async def test_what_may_pass_is_tried_again(surface: WebhookSurface, receiver: Receiver, status: int) -> None:
+async def test_a_temporary_failure_is_retried(surface: WebhookSurface, receiver: Receiver, status: int) -> None:
     receiver.then(Answer(status, b"later", {"Retry-After": "17"}))
     error = await failure(surface)
     assert isinstance(error, TryAgain)
@@ -189,7 +189,7 @@ async def test_what_may_pass_is_tried_again(surface: WebhookSurface, receiver: R
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 422, 451])
-async def test_any_other_4xx_is_for_good(surface: WebhookSurface, receiver: Receiver, status: int) -> None:
+async def test_any_other_4xx_is_a_permanent_failure(surface: WebhookSurface, receiver: Receiver, status: int) -> None:
     receiver.then(Answer(status, b"no such\r\n\x1b[31mhook\x00"))
     error = await failure(surface)
     assert isinstance(error, Never)
@@ -212,7 +212,7 @@ async def test_the_reason_is_short_and_never_holds_the_secret(surface: WebhookSu
         ("", "a redirect to nowhere;"),
     ],
 )
-async def test_a_redirect_is_not_followed_and_is_for_good(
+async def test_a_redirect_is_not_followed_and_is_a_permanent_failure(
     surface: WebhookSurface, receiver: Receiver, location: str, words: str
 ) -> None:
     receiver.then(Answer(302, headers={"Location": location}))
@@ -254,7 +254,7 @@ async def test_a_host_that_does_not_resolve_is_down(monkeypatch: pytest.MonkeyPa
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else value.__name__,
 )
-async def test_what_never_left_is_down_and_what_may_have_left_is_in_doubt(
+async def test_an_unsent_request_is_down_and_a_sent_one_is_in_doubt(
     monkeypatch: pytest.MonkeyPatch, error: Exception, kind: type[NotSent]
 ) -> None:
     def fail(request: httpx.Request) -> httpx.Response:
@@ -275,7 +275,7 @@ async def test_a_connection_lost_after_the_request_is_in_doubt(surface: WebhookS
     assert first.body == second.body and receiver.keys == ["U1:final"]
 
 
-async def test_an_answer_that_does_not_come_is_in_doubt(
+async def test_a_missing_response_is_in_doubt(
     surface: WebhookSurface, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await surface.send(FINAL)  # so that there is a connection: to make one may take longer than the time-out
@@ -306,7 +306,7 @@ async def test_a_released_receiver_answers(surface: WebhookSurface, receiver: Re
     assert (await sending).message_id == "U1:final"
 
 
-def test_a_receiver_that_waits_in_vain_says_what_it_has() -> None:
+def test_a_receiver_that_times_out_shows_what_it_has() -> None:
     with Receiver() as receiver, pytest.raises(AssertionError, match="expected 1 deliveries within 0 s, got 0"):
         receiver.wait_for(1, timeout=0)
 
@@ -324,7 +324,9 @@ async def test_an_address_is_not_written_to_the_log(receiver: Receiver, caplog: 
 @pytest.mark.parametrize(
     ("address", "words"), [("inward", r"set `url` in \[surfaces.webhook.inward\]"), ("gone/x", "known: ci, inward")]
 )
-async def test_an_answer_with_nowhere_to_go_is_for_good(surface: WebhookSurface, address: str, words: str) -> None:
+async def test_an_answer_without_a_target_is_a_permanent_failure(
+    surface: WebhookSurface, address: str, words: str
+) -> None:
     with pytest.raises(Never, match=words):
         await surface.send(replace(FINAL, conversation=Conversation("webhook", address)))
 
@@ -376,7 +378,7 @@ def test_an_empty_secret_is_refused(clock: StoppedClock) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:x/?token=abc", "gopher://a/?token=abc", "http:///abc"])
-async def test_a_url_that_cannot_be_used_is_for_good(url: str) -> None:
+async def test_an_invalid_url_is_a_permanent_failure(url: str) -> None:
     surface = aimed_at(url)
     error = await failure(surface)
     assert isinstance(error, Never) and "url" in error.reason and "abc" not in error.reason
@@ -454,13 +456,13 @@ async def test_a_message_was_said_when_it_was_signed(surface: WebhookSurface) ->
     assert [inbound.sent_at for inbound in inbox.got] == [(NOW - 7) * 1000]
 
 
-async def test_a_repeated_message_gets_the_first_ones_fate(surface: WebhookSurface) -> None:
+async def test_a_repeated_message_gets_the_same_reply(surface: WebhookSurface) -> None:
     inbox, body = FakeInbox(Accepted(Fate.TURN, "T1", "U1", "completed", repeated=True)), message()
     response = await post(surface, body, signed(body), inbox)
     assert response.json()["repeated"] is True and response.json()["state"] == "completed"
 
 
-async def test_a_refused_message_is_taken_and_told_so(surface: WebhookSurface) -> None:
+async def test_a_refused_message_is_stored_and_the_reply_says_so(surface: WebhookSurface) -> None:
     inbox, body = FakeInbox(Accepted(Fate.REFUSED, None, None, words="this thread was cancelled; fork it")), message()
     response = await post(surface, body, signed(body), inbox)
     assert response.status_code == 200
@@ -492,7 +494,7 @@ def assert_problem(response: httpx.Response, status: int, code: str) -> str:
         ({"X-Clew-Timestamp": "now", "X-Clew-Signature": "sha256=00"}, "bad_timestamp"),
     ],
 )
-async def test_what_is_not_signed_never_reaches_the_inbox(
+async def test_an_unsigned_request_never_reaches_the_inbox(
     surface: WebhookSurface, headers: dict[str, str], code: str
 ) -> None:
     inbox = FakeInbox()
@@ -551,7 +553,7 @@ async def test_a_body_may_have_one_mebibyte(surface: WebhookSurface) -> None:
     assert_problem(await post(surface, body, signed(body), FakeInbox()), 413, "too_large")
 
 
-async def test_a_body_that_does_not_end_is_read_no_further_than_the_limit(surface: WebhookSurface) -> None:
+async def test_an_endless_body_is_read_only_up_to_the_limit(surface: WebhookSurface) -> None:
     given = 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -563,7 +565,7 @@ async def test_a_body_that_does_not_end_is_read_no_further_than_the_limit(surfac
     assert len(await webhook_route._bounded(endless())) == given == MAX_BODY + 65_536
 
 
-async def test_what_cannot_be_stored_is_left_to_its_sender(surface: WebhookSurface) -> None:
+async def test_a_message_that_cannot_be_stored_is_left_to_its_sender(surface: WebhookSurface) -> None:
     inbox, body = FakeInbox(error=StoreError("the disk that holds /home/x/clew.db is full")), message()
     response = await post(surface, body, signed(body), inbox)
     assert "send it again" in assert_problem(response, 503, "store")
@@ -571,7 +573,7 @@ async def test_what_cannot_be_stored_is_left_to_its_sender(surface: WebhookSurfa
     assert "clew.db" not in response.text
 
 
-async def test_another_refusal_keeps_its_own_words(surface: WebhookSurface) -> None:
+async def test_other_errors_keep_their_own_text(surface: WebhookSurface) -> None:
     inbox, body = FakeInbox(error=Refused("there is no folder to work in")), message()
     assert assert_problem(await post(surface, body, signed(body), inbox), 409, "refused") == str(inbox.error)
 
@@ -588,7 +590,7 @@ async def test_the_router_uses_the_inbox_of_a_running_surface(surface: WebhookSu
     assert_problem(await post(surface, body, signed(body)), 503, "not_yet")
 
 
-async def test_a_sender_that_goes_away_in_mid_body_is_nobodys_error(surface: WebhookSurface) -> None:
+async def test_a_sender_that_leaves_during_the_body_causes_no_error(surface: WebhookSurface) -> None:
     inbox, sent = FakeInbox(), []
     app = served(surface, inbox)
     events = iter([{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}])

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from clew.cli.view.columns import rows_of
-from clew.cli.view.events import Aside, Piece, Words
+from clew.cli.view.events import Aside, Piece, TextChunk
 from clew.support.text import visible
 
 
@@ -18,7 +18,7 @@ class Flow:
     def __init__(self) -> None:
         self.pending = ""  # the line that is being written
 
-    def take(self, pieces: Iterable[Piece], room: int) -> Iterator[Words | Aside]:
+    def take(self, pieces: Iterable[Piece], room: int) -> Iterator[TextChunk | Aside]:
         """Lines, without their ends."""
         for piece in pieces:
             if isinstance(piece, Aside):
@@ -29,14 +29,14 @@ class Flow:
                 yield from self.flush()
             yield from self._lines(visible(piece.text), room)
 
-    def flush(self) -> Iterator[Words]:
+    def flush(self) -> Iterator[TextChunk]:
         if self.pending:
             line, self.pending = self.pending, ""
-            yield Words(line)
+            yield TextChunk(line)
 
-    def _lines(self, text: str, room: int) -> Iterator[Words]:
+    def _lines(self, text: str, room: int) -> Iterator[TextChunk]:
         *whole, rest = (self.pending + text).split("\n")
         for line in whole:
-            yield from (Words(row.rstrip()) for row in rows_of(line, room))
+            yield from (TextChunk(row.rstrip()) for row in rows_of(line, room))
         *rows, self.pending = rows_of(rest, room)
-        yield from (Words(row.rstrip()) for row in rows)
+        yield from (TextChunk(row.rstrip()) for row in rows)

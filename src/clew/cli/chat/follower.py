@@ -12,7 +12,7 @@ from typing import Any
 
 from clew.cli.follow import Teller
 from clew.cli.view.columns import clock, fit, one_line
-from clew.cli.view.events import Aside, Piece, Words
+from clew.cli.view.events import Aside, Piece, TextChunk
 from clew.cli.view.gates import by_keys
 from clew.client.sync import Client, Event
 from clew.support.errors import ClewError
@@ -172,7 +172,7 @@ def past(thread: Any, passages: Sequence[Any]) -> list[Piece]:
         if told["state"] in OPEN or not told["text"]:
             continue
         if told["role"] == "agent":
-            pieces.append(Words(f"{told['text']}\n", fresh=True))
+            pieces.append(TextChunk(f"{told['text']}\n", fresh=True))
         else:
             pieces.append(Aside(f"{told['author']}: {fit(one_line(told['text']), SHORT)}"))
     return [*pieces, *question(thread)]

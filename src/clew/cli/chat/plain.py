@@ -16,7 +16,7 @@ from clew.cli.commands.run import run_result, say_what_waits, say_why, waiting
 from clew.cli.ctrl_c import CtrlC
 from clew.cli.follow import WORKING, follow_turn
 from clew.cli.output import Out
-from clew.cli.view.events import Aside, Story, summary
+from clew.cli.view.events import Aside, EventRenderer, summary
 from clew.cli.view.gates import by_keys
 from clew.cli.view.screen import Screen
 
@@ -37,7 +37,7 @@ class Plain:
         self._talk = talk
         self._after: dict[str, int] = {}  # how far the log of a thread was read
         self._waits: Any = None  # the turn that waits for an answer
-        self._story = Story()  # a turn goes on where it was left at a gate
+        self._story = EventRenderer()  # a turn goes on where it was left at a gate
         self._sees: Sequence[Any] | None = None  # what was shown as open; None: nothing was looked at yet
 
     def run(self, lines: Iterable[str]) -> bool:

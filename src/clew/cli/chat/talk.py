@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from clew.cli.chat.lines import Command, Files, Image, Message, Wrong, help_lines, is_file, meaning, only_path
-from clew.cli.commands.handoff import end_of
+from clew.cli.commands.handoff import wait_for_handoff
 from clew.cli.commands.threads import state_words, status_words, trace_words, waits_for
 from clew.cli.output import moment
 from clew.cli.view.columns import one_line, table
@@ -54,7 +54,7 @@ class Reply(Struct, frozen=True):
 
 @dataclass(slots=True)
 class Talk:
-    door: Door
+    app_state: Door
     opening: Opening
     thread: str | None = None
     room: Callable[[], int | None] = lambda: None  # columns of the terminal, where there is one
@@ -113,11 +113,11 @@ class Talk:
 
     def _send(self, text: str, files: list[str], queue: bool, sees: Sequence[Any] | None, asks: str | None) -> Any:
         if self.thread is None:
-            return self.door.post("threads", body={**self.opening(text), "attachments": files})
+            return self.app_state.post("threads", body={**self.opening(text), "attachments": files})
         body = {"message_id": new_message_id(), "text": text, "queue": queue, "attachments": files}
         body |= {} if sees is None else {"sees": [view["id"] for view in sees]}
         body |= {} if asks is None else {"answers": asks}
-        return self.door.post("threads", self.thread, "messages", body=body)
+        return self.app_state.post("threads", self.thread, "messages", body=body)
 
     def _words(self, accepted: Any) -> tuple[str, ...]:
         """That one steers is said once; what is queued, and that a question still waits, is said each time."""
@@ -147,7 +147,7 @@ class Talk:
         return Reply(("· your next message begins a new thread",), moved=True)
 
     def _threads(self, _: str) -> Reply:
-        found = self.door.get("threads", limit=LISTED)["threads"]
+        found = self.app_state.get("threads", limit=LISTED)["threads"]
         self._listed = [thread["id"] for thread in found]
         room = self.room()
         rows = thread_table(found, time.time(), room and room - 5)
@@ -156,7 +156,7 @@ class Talk:
         return Reply(listed or ("· there is none yet; say something to begin one",))
 
     def _resume(self, which: str) -> Reply:
-        self.thread = self.door.post("threads", self._named(which), "wheel")["id"]
+        self.thread = self.app_state.post("threads", self._named(which), "wheel")["id"]
         return Reply(moved=True)
 
     def _named(self, which: str) -> str:
@@ -167,35 +167,35 @@ class Talk:
         return which or self._newest_other()
 
     def _newest_other(self) -> str:
-        found = [each["id"] for each in self.door.get("threads", limit=2)["threads"] if each["id"] != self.thread]
+        found = [each["id"] for each in self.app_state.get("threads", limit=2)["threads"] if each["id"] != self.thread]
         if not found:
             raise Refused("there is no other thread")
         return str(found[0])
 
     def _fork(self, _: str) -> Reply:
-        view = self.door.post("threads", self._here(), "fork", body={"turn": None, "title": None})
+        view = self.app_state.post("threads", self._here(), "fork", body={"turn": None, "title": None})
         self.thread = view["id"]
         return Reply((f"· forked: {one_line(view['title'])}",), moved=True)
 
     def _stop(self, _: str) -> Reply:
-        self.door.post("threads", self._here(), "stop")
+        self.app_state.post("threads", self._here(), "stop")
         return Reply(("· stopping the turn…",))
 
     def _handoff(self, target: str) -> Reply:
         """And leave, as with /quit; where it fails, all stays as it is."""
-        asked = self.door.post("handoffs", body={"thread": self._here(), "target": target})
+        asked = self.app_state.post("handoffs", body={"thread": self._here(), "target": target})
         self.say(f"· handing it to {asked['surface']}…")
-        ended = end_of(self.door, asked)
+        ended = wait_for_handoff(self.app_state, asked)
         if ended["state"] != "completed":
             raise Refused(f"it was not handed to {ended['surface']}: {ended['error']} It stays here.")
         return Reply((f"· it goes on in {ended['conversation']}",), leave=True)
 
     def _away(self, target: str) -> Reply:
-        where = self.door.put("away", body={"target": target})
+        where = self.app_state.put("away", body={"target": target})
         return Reply((f"· what this terminal would show goes to {where['conversation']} too; /back ends it",))
 
     def _back(self, _: str) -> Reply:
-        self.door.delete("away")
+        self.app_state.delete("away")
         return Reply(("· welcome back",))
 
     def _queue(self, text: str) -> Reply:
@@ -205,7 +205,7 @@ class Talk:
         return self._attach((only_path(path),))
 
     def _status(self, _: str) -> Reply:
-        view = self.door.get("threads", self._here())
+        view = self.app_state.get("threads", self._here())
         queued = f", {view['queued']} queued" if view["queued"] else ""
         rows = [
             ("  thread", view["id"]),
@@ -220,11 +220,11 @@ class Talk:
         return Reply(tuple(table([row for row in rows if row[1]])))
 
     def _where(self, _: str) -> Reply:
-        rows = self.door.get("threads", self._here(), "deliveries")
+        rows = self.app_state.get("threads", self._here(), "deliveries")
         return Reply(tuple(table([_receipt(row) for row in rows])) if rows else ("· nothing is owed for it yet",))
 
     def _done(self, _: str) -> Reply:
-        self.door.post("threads", self._here(), "done")
+        self.app_state.post("threads", self._here(), "done")
         return Reply(("· completed; your next message picks it up again",))
 
     def _quit(self, _: str) -> Reply:

@@ -37,7 +37,7 @@ def get_command(out: Out, key: str | None) -> None:
     path = Home.find().config
     settings = describe.all_settings(config_settings.load(path), _data(path))
     wanted = tuple(key.split(".")) if key else ()
-    found = describe.below(settings, wanted)
+    found = describe.settings_under(settings, wanted)
     if not found:
         describe.hint_of(wanted)  # says what is wrong with it
         raise ConfigError(f"{key} is not set; `clew config get` shows what is")
@@ -84,7 +84,9 @@ def set_command(out: Out, key: str, value: str) -> None:
     config_settings.parse(text, f"{home.config} as it would be")
     home.prepare()
     edit.write(home.config, text)
-    (setting,) = describe.below(describe.all_settings(config_settings.load(home.config), _data(home.config)), name)
+    (setting,) = describe.settings_under(
+        describe.all_settings(config_settings.load(home.config), _data(home.config)), name
+    )
     out.result(asdict(setting), f"{key} = {_shown(setting.value)}" if setting.value is not None else key)
     if not _is_free(home):
         out.hint("clew restart makes it count")
@@ -105,7 +107,7 @@ def unset_command(out: Out, key: str) -> None:
     home = Home.find()
     name = tuple(key.split("."))
     before = _text(home.config)
-    if not reading.has(_data(home.config), name):
+    if not reading.has_key(_data(home.config), name):
         describe.hint_of(name)  # says what is wrong with it
         raise ConfigError(f"{key} is not set; `clew config get` shows what is")
     text = edit.remove(before, name)
@@ -161,7 +163,7 @@ def mistakes(path: Path) -> list[str]:
     from clew.runtimes import acp
 
     try:
-        found, settings = config_settings.judged(_text(path), str(path))
+        found, settings = config_settings.parse_leniently(_text(path), str(path))
         acp.entries(settings.runtimes.acp)
     except ConfigError as error:
         return [error.message]

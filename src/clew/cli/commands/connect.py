@@ -63,7 +63,7 @@ def connect_command(out: Out, surface: str, given: tuple[str, ...], no_wait: boo
     from clew.support.home import Home
     from clew.surfaces import setup
 
-    plan = setup.of(surface)
+    plan = setup.for_surface(surface)
     values = _values(plan, dict(_pair(each) for each in given))
     connected = asyncio.run(plan.check(values))
     out.say(f"✓ {connected.who} answers")
@@ -115,7 +115,7 @@ def _write(surface: str, plan: Connecting, values: dict[str, str]) -> None:
     text = home.config.read_text(encoding="utf-8") if home.config.exists() else ""
     for field in plan.FIELDS:
         key = ("surfaces", surface, field.name)
-        if values[field.name] != field.default or reading.has(tomllib.loads(text), key):
+        if values[field.name] != field.default or reading.has_key(tomllib.loads(text), key):
             text = edit.assign(text, key, values[field.name].strip())
     settings.parse(text, f"{home.config} as it would be")
     home.prepare()

@@ -36,10 +36,10 @@ def up_command(out: Out, foreground: bool) -> None:
 
 def _run_here(out: Out) -> None:
     from clew.daemon.main import run
-    from clew.process.start import forget
+    from clew.process.start import clear_given_up
 
     home = Home.find()
-    forget(home)
+    clear_given_up(home)
     run(home, lambda: out.say("ready; Ctrl-C stops it"), foreground=True)
 
 
@@ -52,10 +52,10 @@ def down_command(out: Out, grace: float) -> None:
 
     Running turns get a grace; what is cut off is continued at the next start.
     """
-    from clew.process.stop import leave_to_another, stop_daemon
+    from clew.process.stop import run_detached, stop_daemon
 
     home = Home.find()
-    if leave_to_another(home, ["down", "--grace", f"{grace}"], restart=False):
+    if run_detached(home, ["down", "--grace", f"{grace}"], restart=False):
         words = "clew stops now, and hears nothing more until somebody says `clew up` on this machine"
         out.result({"stopped": None}, f"{words}; {_cut(grace)} then")
         return
@@ -72,10 +72,10 @@ def restart_command(out: Out, grace: float) -> None:
 
     With Codex on its socket, its turns are neither cut nor waited for.
     """
-    from clew.process.stop import leave_to_another, restart_daemon
+    from clew.process.stop import restart_daemon, run_detached
 
     home = Home.find()
-    if leave_to_another(home, ["restart", "--grace", f"{grace}"], restart=True):
+    if run_detached(home, ["restart", "--grace", f"{grace}"], restart=True):
         out.result({"daemon": None, "started": None}, f"clew restarts now; {_cut(grace)}")
         return
     restart_daemon(home, grace, out.say)
@@ -108,11 +108,11 @@ def status_command(out: Out) -> None:
 def _tell_unreached(out: Out, error: OutOfReach) -> None:
     """A daemon that hangs is no daemon that is about to come, however new it is."""
     from clew.process import hung, start
-    from clew.support.errors import Deaf
+    from clew.support.errors import NotAnswering
 
     home = Home.find()
-    hangs = isinstance(error, Deaf)
-    words = error.message if hangs else is_coming(home) or start.given_up(home) or error.message
+    hangs = isinstance(error, NotAnswering)
+    words = error.message if hangs else is_coming(home) or start.why_given_up(home) or error.message
     if out.as_json:
         trouble = {"code": error.code, "message": words, "pid": hung.pid(home) if hangs else None}
         out.json({"daemon": None, "runtimes": [], "surfaces": [], "fates": {}, "gates": 0, "error": trouble})

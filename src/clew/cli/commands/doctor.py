@@ -55,9 +55,9 @@ def clean_up(home: Home) -> list[str]:
     if holder is None or holder.store is None:
         return ["nothing of clew was ever started here"]
     store = holder.store
-    kept = kept_programs.living(home) if lock.is_free(home.lock) else []
-    ended = asyncio.run(scan.end_all(lambda: kept_programs.left_now(home, store), SystemClock()))
-    left = kept_programs.left_now(home, store)
+    kept = kept_programs.running(home) if lock.is_free(home.lock) else []
+    ended = asyncio.run(scan.end_all(lambda: kept_programs.leftovers(home, store), SystemClock()))
+    left = kept_programs.leftovers(home, store)
     return [
         *(f"ended pid {process.pid}, {process.command}" for process in ended),
         *(f"pid {process.pid}, {process.command}, may not be ended by you" for process in left),

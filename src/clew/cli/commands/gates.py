@@ -60,12 +60,12 @@ def gates_command(out: Out, gate: str | None, thread: str | None) -> None:
 
 
 def _show_one(out: Out, view: Any) -> None:
-    from clew.cli.view.gates import asked, by_commands
+    from clew.cli.view.gates import command_hints, request_lines
 
     if out.as_json:
         out.json(view)
         return
-    for line in [*asked(view), *by_commands(view)]:
+    for line in [*request_lines(view), *command_hints(view)]:
         out.line(line)
 
 
@@ -162,10 +162,10 @@ def _approve_all(out: Out, thread: str) -> None:
 
 
 def _confirm_all(out: Out, views: list[Any]) -> None:
-    from clew.cli.view.gates import asked
+    from clew.cli.view.gates import request_lines
 
     for view in views:
-        for line in asked(view):
+        for line in request_lines(view):
             out.say(line)
     click.confirm(f"Allow {'it' if len(views) == 1 else f'all {len(views)}'}?", abort=True, err=True)
 
@@ -236,11 +236,11 @@ def _asked(out: Out, view: Any) -> list[list[str]]:
 
 def _ask(out: Out, question: Any) -> str:
     from clew.cli.view.gates import options_of
-    from clew.support.display import exactly
+    from clew.support.display import escape_hidden
 
     for line in options_of(question, 2):
         out.say(line)
-    text = exactly(question["text"], lines=False)
+    text = escape_hidden(question["text"], lines=False)
     return str(click.prompt(text, prompt_suffix=" ", hide_input=question["secret"], err=True))
 
 

@@ -31,7 +31,7 @@ def handoff_command(out: Out, thread: str, target: str, say: str, quiet: bool) -
     asked = client.post("handoffs", body=body)
     out.say(f"handing it to {asked['surface']}…")
     try:
-        ended = end_of(client, asked)
+        ended = wait_for_handoff(client, asked)
     except KeyboardInterrupt:
         ended = client.delete("handoffs", asked["id"])
     if ended["state"] != "completed":
@@ -40,7 +40,7 @@ def handoff_command(out: Out, thread: str, target: str, say: str, quiet: bool) -
     out.hint(f"clew chat {ended['thread']} comes back to it")
 
 
-def end_of(client: Any, asked: Any) -> Any:
+def wait_for_handoff(client: Any, asked: Any) -> Any:
     """The daemon ends each one within a minute; whatever is killed meanwhile, it is asked again."""
     while asked["ended_at"] is None:
         asked = client.get("handoffs", asked["id"], wait=AT_ONCE)

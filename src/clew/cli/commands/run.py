@@ -81,7 +81,7 @@ def run_command(out: Out, /, prompt: str, **options: Any) -> None:
     from clew.cli.follow import WORKING, follow_turn
     from clew.cli.keys import Keys
     from clew.cli.view.events import Aside, summary
-    from clew.cli.view.gates import by_commands, choices
+    from clew.cli.view.gates import choices, command_hints
     from clew.cli.view.screen import Screen
 
     with Screen() as screen:
@@ -93,7 +93,7 @@ def run_command(out: Out, /, prompt: str, **options: Any) -> None:
         show = (lambda pieces: None) if out.as_json else screen.show
         with how_to_come_back(accepted["thread"]):
             keys = Keys(out, screen, client, accepted["thread"])
-            how = choices if keys.is_there else by_commands
+            how = choices if keys.is_there else command_hints
             turn, _ = follow_turn(client, accepted["thread"], accepted["turn"], show, how=how, at_gate=keys.at_gate)
         screen.wait(None)
         show([Aside(f"· {summary(turn)}")] if turn["state"] != "waiting" else [])

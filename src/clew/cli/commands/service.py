@@ -190,9 +190,9 @@ def _run(steps: tuple[tuple[str, ...], ...]) -> None:
 
 
 def _is_up(home: Home) -> bool:
-    from clew.process.start import answers
+    from clew.process.start import is_answering
 
-    return answers(home)
+    return is_answering(home)
 
 
 def _tell(

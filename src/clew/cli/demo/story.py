@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from clew.cli.commands.handoff import end_of
+from clew.cli.commands.handoff import wait_for_handoff
 from clew.cli.demo import words
 from clew.cli.demo.stage import HOOK, PATIENCE, Stage
 from clew.client.sync import Event, Json, new_message_id
@@ -144,7 +144,7 @@ class Story:
 
     def _handoff(self) -> dict[str, object]:
         asked = self._client.post("handoffs", body={"thread": self.thread, "target": "telegram", "quiet": True})
-        handed = end_of(self._client, asked)
+        handed = wait_for_handoff(self._client, asked)
         if handed["state"] != "completed":
             raise Unexpected(words.GOT.format(found=f"a handoff that is {handed['state']}: {handed['error']}"))
         self._topic = int(handed["conversation"].rpartition("/")[2])

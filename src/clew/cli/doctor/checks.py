@@ -32,7 +32,7 @@ from clew.store.sqlite.file import saved_of
 from clew.store.tables import log
 from clew.support import version as version_file
 from clew.support.clock import SystemClock
-from clew.support.errors import ClewError, Deaf
+from clew.support.errors import ClewError, NotAnswering
 from clew.support.home import Home, remedy
 from clew.support.version import __version__
 
@@ -176,21 +176,21 @@ def _socket(home: Home, settings: config_settings.Config, reached: Reached) -> F
         return Finding("socket", False, error.message)
     if reached.hangs:
         return Unanswered("socket", False, f"nothing is answered at {path}")
-    if reached.daemon or start.answers(home):
+    if reached.daemon or start.is_answering(home):
         return Finding("socket", True, f"a daemon answers at {path}")
     if words := is_coming(home):
         return Finding("socket", True, words)
     if not lock.is_free(home.lock):
-        return Finding("socket", False, f"no daemon answers, but {lock.words(home.lock)}", "clew down")
+        return Finding("socket", False, f"no daemon answers, but {lock.describe_holder(home.lock)}", "clew down")
     return Finding("socket", True, f"no daemon runs; {path} is free")
 
 
 def _supervisor(home: Home, settings: config_settings.Config, reached: Reached) -> Finding:
-    if why := start.given_up(home):
+    if why := start.why_given_up(home):
         return Finding("supervisor", False, why)
     if start.is_supervised(home):
         return Finding("supervisor", True, "brings the daemon back after a crash")
-    if not (reached.daemon or reached.hangs or start.answers(home)):
+    if not (reached.daemon or reached.hangs or start.is_answering(home)):
         return Finding("supervisor", True, "no daemon runs, so there is none")
     holder = lock.read(home.lock)
     if holder and holder.foreground:
@@ -221,7 +221,7 @@ def _daemon(home: Home, settings: config_settings.Config, reached: Reached) -> F
 def _reach(home: Home) -> Reached:
     try:
         return Reached(Client(home, start=False, looks=True).get("status")["daemon"])
-    except Deaf as error:
+    except NotAnswering as error:
         return Reached(hangs=error.message)
     except ClewError:
         return Reached()
@@ -254,10 +254,10 @@ def _children(home: Home, settings: config_settings.Config, reached: Reached) ->
     holder = lock.read(home.lock)
     if holder is None or holder.store is None:
         return Finding("children", True, "none left behind")
-    if left := kept_programs.left_now(home, holder.store):
+    if left := kept_programs.leftovers(home, holder.store):
         pids = ", ".join(f"{process.pid} {process.command}" for process in left)
         return Finding("children", False, f"left by a daemon that is gone: {pids}", "clew doctor --clean ends them")
-    kept = ", ".join(f"Codex {each.version}, pid {each.program.pid}" for each in kept_programs.living(home))
+    kept = ", ".join(f"Codex {each.version}, pid {each.program.pid}" for each in kept_programs.running(home))
     if kept and lock.is_free(home.lock):
         return Finding("children", True, f"kept for the next daemon: {kept}; clew down ends it")
     found = kept_programs.children(home, holder.store)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from clew.cli.view.columns import clock, fit, one_line
-from clew.support.display import exactly
+from clew.support.display import escape_hidden
 from clew.support.text import Pieces
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ TITLE = 160  # columns of an activity
 PLAIN, BOLD, DIM = range(3)  # as terminals number them
 
 
-class Words(Struct, frozen=True):
+class TextChunk(Struct, frozen=True):
     """A piece of the agent's text as it comes, often without the end of a line. `fresh`: another text begins."""
 
     text: str
@@ -36,11 +36,11 @@ class Aside(Struct, frozen=True):
     weight: int = DIM
 
 
-Piece = Words | Aside
+Piece = TextChunk | Aside
 Key = tuple[str, str]  # turn and item: a runtime may use the same name for an item of the next turn
 
 
-class Story:
+class EventRenderer:
     def __init__(self) -> None:
         self._shown: dict[Key, Pieces] = {}
         self._at: Key | None = None  # the text that was written to last
@@ -106,7 +106,7 @@ class Story:
             key = _same(text, left)
             rest = text if key is None else text[len(left.pop(key)) :]
             if rest:
-                pieces.append(Words(rest, fresh=key is None or key != self._at))
+                pieces.append(TextChunk(rest, fresh=key is None or key != self._at))
                 self._at, end = key, text
         return pieces, end
 
@@ -117,11 +117,11 @@ class Story:
         if not text or (shown.startswith(text) and not to_the_letter) or (shown == text and is_last):
             return
         if is_last and text.startswith(shown):
-            yield Words(text[len(shown) :])
+            yield TextChunk(text[len(shown) :])
             return
         if left:
             yield Aside("· what was streamed is not the final text, which is:")
-        yield Words(text, fresh=True)
+        yield TextChunk(text, fresh=True)
 
     def _whole(self, key: Key, text: str) -> list[Piece]:
         """A text from its beginning; what was shown of it is left out."""
@@ -136,7 +136,7 @@ class Story:
         fresh, self._at = key != self._at, key
         shown.add(new)
         self._shown[key] = shown
-        return [Words(new, fresh)]
+        return [TextChunk(new, fresh)]
 
     def _given_up(self, key: Key) -> list[Piece]:
         return [Aside("· (that was given up and is begun again)")] if self._shown.pop(key, None) else []
@@ -161,7 +161,7 @@ def _same(text: str, shown: dict[Key, str]) -> Key | None:
 def activity_line(data: Any) -> str:
     """`· command: make test`, and at its end how it ended."""
     end = f" ({data['outcome'] or 'done'})" if data["phase"] == "done" else ""
-    title = exactly(str(data["title"])) if data["activity"] in _EXACT else str(data["title"])
+    title = escape_hidden(str(data["title"])) if data["activity"] in _EXACT else str(data["title"])
     return f"· {data['activity']}: {fit(one_line(title), TITLE)}{end}"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from clew.cli.view.columns import one_line, table
 from clew.cli.view.events import BOLD, PLAIN, Aside, Piece
-from clew.support.display import exactly
+from clew.support.display import escape_hidden
 from clew.support.display_code import as_code, as_prose, detail_shown, many_in, many_lines, title_shown
 from clew.support.errors import Refused
 
@@ -67,7 +67,7 @@ class Gates:
         if view["id"] in self._shown:
             return []
         self._shown.add(view["id"])
-        head, *rest = [*asked(view), *self._how(view, self.open)]
+        head, *rest = [*request_lines(view), *self._how(view, self.open)]
         return [Aside(head, BOLD), *(Aside(line, PLAIN) for line in rest)]
 
 
@@ -85,7 +85,7 @@ def closed(kind: str, data: Any) -> str | None:
     return None
 
 
-def asked(view: Any) -> list[str]:
+def request_lines(view: Any) -> list[str]:
     """What is asked, whole and with nothing hidden: whoever types `y` below it has seen what that allows."""
     return [f"{view['code']}: the agent {HEADS.get(view['kind'], 'asks')}", *_body(view)]
 
@@ -125,7 +125,7 @@ def options_of(question: Any, margin: int) -> list[str]:
 
 
 def numbered(labels: Sequence[str], margin: int, mark: str = "") -> list[str]:
-    shown = [exactly(label, lines=False) for label in labels]
+    shown = [escape_hidden(label, lines=False) for label in labels]
     return [f"{' ' * margin}{mark}{number} {label}" for number, label in enumerate(shown, 1)]
 
 
@@ -165,18 +165,21 @@ def _by_words(view: Any) -> str:
     return f"{which}, or {code} and words of your own" if questions[0]["free"] else which
 
 
-def by_commands(view: Any, others: Sequence[Any] = ()) -> list[str]:
+def command_hints(view: Any, others: Sequence[Any] = ()) -> list[str]:
     """Where one only looks."""
     code = view["code"]
     if view["state"] != "open":
-        return [f"  {_state(view)}", *(f"    {exactly(', '.join(said), lines=False)}" for said in view["replies"])]
+        return [
+            f"  {_state(view)}",
+            *(f"    {escape_hidden(', '.join(said), lines=False)}" for said in view["replies"]),
+        ]
     if is_secret(view):
         return [f"  clew answer {code} answers it, and asks for the secret"]
     if view["kind"] == "question":
         return [f"  clew answer {code} {' '.join('ANSWER' for _ in view['questions'])} answers it"]
     rule = [f"approve {code} --rule"] if len(view["options"]) > 4 else []
     commands = [f"approve {code}", f"approve {code} --thread", *rule, f"deny {code}", f"deny {code} --stop"]
-    rows = zip(commands, map(exactly, view["options"]), strict=True)
+    rows = zip(commands, map(escape_hidden, view["options"]), strict=True)
     return table([(f"  clew {command}", label) for command, label in rows])
 
 

@@ -11,7 +11,7 @@ from types import TracebackType
 
 from clew.cli.output import is_terminal, painted
 from clew.cli.view.columns import clock, fit
-from clew.cli.view.events import DIM, Aside, Piece, Words
+from clew.cli.view.events import DIM, Aside, Piece, TextChunk
 from clew.support.text import visible
 
 TICK = 0.12  # seconds
@@ -45,7 +45,7 @@ class Screen:
     def show(self, pieces: Iterable[Piece]) -> None:
         for piece in pieces:
             match piece:
-                case Words(text, fresh):
+                case TextChunk(text, fresh):
                     self.words(text, fresh)
                 case Aside(line, weight):
                     self.aside(line, weight)

@@ -8,7 +8,7 @@ from typing import Any
 from clew.cli.output import moment
 from clew.cli.view.columns import one_line
 from clew.cli.view.events import activity_line
-from clew.support.text import straight, visible
+from clew.support.text import escape_direction_marks, visible
 
 
 def markdown(thread: Any, passages: Sequence[Any]) -> str:
@@ -51,4 +51,4 @@ def lay_out(text: str) -> None:
     console = Console(highlight=False)
     with console.capture() as laid_out:
         console.print(Markdown(text, hyperlinks=False))
-    print(straight(laid_out.get()), end="")
+    print(escape_direction_marks(laid_out.get()), end="")

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from clew.model.messages import Attachment
-from clew.support.files import BEGINNINGS, keep, safe_names
+from clew.support.files import MAGIC_BYTES, safe_names, save
 from clew.texts import messages
 
 FOLDER = "made-"  # and the turn's id: where among clew's files it is kept
@@ -43,19 +43,19 @@ _LINK = re.compile(
 _ELSEWHERE = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")
 
 
-class Made(Struct, frozen=True):
+class Artifacts(Struct, frozen=True):
     files: tuple[Attachment, ...] = ()
     untold: tuple[str, ...] = ()  # what does not come along, a line each
 
 
-NOTHING_MADE = Made()
+NOTHING_MADE = Artifacts()
 
 
 class _Stays(Exception):
     """It is not sent; why, for a person."""
 
 
-def gather(answer: str, images: Sequence[str], workspace: Path, folder: Path, largest: int) -> Made:
+def gather(answer: str, images: Sequence[str], workspace: Path, folder: Path, largest: int) -> Artifacts:
     """The files that an answer names, and the images that the runtime itself tells of, copied into `folder`."""
     found, lines = _found([*images], [*named(answer)], workspace)
     lines += [messages.more_files(len(found) - MOST, MOST)] if len(found) > MOST else []
@@ -64,14 +64,14 @@ def gather(answer: str, images: Sequence[str], workspace: Path, folder: Path, la
     for path, safe in zip(kept, safe_names(path.name for path in kept), strict=True):
         try:
             data = _read(path, largest)
-            keep(data, folder / safe)
+            save(data, folder / safe)
         except _Stays as why:
             lines.append(messages.file_stays(safe, str(why)))
         except OSError as error:  # a disk that is full must not keep the turn from ending
             lines.append(messages.file_stays(safe, error.strerror or messages.FILE_GONE))
         else:
             files.append(Attachment(safe, str(folder / safe), _media_type(safe, data)))
-    return Made(tuple(files), tuple(lines))
+    return Artifacts(tuple(files), tuple(lines))
 
 
 def named(answer: str) -> Iterator[str]:
@@ -141,6 +141,6 @@ def _read(path: Path, largest: int) -> bytes:
 def _media_type(name: str, data: bytes) -> str:
     """What calls itself a picture has to look like one."""
     kind = mimetypes.guess_type(name)[0] or PLAIN
-    if kind.startswith("image/") and not data.startswith(BEGINNINGS.get(kind, ())):
+    if kind.startswith("image/") and not data.startswith(MAGIC_BYTES.get(kind, ())):
         return PLAIN
     return kind

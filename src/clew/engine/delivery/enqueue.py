@@ -9,7 +9,7 @@ from itertools import count
 from msgspec.structs import replace
 
 from clew.engine.core import Core
-from clew.engine.delivery.language import spoken
+from clew.engine.delivery.language import localized
 from clew.engine.delivery.split import size, split
 from clew.model.delivery import Button, Delivery, DeliveryKind, DeliveryState
 from clew.model.messages import Attachment, Conversation, Inbound
@@ -26,21 +26,21 @@ _MARKS = [text for mark in (messages.POSSIBLE_REPEAT, messages.RECOVERED) for te
 SEAMS = 16  # characters in which a surface sets text and small print apart
 
 
-def owed_to(tx: Tx, core: Core, thread: Thread, turn: Turn) -> Conversation | None:
+def answer_target(tx: Tx, core: Core, thread: Thread, turn: Turn) -> Conversation | None:
     """Where an answer goes: to where it was asked, or has moved to since."""
     now = turns.get(tx, turn.id) or turn
-    return nearest(tx, core, thread, now.conversation)
+    return reachable_target(tx, core, thread, now.conversation)
 
 
-def nearest(tx: Tx, core: Core, thread: Thread, wanted: Conversation | None) -> Conversation | None:
+def reachable_target(tx: Tx, core: Core, thread: Thread, wanted: Conversation | None) -> Conversation | None:
     """There; where nothing can be sent, to where the thread notifies; else to where the person is who is not at the
     desk."""
-    if core.reaches(wanted):
+    if core.can_send_to(wanted):
         return wanted
     return Conversation.parse(thread.notify_target) if thread.notify_target else places.away(tx)
 
 
-def owe(
+def enqueue_delivery(
     tx: Tx,
     core: Core,
     turn: Turn,
@@ -58,10 +58,10 @@ def owe(
 ) -> None:
     """A message for a conversation, under an id that is chosen: owing twice is owing once. It is due `after` so many
     milliseconds, and stands behind all that was owed before `since`."""
-    body, note = spoken(tx, core, where, body), spoken(tx, core, where, note)
-    body = body if kind is DeliveryKind.FINAL else fitting(core, where, body)
+    body, note = localized(tx, core, where, body), localized(tx, core, where, note)
+    body = body if kind is DeliveryKind.FINAL else shortened_to_fit(core, where, body)
     now = core.clock.now()
-    state, error = _prospect(core, where)
+    state, error = _initial_state(core, where)
     delivery = Delivery(
         id=id or f"{turn.id}:{kind}",
         kind=kind,
@@ -70,94 +70,94 @@ def owe(
         conversation=where if state is not DeliveryState.NO_TARGET else None,
         body=body,
         state=state,
-        created_at=max(since, deliveries.behind(tx, turn.thread, where, now) if where is not None else now),
+        created_at=max(since, deliveries.time_after_queue(tx, turn.thread, where, now) if where is not None else now),
         due_at=now + after,
         error=error,
         note=note,
         edits=edits,
-        buttons=pressable(tx, core, where, buttons),
+        buttons=shown_buttons(tx, core, where, buttons),
         file=file,
     )
-    if deliveries.owe(tx, delivery) and state is DeliveryState.PENDING and where is not None:
+    if deliveries.enqueue(tx, delivery) and state is DeliveryState.PENDING and where is not None:
         tx.log(turn.thread, turn.id, "delivery.owed", now, surface=where.surface)
 
 
-def owe_final(tx: Tx, core: Core, turn: Turn, where: Conversation | None, body: str, note: str) -> None:
+def enqueue_answer(tx: Tx, core: Core, turn: Turn, where: Conversation | None, body: str, note: str) -> None:
     """The answer; where it is too long for one message of its surface, in parts, each with an identity of its own."""
-    body, note = spoken(tx, core, where, body), spoken(tx, core, where, note)
+    body, note = localized(tx, core, where, body), localized(tx, core, where, note)
     parts = _parts(core, where, body, note)
     for number, text in enumerate(parts, 1):
         id = f"{turn.id}:{DeliveryKind.FINAL}" + (f":{number}" if number > 1 else "")
         small = note if number == len(parts) else ""
-        owe(tx, core, turn, DeliveryKind.FINAL, where, text, note=small, id=id)
+        enqueue_delivery(tx, core, turn, DeliveryKind.FINAL, where, text, note=small, id=id)
 
 
-def owe_files(tx: Tx, core: Core, turn: Turn, where: Conversation | None, files: Sequence[Attachment]) -> None:
+def enqueue_files(tx: Tx, core: Core, turn: Turn, where: Conversation | None, files: Sequence[Attachment]) -> None:
     """What the answer names, each as a message behind it."""
     for number, file in enumerate(files, 1):
-        owe(tx, core, turn, DeliveryKind.FILE, where, file.name, id=f"{turn.id}:file:{number}", file=file)
+        enqueue_delivery(tx, core, turn, DeliveryKind.FILE, where, file.name, id=f"{turn.id}:file:{number}", file=file)
 
 
 def _parts(core: Core, where: Conversation | None, body: str, note: str) -> list[str]:
     surface = core.surfaces.get(where.surface) if where else None
     if surface is None or surface.can.max_length is None:
         return [body]
-    room = surface.can.max_length - size(note, surface.can.units) - spare(surface.can.units)
+    room = surface.can.max_length - size(note, surface.can.units) - reserved_length(surface.can.units)
     return [part.shown for part in split(body, room, surface.can.units)]
 
 
-def fitting(core: Core, where: Conversation | None, body: str) -> str:
+def shortened_to_fit(core: Core, where: Conversation | None, body: str) -> str:
     """What has to be one message, such as a card, as long as it may be there: its beginning and its end."""
     surface = core.surfaces.get(where.surface) if where else None
     if surface is None or surface.can.max_length is None:
         return body
-    room = limit = surface.can.max_length - spare(surface.can.units)
+    room = limit = surface.can.max_length - reserved_length(surface.can.units)
     shown = body
     while size(shown, surface.can.units) > limit:
         shown, room = shortened(body, room), room * 3 // 4
     return shown
 
 
-def spare(units: Units) -> int:
+def reserved_length(units: Units) -> int:
     """What a message may need beside its text, should it have to be said again."""
     return SEAMS + max(size(mark, units) for mark in _MARKS)
 
 
-def owe_words(tx: Tx, core: Core, inbound: Inbound, arrival: Arrival) -> None:
+def enqueue_reply(tx: Tx, core: Core, inbound: Inbound, arrival: Arrival) -> None:
     """What became of a message, for its sender; where its surface is a chat, since others hand it back themselves."""
     surface = core.surfaces.get(inbound.conversation.surface)
     if surface is None or not surface.can.chat or inbound.pressed or not arrival.words:
         return
     id = f"{inbound.message_id}@{inbound.conversation}:words"
-    _owe_notice(tx, core, inbound.conversation, arrival.words, id, arrival.thread or "", arrival.turn)
+    _enqueue(tx, core, inbound.conversation, arrival.words, id, arrival.thread or "", arrival.turn)
 
 
-def owe_greeting(tx: Tx, core: Core, where: Conversation, words: str, id: str) -> None:
+def enqueue_greeting(tx: Tx, core: Core, where: Conversation, words: str, id: str) -> None:
     """Something that belongs to no thread."""
-    _owe_notice(tx, core, where, words, id, "", None)
+    _enqueue(tx, core, where, words, id, "", None)
 
 
-def owe_line(tx: Tx, core: Core, where: Conversation | None, words: str, id: str, thread: str) -> None:
+def enqueue_notice(tx: Tx, core: Core, where: Conversation | None, words: str, id: str, thread: str) -> None:
     """One line about a thread, for a place that can be reached."""
-    if where is not None and core.reaches(where):
-        _owe_notice(tx, core, where, words, id, thread, None)
+    if where is not None and core.can_send_to(where):
+        _enqueue(tx, core, where, words, id, thread, None)
 
 
-def owe_dropped(tx: Tx, core: Core, dropped: Sequence[Turn], why: str, here: Conversation | None) -> None:
+def enqueue_dropped_notices(tx: Tx, core: Core, dropped: Sequence[Turn], why: str, here: Conversation | None) -> None:
     """One line in each place whose messages do not run; `here`, where that was wanted, it is known already."""
     waited = [turn for turn in dropped if turn.origin is not Origin.GREETING]
     for where in dict.fromkeys(turn.conversation for turn in waited):
         told = [turn for turn in waited if turn.conversation == where]
         if where != here:
-            owe_line(tx, core, where, messages.not_run(len(told), why), f"{told[0].id}:dropped", told[0].thread)
+            enqueue_notice(tx, core, where, messages.not_run(len(told), why), f"{told[0].id}:dropped", told[0].thread)
 
 
-def owe_handoff(tx: Tx, core: Core, where: Conversation, words: str, id: str, thread: str) -> None:
+def enqueue_handoff_notice(tx: Tx, core: Core, where: Conversation, words: str, id: str, thread: str) -> None:
     """The first words where a thread is handed to."""
-    _owe_notice(tx, core, where, words, id, thread, None, DeliveryKind.HANDOFF)
+    _enqueue(tx, core, where, words, id, thread, None, DeliveryKind.HANDOFF)
 
 
-def _owe_notice(
+def _enqueue(
     tx: Tx,
     core: Core,
     where: Conversation,
@@ -168,14 +168,14 @@ def _owe_notice(
     kind: DeliveryKind = DeliveryKind.NOTICE,
 ) -> None:
     now = core.clock.now()
-    at, pending = deliveries.behind(tx, thread, where, now), DeliveryState.PENDING
-    text = fitting(core, where, spoken(tx, core, where, words))
+    at, pending = deliveries.time_after_queue(tx, thread, where, now), DeliveryState.PENDING
+    text = shortened_to_fit(core, where, localized(tx, core, where, words))
     notice = Delivery(id, kind, thread, turn, where, text, pending, at, due_at=now)
-    if deliveries.owe(tx, notice):
+    if deliveries.enqueue(tx, notice):
         tx.log(thread, turn, "delivery.owed", now, surface=where.surface)
 
 
-def used(tx: Tx, name: str) -> Iterator[Delivery]:
+def deliveries_named(tx: Tx, name: str) -> Iterator[Delivery]:
     """The deliveries of one kind about one thing, in order: the name, and the name with a number."""
     for number in count(1):
         found = deliveries.get(tx, name if number == 1 else f"{name}:{number}")
@@ -184,31 +184,31 @@ def used(tx: Tx, name: str) -> Iterator[Delivery]:
         yield found
 
 
-def unused(tx: Tx, name: str) -> str:
+def next_free_id(tx: Tx, name: str) -> str:
     """What comes to the same state a second time is told a second time."""
-    before = len(list(used(tx, name)))
+    before = len(list(deliveries_named(tx, name)))
     return f"{name}:{before + 1}" if before else name
 
 
-def pressable(tx: Tx, core: Core, where: Conversation | None, buttons: Sequence[Button]) -> tuple[Button, ...]:
+def shown_buttons(tx: Tx, core: Core, where: Conversation | None, buttons: Sequence[Button]) -> tuple[Button, ...]:
     """Those that the surface can show; the text says how to answer without any."""
     surface = core.surfaces.get(where.surface) if where else None
     shown = buttons[: surface.can.buttons] if surface is not None else ()
-    return tuple(replace(button, label=spoken(tx, core, where, button.label)) for button in shown)
+    return tuple(replace(button, label=localized(tx, core, where, button.label)) for button in shown)
 
 
-def owe_nothing(tx: Tx, core: Core, turn: Turn) -> None:
+def mark_superseded(tx: Tx, core: Core, turn: Turn) -> None:
     """Its answer is not wanted any more, or comes from another turn."""
     now = core.clock.now()
     name, kind = f"{turn.id}:{DeliveryKind.FINAL}", DeliveryKind.FINAL
     nothing = Delivery(name, kind, turn.thread, turn.id, turn.conversation, "", DeliveryState.SUPERSEDED, now)
-    deliveries.owe(tx, nothing)
+    deliveries.enqueue(tx, nothing)
 
 
-def _prospect(core: Core, where: Conversation | None) -> tuple[DeliveryState, str | None]:
+def _initial_state(core: Core, where: Conversation | None) -> tuple[DeliveryState, str | None]:
     if where is None:
         return DeliveryState.NO_TARGET, None
-    if core.reaches(where):
+    if core.can_send_to(where):
         return DeliveryState.PENDING, None
     if where.surface in core.surfaces or where.surface == core.desk:
         return DeliveryState.NO_TARGET, None

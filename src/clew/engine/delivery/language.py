@@ -10,7 +10,7 @@ from clew.engine.core import Core
 from clew.model.messages import Conversation, Inbound
 from clew.store import Tx
 from clew.store.tables import places
-from clew.texts.bilingual import Both, zh
+from clew.texts.bilingual import Bilingual, zh
 
 ENGLISH, CHINESE = "en", "zh"
 _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
@@ -18,32 +18,32 @@ _KANA = re.compile("[\u3040-\u30ff]")  # Japanese has Chinese characters, too
 _WORD = re.compile("[A-Za-z]{2,}")
 
 
-def heard(text: str) -> str | None:
+def detect_language(text: str) -> str | None:
     """The language of a message, if it tells."""
     if _HAN.search(text) and not _KANA.search(text):
         return CHINESE
     return ENGLISH if len(_WORD.findall(text)) >= 2 else None
 
 
-def heed(tx: Tx, core: Core, inbound: Inbound) -> None:
-    said = heard(inbound.text)
+def remember_language(tx: Tx, core: Core, inbound: Inbound) -> None:
+    said = detect_language(inbound.text)
     if said is None or inbound.pressed or not _is_chat(core, inbound.conversation):
         return
     if places.get(tx, inbound.conversation).language != said:
         places.put(tx, inbound.conversation, "language", said)
 
 
-def language(tx: Tx, core: Core, where: Conversation | None) -> str:
+def language_of(tx: Tx, core: Core, where: Conversation | None) -> str:
     if where is None or not _is_chat(core, where):
         return ENGLISH
     return places.get(tx, where).language or core.config.chats.language
 
 
-def spoken(tx: Tx, core: Core, where: Conversation | None, text: str) -> str:
+def localized(tx: Tx, core: Core, where: Conversation | None, text: str) -> str:
     """As it is said there. What is not ours to translate stays as it is."""
-    if not isinstance(text, Both):
+    if not isinstance(text, Bilingual):
         return text
-    return zh(text) if language(tx, core, where) == CHINESE else str(text)
+    return zh(text) if language_of(tx, core, where) == CHINESE else str(text)
 
 
 def _is_chat(core: Core, where: Conversation) -> bool:

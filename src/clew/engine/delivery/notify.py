@@ -29,7 +29,7 @@ async def notify(
             partial(deliveries.undelivered_finals, failed=retry_failed, after=after, limit=PAGE)
         )
         for delivery in page:
-            before = await core.store.read(partial(deliveries.in_front_of, delivery=delivery))
+            before = await core.store.read(partial(deliveries.queued_before, delivery=delivery))
             if alone and any(each.kind is not DeliveryKind.FINAL for each in before):
                 done[delivery.id] = _told(delivery, delivery.state)  # behind a question: nobody would hear its answer
                 continue

@@ -16,16 +16,16 @@ from msgspec.structs import replace
 from clew.engine.core import Core
 from clew.engine.delivery.artifacts import FOLDER
 from clew.engine.delivery.enqueue import is_part
-from clew.engine.delivery.language import spoken
-from clew.engine.delivery.placeholder import to_become
+from clew.engine.delivery.language import localized
+from clew.engine.delivery.placeholder import placeholder_of
 from clew.model.delivery import Delivery, DeliveryKind
 from clew.model.messages import Conversation
 from clew.model.surface import Down, InDoubt, Never, NotSent, Outgoing, Receipt, Surface
 from clew.store import Entry, Tx
 from clew.store.tables import deliveries
 from clew.support import crash
-from clew.support.files import forget
-from clew.support.histogram import Spread
+from clew.support.files import delete
+from clew.support.histogram import Histogram
 from clew.texts import messages
 
 PARALLEL = 8  # deliveries on their way at once, per surface
@@ -49,7 +49,7 @@ class Outbox:
         self._on_the_way: set[asyncio.Task[None]] = set()
         self._claiming = {name: asyncio.Lock() for name in core.surfaces}
         self._ahead = self._clocks_apart()
-        self.latency = Spread()  # seconds from owed to sent
+        self.latency = Histogram()  # seconds from owed to sent
         self.handed: Handed = lambda tx, delivery, where: None  # the first words of a handoff arrived
         self.not_handed: NotHanded = lambda tx, delivery, reason: None  # or never will
 
@@ -86,14 +86,14 @@ class Outbox:
             self._core.down.pop(surface.name, None)
             self._downs.pop(surface.name, None)
         if outcome is None:
-            await self._core.write_down(lambda tx: deliveries.pointless(tx, delivery))
+            await self._core.write_with_retry(lambda tx: deliveries.drop_edit(tx, delivery))
             return
         if isinstance(outcome, NotSent):
-            await self._core.write_down(partial(self._not_sent, delivery=delivery, failure=outcome))
+            await self._core.write_with_retry(partial(self._not_sent, delivery=delivery, failure=outcome))
             return
         crash.point("outbox.sent-not-recorded")
         self.latency.add(max(0, self._core.clock.now() - delivery.created_at) / 1000)
-        await self._core.write_down(partial(self._sent, delivery=delivery, receipt=outcome))
+        await self._core.write_with_retry(partial(self._sent, delivery=delivery, receipt=outcome))
         if delivery.file is not None:
             await asyncio.to_thread(_forget, Path(delivery.file.path))
 
@@ -104,7 +104,7 @@ class Outbox:
             return
         for folder, kept in (await asyncio.to_thread(_all_kept, self._core.files)).items():
             turn = folder.removeprefix(FOLDER)
-            owed = await self._core.look(partial(deliveries.files_owed, turn=turn))
+            owed = await self._core.look(partial(deliveries.unsent_files, turn=turn))
             for path in kept:
                 if path.name not in owed:
                     await asyncio.to_thread(_forget, path)
@@ -149,14 +149,14 @@ class Outbox:
 
         def body(tx: Tx) -> tuple[list[Delivery], int | None]:
             if was_set_back:
-                deliveries.hasten(tx, now)
-            waiting = deliveries.free_to_go(tx, surface.name, free + 1)
+                deliveries.retry_now(tx, now)
+            waiting = deliveries.next_to_send(tx, surface.name, free + 1)
             ready = [id for id, due in waiting[:free] if due <= now]
             claimed = (deliveries.claim_pending(tx, id, owner, leaving) for id in ready)
             next_due = waiting[len(ready)][1] if len(waiting) > len(ready) else None
             return [delivery for delivery in claimed if delivery is not None], next_due
 
-        return await self._core.write_down(body)
+        return await self._core.write_with_retry(body)
 
     def _was_set_back(self) -> bool:
         """Whether the clock was, since this was last asked. What was put off would then wait for that much longer."""
@@ -211,13 +211,13 @@ class Outbox:
         return await _bring(await self._noted(outgoing, messages.POSSIBLE_REPEAT), surface)
 
     async def _noted(self, outgoing: Outgoing, note: str) -> Outgoing:
-        said = await self._core.look(lambda tx: spoken(tx, self._core, outgoing.conversation, note))
+        said = await self._core.look(lambda tx: localized(tx, self._core, outgoing.conversation, note))
         return replace(outgoing, note=f"{outgoing.note} {said}".strip())
 
     async def _placeholder(self, delivery: Delivery) -> Receipt | None:
         if delivery.id != f"{delivery.turn}:{DeliveryKind.FINAL}":
             return None  # a later part of an answer would take the place of the first
-        return _receipt_of(await self._core.look(lambda tx: to_become(tx, delivery)))
+        return _receipt_of(await self._core.look(lambda tx: placeholder_of(tx, delivery)))
 
     async def _receipt(self, name: str) -> Receipt | None:
         return _receipt_of(await self._core.look(lambda tx: deliveries.get(tx, name)))
@@ -229,11 +229,11 @@ class Outbox:
     async def _leaving(self, delivery: Delivery) -> None:
         """Written before it leaves: from here on, a death means doubt."""
         now = self._core.clock.now()
-        await self._core.write_down(lambda tx: deliveries.first_sent(tx, delivery, now))
+        await self._core.write_with_retry(lambda tx: deliveries.record_first_send(tx, delivery, now))
 
     def _sent(self, tx: Tx, delivery: Delivery, receipt: Receipt) -> None:
         now = self._core.clock.now()
-        if deliveries.sent(tx, delivery, receipt.message_id, now, receipt.conversation):
+        if deliveries.record_sent(tx, delivery, receipt.message_id, now, receipt.conversation):
             tx.log(delivery.thread, delivery.turn, "delivery.sent", now, delivery=delivery.id)
             if delivery.kind is DeliveryKind.HANDOFF:
                 self.handed(tx, delivery, receipt.conversation)
@@ -241,7 +241,7 @@ class Outbox:
     def _not_sent(self, tx: Tx, delivery: Delivery, failure: NotSent) -> None:
         now = self._core.clock.now()
         if isinstance(failure, Never):
-            deliveries.failed(tx, delivery, failure.reason)
+            deliveries.record_failed(tx, delivery, failure.reason)
             tx.log(delivery.thread, delivery.turn, "delivery.failed", now, delivery=delivery.id, error=failure.reason)
             if delivery.kind is DeliveryKind.HANDOFF:
                 self.not_handed(tx, delivery, failure.reason)
@@ -255,7 +255,7 @@ class Outbox:
             self._downs[name] = self._downs.get(name, 0) + 1
         doubt = isinstance(failure, InDoubt) or delivery.in_doubt
         due = now + int(self._wait(delivery, failure) * 1000)
-        deliveries.later(tx, delivery, due, failure.reason, in_doubt=doubt, uncounted=down)
+        deliveries.postpone(tx, delivery, due, failure.reason, in_doubt=doubt, uncounted=down)
 
     def _wait(self, delivery: Delivery, failure: NotSent) -> float:
         if failure.retry_after is not None:
@@ -274,7 +274,7 @@ class Outbox:
                     reason = f"there is no surface {name!r} any more; add it, then `clew notify --retry-failed`"
                     deliveries.fail_all(tx, name, reason)
 
-        await self._core.write_down(body)
+        await self._core.write_with_retry(body)
 
 
 def _all_kept(files: Path) -> dict[str, list[Path]]:
@@ -288,7 +288,7 @@ def _all_kept(files: Path) -> dict[str, list[Path]]:
 
 def _forget(kept: Path) -> None:
     try:
-        forget(kept)
+        delete(kept)
     except OSError as error:  # it is in nobody's way
         _log.warning("%s is not needed any more, and cannot be removed: %s", kept, error)
 

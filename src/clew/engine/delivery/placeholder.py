@@ -7,8 +7,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from clew.engine.core import Core
-from clew.engine.delivery.enqueue import owe, unused, used
-from clew.engine.delivery.language import spoken
+from clew.engine.delivery.enqueue import deliveries_named, enqueue_delivery, next_free_id
+from clew.engine.delivery.language import localized
 from clew.engine.progress import GATE, NOTICE, Progress
 from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
 from clew.model.events import ActivityKind, Phase
@@ -18,7 +18,7 @@ from clew.model.turns import Turn, TurnState
 from clew.store import Tx
 from clew.store.tables import deliveries
 from clew.store.tables.items import TEXT, Item
-from clew.support.display_code import unmarked
+from clew.support.display_code import plain_or_code
 from clew.support.text import visible
 from clew.texts import bilingual, handoff_messages, messages
 
@@ -29,13 +29,13 @@ WIDTH = 80  # characters of each
 _UNSHOWN = frozenset({TEXT, NOTICE, GATE, ActivityKind.THOUGHT, ActivityKind.PLAN})
 
 
-def working(progress: Progress, seconds: float) -> bilingual.Both:
+def working(progress: Progress, seconds: float) -> bilingual.Bilingual:
     """`Working on it … 12 s`, and the newest steps."""
     head = bilingual.joined(" ", messages.WORKING, messages.seconds(seconds) if seconds >= 1 else "")
     return bilingual.joined("\n", head, *_steps(progress)[-LINES:])
 
 
-def over(state: TurnState, steps: int, seconds: float) -> bilingual.Both:
+def over(state: TurnState, steps: int, seconds: float) -> bilingual.Bilingual:
     mark = {TurnState.COMPLETED: "✓", TurnState.FAILED: "⚠"}.get(state, "⏹")
     return bilingual.joined(
         " ", mark, bilingual.joined(", ", messages.seconds(seconds), messages.steps(steps) if steps else "")
@@ -44,7 +44,9 @@ def over(state: TurnState, steps: int, seconds: float) -> bilingual.Both:
 
 def _steps(progress: Progress) -> list[str]:
     done = (item for item in progress.items.values() if item.kind not in _UNSHOWN and item.title)
-    return [f"{'·' if item.phase == Phase.DONE else '▸'} {item.kind}: {unmarked(_short(item.title))}" for item in done]
+    return [
+        f"{'·' if item.phase == Phase.DONE else '▸'} {item.kind}: {plain_or_code(_short(item.title))}" for item in done
+    ]
 
 
 def _short(title: str) -> str:
@@ -99,7 +101,7 @@ async def show(
 
 
 async def _spoken(core: Core, where: Conversation, text: str) -> str:
-    return await core.look(lambda tx: spoken(tx, core, where, text))
+    return await core.look(lambda tx: localized(tx, core, where, text))
 
 
 async def _placeholder(core: Core, turn: Turn) -> Receipt | None:
@@ -111,14 +113,14 @@ async def _placeholder(core: Core, turn: Turn) -> Receipt | None:
 
 def placeholder(tx: Tx, turn: str) -> Delivery | None:
     """The one in the place where the turn is now; none that has had its last words."""
-    shown = list(used(tx, f"{turn}:{DeliveryKind.PLACEHOLDER}"))
+    shown = list(deliveries_named(tx, f"{turn}:{DeliveryKind.PLACEHOLDER}"))
     is_over = not shown or deliveries.get(tx, _over(shown[-1])) is not None
     return None if is_over else shown[-1]
 
 
-def to_become(tx: Tx, answer: Delivery) -> Delivery | None:
+def placeholder_of(tx: Tx, answer: Delivery) -> Delivery | None:
     """The one where the answer goes, which can be made the answer until its last words are said there."""
-    shown = used(tx, f"{answer.turn}:{DeliveryKind.PLACEHOLDER}")
+    shown = deliveries_named(tx, f"{answer.turn}:{DeliveryKind.PLACEHOLDER}")
     here = [each for each in shown if each.conversation == answer.conversation]
     last = deliveries.get(tx, _over(here[-1])) if here else None
     is_over = last is not None and last.state is DeliveryState.SENT
@@ -129,12 +131,12 @@ def _over(shown: Delivery) -> str:
     return f"{shown.id}:over"
 
 
-def owe_placeholder(tx: Tx, core: Core, turn: Turn, where: Conversation | None) -> None:
+def enqueue_placeholder(tx: Tx, core: Core, turn: Turn, where: Conversation | None) -> None:
     """A sign that it is being worked on, where it can later be edited."""
     surface = core.surfaces.get(where.surface) if where else None
     if surface is not None and surface.can.edit:
-        name = unused(tx, f"{turn.id}:{DeliveryKind.PLACEHOLDER}")
-        owe(tx, core, turn, DeliveryKind.PLACEHOLDER, where, messages.WORKING, id=name)
+        name = next_free_id(tx, f"{turn.id}:{DeliveryKind.PLACEHOLDER}")
+        enqueue_delivery(tx, core, turn, DeliveryKind.PLACEHOLDER, where, messages.WORKING, id=name)
 
 
 def move(tx: Tx, core: Core, turn: Turn, to: Conversation) -> None:
@@ -144,10 +146,10 @@ def move(tx: Tx, core: Core, turn: Turn, to: Conversation) -> None:
         return
     if shown is not None:
         _last_words(tx, core, turn, shown, handoff_messages.moved(to.surface, core.desk))
-    owe_placeholder(tx, core, turn, to)
+    enqueue_placeholder(tx, core, turn, to)
 
 
-def owe_end(tx: Tx, core: Core, turn: Turn, state: TurnState, done: Sequence[Item]) -> None:
+def enqueue_end(tx: Tx, core: Core, turn: Turn, state: TurnState, done: Sequence[Item]) -> None:
     """The placeholder's last words, after the answer: whatever is killed, nothing goes on saying that it works."""
     shown = placeholder(tx, turn.id)
     seconds = max(0, core.clock.now() - (turn.started_at or turn.queued_at)) / 1000
@@ -163,4 +165,4 @@ def _last_words(tx: Tx, core: Core, turn: Turn, shown: Delivery, text: str) -> N
     is_found = surface.can.idempotency_window > 0 or surface.can.read_back  # also where it is not known to have arrived
     if not (shown.first_sent_at is not None and is_found) and deliveries.supersede(tx, shown.id):
         return
-    owe(tx, core, turn, DeliveryKind.REDRAW, shown.conversation, text, id=_over(shown), edits=shown.id)
+    enqueue_delivery(tx, core, turn, DeliveryKind.REDRAW, shown.conversation, text, id=_over(shown), edits=shown.id)

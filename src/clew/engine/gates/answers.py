@@ -103,7 +103,7 @@ class Heard(Struct, frozen=True):
         """Said before it was asked, so that it can mean it only by its code."""
         return self.was_before(gate.asked_at, former=self.may_mean_former)
 
-    def why_early(self, gate: Gate) -> bilingual.Both:
+    def why_early(self, gate: Gate) -> bilingual.Bilingual:
         said = "y" if self.said.is_all else self.said.rest
         told = gate_messages.said_before if self.inbound.sent_at is not None else messages.may_mean_former
         return told(gate.code, said)
@@ -135,7 +135,7 @@ class Heard(Struct, frozen=True):
         """Said in a conversation of a front end: without what else can be chosen, and so without any rule."""
         return self.inbound.conversation.surface == core.desk and bool(self.inbound.conversation.address)
 
-    def why_unseen(self, gate: Gate) -> bilingual.Both:
+    def why_unseen(self, gate: Gate) -> bilingual.Bilingual:
         """For whoever allows what they do not see whole."""
         if gate.state is not GateState.OPEN:
             return stored.answered_before(gate)
@@ -186,7 +186,7 @@ def _may_mean_former(tx: Tx, inbound: Inbound, meanable: Sequence[Gate]) -> bool
 def _was_settled_unheard(tx: Tx, where: Conversation, before: Sequence[Gate]) -> bool:
     """Whether somebody else answered one of these gates, or its agent took it back, since somebody last spoke there."""
     shown = [gate for gate in before if not gate_messages.is_by_rule(gate.answered_by)]
-    heard = inbox.heard_at(tx, where) if shown else None
+    heard = inbox.last_received_at(tx, where) if shown else None
     return heard is not None and any((gate.answered_at or gate.closed_at or 0) > heard for gate in shown)
 
 

@@ -9,24 +9,27 @@ from clew.engine.gates.choices import Word, choices, has_numbers
 from clew.model.delivery import Button
 from clew.model.gates import Gate, GateKind, GateState
 from clew.model.threads import SuspendedBy
-from clew.support.display import exactly
-from clew.texts.bilingual import Both
+from clew.support.display import escape_hidden
+from clew.texts.bilingual import Bilingual
 
 LABEL = 40  # characters
 
 _LABELS = {
-    Word.ACCEPT: (Both("✅ Allow", "✅ 允许"), "y"),
-    Word.THREAD: (Both("Allow in this thread", "在本会话中允许"), "thread"),
+    Word.ACCEPT: (Bilingual("✅ Allow", "✅ 允许"), "y"),
+    Word.THREAD: (Bilingual("Allow in this thread", "在本会话中允许"), "thread"),
     Word.RULE: ("", "rule"),
-    Word.DECLINE: (Both("🚫 Decline", "🚫 拒绝"), "n"),
-    Word.CANCEL: (Both("⏹ Decline and stop", "⏹ 拒绝并停止"), "stop"),
+    Word.DECLINE: (Bilingual("🚫 Decline", "🚫 拒绝"), "n"),
+    Word.CANCEL: (Bilingual("⏹ Decline and stop", "⏹ 拒绝并停止"), "stop"),
 }
 ASKS = {
-    SuspendedBy.CUT: (Button(Both("▶ Continue", "▶ 继续"), "continue"), Button(Both("⏹ Stop", "⏹ 停止"), "stop")),
+    SuspendedBy.CUT: (
+        Button(Bilingual("▶ Continue", "▶ 继续"), "continue"),
+        Button(Bilingual("⏹ Stop", "⏹ 停止"), "stop"),
+    ),
     SuspendedBy.BACKLOG: (
-        Button(Both("▶ Run all", "▶ 全部运行"), "run all"),
-        Button(Both("Merge", "合并"), "merge"),
-        Button(Both("Skip", "跳过"), "skip"),
+        Button(Bilingual("▶ Run all", "▶ 全部运行"), "run all"),
+        Button(Bilingual("Merge", "合并"), "merge"),
+        Button(Bilingual("Skip", "跳过"), "skip"),
     ),
     SuspendedBy.FAILURE: (),
 }
@@ -41,7 +44,7 @@ def of_card(shown: Sequence[Gate]) -> tuple[Button, ...]:
     approvals = [gate for gate in waiting if gate.asked.kind is not GateKind.QUESTION]
     each = [button for gate in approvals for button in _yes_and_no(gate)]
     whole = [gate for gate in approvals if gate.whole_in]
-    return (*each, Button(Both("✅ Allow all", "✅ 全部允许"), "yes all")) if len(whole) > 1 else tuple(each)
+    return (*each, Button(Bilingual("✅ Allow all", "✅ 全部允许"), "yes all")) if len(whole) > 1 else tuple(each)
 
 
 def _one(gate: Gate) -> tuple[Button, ...]:
@@ -68,7 +71,7 @@ def _yes_and_no(gate: Gate) -> tuple[Button, ...]:
 
 
 def _short(text: str) -> str:
-    if isinstance(text, Both):
-        return Both(_short(str(text)), _short(text.zh))
-    shown = exactly(text, lines=False)
+    if isinstance(text, Bilingual):
+        return Bilingual(_short(str(text)), _short(text.zh))
+    shown = escape_hidden(text, lines=False)
     return shown if len(shown) <= LABEL else f"{shown[: LABEL - 1]}…"

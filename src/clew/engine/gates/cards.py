@@ -8,8 +8,17 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from clew.engine.core import Core
-from clew.engine.delivery.enqueue import fitting, nearest, owe, owed_to, part_name, pressable, unused, used
-from clew.engine.delivery.language import CHINESE, language
+from clew.engine.delivery.enqueue import (
+    answer_target,
+    deliveries_named,
+    enqueue_delivery,
+    next_free_id,
+    part_name,
+    reachable_target,
+    shortened_to_fit,
+    shown_buttons,
+)
+from clew.engine.delivery.language import CHINESE, language_of
 from clew.engine.gates import buttons
 from clew.engine.gates.choices import choices, has_numbers
 from clew.engine.gates.visibility import Room, Say, counted, counted_words, explains, fence, parts, parts_of, room_at
@@ -20,9 +29,9 @@ from clew.model.threads import Thread
 from clew.model.turns import Turn
 from clew.store import Tx
 from clew.store.tables import deliveries, gates, turns
-from clew.support.display_code import PLAIN_LINE, as_code, as_prose, detail_shown, title_shown, unmarked
+from clew.support.display_code import PLAIN_LINE, as_code, as_prose, detail_shown, plain_or_code, title_shown
 from clew.texts import bilingual, gate_messages, handoff_messages, stored
-from clew.texts.bilingual import Both
+from clew.texts.bilingual import Bilingual
 
 GATHER = 150  # milliseconds in which gates that are opened together come onto one card
 TITLE = 160  # characters of what is asked in a line
@@ -32,7 +41,7 @@ REMIND, AGAIN = "remind", "again"  # how the deliveries are called that say it o
 
 def show(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> None:
     """Owed in the transaction that stores the gate."""
-    where = owed_to(tx, core, thread, turn)
+    where = answer_target(tx, core, thread, turn)
     if where is not None:
         show_at(tx, core, turn, gate, where)
 
@@ -42,15 +51,15 @@ def show_at(tx: Tx, core: Core, turn: Turn, gate: Gate, where: Conversation, not
     long even for that, in parts before its card."""
     if _joins(tx, core, turn, gate, where):
         return
-    card, say = unused(tx, f"{gate.id}:{DeliveryKind.ASK}"), _sayer(tx, core, where)
+    card, say = next_free_id(tx, f"{gate.id}:{DeliveryKind.ASK}"), _sayer(tx, core, where)
     before = _before(gate, room_at(core, where, note), say)
     whole_in = len(before) + 1 if before is not None else 0
     gates.set_card(tx, gate.id, card, where, whole_in)
     for number, text in enumerate(before or (), 1):
-        owe(tx, core, turn, DeliveryKind.NOTICE, where, text, id=part_name(card, number))
+        enqueue_delivery(tx, core, turn, DeliveryKind.NOTICE, where, text, id=part_name(card, number))
     shown = [replace(gate, whole_in=whole_in)]
     text, pressed = drawn(shown, say), buttons.of_card(shown)
-    owe(tx, core, turn, DeliveryKind.ASK, where, text, note=note, id=card, after=GATHER, buttons=pressed)
+    enqueue_delivery(tx, core, turn, DeliveryKind.ASK, where, text, note=note, id=card, after=GATHER, buttons=pressed)
 
 
 def _joins(tx: Tx, core: Core, turn: Turn, gate: Gate, where: Conversation) -> bool:
@@ -61,7 +70,7 @@ def _joins(tx: Tx, core: Core, turn: Turn, gate: Gate, where: Conversation) -> b
     if any(each.whole_in != 1 or room.is_hopeless(each.asked) for each in shown):
         return False
     text, pressed = drawn(shown, _sayer(tx, core, where)), buttons.of_card(shown)
-    if not room.holds(text) or not deliveries.rewrite(tx, card.id, text, pressable(tx, core, where, pressed)):
+    if not room.holds(text) or not deliveries.replace_text(tx, card.id, text, shown_buttons(tx, core, where, pressed)):
         return False
     gates.set_card(tx, gate.id, card.id, where, 1)
     return True
@@ -89,12 +98,12 @@ def show_again(tx: Tx, core: Core, thread: Thread, turn: Turn, gate: Gate) -> No
         show_at(tx, core, turn, gate, gate.where)
         return
     redraw(tx, core, gate)
-    _say_again(tx, core, gate, Both("Asked again:", "再次询问："), AGAIN)
+    _say_again(tx, core, gate, Bilingual("Asked again:", "再次询问："), AGAIN)
 
 
 def move(tx: Tx, core: Core, thread: Thread, to: Conversation, asked: Sequence[Gate]) -> None:
     """What is open is asked there, also where its turn is over, and every copy elsewhere says where it went."""
-    where = nearest(tx, core, thread, to)
+    where = reachable_target(tx, core, thread, to)
     moving = [gate for gate in asked if gate.where != where]
     copies = {copy.id: copy for gate in moving for copy in _copies(tx, gate)}
     for gate in moving:
@@ -116,8 +125,8 @@ def _withdraw(tx: Tx, core: Core, copy: Delivery, told: str) -> None:
     if copy.state is DeliveryState.PENDING and copy.first_sent_at is None:
         _redraw_unsent(tx, copy.id, left, text, ())
     elif turn is not None and copy.conversation is not None and _can_edit(core, copy.conversation):
-        change = unused(tx, f"{copy.id}:moved")
-        owe(tx, core, turn, DeliveryKind.REDRAW, copy.conversation, text, id=change, edits=copy.id)
+        change = next_free_id(tx, f"{copy.id}:moved")
+        enqueue_delivery(tx, core, turn, DeliveryKind.REDRAW, copy.conversation, text, id=change, edits=copy.id)
 
 
 def redraw(tx: Tx, core: Core, gate: Gate) -> None:
@@ -135,15 +144,15 @@ def _redraw(tx: Tx, core: Core, gate: Gate, copy: Delivery, where: Conversation)
     if not room.holds(drawn(shown, say)):
         shown = [_not_whole(tx, each) for each in shown]
     pressed = buttons.of_card(shown)
-    text = fitting(core, where, drawn(shown, say))
+    text = shortened_to_fit(core, where, drawn(shown, say))
     if copy.state is DeliveryState.PENDING and copy.first_sent_at is None:
-        _redraw_unsent(tx, copy.id, shown, text, pressable(tx, core, where, pressed))
+        _redraw_unsent(tx, copy.id, shown, text, shown_buttons(tx, core, where, pressed))
     elif _can_edit(core, where):
         deliveries.supersede_edits(tx, copy.id)
-        change = unused(tx, f"{copy.id}:{gate.code}:{gate.state}")
-        owe(tx, core, turn, DeliveryKind.REDRAW, where, text, id=change, edits=copy.id, buttons=pressed)
+        change = next_free_id(tx, f"{copy.id}:{gate.code}:{gate.state}")
+        enqueue_delivery(tx, core, turn, DeliveryKind.REDRAW, where, text, id=change, edits=copy.id, buttons=pressed)
     elif copy.id == gate.card and gate.state in (GateState.TAKEN, GateState.VOID, GateState.EXPIRED):
-        owe(
+        enqueue_delivery(
             tx,
             core,
             turn,
@@ -155,7 +164,7 @@ def _redraw(tx: Tx, core: Core, gate: Gate, copy: Delivery, where: Conversation)
 
 
 def remind(tx: Tx, core: Core, gate: Gate) -> None:
-    _say_again(tx, core, gate, Both("Still waiting for you:", "还在等你答复："), REMIND)
+    _say_again(tx, core, gate, Bilingual("Still waiting for you:", "还在等你答复："), REMIND)
 
 
 def _say_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None:
@@ -166,10 +175,12 @@ def _say_again(tx: Tx, core: Core, gate: Gate, head: str, name: str) -> None:
     shown = _on_a_copy(gate, room_at(core, gate.where, f"{head}\n{bilingual.zh(head)}"), say)
     text = f"{say(head, bilingual.zh(head))}\n{drawn([shown], say)}"
     pressed = buttons.of_card([shown])
-    owe(tx, core, turn, DeliveryKind.ASK, gate.where, text, id=unused(tx, f"{gate.id}:{name}"), buttons=pressed)
+    enqueue_delivery(
+        tx, core, turn, DeliveryKind.ASK, gate.where, text, id=next_free_id(tx, f"{gate.id}:{name}"), buttons=pressed
+    )
 
 
-def alone(core: Core, gate: Gate, where: Conversation) -> Both:
+def alone(core: Core, gate: Gate, where: Conversation) -> Bilingual:
     """How a gate stands, and what it asks if it is open, for whoever wants to know. It allows no more than its card."""
     here = replace(gate, whole_in=gate.whole_in if gate.where == where else 0)
     shown = replace(gate, whole_in=1) if where == Conversation(core.desk, "") else here
@@ -185,14 +196,14 @@ def _on_a_copy(gate: Gate, room: Room, say: Say) -> Gate:
 def _not_whole(tx: Tx, gate: Gate) -> Gate:
     """It was whole on its card, and is not any more, as there is more to say."""
     if gate.state is GateState.OPEN and gate.whole_in == 1:
-        gates.not_whole(tx, gate.id)
+        gates.mark_incomplete(tx, gate.id)
         return replace(gate, whole_in=0)
     return gate
 
 
 def part_failed(tx: Tx, core: Core, gate: Gate) -> None:
     """A part was refused for good, so what comes behind it must not allow the gate."""
-    gates.not_whole(tx, gate.id)
+    gates.mark_incomplete(tx, gate.id)
     redraw(tx, core, replace(gate, whole_in=0))
 
 
@@ -212,7 +223,7 @@ def drop_parts(tx: Tx, card: str) -> None:
 def _copies(tx: Tx, gate: Gate) -> list[Delivery]:
     """All that was ever said about it where it still stands as open."""
     card = deliveries.get(tx, gate.card) if gate.card else None
-    said = [copy for kind in (REMIND, AGAIN) for copy in used(tx, f"{gate.id}:{kind}")]
+    said = [copy for kind in (REMIND, AGAIN) for copy in deliveries_named(tx, f"{gate.id}:{kind}")]
     here = [copy for copy in said if copy.conversation == gate.where]  # those elsewhere have said that it moved
     return [*([card] if card is not None else []), *here]
 
@@ -221,13 +232,13 @@ def in_english(text: str, chinese: str) -> str:
     return text
 
 
-def both(told: Callable[[Say], str]) -> Both:
-    return Both(told(in_english), told(lambda text, chinese: chinese))
+def both(told: Callable[[Say], str]) -> Bilingual:
+    return Bilingual(told(in_english), told(lambda text, chinese: chinese))
 
 
 def _sayer(tx: Tx, core: Core, where: Conversation) -> Say:
     """In the language of the conversation."""
-    is_chinese = language(tx, core, where) == CHINESE
+    is_chinese = language_of(tx, core, where) == CHINESE
     return lambda text, chinese: chinese if is_chinese else text
 
 
@@ -264,7 +275,7 @@ def line(gate: Gate, say: Say = in_english) -> str:
 
 def chat_line(gate: Gate, say: Say = in_english) -> str:
     """The same where a chat reads Markdown."""
-    return _line(gate, say, unmarked(one_line(gate)), unmarked(gate.answered_by or ""))
+    return _line(gate, say, plain_or_code(one_line(gate)), plain_or_code(gate.answered_by or ""))
 
 
 def _line(gate: Gate, say: Say, about: str, by: str) -> str:
@@ -396,7 +407,7 @@ def _redraw_unsent(tx: Tx, card: str, shown: Sequence[Gate], text: str, pressed:
     if not is_open:
         drop_parts(tx, card)
     if is_open or any(part.first_sent_at is not None for part in parts_of(tx, card)):
-        deliveries.rewrite(tx, card, text, pressed)  # who has read a part hears what became of it
+        deliveries.replace_text(tx, card, text, pressed)  # who has read a part hears what became of it
     else:
         deliveries.supersede(tx, card)
 

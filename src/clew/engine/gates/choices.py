@@ -11,7 +11,7 @@ from clew.engine.rules import decide
 from clew.model.gates import Answer, Asked, Decision, Gate, GateKind, Question, RuleKind, Scope
 from clew.support.display_code import as_command
 from clew.support.errors import BadInput
-from clew.texts.bilingual import Both
+from clew.texts.bilingual import Bilingual
 
 RULE_LASTS = 2 * 3600 * 1000  # milliseconds of a rule that is made with one word
 
@@ -80,14 +80,14 @@ def _approvals(asked: Asked, offer: str | None) -> tuple[Choice, ...]:
     return tuple(found)
 
 
-_ALLOW, _DECLINE = Both("allow", "允许"), Both("decline", "拒绝")
-_IN_THREAD = Both("allow it in this thread from now on", "在本会话中一直允许")
-_AND_STOP = Both("decline and stop the turn", "拒绝并停止本轮")
+_ALLOW, _DECLINE = Bilingual("allow", "允许"), Bilingual("decline", "拒绝")
+_IN_THREAD = Bilingual("allow it in this thread from now on", "在本会话中一直允许")
+_AND_STOP = Bilingual("decline and stop the turn", "拒绝并停止本轮")
 
 
-def _by_rule(pattern: str) -> Both:
+def _by_rule(pattern: str) -> Bilingual:
     pattern = as_command(pattern, lines=False)
-    return Both(f"allow `{pattern}` here for 2 h", f"两小时内在这里允许 `{pattern}`")
+    return Bilingual(f"allow `{pattern}` here for 2 h", f"两小时内在这里允许 `{pattern}`")
 
 
 def _options(asked: Asked) -> tuple[Choice, ...]:

@@ -20,7 +20,7 @@ from clew.texts import gate_messages
 _log = logging.getLogger(__name__)
 
 
-async def give_answers(core: Core, turn: str, session: Session, asked: Set[str], nudged: asyncio.Event) -> None:
+async def send_answers(core: Core, turn: str, session: Session, asked: Set[str], nudged: asyncio.Event) -> None:
     """As they come, until cancelled; only to what the runtime has `asked` since we follow it: after a restart of ours
     it has to ask once more before it can hear an answer."""
     while True:
@@ -29,21 +29,21 @@ async def give_answers(core: Core, turn: str, session: Session, asked: Set[str],
         try:
             for gate in await core.look(lambda tx: unsent(tx, turn)):
                 if gate.ref in asked:
-                    await _give(core, session, gate)
+                    await _send_one(core, session, gate)
         except Exception:  # an answer must not be lost: it is tried again
             _log.exception("an answer cannot be given to turn %s now", turn)
             await core.clock.sleep(1.0)
             nudged.set()
 
 
-async def _give(core: Core, session: Session, gate: Gate) -> None:
+async def _send_one(core: Core, session: Session, gate: Gate) -> None:
     answer = answer_of(core, gate)
     if answer is None:
-        await core.write_down(partial(ask_once_more, core=core, gate=gate, warning=gate_messages.SECRET_LOST))
+        await core.write_with_retry(partial(ask_once_more, core=core, gate=gate, warning=gate_messages.SECRET_LOST))
         return
     crash.point("gate.answered-not-sent")
     now = core.clock.now()
-    if await core.write_down(lambda tx: gates.sending(tx, gate, now)):
+    if await core.write_with_retry(lambda tx: gates.mark_sending(tx, gate, now)):
         crash.point("gate.sending-not-sent")
         await _send(core, session, gate, answer)
 
@@ -52,11 +52,11 @@ async def _send(core: Core, session: Session, gate: Gate, answer: Answer) -> Non
     try:
         was_asked = await session.answer(gate.ref, answer)
     except BadInput as bad:  # nothing was sent
-        await core.write_down(partial(ask_once_more, core=core, gate=gate, warning=bad.message))
+        await core.write_with_retry(partial(ask_once_more, core=core, gate=gate, warning=bad.message))
         return
     except RuntimeTrouble as trouble:
         _log.warning("whether the answer to %s arrived is in doubt: %s", gate.code, trouble.message)
         return
     crash.point("gate.sent-not-taken")
     if not was_asked and gate.state is GateState.ANSWERED:  # one that expired stays that
-        await core.write_down(partial(void, core=core, gate=gate, why=gate_messages.GONE))
+        await core.write_with_retry(partial(void, core=core, gate=gate, why=gate_messages.GONE))

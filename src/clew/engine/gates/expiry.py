@@ -14,7 +14,7 @@ from clew.store import Entry, Tx
 from clew.store.tables import gates
 
 
-class Patience:
+class GateExpiry:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._wake = asyncio.Event()
@@ -27,7 +27,7 @@ class Patience:
     async def run(self) -> None:
         while True:
             self._wake.clear()
-            due = await self._core.write_down(self._pass)
+            due = await self._core.write_with_retry(self._pass)
             await self._sleep(due)
 
     def _pass(self, tx: Tx) -> int | None:
@@ -43,7 +43,7 @@ class Patience:
             return None
         if reminds is not None and reminds <= now:
             reminds = None
-            if gates.remind(tx, gate):
+            if gates.mark_reminded(tx, gate):
                 cards.remind(tx, self._core, gate)
                 tx.log(gate.thread, gate.turn, "gate.reminded", now, gate=gate.id, code=gate.code)
         return min((time for time in (expires, reminds) if time is not None), default=None)

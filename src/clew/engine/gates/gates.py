@@ -131,7 +131,7 @@ def stop_turn(tx: Tx, core: Core, thread: str, turn: str, by: str) -> None:
     for gate in _asked_by(tx, turn):
         if gate.state is GateState.OPEN:
             _answer(tx, core, gate, Answer(Decision.CANCEL), by)
-    if turns.ask_stop(tx, turn):
+    if turns.request_stop(tx, turn):
         tx.log(thread, turn, "turn.stop_asked", core.clock.now())
 
 
@@ -171,7 +171,7 @@ def close_gate(tx: Tx, core: Core, ref: str, ran_out: bool = False, changed: boo
 def take(tx: Tx, core: Core, gate: Gate) -> Gate:
     """The answer counts."""
     now = core.clock.now()
-    if not gates.taken(tx, gate, now):
+    if not gates.mark_taken(tx, gate, now):
         return _fresh(tx, gate)
     core.given.pop(gate.id, None)
     tx.log(gate.thread, gate.turn, "gate.taken", now, gate=gate.id, code=gate.code)
@@ -306,9 +306,9 @@ def _answered_already(tx: Tx, core: Core, gate: Gate, verdict: Verdict) -> bool:
 
 def _answered_before_the_cut(tx: Tx, core: Core, gate: Gate) -> bool:
     oldest = core.clock.now() - KEPT
-    for earlier in gates.alike(tx, gate.turn, gate.asked):
+    for earlier in gates.same_request(tx, gate.turn, gate.asked):
         is_fresh = earlier.carried and (earlier.answered_at or 0) >= oldest
-        if is_fresh and earlier.answer is not None and gates.uncarry(tx, earlier):
+        if is_fresh and earlier.answer is not None and gates.use_carried(tx, earlier):
             answer_gate(tx, core, gate, earlier.answer, earlier.answered_by or "")
             return True
     return False
@@ -325,7 +325,7 @@ def _rule(tx: Tx, core: Core, thread: Thread, asked: Asked) -> str:
 
 
 def _may_have_run(tx: Tx, turn: Turn, asked: Asked) -> bool:
-    earlier = gates.alike(tx, turn.id, asked)
+    earlier = gates.same_request(tx, turn.id, asked)
     return any(gate.sent_at is not None and gate.answer is not None and gate.answer.is_yes for gate in earlier)
 
 

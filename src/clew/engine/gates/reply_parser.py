@@ -85,7 +85,7 @@ def meant(said: Typed, gate: Gate) -> Choice | None:
     if choice is None and said.code is not None:
         offered = choices(gate)
         named = [bilingual.joined(" ", str(number), each.label) for number, each in enumerate(offered, 1)]
-        known = bilingual.joined("; ", *named) or bilingual.Both("an answer in your words", "用你自己的话回答")
+        known = bilingual.joined("; ", *named) or bilingual.Bilingual("an answer in your words", "用你自己的话回答")
         raise BadInput(gate_messages.no_answer_to(gate.code, said.rest, known))
     return choice
 

@@ -4,7 +4,13 @@ so that nobody presses what does not count any more. It never decides."""
 from __future__ import annotations
 
 from clew.engine.core import Core
-from clew.engine.delivery.enqueue import nearest, owe, owed_to, unused, used
+from clew.engine.delivery.enqueue import (
+    answer_target,
+    deliveries_named,
+    enqueue_delivery,
+    next_free_id,
+    reachable_target,
+)
 from clew.engine.gates.buttons import ASKS
 from clew.model.delivery import Delivery, DeliveryKind, DeliveryState
 from clew.model.messages import Conversation
@@ -18,7 +24,7 @@ from clew.texts import handoff_messages, messages
 def ask(tx: Tx, core: Core, thread: Thread, turn: Turn, by: SuspendedBy, question: str) -> None:
     """Owed in the transaction that suspends the thread. A backlog is asked about where its newest message was said."""
     newest = turns.queued(tx, thread.id)[-1:] if by is SuspendedBy.BACKLOG else []
-    _owe(tx, core, turn, by, owed_to(tx, core, thread, *(newest or [turn])), question)
+    _owe(tx, core, turn, by, answer_target(tx, core, thread, *(newest or [turn])), question)
 
 
 def move(tx: Tx, core: Core, thread: Thread, to: Conversation) -> None:
@@ -27,7 +33,7 @@ def move(tx: Tx, core: Core, thread: Thread, to: Conversation) -> None:
     asked, turn = _newest(tx, thread.id)
     if asked is None or turn is None or thread.suspended_by not in _NAMES:
         return
-    where = nearest(tx, core, thread, to)
+    where = reachable_target(tx, core, thread, to)
     if asked.conversation == where and _stands(tx, asked):
         return
     _rewrite(tx, core, asked, turn, handoff_messages.moved(to.surface, core.desk))
@@ -37,7 +43,7 @@ def move(tx: Tx, core: Core, thread: Thread, to: Conversation) -> None:
 def _stands(tx: Tx, asked: Delivery) -> bool:
     """It can be read where it was asked, or will be."""
     is_gone = asked.state in (DeliveryState.FAILED, DeliveryState.SUPERSEDED)
-    return not is_gone and not list(used(tx, f"{asked.id}:over"))
+    return not is_gone and not list(deliveries_named(tx, f"{asked.id}:over"))
 
 
 def place(tx: Tx, thread: str) -> Conversation | None:
@@ -64,7 +70,12 @@ def is_for_another(tx: Tx, thread: str) -> bool:
     """Whether it asks somebody who wrote from a place that is not bound to the thread, as by a quote."""
     asked, turn = _newest(tx, thread)
     where = asked.conversation if asked is not None else None
-    return where is not None and turn is not None and where == turn.conversation and bindings.bound(tx, where) != thread
+    return (
+        where is not None
+        and turn is not None
+        and where == turn.conversation
+        and bindings.thread_at(tx, where) != thread
+    )
 
 
 def settled(tx: Tx, core: Core, thread: str, outcome: str) -> None:
@@ -76,9 +87,9 @@ def settled(tx: Tx, core: Core, thread: str, outcome: str) -> None:
 
 def _owe(tx: Tx, core: Core, turn: Turn, by: SuspendedBy, where: Conversation | None, question: str) -> None:
     """What is asked last is the newest, wherever the clock was set."""
-    id, before = unused(tx, f"{turn.id}:{_NAMES[by]}"), deliveries.newest_ask(tx, turn.thread)
+    id, before = next_free_id(tx, f"{turn.id}:{_NAMES[by]}"), deliveries.newest_ask(tx, turn.thread)
     since = before.created_at + 1 if before is not None else 0
-    owe(tx, core, turn, DeliveryKind.ASK, where, question, id=id, since=since, buttons=ASKS[by])
+    enqueue_delivery(tx, core, turn, DeliveryKind.ASK, where, question, id=id, since=since, buttons=ASKS[by])
 
 
 def _newest(tx: Tx, thread: str) -> tuple[Delivery | None, Turn | None]:
@@ -90,14 +101,14 @@ def _rewrite(tx: Tx, core: Core, asked: Delivery, turn: Turn, text: str) -> None
     if asked.state is DeliveryState.PENDING and asked.first_sent_at is None:
         deliveries.supersede(tx, asked.id)
     elif _can_edit(core, asked):
-        owe(
+        enqueue_delivery(
             tx,
             core,
             turn,
             DeliveryKind.REDRAW,
             asked.conversation,
             text,
-            id=unused(tx, f"{asked.id}:over"),
+            id=next_free_id(tx, f"{asked.id}:over"),
             edits=asked.id,
         )
 

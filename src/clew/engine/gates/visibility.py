@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from clew.engine.core import Core
-from clew.engine.delivery.enqueue import PART, part_name, spare
+from clew.engine.delivery.enqueue import PART, part_name, reserved_length
 from clew.engine.delivery.split import size, split
 from clew.model.delivery import Delivery, DeliveryState
 from clew.model.gates import Asked, Gate, GateKind
@@ -50,7 +50,7 @@ def room_at(core: Core, where: Conversation, note: str = "") -> Room:
     if surface is None or surface.can.max_length is None:
         return Room(None)
     units = surface.can.units
-    return Room(surface.can.max_length - spare(units) - size(note, units), units)
+    return Room(surface.can.max_length - reserved_length(units) - size(note, units), units)
 
 
 def parts(gate: Gate, room: Room, say: Say) -> list[str]:

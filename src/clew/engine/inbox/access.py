@@ -4,13 +4,13 @@ look on; a driver may also send and answer; an owner may also say who else may. 
 from __future__ import annotations
 
 from clew.engine.core import Core
-from clew.engine.delivery.enqueue import owe_greeting
+from clew.engine.delivery.enqueue import enqueue_greeting
 from clew.model.messages import Fate, Inbound, Person, Role
 from clew.model.views import AskingView, PersonView
 from clew.store import Tx
 from clew.store.tables import people as rows
 from clew.store.tables.inbox import Arrival
-from clew.store.tables.people import Asking
+from clew.store.tables.people import PairingRequest
 from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import clean
 from clew.texts import messages
@@ -56,13 +56,13 @@ def _to_a_stranger(tx: Tx, core: Core, inbound: Inbound) -> str:
     if not inbound.sender_id or inbound.pressed:
         return messages.STRANGER
     if inbound.in_group:
-        return messages.STRANGER if rows.tell_stranger(tx, surface, inbound.sender_id, now, LASTS) else ""
+        return messages.STRANGER if rows.mark_stranger_told(tx, surface, inbound.sender_id, now, LASTS) else ""
     if asked is not None and now - LASTS < asked <= now:
         return ""  # they have been told
     if rows.count_asked(tx, surface, now - LASTS) >= PENDING:
-        return messages.STRANGER if rows.tell_stranger(tx, surface, inbound.sender_id, now, LASTS) else ""
+        return messages.STRANGER if rows.mark_stranger_told(tx, surface, inbound.sender_id, now, LASTS) else ""
     code = _code(core)
-    rows.ask(tx, Asking(inbound.conversation, inbound.sender_id, clean(inbound.sender), code, now))
+    rows.request_pairing(tx, PairingRequest(inbound.conversation, inbound.sender_id, clean(inbound.sender), code, now))
     tx.log("", None, "person.asked", now, surface=surface)
     return messages.pairing(code)
 
@@ -72,7 +72,7 @@ def _code(core: Core) -> str:
     return "".join(LETTERS[(drawn >> (5 * place)) % 32] for place in range(LENGTH))
 
 
-class People:
+class Access:
     """The door for those at the desk."""
 
     def __init__(self, core: Core) -> None:
@@ -84,7 +84,7 @@ class People:
     async def asking(self) -> list[AskingView]:
         """Who has written for the first time in the last hour, and is not let in yet."""
         since = self._core.clock.now() - LASTS
-        found = await self._core.store.read(lambda tx: rows.asking(tx, since))
+        found = await self._core.store.read(lambda tx: rows.pairing_requests(tx, since))
         return [AskingView(f"{each.where.surface}:{each.id}", each.name, each.code, each.at) for each in found]
 
     async def pair(self, code: str, role: Role, by: str, *, force: bool = False) -> PersonView:
@@ -97,7 +97,7 @@ class People:
             locked = until if now < until <= now + LASTS else 0
             if locked and not force:
                 return _locked((locked - now) // 60_000 + 1)
-            found = rows.take(tx, code.strip().upper(), now - LASTS)
+            found = rows.redeem_code(tx, code.strip().upper(), now - LASTS)
             if found is None:
                 failed += 1
                 rows.set_failures(tx, failed % FAILURES, now + LASTS if failed >= FAILURES else locked)
@@ -105,7 +105,7 @@ class People:
             rows.set_failures(tx, 0, 0)
             person = Person(found.where.surface, found.id, found.name, role, now, by)
             rows.add(tx, person)
-            owe_greeting(tx, self._core, found.where, messages.WELCOME, f"{found.code}:welcome")
+            enqueue_greeting(tx, self._core, found.where, messages.WELCOME, f"{found.code}:welcome")
             return _view(person)
 
         paired = await self._core.store.write(body)  # a wrong code is written down too, so it is no exception in there

@@ -10,15 +10,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.engine.core import Core
-from clew.engine.delivery.enqueue import owe_words
-from clew.engine.delivery.language import heed, spoken
+from clew.engine.delivery.enqueue import enqueue_reply
+from clew.engine.delivery.language import localized, remember_language
 from clew.engine.gates import suspension_prompt
 from clew.engine.gates.answers import at_gates
 from clew.engine.gates.buttons import ASKS
 from clew.engine.gates.reply_parser import typed
 from clew.engine.gates.visibility import gates_on
 from clew.engine.inbox.access import SPEAKERS, refused, role_of
-from clew.engine.inbox.commands import obey
+from clew.engine.inbox.commands import run_command
 from clew.engine.inbox.sender import said
 from clew.engine.places import driver
 from clew.engine.threads.lifecycle import Opening, open_thread
@@ -26,8 +26,8 @@ from clew.engine.turns.queueing import queue_turn
 from clew.engine.turns.suspension import answer_suspended, hold_backlog
 from clew.model.delivery import Delivery, DeliveryState
 from clew.model.gates import Gate, GateState
-from clew.model.messages import Accepted, Conversation, Fate, Inbound, Said
-from clew.model.surface import Known
+from clew.model.messages import Accepted, Conversation, Fate, Inbound, PromptMessage
+from clew.model.surface import KnownConversation
 from clew.model.threads import Thread, ThreadStatus
 from clew.model.turns import Origin, Steer, SteerState
 from clew.store import Tx
@@ -79,13 +79,13 @@ class Admission(Struct, frozen=True):
     def _comes(self, tx: Tx, inbound: Inbound) -> bool:
         """Nobody else is kept waiting for a stranger, or for what was pressed before."""
         comes = _is_unplaced(tx, inbound) if inbound.pressed else _is_for_coming(tx, inbound)
-        if not (comes and deliveries.is_leaving(tx, inbound.conversation)):
+        if not (comes and deliveries.is_ask_sending(tx, inbound.conversation)):
             return False
         return role_of(tx, self.core, inbound) in SPEAKERS and repeated(tx, inbound) is None
 
-    async def known(self, surface: str) -> Sequence[Known]:
-        last = await self.core.store.read(lambda tx: inbox.last_heard(tx, surface))
-        return [Known(Conversation(surface, address), message) for address, message in sorted(last.items())]
+    async def known(self, surface: str) -> Sequence[KnownConversation]:
+        last = await self.core.store.read(lambda tx: inbox.last_message_ids(tx, surface))
+        return [KnownConversation(Conversation(surface, address), message) for address, message in sorted(last.items())]
 
     def decide(self, tx: Tx, inbound: Inbound) -> Accepted:
         seen = repeated(tx, inbound)
@@ -101,15 +101,15 @@ class Admission(Struct, frozen=True):
             return stranger
         if not inbound.text.strip() and not inbound.attachments:
             return Arrival(Fate.REFUSED, None, None, messages.EMPTY)
-        heed(tx, self.core, inbound)
+        remember_language(tx, self.core, inbound)
         _go_on_under(tx, self.core, inbound)
-        meaning = obey(tx, self.core, inbound)
+        meaning = run_command(tx, self.core, inbound)
         if isinstance(meaning, Arrival):
             return meaning
         if meaning is None and _is_unplaced(tx, inbound):
             return Arrival(Fate.REFUSED, None, None, messages.UNPLACED)
         inbound = meaning or _on_its_card(tx, inbound)
-        name = inbound.thread or quoted(tx, inbound) or bindings.bound(tx, inbound.conversation)
+        name = inbound.thread or quoted(tx, inbound) or bindings.thread_at(tx, inbound.conversation)
         thread = threads.get(tx, name) if name else None
         if name and thread is None:
             return Arrival(Fate.REFUSED, None, None, messages.no_thread(name))
@@ -131,7 +131,7 @@ class Admission(Struct, frozen=True):
         assert thread is not None, inbound.thread
         arrival = self._for_thread(tx, inbound, thread)
         if arrival.fate is not Fate.REFUSED:
-            driver.spoke(tx, self.core, thread, inbound)
+            driver.record_speaker(tx, self.core, thread, inbound)
         waiting = [gate.code for gate in gates.open_in(tx, thread.id) if gate.asked.blocking]
         if not waiting or arrival.fate is Fate.REFUSED:
             return arrival
@@ -151,7 +151,7 @@ class Admission(Struct, frozen=True):
             return resume_completed(tx, self.core, thread, message, inbound)
         return self._for_idle(tx, inbound, thread, message)
 
-    def _for_idle(self, tx: Tx, inbound: Inbound, thread: Thread, message: Said) -> Arrival:
+    def _for_idle(self, tx: Tx, inbound: Inbound, thread: Thread, message: PromptMessage) -> Arrival:
         running = turns.live(tx, thread.id)
         if running and not inbound.queue and not running.stop_asked and self.core.can_steer(thread.runtime):
             steer = Steer(message, running.id, thread.id, inbound.conversation, SteerState.OFFERED)
@@ -252,7 +252,7 @@ def _is_asked(tx: Tx, thread: Thread | None, inbound: Inbound) -> bool:
 
 def is_meant(tx: Tx, core: Core, inbound: Inbound) -> bool:
     """Said to clew, or by somebody whom it knows in a thread of the platform where it works."""
-    is_here = inbound.in_thread and bindings.bound(tx, inbound.conversation) is not None
+    is_here = inbound.in_thread and bindings.thread_at(tx, inbound.conversation) is not None
     return inbound.direct or (is_here and role_of(tx, core, inbound) is not None)
 
 
@@ -275,8 +275,8 @@ def _thread_of_quoted(tx: Tx, inbound: Inbound) -> str | None:
 def _go_on_under(tx: Tx, core: Core, inbound: Inbound) -> None:
     """A thread of the platform that begins with an old answer goes on with the thread of that answer, from the first
     that is said there until somebody says otherwise."""
-    is_fresh = inbound.in_thread and not inbound.pressed and not inbox.has_heard(tx, inbound.conversation)
-    if not is_fresh or bindings.bound(tx, inbound.conversation) is not None:
+    is_fresh = inbound.in_thread and not inbound.pressed and not inbox.has_messages(tx, inbound.conversation)
+    if not is_fresh or bindings.thread_at(tx, inbound.conversation) is not None:
         return
     thread = _thread_of_quoted(tx, inbound)
     if thread is not None:
@@ -293,16 +293,16 @@ def repeated(tx: Tx, inbound: Inbound) -> Accepted | None:
 
 
 def write_fate(tx: Tx, core: Core, inbound: Inbound, arrival: Arrival) -> Accepted:
-    arrival = replace(arrival, words=spoken(tx, core, inbound.conversation, arrival.words))
+    arrival = replace(arrival, words=localized(tx, core, inbound.conversation, arrival.words))
     inbox.record(tx, inbound, arrival, core.clock.now())
-    owe_words(tx, core, inbound, arrival)
+    enqueue_reply(tx, core, inbound, arrival)
     if arrival.thread is not None:
         tx.log(arrival.thread, arrival.turn, "message.accepted", core.clock.now(), fate=arrival.fate)
     turn = turns.get(tx, arrival.turn) if arrival.turn else None
     return Accepted(arrival.fate, arrival.thread, arrival.turn, turn.state if turn else None, arrival.words)
 
 
-def resume_completed(tx: Tx, core: Core, thread: Thread, message: Said, inbound: Inbound) -> Arrival:
+def resume_completed(tx: Tx, core: Core, thread: Thread, message: PromptMessage, inbound: Inbound) -> Arrival:
     """Picked up again: back to idle, one new turn on the old head. Of two at once, one does it."""
     if not threads.reopen(tx, thread.id, ThreadStatus.COMPLETED):
         return Arrival(Fate.REFUSED, thread.id, None, messages.cannot_resume(thread.id, thread.status))

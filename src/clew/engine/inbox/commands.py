@@ -12,13 +12,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from clew.engine.core import Core
-from clew.engine.delivery.language import CHINESE, language
+from clew.engine.delivery.language import CHINESE, language_of
 from clew.engine.gates.answers import refuse_secrets
 from clew.engine.gates.cards import one_line
 from clew.engine.gates.reply_parser import is_code
 from clew.engine.inbox.access import role_of
 from clew.engine.places import away, driver
-from clew.engine.places.targets import Wish, there, wish_for
+from clew.engine.places.targets import HandoffRequest, request_for, resolve_target
 from clew.engine.threads import lifecycle
 from clew.model.messages import Conversation, Fate, Inbound, Role
 from clew.model.threads import SuspendedBy, Thread
@@ -26,16 +26,16 @@ from clew.store import Tx
 from clew.store.tables import bindings, deliveries, gates, places, threads, turns
 from clew.store.tables.inbox import Arrival
 from clew.store.tables.threads import Damaged, Filter
-from clew.support.display_code import unmarked
+from clew.support.display_code import plain_or_code
 from clew.support.errors import BadInput, ClewError, NotFound, Refused
 from clew.texts import bilingual, messages, stored
-from clew.texts.command_replies import Tell
+from clew.texts.command_replies import Replies
 
 LISTED = 10  # threads
 _COMMAND = re.compile(r"\s*[/!](\w+)(?:\s+(.*))?\s*", re.DOTALL)
 
 
-class Order(Struct, frozen=True):
+class Command(Struct, frozen=True):
     """A command that was given: the rest of its line, where, and the thread that is bound there."""
 
     tx: Tx
@@ -43,7 +43,7 @@ class Order(Struct, frozen=True):
     inbound: Inbound
     rest: str
     thread: Thread | None
-    tell: Tell
+    tell: Replies
 
     @property
     def where(self) -> Conversation:
@@ -60,35 +60,35 @@ class Order(Struct, frozen=True):
         return self.rest
 
 
-Obey = Callable[[Order], str | Inbound]
+Obey = Callable[[Command], str | Inbound]
 
 
-def obey(tx: Tx, core: Core, inbound: Inbound) -> Arrival | Inbound | None:
+def run_command(tx: Tx, core: Core, inbound: Inbound) -> Arrival | Inbound | None:
     """None: it is no command. An Inbound: it means this."""
     surface = core.surfaces.get(inbound.conversation.surface)
     found = _COMMAND.fullmatch(inbound.text)
     if found is None or surface is None or not surface.can.chat or inbound.text.lstrip()[0] not in surface.can.prefix:
         return None
     word, rest = found[1].lower(), (found[2] or "").strip()
-    tell = Tell(language(tx, core, inbound.conversation) == CHINESE)
+    tell = Replies(language_of(tx, core, inbound.conversation) == CHINESE)
     if word not in COMMANDS:
         return _unknown(word, rest, tell)
-    name = bindings.bound(tx, inbound.conversation)
+    name = bindings.thread_at(tx, inbound.conversation)
     thread = threads.get(tx, name) if name else None
     try:
-        done = COMMANDS[word](Order(tx, core, inbound, rest, thread, tell))
+        done = COMMANDS[word](Command(tx, core, inbound, rest, thread, tell))
     except ClewError as error:
         return Arrival(Fate.REFUSED, name, None, error.words)
     return done if isinstance(done, Inbound) else Arrival(Fate.COMMAND, name, None, done)
 
 
-def _unknown(word: str, rest: str, tell: Tell) -> Arrival | None:
+def _unknown(word: str, rest: str, tell: Replies) -> Arrival | None:
     """A slip of the finger is said; a path, or an agent's own command, is for the agent."""
     near = difflib.get_close_matches(word, COMMANDS, 1, 0.75)
     return Arrival(Fate.REFUSED, None, None, tell("unknown", word=word, near=near[0])) if near and not rest else None
 
 
-def _new(order: Order) -> str | Inbound:
+def _new(order: Command) -> str | Inbound:
     """What comes with it is for the new thread: `/new 1` answers no gate that is shown here."""
     if order.rest:
         refuse_secrets(order.tx, order.thread)
@@ -96,7 +96,7 @@ def _new(order: Order) -> str | Inbound:
     return replace(order.inbound, text=order.rest, quoted=None, sees=()) if order.rest else order.tell("new")
 
 
-def _threads(order: Order) -> str:
+def _threads(order: Command) -> str:
     found = _listed(order.tx)
     if not found:
         return order.tell("no_threads")
@@ -104,23 +104,23 @@ def _threads(order: Order) -> str:
     return "\n".join([*lines, order.tell("resume_how")])
 
 
-def _listed(tx: Tx) -> list[threads.Seen]:
+def _listed(tx: Tx) -> list[threads.ThreadSummary]:
     return threads.page(tx, Filter(limit=LISTED))
 
 
-def _line(order: Order, seen: threads.Seen) -> str:
+def _line(order: Command, seen: threads.ThreadSummary) -> str:
     row = seen.thread
     if isinstance(row, Damaged):
         return f"{row.id} ({row.reason})"
     here = " ←" if order.thread is not None and row.id == order.thread.id else ""
-    return f"{unmarked(row.title)} ({_standing(order, row, seen.live_turn)}, {row.id[-6:]}){here}"
+    return f"{plain_or_code(row.title)} ({_standing(order, row, seen.live_turn)}, {row.id[-6:]}){here}"
 
 
-def _standing(order: Order, thread: Thread, running: object) -> str:
+def _standing(order: Command, thread: Thread, running: object) -> str:
     return order.tell("running" if running else thread.status)
 
 
-def _resume(order: Order) -> str:
+def _resume(order: Command) -> str:
     """Coming back to a thread: it is bound here, whatever its status, and what runs in it goes on here."""
     if not order.rest:
         return _threads(order)
@@ -128,14 +128,14 @@ def _resume(order: Order) -> str:
     row = _by_number(found, order.rest) if len(order.rest) < 3 else _by_id(order.tx, order.rest)
     if row is None:
         raise NotFound(order.tell("no_such_thread", name=order.rest))
-    if bindings.bound(order.tx, order.where) != row.id:
+    if bindings.thread_at(order.tx, order.where) != row.id:
         bindings.bind(order.tx, order.where, row.id, order.core.clock.now(), drives=False)
     name = f"{order.inbound.message_id}@{order.where}"
     driver.move(order.tx, order.core, row, order.where, order.inbound.sender, name)
-    return order.tell("resumed", title=unmarked(row.title))
+    return order.tell("resumed", title=plain_or_code(row.title))
 
 
-def _by_number(found: list[threads.Seen], number: str) -> Thread | None:
+def _by_number(found: list[threads.ThreadSummary], number: str) -> Thread | None:
     place = int(number) - 1 if number.isdecimal() else -1
     row = found[place].thread if 0 <= place < len(found) else None
     return None if isinstance(row, Damaged) else row
@@ -148,7 +148,7 @@ def _by_id(tx: Tx, id: str) -> Thread | None:
     return threads.get(tx, names[0]) if len(names) == 1 else None
 
 
-def _fork(order: Order) -> str:
+def _fork(order: Command) -> str:
     if order.rest:
         refuse_secrets(order.tx, order.thread)
     new = lifecycle.fork(order.tx, order.core, order.bound(), None, order.rest or None)
@@ -156,22 +156,22 @@ def _fork(order: Order) -> str:
     return order.tell("forked")
 
 
-def _stop(order: Order) -> str:
+def _stop(order: Command) -> str:
     lifecycle.ask_stop(order.tx, order.core, order.bound(), order.inbound.sender, order.where)
     return order.tell("stopping")
 
 
-def _queue(order: Order) -> Inbound:
+def _queue(order: Command) -> Inbound:
     return replace(order.inbound, text=order.needs("TEXT"), queue=True)
 
 
-def _status(order: Order) -> str:
+def _status(order: Command) -> str:
     thread = order.bound()
     running, queued = turns.live(order.tx, thread.id), turns.count_queued(order.tx, thread.id)
     open_now = ", ".join(gate.code for gate in gates.open_in(order.tx, thread.id))
     lines = [
-        f"{unmarked(thread.title)} ({thread.id})",
-        f"{_standing(order, thread, running)}, {thread.runtime}, {unmarked(thread.workspace)}",
+        f"{plain_or_code(thread.title)} ({thread.id})",
+        f"{_standing(order, thread, running)}, {thread.runtime}, {plain_or_code(thread.workspace)}",
         *([order.tell("queued", count=queued)] if queued else []),
         *([order.tell("waits", codes=open_now)] if open_now else []),
         *([_asked(order, thread, queued)] if thread.suspend_message and not running else []),
@@ -179,25 +179,25 @@ def _status(order: Order) -> str:
     return "\n".join(lines)
 
 
-def _asked(order: Order, thread: Thread, queued: int) -> str:
+def _asked(order: Command, thread: Thread, queued: int) -> str:
     """What it waits for; written down in English."""
     by_backlog = thread.suspended_by is SuspendedBy.BACKLOG
     question = messages.backlog(queued) if by_backlog else stored.stored(thread.suspend_message or "")
     return bilingual.zh(question) if order.tell.is_chinese else question
 
 
-def _where(order: Order) -> str:
+def _where(order: Command) -> str:
     rows = [row for row in deliveries.of_thread(order.tx, order.bound().id, 30) if row.kind == "final"][-5:]
     lines = [f"{row.state}: {row.conversation or '-'}" + (f" ({row.error})" if row.error else "") for row in rows]
     return "\n".join(lines) or order.tell("nothing_sent")
 
 
-def _gates(order: Order) -> str:
+def _gates(order: Command) -> str:
     found = gates.all_open(order.tx, 20)
-    return "\n".join(f"{gate.code}: {unmarked(one_line(gate))}" for gate in found) or order.tell("no_gates")
+    return "\n".join(f"{gate.code}: {plain_or_code(one_line(gate))}" for gate in found) or order.tell("no_gates")
 
 
-def _approve(order: Order) -> Inbound:
+def _approve(order: Command) -> Inbound:
     """Nobody can allow with a condition: with more words than its code it allows nothing."""
     code, more = _code(order)
     if more and messages.word(more) not in messages.YES:
@@ -205,16 +205,16 @@ def _approve(order: Order) -> Inbound:
     return replace(order.inbound, text=f"{code} y")
 
 
-def _deny(order: Order) -> Inbound:
+def _deny(order: Command) -> Inbound:
     code, reason = _code(order)
     return replace(order.inbound, text=f"{code} n {reason}".strip())
 
 
-def _answer(order: Order) -> Inbound:
+def _answer(order: Command) -> Inbound:
     return replace(order.inbound, text=" ".join(_code(order)))
 
 
-def _code(order: Order) -> tuple[str, str]:
+def _code(order: Command) -> tuple[str, str]:
     """Whatever is no code is a slip, and never words for the agent."""
     code, _, rest = order.needs("CODE").partition(" ")
     if not is_code(code):
@@ -222,48 +222,48 @@ def _code(order: Order) -> tuple[str, str]:
     return code.upper(), rest.strip()
 
 
-def _handoff(order: Order) -> str:
-    wish = Wish(
+def _handoff(order: Command) -> str:
+    wish = HandoffRequest(
         order.bound().id,
         order.needs("SURFACE"),
         order.inbound.sender,
         order.where,
         may_choose=_may_choose(order),
     )
-    return order.tell("handing", surface=wish_for(order.tx, order.core, wish).surface)
+    return order.tell("handing", surface=request_for(order.tx, order.core, wish).surface)
 
 
-def _away(order: Order) -> str:
+def _away(order: Command) -> str:
     """Things come here, or to the place that is named."""
     _owners_only(order)
-    named = there(order.tx, order.core, order.rest, may_choose=True) if order.rest else order.where
+    named = resolve_target(order.tx, order.core, order.rest, may_choose=True) if order.rest else order.where
     away.go(order.tx, order.core, named)
     return order.tell("away", surface=named.surface)
 
 
-def _may_choose(order: Order) -> bool:
+def _may_choose(order: Command) -> bool:
     """Any conversation; else only the home of a surface."""
     return role_of(order.tx, order.core, order.inbound) is Role.OWNER
 
 
-def _owners_only(order: Order) -> None:
+def _owners_only(order: Command) -> None:
     """What is not said in this thread, but about all that clew has to say."""
     if not _may_choose(order):
         raise Refused(order.tell("owners_only"))
 
 
-def _back(order: Order) -> str:
+def _back(order: Command) -> str:
     _owners_only(order)
     return order.tell("back" if away.back(order.tx, order.core) else "not_away")
 
 
-def _home(order: Order) -> str:
+def _home(order: Command) -> str:
     _owners_only(order)
     places.set_home(order.tx, order.where)
     return order.tell("home", surface=order.where.surface)
 
 
-def _runtime(order: Order) -> str:
+def _runtime(order: Command) -> str:
     known = sorted(order.core.runtimes)
     if not order.rest:
         now = places.get(order.tx, order.where).runtime or order.core.config.threads.runtime
@@ -274,14 +274,14 @@ def _runtime(order: Order) -> str:
     return order.tell("from_now", what=order.rest)
 
 
-def _model(order: Order) -> str:
+def _model(order: Command) -> str:
     if not order.rest:
         return order.tell("model_is", name=places.get(order.tx, order.where).model or "-")
     places.put(order.tx, order.where, "model", order.rest[:200])
     return order.tell("from_now", what=order.rest[:200])
 
 
-def _dir(order: Order) -> str:
+def _dir(order: Command) -> str:
     if not order.rest:
         return order.thread.workspace if order.thread else _folder_here(order)
     folder = lifecycle.real_folder(order.rest)
@@ -289,16 +289,16 @@ def _dir(order: Order) -> str:
     return order.tell("from_now", what=folder)
 
 
-def _folder_here(order: Order) -> str:
+def _folder_here(order: Command) -> str:
     return places.get(order.tx, order.where).workspace or order.core.workspace
 
 
-def _done(order: Order) -> str:
+def _done(order: Command) -> str:
     lifecycle.finish(order.tx, order.core, order.bound())
     return order.tell("done")
 
 
-def _help(order: Order) -> str:
+def _help(order: Command) -> str:
     return order.tell("help")
 
 

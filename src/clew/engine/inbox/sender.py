@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from clew.model.messages import CLEW, Inbound, Said
+from clew.model.messages import CLEW, Inbound, PromptMessage
 from clew.support.text import clean
 
 
-def said(inbound: Inbound) -> Said:
+def said(inbound: Inbound) -> PromptMessage:
     """Nobody but clew speaks in clew's name."""
     author = clean(inbound.sender)
     named = f"{author} (a sender)" if author.strip().lower() == CLEW else author
-    return Said(inbound.message_id, named, clean(inbound.text), inbound.attachments, inbound.in_group)
+    return PromptMessage(inbound.message_id, named, clean(inbound.text), inbound.attachments, inbound.in_group)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew.engine.core import Core
-from clew.engine.delivery.enqueue import nearest
+from clew.engine.delivery.enqueue import reachable_target
 from clew.engine.gates import cards, suspension_prompt
 from clew.model.messages import Conversation
 from clew.model.threads import Thread, ThreadStatus
@@ -23,7 +23,7 @@ def go(tx: Tx, core: Core, where: Conversation) -> None:
         thread, turn = threads.get(tx, gate.thread), turns.get(tx, gate.turn)
         if thread is None or turn is None or gate.where not in (None, before):
             continue
-        if nearest(tx, core, thread, turn.conversation if gate.where else None) == where:
+        if reachable_target(tx, core, thread, turn.conversation if gate.where else None) == where:
             cards.move(tx, core, thread, where, [gate])
     for seen in threads.page(tx, Filter(status=ThreadStatus.SUSPENDED, limit=MOST)):
         if isinstance(seen.thread, Thread) and _asks_the_desk(tx, core, seen.thread, where):
@@ -32,7 +32,7 @@ def go(tx: Tx, core: Core, where: Conversation) -> None:
 
 def _asks_the_desk(tx: Tx, core: Core, thread: Thread, where: Conversation) -> bool:
     """The desk drives it, and what it owes to the desk comes here."""
-    is_here = bindings.driver(tx, thread.id) is None and nearest(tx, core, thread, None) == where
+    is_here = bindings.driver(tx, thread.id) is None and reachable_target(tx, core, thread, None) == where
     return is_here and not suspension_prompt.is_for_another(tx, thread.id)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from clew.engine.core import Core
 from clew.engine.delivery import placeholder
-from clew.engine.delivery.enqueue import owe_line
+from clew.engine.delivery.enqueue import enqueue_notice
 from clew.engine.gates import cards, suspension_prompt
 from clew.model.messages import Conversation, Inbound
 from clew.model.threads import Thread, ThreadStatus
@@ -15,23 +15,23 @@ from clew.store.tables import bindings, gates, turns
 from clew.texts import handoff_messages
 
 
-def spoke(tx: Tx, core: Core, thread: Thread, inbound: Inbound) -> None:
+def record_speaker(tx: Tx, core: Core, thread: Thread, inbound: Inbound) -> None:
     """Answers go to where they are asked, so nothing moves; only who drives does."""
     where, former = inbound.conversation, bindings.driver(tx, thread.id)
-    is_bound = bindings.bound(tx, where) == thread.id
+    is_bound = bindings.thread_at(tx, where) == thread.id
     if not is_bound and where.surface != core.desk:
         return  # a reply to an old answer, quoted from elsewhere, takes nothing from anybody
     if former == (where if is_bound else None):
         return
-    bindings.take_wheel(tx, where, thread.id)
+    bindings.set_driver(tx, where, thread.id)
     _tell(tx, core, thread, former, where, inbound.sender, f"{inbound.message_id}@{where}")
 
 
 def move(tx: Tx, core: Core, thread: Thread, to: Conversation, by: str, name: str) -> Conversation | None:
     """All that is under way goes on there. Returns the place that drove before. `name` is of what moves it."""
     former, running = bindings.driver(tx, thread.id), turns.live(tx, thread.id)
-    bindings.take_wheel(tx, to, thread.id)
-    turns.move(tx, thread.id, to)
+    bindings.set_driver(tx, to, thread.id)
+    turns.redirect_answers(tx, thread.id, to)
     cards.move(tx, core, thread, to, gates.open_in(tx, thread.id))
     if running is not None:
         placeholder.move(tx, core, running, to)
@@ -47,11 +47,11 @@ def _tell(
 ) -> None:
     told = handoff_messages.taken_up(by, to.surface, core.desk)
     if former is not None and former != to:
-        owe_line(tx, core, former, told, f"{name}:wheel", thread.id)
+        enqueue_notice(tx, core, former, told, f"{name}:wheel", thread.id)
     tx.log(thread.id, None, "thread.wheel", core.clock.now(), where=to.surface, by=by)
 
 
-def at_the_desk(tx: Tx, core: Core, thread: Thread, by: str) -> None:
+def drive_locally(tx: Tx, core: Core, thread: Thread, by: str) -> None:
     """Somebody comes back to it. Where nobody else drives, there is nothing to take."""
     if bindings.driver(tx, thread.id) is not None:
         move(tx, core, thread, Conversation(core.desk), by, core.clock.ulid())

@@ -45,7 +45,7 @@ def _elsewhere(tx: Tx, core: Core, refused_by: Conversation) -> Conversation | N
     ways = [place for place in (places.home(tx, refused_by.surface), places.away(tx)) if place is not None]
     if refused_by in ways:
         ways = ways[ways.index(refused_by) + 1 :]
-    return next((place for place in ways if place != refused_by and core.reaches(place)), None)
+    return next((place for place in ways if place != refused_by and core.can_send_to(place)), None)
 
 
 def _asked_by(tx: Tx, refused: Delivery) -> list[Gate]:

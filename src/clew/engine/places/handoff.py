@@ -11,14 +11,14 @@ import logging
 from collections.abc import Callable, Sequence
 
 from clew.engine.core import Core
-from clew.engine.delivery.enqueue import owe_handoff, owe_line, unused
+from clew.engine.delivery.enqueue import enqueue_handoff_notice, enqueue_notice, next_free_id
 from clew.engine.places import driver
-from clew.engine.places.targets import LASTS, Wish, home_of, wish_for
-from clew.engine.threads.lookup import known
+from clew.engine.places.targets import LASTS, HandoffRequest, home_of, request_for
+from clew.engine.threads.lookup import existing_thread
 from clew.engine.turns.queueing import queue_turn
 from clew.model.delivery import Delivery, DeliveryKind
 from clew.model.handoff import Handoff, HandoffState
-from clew.model.messages import CLEW, Conversation, Inbound, Said
+from clew.model.messages import CLEW, Conversation, Inbound, PromptMessage
 from clew.model.surface import InDoubt, Never, NotSent, Surface
 from clew.model.threads import Thread, ThreadStatus
 from clew.model.turns import Origin
@@ -26,7 +26,7 @@ from clew.model.views import HandoffView
 from clew.store import Entry, Tx
 from clew.store.tables import bindings, deliveries, handoffs, threads, turns
 from clew.support import crash
-from clew.support.display_code import unmarked
+from clew.support.display_code import plain_or_code
 from clew.support.errors import NotFound, Refused
 from clew.texts import handoff_messages
 
@@ -79,8 +79,8 @@ class Handoffs:
 
     # What people ask for
 
-    async def request(self, wish: Wish) -> HandoffView:
-        return view(await self._core.store.write(lambda tx: wish_for(tx, self._core, wish)))
+    async def request(self, wish: HandoffRequest) -> HandoffView:
+        return view(await self._core.store.write(lambda tx: request_for(tx, self._core, wish)))
 
     async def take_back(self, name: str, by: str) -> HandoffView:
         """Of this and the completion, one wins. Raises Refused where it is over."""
@@ -115,7 +115,7 @@ class Handoffs:
     async def _carry(self, handoff: Handoff) -> None:
         ended = self._ends[handoff.id] = asyncio.Event()
         try:
-            claimed = await self._core.write_down(lambda tx: handoffs.claim(tx, handoff, self._core.incarnation))
+            claimed = await self._core.write_with_retry(lambda tx: handoffs.claim(tx, handoff, self._core.incarnation))
             if claimed is None:
                 return
             crash.point("handoff.claimed-not-opened")
@@ -145,7 +145,7 @@ class Handoffs:
             raise Never(f"there is no surface {handoff.surface!r} any more.")
         where, again = await self._place(handoff, surface)
         crash.point("handoff.opened-not-bound")
-        await self._core.write_down(lambda tx: self._bind(tx, handoff, where, again))
+        await self._core.write_with_retry(lambda tx: self._bind(tx, handoff, where, again))
         crash.point("handoff.bound-not-told")
 
     async def _place(self, handoff: Handoff, surface: Surface) -> tuple[Conversation, bool]:
@@ -156,9 +156,9 @@ class Handoffs:
         if not surface.can.threads:
             return home, False
         again, wait = handoff.opening_at is not None, 1.0
-        thread = await self._core.look(lambda tx: known(tx, handoff.thread))
+        thread = await self._core.look(lambda tx: existing_thread(tx, handoff.thread))
         now = self._core.clock.now()
-        await self._core.write_down(lambda tx: handoffs.opening(tx, handoff, now))
+        await self._core.write_with_retry(lambda tx: handoffs.record_opening(tx, handoff, now))
         while True:
             try:
                 return await surface.open_thread(home, thread.title) or home, again
@@ -173,20 +173,20 @@ class Handoffs:
                 wait = min(wait * 2, 8.0)
 
     def _bind(self, tx: Tx, handoff: Handoff, where: Conversation, again: bool) -> None:
-        before = bindings.bound(tx, where)
+        before = bindings.thread_at(tx, where)
         drove = before is not None and bindings.driver(tx, before) == where
-        if not handoffs.opened(tx, handoff, where, before, drove):
+        if not handoffs.record_opened(tx, handoff, where, before, drove):
             self._left_empty(tx, handoff, where)
             return
-        thread = known(tx, handoff.thread)
+        thread = existing_thread(tx, handoff.thread)
         if before != thread.id:
             bindings.bind(tx, where, thread.id, self._core.clock.now(), drives=False)
         displaced = threads.get(tx, before) if before not in (None, thread.id) else None
         running = turns.live(tx, thread.id) is not None
         told = handoff_messages.handed(
-            unmarked(thread.title), running, unmarked(displaced.title) if displaced else None, again
+            plain_or_code(thread.title), running, plain_or_code(displaced.title) if displaced else None, again
         )
-        owe_handoff(tx, self._core, where, told, _notice(handoff), thread.id)
+        enqueue_handoff_notice(tx, self._core, where, told, _notice(handoff), thread.id)
 
     # How it ends
 
@@ -195,11 +195,11 @@ class Handoffs:
         handoff = handoffs.get(tx, delivery.id.partition(":")[0])
         if handoff is None:
             return
-        thread, now = known(tx, handoff.thread), self._core.clock.now()
+        thread, now = existing_thread(tx, handoff.thread), self._core.clock.now()
         if handoff.state is not HandoffState.RUNNING:
             self._take_words_back(tx, handoff, where)
             return
-        if bindings.bound(tx, where) != thread.id:
+        if bindings.thread_at(tx, where) != thread.id:
             bindings.bind(tx, where, thread.id, now, drives=False)
         former = driver.move(tx, self._core, thread, where, handoff.asked_by, handoff.id)
         if not handoffs.complete(tx, handoff, now, former):
@@ -208,7 +208,7 @@ class Handoffs:
         if handoff.say:
             self._say(tx, handoff, where, thread)
         elif not handoff.quiet and self._is_quiet(tx, thread):
-            greeting = Said(self._core.clock.ulid(), CLEW, handoff_messages.GREET)
+            greeting = PromptMessage(self._core.clock.ulid(), CLEW, handoff_messages.GREET)
             queue_turn(tx, self._core.clock, thread.id, Origin.GREETING, (greeting,), where)
 
     def not_handed(self, tx: Tx, delivery: Delivery, reason: str) -> None:
@@ -218,7 +218,7 @@ class Handoffs:
             self._fail(tx, handoff, reason)
 
     async def _give_up(self, handoff: Handoff, reason: str, *, is_refused: bool = False) -> None:
-        await self._core.write_down(lambda tx: self._fail(tx, handoff, reason, is_refused=is_refused))
+        await self._core.write_with_retry(lambda tx: self._fail(tx, handoff, reason, is_refused=is_refused))
 
     def _fail(self, tx: Tx, handoff: Handoff, reason: str, *, is_refused: bool = False) -> bool:
         """All as it was before, in one transaction; whatever arrives later changes nothing."""
@@ -231,15 +231,15 @@ class Handoffs:
             self._unbind(tx, row, row.opened)
             self._withdraw(tx, row, row.opened)
         told = handoff_messages.not_handed(row.surface, reason)
-        owe_line(tx, self._core, row.asked_in, told, f"{row.id}:failed", row.thread)
+        enqueue_notice(tx, self._core, row.asked_in, told, f"{row.id}:failed", row.thread)
         tx.log(row.thread, None, "handoff.failed", now, handoff=row.id, error=reason)
         return True
 
     def _unbind(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
         """Unless somebody has bound it elsewhere since, or has spoken there already. Whatever was handed to the same
         place after it would bring back what was there before both."""
-        handoffs.displaced_again(tx, where, handoff)
-        taken = bindings.bound(tx, where) != handoff.thread or bindings.driver(tx, handoff.thread) == where
+        handoffs.update_displaced(tx, where, handoff)
+        taken = bindings.thread_at(tx, where) != handoff.thread or bindings.driver(tx, handoff.thread) == where
         if taken or handoff.displaced == handoff.thread:
             return
         bindings.unbind(tx, where)
@@ -259,8 +259,13 @@ class Handoffs:
             self._take_words_back(tx, handoff, where)
 
     def _take_words_back(self, tx: Tx, handoff: Handoff, where: Conversation) -> None:
-        owe_line(
-            tx, self._core, where, handoff_messages.HANDED_BACK, unused(tx, f"{_notice(handoff)}:back"), handoff.thread
+        enqueue_notice(
+            tx,
+            self._core,
+            where,
+            handoff_messages.HANDED_BACK,
+            next_free_id(tx, f"{_notice(handoff)}:back"),
+            handoff.thread,
         )
 
     def _say(self, tx: Tx, handoff: Handoff, where: Conversation, thread: Thread) -> None:

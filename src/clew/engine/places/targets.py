@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from clew.engine.core import Core
-from clew.engine.threads.lookup import known
+from clew.engine.threads.lookup import existing_thread
 from clew.model.handoff import Handoff, HandoffState
 from clew.model.messages import Conversation
 from clew.model.surface import Surface
@@ -19,7 +19,7 @@ from clew.texts import messages
 LASTS = 60.0  # seconds in which a handoff has to be completed
 
 
-class Wish(Struct, frozen=True):
+class HandoffRequest(Struct, frozen=True):
     """Who wants which thread where."""
 
     thread: str
@@ -31,10 +31,10 @@ class Wish(Struct, frozen=True):
     may_choose: bool = True  # any conversation, or only the home of a surface
 
 
-def wish_for(tx: Tx, core: Core, wish: Wish) -> Handoff:
+def request_for(tx: Tx, core: Core, wish: HandoffRequest) -> Handoff:
     """A handoff, pending. Raises BadInput or Refused, in words, where there can be none."""
-    thread, now = known(tx, wish.thread), core.clock.now()
-    target = there(tx, core, wish.target, may_choose=wish.may_choose)
+    thread, now = existing_thread(tx, wish.thread), core.clock.now()
+    target = resolve_target(tx, core, wish.target, may_choose=wish.may_choose)
     if target == bindings.driver(tx, thread.id):
         raise Refused(f"The thread is there already: {target}.")
     if thread.status is ThreadStatus.CANCELLED:
@@ -58,7 +58,7 @@ def wish_for(tx: Tx, core: Core, wish: Wish) -> Handoff:
     return handoff
 
 
-def there(tx: Tx, core: Core, target: str, *, may_choose: bool) -> Conversation:
+def resolve_target(tx: Tx, core: Core, target: str, *, may_choose: bool) -> Conversation:
     """The conversation that is meant: the one that was named, else the surface's home."""
     wanted = Conversation.parse(target)
     surface = core.surfaces.get(wanted.surface)

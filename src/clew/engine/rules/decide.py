@@ -20,7 +20,7 @@ from clew.engine.rules.shell import scripts
 from clew.engine.rules.shell.lenient import asks_always, segments
 from clew.engine.rules.shell.scripts import Part
 from clew.model.gates import Asked, Effect, GateKind, Policy, Reason, Rule, RuleKind, Scope, Verdict
-from clew.support.display import exactly
+from clew.support.display import escape_hidden
 from clew.support.errors import BadInput
 from clew.texts import reasons
 
@@ -207,7 +207,7 @@ def exact_pattern(asked: Asked) -> str:
 def checked(effect: Effect, kind: RuleKind, pattern: str) -> str:
     """A pattern that somebody wrote, if it can ever mean what they think."""
     pattern = pattern.strip()
-    if not pattern or pattern != exactly(pattern, lines=False):
+    if not pattern or pattern != escape_hidden(pattern, lines=False):
         raise BadInput("a pattern is one line of visible characters, such as `pytest *` or `src/**`")
     if pattern.endswith(MORE):
         _check_more(effect, kind, pattern)
@@ -248,11 +248,11 @@ def _check_words(effect: Effect, pattern: str) -> None:
 def describe(rule: Rule, until: str = "") -> str:
     """A rule in words; `until` is its end as the reader's clock shows it."""
     where = {Scope.THREAD: f"in thread {rule.place}", Scope.WORKSPACE: f"in {rule.place}"}.get(rule.scope, "everywhere")
-    return " ".join(filter(None, (_said(rule, "`"), exactly(where, lines=False), until and f"until {until}")))
+    return " ".join(filter(None, (_said(rule, "`"), escape_hidden(where, lines=False), until and f"until {until}")))
 
 
 def _said(rule: Rule, quote: str = "") -> str:
-    pattern = exactly(rule.pattern, lines=False)
+    pattern = escape_hidden(rule.pattern, lines=False)
     about = {RuleKind.CHANGE: "changes of ", RuleKind.TOOL: "the tool ", RuleKind.EXACT: "exactly "}.get(rule.kind, "")
     shown = f"{pattern[:12]}…" if rule.kind is RuleKind.EXACT else pattern
     return f"{rule.effect} {about}{quote}{shown}{quote}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from clew.engine.rules.patterns import GLOB, MORE, words_of
 from clew.model.gates import Effect, RuleKind
-from clew.support.display import exactly
+from clew.support.display import escape_hidden
 from clew.support.errors import BadInput
 
 _ORDER = (RuleKind.COMMAND, RuleKind.CHANGE, RuleKind.TOOL)
@@ -19,7 +19,7 @@ _NAMES = {RuleKind.COMMAND: "a command", RuleKind.CHANGE: "a path", RuleKind.TOO
 def kind_of(effect: Effect, pattern: str, folder: str) -> RuleKind:
     """The only kind that a pattern can be of. `folder`: the workspace that the rule is for, or empty. Raises BadInput
     if there are several."""
-    if pattern != exactly(pattern, lines=False):
+    if pattern != escape_hidden(pattern, lines=False):
         return RuleKind.COMMAND  # of any kind it is refused
     found = _possible(pattern.strip(), folder)
     if len(found) == 1:

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.inbox.admission import Admission, repeated, write_fate
-from clew.engine.threads.lookup import known
+from clew.engine.threads.lookup import existing_thread
 from clew.engine.turns.sessions import Sessions
 from clew.model import history
 from clew.model.history import Node
-from clew.model.messages import Accepted, Attachment, Conversation, Fate, Inbound, Said
+from clew.model.messages import Accepted, Attachment, Conversation, Fate, Inbound, PromptMessage
 from clew.model.threads import SuspendedBy, Thread, ThreadStatus
 from clew.model.turns import ENDED, Problem, Turn, Usage
 from clew.model.views import AttachmentView, ConversationView, Diagnostics, MessageView
@@ -33,7 +33,7 @@ class OpenGate(Struct, frozen=True):
     title: str
 
 
-class Standing(Struct, frozen=True):
+class TurnStatus(Struct, frozen=True):
     """How a turn stands, and up to which number of the log that is so."""
 
     turn: str
@@ -56,11 +56,11 @@ class Taken(Struct, frozen=True):
     """What became of a message, and how the turn stands that it is in, all as of one moment."""
 
     accepted: Accepted
-    standing: Standing | None  # of the turn, or of what continues it by now
+    standing: TurnStatus | None  # of the turn, or of what continues it by now
     continuity: str | None = None
 
 
-class Conversing:
+class ConversationService:
     def __init__(self, core: Core, admission: Admission, sessions: Sessions) -> None:
         self._core = core
         self._admission = admission
@@ -70,12 +70,12 @@ class Conversing:
         return Conversation(self._core.desk, conversation_id)
 
     async def bound(self, where: Conversation) -> str | None:
-        return await self._core.store.read(lambda tx: bindings.bound(tx, where))
+        return await self._core.store.read(lambda tx: bindings.thread_at(tx, where))
 
     async def accept(self, inbound: Inbound) -> Taken:
         """Committed when this returns; the same message again gets the first one's fate."""
 
-        def body(tx: Tx) -> tuple[Accepted, Standing | None, bool]:
+        def body(tx: Tx) -> tuple[Accepted, TurnStatus | None, bool]:
             accepted = self._decide(tx, inbound)
             standing = _newest_of(tx, accepted.turn) if accepted.turn else None
             return accepted, standing, standing is not None and _has_met(tx, standing)
@@ -91,10 +91,10 @@ class Conversing:
         fresh = await self._core.store.read(lambda tx: _newest_of(tx, standing.turn))
         return replace(taken, standing=fresh)
 
-    async def standing(self, turn: str) -> Standing:
+    async def standing(self, turn: str) -> TurnStatus:
         return await self._core.store.read(lambda tx: _standing(tx, turn))
 
-    def _continuity(self, standing: Standing | None, has_met: bool) -> str | None:
+    def _continuity(self, standing: TurnStatus | None, has_met: bool) -> str | None:
         """How its agent comes to a turn: it still has the thread open (warm), comes back to it (resumed), or meets it
         for the first time (cold). None once it has ended."""
         if standing is None or standing.ended:
@@ -119,15 +119,15 @@ class Conversing:
             return None
         if wanted not in self._core.runtimes:
             return messages.unknown_runtime(wanted, sorted(self._core.runtimes))
-        bound = bindings.bound(tx, inbound.conversation)
+        bound = bindings.thread_at(tx, inbound.conversation)
         thread = threads.get(tx, bound) if bound else None
         return messages.other_runtime(thread.runtime) if thread is not None and thread.runtime != wanted else None
 
     def _look(self, tx: Tx, conversation_id: str, limit: int, before: str | None) -> ConversationView:
-        bound = bindings.bound(tx, self.place(conversation_id))
+        bound = bindings.thread_at(tx, self.place(conversation_id))
         if bound is None:
             raise NotFound(f"There is no conversation {conversation_id}; it begins with its first message.")
-        thread = known(tx, bound)
+        thread = existing_thread(tx, bound)
         walked = nodes.back_from(tx, before or thread.head, limit)
         told = [message for node in reversed(walked) for message in _message(node)]
         status = "running" if turns.live(tx, thread.id) else str(thread.status)
@@ -141,25 +141,25 @@ class Conversing:
         )
 
 
-def _has_met(tx: Tx, standing: Standing) -> bool:
+def _has_met(tx: Tx, standing: TurnStatus) -> bool:
     return bindings.continuity(tx, standing.thread, standing.runtime) != (None, None)
 
 
-def _newest_of(tx: Tx, name: str) -> Standing:
+def _newest_of(tx: Tx, name: str) -> TurnStatus:
     """Of a turn, or of the last one that continues it."""
     standing = _standing(tx, name)
     return _newest_of(tx, standing.continued_by) if standing.continued_by else standing
 
 
-def _standing(tx: Tx, name: str) -> Standing:
+def _standing(tx: Tx, name: str) -> TurnStatus:
     turn = turns.get(tx, name)
     if turn is None:
         raise NotFound(f"There is no turn {name}.")
-    thread = known(tx, turn.thread)
+    thread = existing_thread(tx, turn.thread)
     node = nodes.get(tx, turn.node) if turn.node else None
     outcome = history.read(node) if node else None
     asked = [gate for gate in gates.open_in(tx, thread.id) if gate.turn == name]
-    return Standing(
+    return TurnStatus(
         turn=name,
         thread=thread.id,
         runtime=thread.runtime,
@@ -192,7 +192,7 @@ def _message(node: Node) -> list[MessageView]:
         return [MessageView(node.hash, "clew", "clew", lost, 0, None)]
     match content:
         case history.Spoken():
-            said = Said(content.id, content.author, content.text, content.attachments)
+            said = PromptMessage(content.id, content.author, content.text, content.attachments)
             return [_spoken(said, content.turn, content.at)]
         case history.Outcome():
             message = MessageView(
@@ -211,7 +211,7 @@ def _message(node: Node) -> list[MessageView]:
             return []
 
 
-def _spoken(said: Said, turn: str | None, at: int, state: str | None = None) -> MessageView:
+def _spoken(said: PromptMessage, turn: str | None, at: int, state: str | None = None) -> MessageView:
     role = "clew" if said.author == "clew" else "person"
     files = tuple(_file(each) for each in said.attachments)
     return MessageView(said.id, role, said.author, visible(said.text), at, turn, state, files)

@@ -13,7 +13,7 @@ from clew.engine.gates.choices import RULE_LASTS, Choice, NewRule, Word, accept,
 from clew.engine.inbox.admission import Admission, write_fate
 from clew.engine.rules import decide
 from clew.engine.rules.kinds import kind_of
-from clew.engine.threads.lookup import known
+from clew.engine.threads.lookup import existing_thread
 from clew.model.gate_views import (
     AnswerGate,
     GateShown,
@@ -30,7 +30,7 @@ from clew.model.threads import Thread
 from clew.store import Tx
 from clew.store.tables import gates
 from clew.store.tables import rules as rows
-from clew.support.display import exactly, shortened
+from clew.support.display import escape_hidden, shortened
 from clew.support.display_code import as_code, as_command, as_prose, detail_shown, title_shown
 from clew.support.errors import BadInput, NotFound, Refused
 from clew.support.text import clean
@@ -39,7 +39,7 @@ from clew.texts import stored
 DETAIL = 2000  # characters of a diff in a list
 
 
-class Waiting:
+class GateService:
     """The door to gates and rules."""
 
     def __init__(self, core: Core, admission: Admission) -> None:
@@ -67,7 +67,7 @@ class Waiting:
             gate = find(tx, name)
             if gate.state is not GateState.OPEN:
                 raise Refused(stored.answered_before(gate))  # whatever the answer is
-            thread = known(tx, gate.thread)
+            thread = existing_thread(tx, gate.thread)
             chosen = _chosen(gate, given)
             if given.pattern is not None and chosen.rule is not None:
                 self._check_covers(gate, thread, chosen.rule)
@@ -82,7 +82,11 @@ class Waiting:
         """With `codes`: only those. What opened since somebody looked is not meant."""
 
         def body(tx: Tx) -> list[GateView]:
-            found = [each for each in gates.open_in(tx, known(tx, thread).id) if codes is None or each.code in codes]
+            found = [
+                each
+                for each in gates.open_in(tx, existing_thread(tx, thread).id)
+                if codes is None or each.code in codes
+            ]
             return [_brief(gate) for gate in choose_all(tx, self._core, found, sender)]
 
         return await self._core.store.write(body)
@@ -95,7 +99,7 @@ class Waiting:
         rule = NewRule(kind, decide.checked(new.effect, kind, new.pattern), new.scope, new.lasts)
 
         def body(tx: Tx) -> RuleView:
-            place = known(tx, new.place).id if new.scope is Scope.THREAD else new.place
+            place = existing_thread(tx, new.place).id if new.scope is Scope.THREAD else new.place
             if new.scope is Scope.WORKSPACE and not place:
                 raise BadInput("A rule for a workspace needs its folder.")
             return _rule_view(make_rule(tx, self._core, rule, place, new.sender, new.effect))
@@ -120,7 +124,7 @@ class Waiting:
         while: no reader of the store waits for that."""
 
         def body(tx: Tx) -> tuple[Thread | None, list[Rule]]:
-            found = known(tx, thread) if thread else None
+            found = existing_thread(tx, thread) if thread else None
             place = found.workspace if found else workspace
             return found, rows.of_scopes(tx, found.id if found else "", place)
 
@@ -207,7 +211,7 @@ def _seen(view: GateView) -> GateView:
 
 
 def _lines(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(exactly(text, lines=False) for text in texts)
+    return tuple(escape_hidden(text, lines=False) for text in texts)
 
 
 def _raw(gate: Gate) -> GateView:

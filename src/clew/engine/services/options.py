@@ -17,7 +17,7 @@ AMONG = 200  # of the newest threads
 PLACES = 30  # conversations
 
 
-async def offered(core: Core, runtimes: Sequence[RuntimeView]) -> ChoicesView:
+async def thread_options(core: Core, runtimes: Sequence[RuntimeView]) -> ChoicesView:
     def read(tx: Tx) -> ChoicesView:
         return ChoicesView(
             runtimes=tuple(runtimes),

@@ -34,7 +34,7 @@ class Pruning:
         """At the start, then whenever enough has been written."""
         while True:
             while gone := await self._core.look(self._too_old):
-                await self._core.write_down(partial(log.prune, last=gone[-1]))
+                await self._core.write_with_retry(partial(log.prune, last=gone[-1]))
             await self._wake.wait()
             self._wake.clear()
 

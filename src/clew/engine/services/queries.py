@@ -30,7 +30,7 @@ from clew.model.views import (
 )
 from clew.store import Tx
 from clew.store.tables import bindings, deliveries, gates, items, nodes, threads, turns
-from clew.store.tables.threads import Damaged, Filter, Seen
+from clew.store.tables.threads import Damaged, Filter, ThreadSummary
 from clew.support.errors import BadInput, NotFound, Refused, SearchTooLong
 
 WALK = 500  # nodes per read
@@ -56,13 +56,13 @@ async def page(core: Core, wanted: Filter) -> Page:
     return await core.store.read(lambda tx: _page(tx, core, wanted, threads.page(tx, wanted)))
 
 
-def _page(tx: Tx, core: Core, wanted: Filter, rows: Sequence[Seen]) -> Page:
+def _page(tx: Tx, core: Core, wanted: Filter, rows: Sequence[ThreadSummary]) -> Page:
     return Page(_views(tx, core, rows), rows[-1].thread.id if len(rows) == wanted.limit else None)
 
 
 async def _search(core: Core, wanted: Filter) -> Page:
     """It may have to look at every answer, so it has a deadline, and says at that how far it came."""
-    rows: list[Seen] = []
+    rows: list[ThreadSummary] = []
     searched: list[str] = []  # the oldest thread of each part that was searched
 
     def read(tx: Tx) -> Page:
@@ -92,7 +92,7 @@ def _given_up(error: SearchTooLong, searched: Sequence[str], found: int) -> Sear
 
 async def thread(core: Core, name: str) -> ThreadView:
     def read(tx: Tx) -> ThreadView:
-        row = threads.see(tx, name)
+        row = threads.summary(tx, name)
         if row is None:
             raise no_thread(name)
         return _views(tx, core, [row])[0]
@@ -124,10 +124,10 @@ async def queue(core: Core, name: str) -> list[QueuedView]:
 
 async def continuity(core: Core, name: str) -> list[ContinuityView]:
     """How each runtime that has met a thread stands to it."""
-    return [await _bond(core, bond) for bond in await core.store.read(lambda tx: bindings.bonds(tx, name))]
+    return [await _bond(core, bond) for bond in await core.store.read(lambda tx: bindings.runtime_links(tx, name))]
 
 
-async def _bond(core: Core, bond: bindings.Bond) -> ContinuityView:
+async def _bond(core: Core, bond: bindings.RuntimeLink) -> ContinuityView:
     runtime = core.runtimes.get(bond.runtime)
     health = await runtime.health() if runtime is not None else None
     reason = bond.trouble or (health.reason if health else "there is no such runtime any more")
@@ -211,7 +211,7 @@ def _trouble(node: Node) -> str | None:
     return None
 
 
-def _views(tx: Tx, core: Core, rows: Sequence[Seen]) -> tuple[ThreadView, ...]:
+def _views(tx: Tx, core: Core, rows: Sequence[ThreadSummary]) -> tuple[ThreadView, ...]:
     codes = gates.open_codes(tx)
     bound: dict[str, list[BoundView]] = defaultdict(list)
     for where, name, drives in bindings.of_threads(tx, [row.thread.id for row in rows]):
@@ -220,7 +220,9 @@ def _views(tx: Tx, core: Core, rows: Sequence[Seen]) -> tuple[ThreadView, ...]:
     return tuple(_view(tx, row, codes, tuple(bound[row.thread.id])) for row in rows)
 
 
-def _view(tx: Tx, seen: Seen, codes: Mapping[str, tuple[str, ...]], bound: tuple[BoundView, ...]) -> ThreadView:
+def _view(
+    tx: Tx, seen: ThreadSummary, codes: Mapping[str, tuple[str, ...]], bound: tuple[BoundView, ...]
+) -> ThreadView:
     row = seen.thread
     if isinstance(row, Damaged):
         return _damaged(row)

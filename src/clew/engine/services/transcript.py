@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from clew.engine.core import Core
 from clew.engine.services.queries import deeds, open_items
-from clew.engine.threads.lookup import known
+from clew.engine.threads.lookup import existing_thread
 from clew.model import history
 from clew.model.history import Node
 from clew.model.turns import Turn
@@ -25,7 +25,7 @@ async def transcript(core: Core, name: str, limit: int, before: str | None = Non
     """The newest part of a thread's history up to the node `before`, in order; without one, and what is said now."""
 
     def read(tx: Tx) -> list[Passage]:
-        row = known(tx, name)
+        row = existing_thread(tx, name)
         walked = nodes.back_from(tx, _before(tx, before) if before else row.head, limit)
         told = [passage for node in reversed(walked) if (passage := _passage(node)) is not None]
         running = turns.live(tx, row.id) if before is None else None
@@ -44,7 +44,7 @@ def _before(tx: Tx, digest: str) -> str | None:
 
 def _with_times(tx: Tx, passages: Sequence[Passage]) -> list[Passage]:
     """When the work on each answer began."""
-    began: Mapping[str, int | None] = turns.began(tx, [each.turn for each in passages if each.turn])
+    began: Mapping[str, int | None] = turns.start_times(tx, [each.turn for each in passages if each.turn])
     return [replace(each, started_at=began.get(each.turn or "")) if each.role == "agent" else each for each in passages]
 
 

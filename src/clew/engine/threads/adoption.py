@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from clew.engine.core import Core
 from clew.engine.threads import lifecycle, lookup
-from clew.engine.threads.import_turns import finished, take_in
-from clew.engine.threads.shared_sessions import Lending
+from clew.engine.threads.import_turns import finished, import_turns
+from clew.engine.threads.shared_sessions import SharedSessions
 from clew.model.gates import Policy
 from clew.model.runtime import Continuity, ForkPoint, Seat
-from clew.model.shared_sessions import Lender, Outside, PastTurn
+from clew.model.shared_sessions import OutsideSession, PastTurn, SharesSessions
 from clew.model.threads import Thread
 from clew.model.views import AdoptableView, ReleasedView
 from clew.store import Tx
@@ -36,8 +36,8 @@ class Wanted(Struct, frozen=True):
     policy: Policy | None = None
 
 
-class Adopting:
-    def __init__(self, core: Core, lending: Lending) -> None:
+class AdoptionService:
+    def __init__(self, core: Core, lending: SharedSessions) -> None:
         self._core = core
         self._lending = lending
 
@@ -45,7 +45,7 @@ class Adopting:
         """Those that are no threads of clew's yet, newest first."""
         name, lender = self._lender(runtime)
         ours = await self._owners(name)
-        found: list[Outside] = []
+        found: list[OutsideSession] = []
         async for each in lender.outside(_names(workspace)):
             if each.continuity not in ours:
                 found.append(each)
@@ -76,7 +76,9 @@ class Adopting:
             return await self._core.store.write(lambda tx: self._copy(tx, opening, found, past))
         return await self._take_over(name, lender, found, opening)
 
-    async def _take_over(self, name: str, lender: Lender, found: Outside, opening: lifecycle.Opening) -> str:
+    async def _take_over(
+        self, name: str, lender: SharesSessions, found: OutsideSession, opening: lifecycle.Opening
+    ) -> str:
         """While its history is read, it is held, so that nobody can go on with it; then it is free again."""
         if (who := (await lender.holders([found.continuity])).get(found.continuity)) is not None:
             raise _in_use(name, found, who)
@@ -92,27 +94,27 @@ class Adopting:
         finally:
             await session.close()
 
-    def _adopt(self, tx: Tx, opening: lifecycle.Opening, found: Outside, past: Sequence[PastTurn]) -> str:
+    def _adopt(self, tx: Tx, opening: lifecycle.Opening, found: OutsideSession, past: Sequence[PastTurn]) -> str:
         if (owner := adoptions.owners(tx, opening.runtime or "").get(found.continuity)) is not None:
             raise Refused(
                 f"The session {found.id} became thread {owner} meanwhile; `clew chat {owner}` goes on with it."
             )
         thread = self._open(tx, opening, past)
-        bindings.keep_continuity(tx, thread.id, thread.runtime, found.continuity)
+        bindings.save_continuity(tx, thread.id, thread.runtime, found.continuity)
         newest = past[-1].runtime_turn if past else None
         adoptions.insert(tx, Adoption(thread.id, thread.runtime, found.id, newest, thread.created_at))
         return thread.id
 
-    def _copy(self, tx: Tx, opening: lifecycle.Opening, found: Outside, past: Sequence[PastTurn]) -> str:
+    def _copy(self, tx: Tx, opening: lifecycle.Opening, found: OutsideSession, past: Sequence[PastTurn]) -> str:
         """A thread of clew's own. The runtime makes its copy at the first turn, from where the history ends."""
         thread = self._open(tx, opening, past)
         point = ForkPoint(found.continuity, past[-1].runtime_turn if past else None)
-        bindings.keep_fork_point(tx, thread.id, thread.runtime, point)
+        bindings.save_fork_point(tx, thread.id, thread.runtime, point)
         return thread.id
 
     def _open(self, tx: Tx, opening: lifecycle.Opening, past: Sequence[PastTurn]) -> Thread:
-        opened = lookup.known(tx, lifecycle.open_thread(tx, self._core, opening).id)
-        take_in(tx, self._core, opened, past)
+        opened = lookup.existing_thread(tx, lifecycle.open_thread(tx, self._core, opening).id)
+        import_turns(tx, self._core, opened, past)
         return opened
 
     async def release(self, thread: str) -> ReleasedView:
@@ -120,13 +122,13 @@ class Adopting:
         adoption, continuity = await self._core.store.read(lambda tx: _to_release(tx, thread))
         if not await self._lending.let_go_soon(thread):
             raise _still_works(thread)
-        lender = cast("Lender", self._core.runtimes[adoption.runtime])
+        lender = cast("SharesSessions", self._core.runtimes[adoption.runtime])
         return ReleasedView(thread, adoption.runtime, adoption.session, lender.way_back(continuity))
 
     async def _owners(self, runtime: str) -> Mapping[Continuity, str]:
         return await self._core.store.read(lambda tx: adoptions.owners(tx, runtime))
 
-    def _lender(self, name: str | None) -> tuple[str, Lender]:
+    def _lender(self, name: str | None) -> tuple[str, SharesSessions]:
         known = self._core.runtimes
         able = [each for each in sorted(known) if known[each].can.adopt]
         if name is not None and name not in known:
@@ -137,11 +139,11 @@ class Adopting:
         if not able:
             raise Refused("No runtime here has sessions that can be taken over; Codex has, where it is set up.")
         chosen = name or able[0]
-        return chosen, cast("Lender", known[chosen])
+        return chosen, cast("SharesSessions", known[chosen])
 
 
-async def _find(name: str, lender: Lender, wanted: str) -> Outside:
-    found: list[Outside] = []
+async def _find(name: str, lender: SharesSessions, wanted: str) -> OutsideSession:
+    found: list[OutsideSession] = []
     async for each in lender.outside():
         if each.id == wanted:
             return each
@@ -167,7 +169,7 @@ def _names(workspace: str | None) -> tuple[str, ...]:
         return (workspace,)
 
 
-def _folder(chosen: str | None, found: Outside) -> str:
+def _folder(chosen: str | None, found: OutsideSession) -> str:
     if chosen is not None:
         return lifecycle.real_folder(chosen)
     try:
@@ -179,7 +181,7 @@ def _folder(chosen: str | None, found: Outside) -> str:
         ) from None
 
 
-def _in_use(name: str, found: Outside, who: str) -> Refused:
+def _in_use(name: str, found: OutsideSession, who: str) -> Refused:
     return Refused(
         f"The {name} session {found.id} is open in another program ({who}), and is not taken away from it. Close it"
         f" there and try again, or take a copy: `clew adopt {found.id} --fork`."
@@ -187,7 +189,7 @@ def _in_use(name: str, found: Outside, who: str) -> Refused:
 
 
 def _to_release(tx: Tx, thread: str) -> tuple[Adoption, Continuity]:
-    row = lookup.known(tx, thread)
+    row = lookup.existing_thread(tx, thread)
     adoption = adoptions.get(tx, thread)
     continuity, _ = bindings.continuity(tx, thread, row.runtime)
     if adoption is None or continuity is None:
@@ -201,7 +203,7 @@ def _still_works(thread: str) -> Refused:
     return Refused(f"Thread {thread} still works; `clew stop {thread}` first, or wait.")
 
 
-def _view(runtime: str, each: Outside, in_use: str | None) -> AdoptableView:
+def _view(runtime: str, each: OutsideSession, in_use: str | None) -> AdoptableView:
     return AdoptableView(
         id=each.id,
         runtime=runtime,

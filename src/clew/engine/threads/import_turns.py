@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from functools import reduce
 
 from clew.engine.core import Core
-from clew.engine.delivery.enqueue import owe_final
+from clew.engine.delivery.enqueue import enqueue_answer
 from clew.engine.progress import Progress, advance, cleaned
-from clew.engine.turns.completion import deeds
+from clew.engine.turns.completion import activities
 from clew.model import history
-from clew.model.messages import Said
+from clew.model.messages import PromptMessage
 from clew.model.shared_sessions import PastTurn
 from clew.model.threads import Thread
 from clew.model.turns import Origin, Problem, Turn
@@ -26,9 +26,9 @@ def finished(past: Sequence[PastTurn]) -> list[PastTurn]:
     return list(past[: ended[-1]]) if ended else []
 
 
-def take_in(tx: Tx, core: Core, thread: Thread, past: Sequence[PastTurn]) -> int:
+def import_turns(tx: Tx, core: Core, thread: Thread, past: Sequence[PastTurn]) -> int:
     """How many of these turns were new."""
-    known = turns.known(tx, thread.id)
+    known = turns.known_ids(tx, thread.id)
     new = [turn for turn in past if turn.runtime_turn not in known and not turn.end.messages & known]
     head, turn = thread.head, None
     for each in new:
@@ -36,14 +36,14 @@ def take_in(tx: Tx, core: Core, thread: Thread, past: Sequence[PastTurn]) -> int
         head = turn.node
     if turn is not None:
         threads.set_last_turn(tx, thread.id, turn.id)
-        owe_final(tx, core, turn, None, core.kept(new[-1].end.text), "")  # so that lists can show how it stands
+        enqueue_answer(tx, core, turn, None, core.kept(new[-1].end.text), "")  # so that lists can show how it stands
     return len(new)
 
 
 def _take_in(tx: Tx, core: Core, thread: Thread, head: str | None, past: PastTurn) -> Turn:
     began = past.began_at or core.clock.now()
     ended = past.ended_at or began
-    said = tuple(Said(each.id, each.author, clean(each.text)) for each in past.said)
+    said = tuple(PromptMessage(each.id, each.author, clean(each.text)) for each in past.said)
     problem = Problem(past.end.problem.code, clean(past.end.problem.message)) if past.end.problem else None
     name = core.clock.ulid()
     for number, each in enumerate(said):
@@ -57,7 +57,7 @@ def _take_in(tx: Tx, core: Core, thread: Thread, head: str | None, past: PastTur
         state=past.end.state,
         runtime=thread.runtime,
         text=text,
-        deeds=deeds(items, text),
+        deeds=activities(items, text),
         problem=problem,
         outside=True,
     )

@@ -8,10 +8,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from clew.engine.core import Core
-from clew.engine.delivery.enqueue import owe_dropped
+from clew.engine.delivery.enqueue import enqueue_dropped_notices
 from clew.engine.gates import suspension_prompt
 from clew.engine.gates.gates import stop_turn
-from clew.engine.turns.completion import drop, drop_all
+from clew.engine.turns.completion import drop_all_queued, drop_queued
 from clew.engine.turns.suspension import none_waits
 from clew.model import history
 from clew.model.gates import Policy
@@ -103,8 +103,8 @@ def ask_stop(tx: Tx, core: Core, thread: Thread, by: str, here: Conversation | N
     running = turns.live(tx, thread.id)
     waiting = turns.queued(tx, thread.id) if running is None and thread.status is ThreadStatus.IDLE else []
     if waiting:
-        drop(tx, core, waiting[0])
-        owe_dropped(tx, core, waiting[:1], gate_messages.STOPPED_FIRST, here)
+        drop_queued(tx, core, waiting[0])
+        enqueue_dropped_notices(tx, core, waiting[:1], gate_messages.STOPPED_FIRST, here)
         return waiting[0]
     if running is None:
         raise Refused(messages.nothing_runs(thread.id))
@@ -119,8 +119,8 @@ def unqueue(tx: Tx, core: Core, name: str) -> None:
         raise NotFound(f"There is no turn {name}.")
     if turn.state is not TurnState.QUEUED:
         raise Refused(messages.not_queued(turn.id))
-    drop(tx, core, turn)
-    owe_dropped(tx, core, [turn], gate_messages.TAKEN_BACK, None)
+    drop_queued(tx, core, turn)
+    enqueue_dropped_notices(tx, core, [turn], gate_messages.TAKEN_BACK, None)
     none_waits(tx, core, turn.thread, gate_messages.TAKEN_BACK)
 
 
@@ -143,7 +143,7 @@ def cancel(tx: Tx, core: Core, thread: Thread, by: str) -> None:
         return
     if thread.status is ThreadStatus.COMPLETED:
         raise Refused(f"Thread {thread.id} is completed already; there is nothing to cancel.")
-    drop_all(tx, core, thread.id)
+    drop_all_queued(tx, core, thread.id)
     if turns.live(tx, thread.id):
         ask_stop(tx, core, thread, by)
     _finish(tx, core, thread, ThreadStatus.CANCELLED)
@@ -172,7 +172,7 @@ def fork(tx: Tx, core: Core, source: Thread, turn_id: str | None, title: str | N
     threads.move_head(tx, new.id, None, node.hash)
     point = _fork_point(tx, source, turn)
     if point is not None:
-        bindings.keep_fork_point(tx, new.id, new.runtime, point)
+        bindings.save_fork_point(tx, new.id, new.runtime, point)
     tx.log(new.id, None, "thread.created", now, thread_kind=new.kind, title=new.title, forked_from=source.id)
     return new.id
 

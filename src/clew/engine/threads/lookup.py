@@ -8,7 +8,7 @@ from clew.store.tables import threads
 from clew.support.errors import NotFound
 
 
-def known(tx: Tx, name: str) -> Thread:
+def existing_thread(tx: Tx, name: str) -> Thread:
     row = threads.get(tx, name)
     if row is None:
         raise no_thread(name)

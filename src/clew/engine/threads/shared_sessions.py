@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import cast
 
 from clew.engine.core import Core
-from clew.engine.threads.import_turns import finished, take_in
+from clew.engine.threads.import_turns import finished, import_turns
 from clew.engine.turns.sessions import Sessions
 from clew.model.runtime import Continuity, HealthState, Runtime, Seat, Session
-from clew.model.shared_sessions import Lender, PastTurn
+from clew.model.shared_sessions import PastTurn, SharesSessions
 from clew.model.threads import Thread, ThreadStatus
 from clew.store import Tx
 from clew.store.tables import adoptions, bindings, threads, turns
@@ -23,7 +23,7 @@ LEAVING = 10.0  # seconds that a turn may take to leave its session once it has 
 _log = logging.getLogger(__name__)
 
 
-class Lending:
+class SharedSessions:
     def __init__(self, core: Core, sessions: Sessions) -> None:
         self._core = core
         self._sessions = sessions
@@ -68,7 +68,7 @@ class Lending:
             return False
         if was_open:
             now = self._core.clock.now()
-            await self._core.write_down(lambda tx: tx.log(thread, None, "thread.released", now))
+            await self._core.write_with_retry(lambda tx: tx.log(thread, None, "thread.released", now))
         return True
 
     async def let_go_soon(self, thread: str) -> bool:
@@ -102,7 +102,7 @@ class Lending:
 
     async def enter(self, thread: Thread, seat: Seat, runtime: Runtime) -> Session:
         assert seat.continuity is not None, thread.id
-        lender = cast("Lender", runtime)
+        lender = cast("SharesSessions", runtime)
         await self._let_others(thread, seat.continuity, lender)
         session = await runtime.open(seat)
         try:
@@ -112,7 +112,7 @@ class Lending:
             raise
         return session
 
-    async def _let_others(self, thread: Thread, session: Continuity, lender: Lender) -> None:
+    async def _let_others(self, thread: Thread, session: Continuity, lender: SharesSessions) -> None:
         who = (await lender.holders([session])).get(session)
         if who is not None:
             raise RuntimeHeld(
@@ -131,24 +131,24 @@ class Lending:
         if runtime is None or (await runtime.health()).state is not HealthState.HEALTHY:
             return
         try:
-            await self._catch_up(thread, cast("Lender", runtime), held=False)
+            await self._catch_up(thread, cast("SharesSessions", runtime), held=False)
         except RuntimeTrouble as trouble:
             _log.info("what was done outside in thread %s is not known now: %s", thread, trouble.message)
 
-    async def _catch_up(self, thread: str, lender: Lender, *, held: bool) -> None:
+    async def _catch_up(self, thread: str, lender: SharesSessions, *, held: bool) -> None:
         """What another program may still be working on is left for later, unless nobody can: we hold the session."""
         async with self._locks.setdefault(thread, asyncio.Lock()):
             adoption, session = await self._core.look(lambda tx: _adoption(tx, thread))
             past = await lender.past(session, adoption.last_turn)
             ended = past if held else finished(past)
             if ended:
-                await self._core.write_down(lambda tx: self._take_in(tx, thread, ended))
+                await self._core.write_with_retry(lambda tx: self._take_in(tx, thread, ended))
 
     def _take_in(self, tx: Tx, thread: str, past: Sequence[PastTurn]) -> None:
         row = threads.get(tx, thread)
         assert row is not None, thread
-        new = take_in(tx, self._core, row, past)
-        adoptions.looked_at(tx, thread, past[-1].runtime_turn)
+        new = import_turns(tx, self._core, row, past)
+        adoptions.set_last_turn(tx, thread, past[-1].runtime_turn)
         if new:
             tx.log(thread, None, "thread.taken_in", self._core.clock.now(), turns=new)
 

@@ -8,9 +8,16 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from clew.engine.core import Core
-from clew.engine.delivery.artifacts import NOTHING_MADE, Made
-from clew.engine.delivery.enqueue import owe, owe_dropped, owe_files, owe_final, owe_nothing, owed_to
-from clew.engine.delivery.placeholder import owe_end
+from clew.engine.delivery.artifacts import NOTHING_MADE, Artifacts
+from clew.engine.delivery.enqueue import (
+    answer_target,
+    enqueue_answer,
+    enqueue_delivery,
+    enqueue_dropped_notices,
+    enqueue_files,
+    mark_superseded,
+)
+from clew.engine.delivery.placeholder import enqueue_end
 from clew.engine.gates.gates import settle_cancelled, settle_completed, settle_cut, settle_ended
 from clew.engine.gates.suspension_prompt import ask
 from clew.engine.turns.queueing import queue_turn
@@ -18,7 +25,7 @@ from clew.model import history
 from clew.model.delivery import DeliveryKind
 from clew.model.events import ActivityKind, NoticeKind, Phase
 from clew.model.history import Deed
-from clew.model.messages import Conversation, Said
+from clew.model.messages import Conversation, PromptMessage
 from clew.model.threads import SuspendedBy, Thread, ThreadKind, ThreadStatus
 from clew.model.turns import Origin, Problem, Steer, SteerState, Turn, TurnState, Usage
 from clew.store import Tx
@@ -42,7 +49,7 @@ class End(Struct, frozen=True):
     messages: frozenset[str] = frozenset()
     items: tuple[Item, ...] = ()  # what was not written yet
     images: tuple[str, ...] = ()  # paths of pictures that the runtime made
-    made: Made = NOTHING_MADE  # what the answer names, as it is now
+    made: Artifacts = NOTHING_MADE  # what the answer names, as it is now
 
 
 def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
@@ -54,10 +61,13 @@ def end_turn(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     if thread is None:
         return False
     body = bilingual.joined("\n\n", text_messages.final(end.state, end.text, end.problem), *end.made.untold)
-    where, note = owed_to(tx, core, thread, turn), text_messages.note(turn.origin is Origin.CONTINUATION, declined)
-    owe_final(tx, core, turn, where, body, _with_footer(core, turn, end, where, note))
-    owe_files(tx, core, turn, where, end.made.files if core.takes_files(where) else ())
-    owe_end(tx, core, turn, end.state, done)
+    where, note = (
+        answer_target(tx, core, thread, turn),
+        text_messages.note(turn.origin is Origin.CONTINUATION, declined),
+    )
+    enqueue_answer(tx, core, turn, where, body, _with_footer(core, turn, end, where, note))
+    enqueue_files(tx, core, turn, where, end.made.files if core.takes_files(where) else ())
+    enqueue_end(tx, core, turn, end.state, done)
     if turn.origin is not Origin.GREETING:
         _move_thread(tx, core, thread, end)
     return True
@@ -67,19 +77,19 @@ def end_in_silence(tx: Tx, core: Core, turn: Turn, end: End) -> bool:
     """Nobody asked for it, and nobody misses it."""
     if _close(tx, core, turn, end, settle_cut) is None:
         return False
-    owe_nothing(tx, core, turn)
-    owe_end(tx, core, turn, end.state, ())
+    mark_superseded(tx, core, turn)
+    enqueue_end(tx, core, turn, end.state, ())
     return True
 
 
-def end_and_continue(tx: Tx, core: Core, turn: Turn, end: End, request: tuple[Said, ...]) -> bool:
+def end_and_continue(tx: Tx, core: Core, turn: Turn, end: End, request: tuple[PromptMessage, ...]) -> bool:
     """It was cut off, and goes on by itself in a new turn. The answer comes from that one."""
     if turns.is_stopping(tx, turn.id):
         return end_turn(tx, core, turn, end)
     if _close(tx, core, turn, end, settle_cut) is None:
         return False
-    owe_nothing(tx, core, turn)
-    owe_end(tx, core, turn, end.state, ())
+    mark_superseded(tx, core, turn)
+    enqueue_end(tx, core, turn, end.state, ())
     queue_continuation(tx, core.clock, turn, request, Origin.CONTINUATION)
     return True
 
@@ -92,7 +102,7 @@ def end_and_ask(tx: Tx, core: Core, turn: Turn, end: End, by: SuspendedBy, quest
     if thread is None:
         return False
     ask(tx, core, thread, turn, by, question)
-    owe_end(tx, core, turn, end.state, ())
+    enqueue_end(tx, core, turn, end.state, ())
     if threads.suspend(tx, thread.id, by, question):
         log_status(tx, core, thread.id, ThreadStatus.SUSPENDED)
     return True
@@ -112,7 +122,7 @@ def queue_continuation(
     tx: Tx,
     clock: Clock,
     cut: Turn,
-    request: tuple[Said, ...],
+    request: tuple[PromptMessage, ...],
     origin: Origin,
     where: Conversation | None = None,
 ) -> str:
@@ -153,7 +163,7 @@ def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread |
         state=end.state,
         runtime=thread.runtime,
         text=end.text,
-        deeds=deeds(items.of_turn(tx, turn.id), end.text),
+        deeds=activities(items.of_turn(tx, turn.id), end.text),
         problem=end.problem,
         usage=end.usage,
     )
@@ -164,11 +174,11 @@ def _close(tx: Tx, core: Core, turn: Turn, end: End, settle: Settle) -> Thread |
     threads.set_last_turn(tx, thread.id, turn.id)
     tx.log(thread.id, turn.id, "turn.ended", now, state=end.state, error=end.problem.message if end.problem else None)
     if thread.status is ThreadStatus.CANCELLED:
-        drop_all(tx, core, thread.id)
+        drop_all_queued(tx, core, thread.id)
     return thread
 
 
-def deeds(done: Sequence[Item], answer: str) -> tuple[Deed, ...]:
+def activities(done: Sequence[Item], answer: str) -> tuple[Deed, ...]:
     """Everything on the way; the answer itself is not repeated."""
     kept = [item for item in done if item.body or item.kind != TEXT]
     if kept and _is_answer(kept[-1], answer):
@@ -213,7 +223,7 @@ def requeue_steer(tx: Tx, core: Core, steer: Steer, *, over: bool = False) -> No
     inbox.change_fate(tx, steer, turn.id)
     tx.log(steer.thread, turn.id, "steer.queued", core.clock.now(), message=steer.message.id)
     if not over:
-        owe(tx, core, turn, DeliveryKind.NOTICE, steer.conversation, text_messages.STEER_QUEUED)
+        enqueue_delivery(tx, core, turn, DeliveryKind.NOTICE, steer.conversation, text_messages.STEER_QUEUED)
 
 
 def _driven_from(tx: Tx, core: Core, steer: Steer) -> Conversation | None:
@@ -221,31 +231,31 @@ def _driven_from(tx: Tx, core: Core, steer: Steer) -> Conversation | None:
     said, driver = steer.conversation, bindings.driver(tx, steer.thread)
     if said is None or driver is None:
         return said
-    is_of_the_thread = said.surface == core.desk or bindings.bound(tx, said) == steer.thread
+    is_of_the_thread = said.surface == core.desk or bindings.thread_at(tx, said) == steer.thread
     return driver if is_of_the_thread else said
 
 
-def drop(tx: Tx, core: Core, turn: Turn, *, over: bool = False) -> None:
+def drop_queued(tx: Tx, core: Core, turn: Turn, *, over: bool = False) -> None:
     """A queued turn that a person does not want any more. No answer is owed for it, and that is written down too. What
     was said into it, before it turned out that it had never run, is not lost with it."""
     now = core.clock.now()
     if not turns.drop_queued(tx, turn.id, now):
         return
-    owe_nothing(tx, core, turn)
-    owe_end(tx, core, turn, TurnState.INTERRUPTED, ())
+    mark_superseded(tx, core, turn)
+    enqueue_end(tx, core, turn, TurnState.INTERRUPTED, ())
     tx.log(turn.thread, turn.id, "turn.ended", now, state=TurnState.INTERRUPTED, error=None)
     for steer in inbox.open_steers(tx, turn.id):
         requeue_steer(tx, core, steer, over=over)
 
 
-def drop_all(tx: Tx, core: Core, thread: str) -> None:
+def drop_all_queued(tx: Tx, core: Core, thread: str) -> None:
     """In a cancelled thread nothing waits."""
     dropped: list[Turn] = []
     while waiting := turns.queued(tx, thread):
         for turn in waiting:
-            drop(tx, core, turn, over=True)
+            drop_queued(tx, core, turn, over=True)
         dropped += waiting
-    owe_dropped(tx, core, dropped, gate_messages.THREAD_OVER, None)
+    enqueue_dropped_notices(tx, core, dropped, gate_messages.THREAD_OVER, None)
     settle_cancelled(tx, core, thread)
 
 

@@ -42,11 +42,11 @@ AT_EACH_FLUSH = 250_000  # characters: a text that is longer is written less oft
 STOP_PATIENCE = 20.0  # seconds that a runtime has to end a turn that a person stopped
 
 
-class Silence(Exception):
+class RuntimeSilent(Exception):
     """The runtime gave no sign of life for too long."""
 
 
-class Work:
+class TurnConsumer:
     def __init__(
         self,
         core: Core,
@@ -95,7 +95,7 @@ class Work:
                     await self._take(event)
                     self._wait_on(event)
         except TimeoutError:
-            raise Silence from None
+            raise RuntimeSilent from None
         if ended is None:
             raise RuntimeLost("the runtime broke off without an end")
         return ended
@@ -154,7 +154,7 @@ class Work:
             case GateClosed(ref, ran_out, changed):
                 crash.point("gate.taken-not-recorded")
                 closing = partial(close_gate, core=self._core, ref=ref, ran_out=ran_out, changed=changed)
-                await self._core.write_down(closing)
+                await self._core.write_with_retry(closing)
             case _:
                 pass
 
@@ -170,7 +170,7 @@ class Work:
             open_gate(tx, self._core, self.thread, self.turn, event, cleaned(item), told=told, seen=seen)
 
         crash.point("gate.asked-not-stored")
-        await self._core.write_down(body)
+        await self._core.write_with_retry(body)
         crash.point("gate.stored-not-shown")
         self.asked.add(event.ref)
         self.on_asked()
@@ -196,12 +196,12 @@ class Work:
     async def _begun(self, runtime_turn: str) -> None:
         def body(tx: Tx) -> None:
             now = self._core.clock.now()
-            turns.begun(tx, self.turn, self.thread.runtime, runtime_turn)
-            bindings.used(tx, self.thread.id, self.thread.runtime, self._came, now)
+            turns.record_started(tx, self.turn, self.thread.runtime, runtime_turn)
+            bindings.record_use(tx, self.thread.id, self.thread.runtime, self._came, now)
             tx.log(self.thread.id, self.turn.id, "turn.started", now)
 
         crash.point("turn.sent-not-recorded")
-        await self._core.write_down(body)
+        await self._core.write_with_retry(body)
         self.started.set()
         self.on_started()
 
@@ -235,8 +235,8 @@ class Work:
                 data = {"item": told.item, "activity": told.kind, "phase": told.phase, "title": clean(told.title)}
                 tx.log(self.thread.id, self.turn.id, "activity", self._core.clock.now(), **data, outcome=told.outcome)
 
-        await self._core.write_down(body)
+        await self._core.write_with_retry(body)
 
     async def _log(self, kind: str, **data: str) -> None:
         now = self._core.clock.now()
-        await self._core.write_down(lambda tx: tx.log(self.thread.id, self.turn.id, kind, now, **data))
+        await self._core.write_with_retry(lambda tx: tx.log(self.thread.id, self.turn.id, kind, now, **data))

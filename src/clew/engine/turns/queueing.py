@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.model.messages import Conversation, Said
+from clew.model.messages import Conversation, PromptMessage
 from clew.model.turns import Origin, Turn, TurnState
 from clew.store import Tx
 from clew.store.tables import threads, turns
@@ -14,7 +14,7 @@ def queue_turn(
     clock: Clock,
     thread: str,
     origin: Origin,
-    request: tuple[Said, ...],
+    request: tuple[PromptMessage, ...],
     where: Conversation | None,
 ) -> Turn:
     """A turn at the end of its thread's queue."""

@@ -17,12 +17,12 @@ from clew.engine.gates.gates import held_back, settle_cut
 from clew.engine.progress import GATE, may_have_acted
 from clew.engine.turns.completion import End, end_and_ask, end_and_continue, end_in_silence, end_turn
 from clew.engine.turns.runner import Runner, of_record
-from clew.engine.turns.scheduler import Turns
+from clew.engine.turns.scheduler import Scheduler
 from clew.engine.turns.sessions import Sessions
 from clew.engine.turns.suspension import hold_backlog, own_words
 from clew.model.events import Phase
 from clew.model.gates import GateState
-from clew.model.messages import CLEW, Said
+from clew.model.messages import CLEW, PromptMessage
 from clew.model.runtime import RecordState, Session, TurnRecord
 from clew.model.threads import SuspendedBy, Thread, ThreadKind
 from clew.model.turns import Origin, Steer, SteerState, Turn, TurnState
@@ -30,7 +30,7 @@ from clew.store import Tx
 from clew.store.tables import deliveries, gates, inbox, items, log, threads, turns
 from clew.store.tables.items import TEXT, Item
 from clew.support import crash
-from clew.support.display_code import unmarked
+from clew.support.display_code import plain_or_code
 from clew.support.errors import RuntimeTrouble
 from clew.texts import messages
 
@@ -39,13 +39,13 @@ LOOKUPS = (0.0, 0.5, 2.0, 8.0)  # seconds before each try to ask a runtime
 _log = logging.getLogger(__name__)
 
 
-class Remains(Struct, frozen=True):
+class Leftover(Struct, frozen=True):
     """What is known of a turn that was cut off."""
 
     thread: Thread
     turn: Turn
     items: tuple[Item, ...]
-    taken: tuple[Said, ...]  # steers that its record contains
+    taken: tuple[PromptMessage, ...]  # steers that its record contains
     held: frozenset[str] = frozenset()  # activities that stood at a gate without a yes
     stood: bool = False  # at an open gate
 
@@ -54,7 +54,7 @@ class Remains(Struct, frozen=True):
         return [item for item in self.items if item.item not in self.held]
 
 
-def continues_by_itself(remains: Remains, record: TurnRecord) -> bool:
+def continues_by_itself(remains: Leftover, record: TurnRecord) -> bool:
     """Where nothing can have been done twice, and once for a task. Twice in a row only where it stood at a gate and had
     done nothing: it waits for a person anyhow, and has to ask again."""
     acted = has_acted(remains, record)
@@ -63,12 +63,12 @@ def continues_by_itself(remains: Remains, record: TurnRecord) -> bool:
     return remains.thread.kind is ThreadKind.TASK or not acted
 
 
-def has_acted(remains: Remains, record: TurnRecord) -> bool:
+def has_acted(remains: Leftover, record: TurnRecord) -> bool:
     recorded = [Item(done.item, done.kind, done.phase, outcome=done.outcome) for done in record.activities]
     return may_have_acted([*remains.begun, *recorded])
 
 
-def begun_without_end(remains: Remains, record: TurnRecord) -> list[str]:
+def begun_without_end(remains: Leftover, record: TurnRecord) -> list[str]:
     """What was begun, and no record says how it ended."""
     ended = {done.item for done in record.activities if done.phase is Phase.DONE}
     return [
@@ -78,14 +78,14 @@ def begun_without_end(remains: Remains, record: TurnRecord) -> list[str]:
     ]
 
 
-def again(clock_id: str, remains: Remains, begun: Sequence[str]) -> tuple[Said, ...]:
+def again(clock_id: str, remains: Leftover, begun: Sequence[str]) -> tuple[PromptMessage, ...]:
     """The request, word for word, and why it comes again."""
-    note = Said(clock_id, CLEW, messages.continuation(begun))
+    note = PromptMessage(clock_id, CLEW, messages.continuation(begun))
     return (*own_words(remains.turn), *remains.taken, note)
 
 
 class Recovery:
-    def __init__(self, core: Core, sessions: Sessions, runner: Runner, turns_: Turns) -> None:
+    def __init__(self, core: Core, sessions: Sessions, runner: Runner, turns_: Scheduler) -> None:
         self._core = core
         self._sessions = sessions
         self._runner = runner
@@ -137,7 +137,7 @@ class Recovery:
         now = self._core.clock.now()
         self._hold_backlog(tx, now)
         deliveries.release_sending(tx, now)
-        deliveries.hasten(tx, now)
+        deliveries.retry_now(tx, now)
         adopted = [turns.adopt(tx, turn, self._core.incarnation) for turn in turns.all_live(tx)]
         self._in_doubt = {turn.id: _offered(tx, turn) for turn in adopted if turn is not None}
         return [turn for turn in adopted if turn is not None], turns.threads_with_queued(tx)
@@ -182,7 +182,7 @@ class Recovery:
         elif record is None:
             await self.absent(turn)
         elif record.state is RecordState.ALIVE:
-            await self._core.write_down(lambda tx: self._count_as_sent(tx, turn))
+            await self._core.write_with_retry(lambda tx: self._count_as_sent(tx, turn))
             self._in_doubt.pop(turn.id, None)
             return await self._runner.reattach(turn, session)
         elif record.state is RecordState.CUT:
@@ -218,7 +218,7 @@ class Recovery:
         if turn.attempts >= ATTEMPTS:
             await self._runner.end(turn, End(TurnState.FAILED, problem=messages.never_began(turn.attempts)))
         else:
-            await self._core.write_down(again)
+            await self._core.write_with_retry(again)
 
     async def _cut(self, thread: Thread, turn: Turn, record: TurnRecord) -> None:
         remains = await self._core.look(lambda tx: _remains(tx, thread, turn, record))
@@ -226,28 +226,30 @@ class Recovery:
         end = End(TurnState.INTERRUPTED, text, None, record.usage, record.messages)
         begun = begun_without_end(remains, record)
         if turn.origin is Origin.GREETING and not remains.taken:  # nobody has asked for anything
-            await self._core.write_down(lambda tx: end_in_silence(tx, self._core, turn, end))
+            await self._core.write_with_retry(lambda tx: end_in_silence(tx, self._core, turn, end))
             return
         if continues_by_itself(remains, record):
             request = again(self._core.clock.ulid(), remains, begun)
-            await self._core.write_down(lambda tx: end_and_continue(tx, self._core, turn, end, request))
+            await self._core.write_with_retry(lambda tx: end_and_continue(tx, self._core, turn, end, request))
             return
-        question = messages.cut_off(list(map(unmarked, begun))) if has_acted(remains, record) else messages.CUT_AGAIN
-        await self._core.write_down(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
+        question = (
+            messages.cut_off(list(map(plain_or_code, begun))) if has_acted(remains, record) else messages.CUT_AGAIN
+        )
+        await self._core.write_with_retry(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
 
     async def _ask_about_unknown(self, turn: Turn, reason: str) -> None:
         end = End(TurnState.INTERRUPTED)
         question = messages.unknown_outcome(reason)
-        await self._core.write_down(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
+        await self._core.write_with_retry(lambda tx: end_and_ask(tx, self._core, turn, end, SuspendedBy.CUT, question))
 
 
-def _remains(tx: Tx, thread: Thread, turn: Turn, record: TurnRecord) -> Remains:
+def _remains(tx: Tx, thread: Thread, turn: Turn, record: TurnRecord) -> Leftover:
     now = turns.get(tx, turn.id)
     assert now is not None, turn.id
     taken = [steer.message for steer in inbox.open_steers(tx, turn.id) if steer.message.id in record.messages]
     asked = gates.of_turn(tx, turn.id)
     stood = any(gate.state is GateState.OPEN and gate.asked.blocking for gate in asked)
-    return Remains(thread, now, tuple(items.of_turn(tx, turn.id)), tuple(taken), held_back(asked), stood)
+    return Leftover(thread, now, tuple(items.of_turn(tx, turn.id)), tuple(taken), held_back(asked), stood)
 
 
 def _offered(tx: Tx, turn: Turn) -> list[Steer]:
@@ -264,6 +266,6 @@ def _was_begun(tx: Tx, turn: Turn) -> bool:
     return found is not None and found.runtime_turn is not None
 
 
-def _last_text(remains: Remains) -> str:
+def _last_text(remains: Leftover) -> str:
     texts = [item.body for item in remains.items if item.kind == TEXT and item.body]
     return texts[-1] if texts else ""

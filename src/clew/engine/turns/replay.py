@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clew.model import history
 from clew.model.messages import CLEW
-from clew.model.runtime import Past
+from clew.model.runtime import PastMessage
 from clew.store import Tx
 from clew.store.tables import nodes, threads
 
@@ -12,7 +12,7 @@ NODES = 400  # of history that are told at most
 DEEDS = frozenset({"command", "change"})
 
 
-def past(tx: Tx, thread: str) -> tuple[Past, ...]:
+def earlier_messages(tx: Tx, thread: str) -> tuple[PastMessage, ...]:
     found = threads.get(tx, thread)
     newest_first = nodes.back_from(tx, found.head, NODES) if found is not None else []
     contents = [content for node in reversed(newest_first) if (content := _read(node)) is not None]
@@ -28,10 +28,10 @@ def _read(node: history.Node) -> history.Content | None:
         return None  # `clew verify` tells more
 
 
-def _told(content: history.Content) -> Past | None:
+def _told(content: history.Content) -> PastMessage | None:
     match content:
         case history.Spoken(author=author, text=text) if author != CLEW:
-            return Past(author, text)
+            return PastMessage(author, text)
         case history.Outcome():
             done = [
                 f"[{deed.kind}: {deed.title} ({deed.outcome or 'begun'})]"
@@ -39,6 +39,6 @@ def _told(content: history.Content) -> Past | None:
                 if deed.kind in DEEDS
             ]
             said = content.text or f"({content.state})"
-            return Past(content.runtime, "\n".join([*done, said]), by_agent=True)
+            return PastMessage(content.runtime, "\n".join([*done, said]), by_agent=True)
         case _:
             return None

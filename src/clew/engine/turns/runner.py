@@ -12,14 +12,14 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from clew.engine.core import Core
-from clew.engine.delivery.artifacts import FOLDER, NOTHING_MADE, Made, gather
-from clew.engine.delivery.enqueue import owed_to
+from clew.engine.delivery.artifacts import FOLDER, NOTHING_MADE, Artifacts, gather
+from clew.engine.delivery.enqueue import answer_target
 from clew.engine.delivery.placeholder import show
-from clew.engine.gates.dispatch import give_answers
+from clew.engine.gates.dispatch import send_answers
 from clew.engine.turns.completion import End, end_turn
-from clew.engine.turns.consumer import Silence, Work
+from clew.engine.turns.consumer import RuntimeSilent, TurnConsumer
 from clew.engine.turns.sessions import Sessions
-from clew.engine.turns.signals import Nudges, hear_steers, hear_stop, interrupt, is_stopping
+from clew.engine.turns.signals import Signals, hear_steers, hear_stop, interrupt, is_stopping
 from clew.model.events import Event, TurnEnded
 from clew.model.runtime import RecordState, Session, TurnRecord, TurnRequest
 from clew.model.threads import Thread
@@ -40,8 +40,8 @@ class Runner:
     def __init__(self, core: Core, sessions: Sessions) -> None:
         self._core = core
         self._sessions = sessions
-        self._nudges: dict[str, Nudges] = {}
-        self._works: dict[str, Work] = {}
+        self._nudges: dict[str, Signals] = {}
+        self._works: dict[str, TurnConsumer] = {}
         self.doubt: Callable[[Turn, str], Awaitable[None]]
         self.unsent: Callable[[Turn], Awaitable[None]]
         self.on_following: Callable[[], None] = lambda: None
@@ -75,9 +75,9 @@ class Runner:
             await self.unsent(turn)
             return
         except RuntimeTrouble as trouble:
-            await self._core.write_down(partial(self._could_not, turn=turn, thread=thread, trouble=trouble))
+            await self._core.write_with_retry(partial(self._could_not, turn=turn, thread=thread, trouble=trouble))
             return
-        work = Work(self._core, turn, thread, session, self._sessions.came(thread.id, is_known=True))
+        work = TurnConsumer(self._core, turn, thread, session, self._sessions.came(thread.id, is_known=True))
         reason = await self._follow(work, session.run(TurnRequest(turn.id, turn.request)))
         if reason is not None:
             await self.doubt(turn, reason)
@@ -85,15 +85,15 @@ class Runner:
     async def reattach(self, turn: Turn, session: Session) -> str | None:
         """A turn that its runtime still works on. Returns why it was lost again, if it was."""
         so_far = await self._core.look(lambda tx: items.of_turn(tx, turn.id))
-        work = Work(self._core, turn, await self._thread(turn), session, so_far=so_far)
+        work = TurnConsumer(self._core, turn, await self._thread(turn), session, so_far=so_far)
         work.started.set()
         return await self._follow(work, session.attach(turn.id))
 
     async def end(self, turn: Turn, end: End) -> None:
         whole = replace(end, made=await self._made_or_nothing(turn, end))
-        await self._core.write_down(lambda tx: end_turn(tx, self._core, turn, whole))
+        await self._core.write_with_retry(lambda tx: end_turn(tx, self._core, turn, whole))
 
-    async def _made_or_nothing(self, turn: Turn, end: End) -> Made:
+    async def _made_or_nothing(self, turn: Turn, end: End) -> Artifacts:
         """Whatever is wrong with files, the answer comes."""
         try:
             return await self._made(turn, end)
@@ -101,10 +101,10 @@ class Runner:
             _log.exception("what turn %s made could not be looked at", turn.id)
             return NOTHING_MADE
 
-    async def _made(self, turn: Turn, end: End) -> Made:
+    async def _made(self, turn: Turn, end: End) -> Artifacts:
         """The files that its answer names, where they can be brought along."""
         thread = await self._thread(turn)
-        where = await self._core.look(lambda tx: owed_to(tx, self._core, thread, turn))
+        where = await self._core.look(lambda tx: answer_target(tx, self._core, thread, turn))
         largest, files = self._core.takes_files(where), self._core.files
         if files is None or not largest or not (end.text or end.images):
             return NOTHING_MADE
@@ -112,7 +112,7 @@ class Runner:
         return await asyncio.to_thread(gather, end.text, end.images, Path(thread.workspace), folder, largest)
 
     def _could_not(self, tx: Tx, turn: Turn, thread: Thread, trouble: RuntimeTrouble) -> None:
-        bindings.failed(tx, thread.id, thread.runtime, trouble.message, self._core.clock.now())
+        bindings.record_failure(tx, thread.id, thread.runtime, trouble.message, self._core.clock.now())
         end_turn(tx, self._core, turn, End(TurnState.FAILED, problem=_problem(trouble)))
 
     async def _thread(self, turn: Turn) -> Thread:
@@ -120,22 +120,22 @@ class Runner:
         assert thread is not None, turn.thread
         return thread
 
-    async def _follow(self, work: Work, events: AsyncIterator[Event]) -> str | None:
+    async def _follow(self, work: TurnConsumer, events: AsyncIterator[Event]) -> str | None:
         """To its end; or until its outcome is in doubt, and then why."""
-        nudges = self._nudges[work.turn.id] = Nudges()
+        nudges = self._nudges[work.turn.id] = Signals()
         self._works[work.turn.id] = work
         self.on_following()
         work.on_started, work.on_asked = nudges.give, nudges.answer.set
         beside = (
             hear_stop(self._core, work, nudges.stop),
             hear_steers(self._core, work, nudges.steer),
-            give_answers(self._core, work.turn.id, work.session, work.asked, nudges.answer),
+            send_answers(self._core, work.turn.id, work.session, work.asked, nudges.answer),
             work.keep_writing(),
         )
         control = [asyncio.create_task(task) for task in beside]
         try:
             ended = await self._consume(work, events)
-        except Silence:
+        except RuntimeSilent:
             await self._give_up(work)
         except RuntimeLost as lost:
             await self._sessions.drop(work.thread.id)
@@ -152,7 +152,7 @@ class Runner:
             await self._sessions.release(work.thread.id)
         return None
 
-    async def _consume(self, work: Work, events: AsyncIterator[Event]) -> TurnEnded:
+    async def _consume(self, work: TurnConsumer, events: AsyncIterator[Event]) -> TurnEnded:
         """And show it for so long: once it is over the placeholder may become the answer."""
         shown = asyncio.create_task(show(self._core, work.turn, lambda: work.progress, work.partial, work.moved))
         try:
@@ -161,7 +161,7 @@ class Runner:
             shown.cancel()
             await asyncio.wait((shown,))  # an edit that is on its way must not come after what follows
 
-    async def _ended(self, work: Work, ended: TurnEnded) -> str | None:
+    async def _ended(self, work: TurnConsumer, ended: TurnEnded) -> str | None:
         crash.point("turn.ended-not-owed")
         if ended.state is TurnState.INTERRUPTED and not await is_stopping(self._core, work.turn):
             return "the runtime interrupted it, and nobody here had asked for that"
@@ -169,7 +169,7 @@ class Runner:
         await self._sessions.keep(work.thread, work.session)
         return None
 
-    async def _give_up(self, work: Work) -> None:
+    async def _give_up(self, work: TurnConsumer) -> None:
         """Ask it to end, then ask its record: it may have finished after all."""
         await interrupt(work.session)
         record = await _quietly(work.session, work.turn.id)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import islice
 
 from clew.engine.core import Core
-from clew.engine.delivery.placeholder import owe_placeholder
+from clew.engine.delivery.placeholder import enqueue_placeholder
 from clew.engine.turns.completion import End
 from clew.engine.turns.runner import Runner
 from clew.model import history
@@ -24,7 +24,7 @@ FREEING = frozenset({"gate.opened"})  # a turn that stands at a gate leaves its 
 NUDGING = frozenset({"steer.offered", "turn.stop_asked", "gate.answered", "gate.expired"})
 
 
-class Turns:
+class Scheduler:
     def __init__(self, core: Core, runner: Runner) -> None:
         self._core = core
         self._runner = runner
@@ -121,7 +121,7 @@ class Turns:
             return []
         for thread in wanted:
             del self._ready[thread]
-        claimed = await self._core.write_down(lambda tx: self._claim_each(tx, wanted))
+        claimed = await self._core.write_with_retry(lambda tx: self._claim_each(tx, wanted))
         if len(claimed) < len(wanted):
             self._wake.set()  # some had nothing to run: there is room for those behind them
         return claimed
@@ -152,7 +152,7 @@ class Turns:
             head = nodes.append(tx, turn.thread, head, node)
         if head is not None:
             turns.set_request_node(tx, turn.id, head)
-        owe_placeholder(tx, self._core, turn, turn.conversation)
+        enqueue_placeholder(tx, self._core, turn, turn.conversation)
         return turn
 
     async def _guarded(self, turn: Turn) -> None:

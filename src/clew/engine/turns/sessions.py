@@ -9,8 +9,8 @@ from collections import OrderedDict
 from typing import Protocol
 
 from clew.engine.core import Core
-from clew.engine.turns.replay import past
-from clew.model.runtime import Continuity, Past, Runtime, Seat, Session
+from clew.engine.turns.replay import earlier_messages
+from clew.model.runtime import Continuity, PastMessage, Runtime, Seat, Session
 from clew.model.threads import Thread
 from clew.store import Tx
 from clew.store.tables import bindings
@@ -64,7 +64,7 @@ class Sessions:
         if now is None or now == self._stored.get(thread.id):
             return
         crash.point("session.opened-not-kept")
-        await self._core.write_down(lambda tx: bindings.keep_continuity(tx, thread.id, thread.runtime, now))
+        await self._core.write_with_retry(lambda tx: bindings.save_continuity(tx, thread.id, thread.runtime, now))
         self._stored[thread.id] = now
 
     async def release(self, thread: str) -> None:
@@ -120,8 +120,8 @@ class Sessions:
             known = ", ".join(sorted(self._core.runtimes)) or "none"
             raise RuntimeTrouble(f"there is no runtime named {thread.runtime!r}; known here: {known}")
 
-        async def history() -> tuple[Past, ...]:
-            return await self._core.look(lambda tx: past(tx, thread.id))
+        async def history() -> tuple[PastMessage, ...]:
+            return await self._core.look(lambda tx: earlier_messages(tx, thread.id))
 
         def read(tx: Tx) -> Seat:
             continuity, fork = bindings.continuity(tx, thread.id, thread.runtime)

@@ -8,7 +8,7 @@ from functools import partial
 
 from clew.engine.core import Core
 from clew.engine.turns.completion import requeue_steer
-from clew.engine.turns.consumer import Work
+from clew.engine.turns.consumer import TurnConsumer
 from clew.model.runtime import Session
 from clew.model.turns import Steer, SteerState, Turn
 from clew.store import Tx
@@ -20,7 +20,7 @@ STEER_TIMEOUT = 30.0
 _log = logging.getLogger(__name__)
 
 
-class Nudges:
+class Signals:
     """Wakes those who listen for people while a turn runs. Given once at the start, for what came before."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class Nudges:
         self.answer.set()
 
 
-async def hear_stop(core: Core, work: Work, nudged: asyncio.Event) -> None:
+async def hear_stop(core: Core, work: TurnConsumer, nudged: asyncio.Event) -> None:
     """A person's stop, once the turn has begun: before that no runtime could hear it."""
     while True:
         await nudged.wait()
@@ -62,7 +62,7 @@ async def hear_stop(core: Core, work: Work, nudged: asyncio.Event) -> None:
             nudged.set()
 
 
-async def hear_steers(core: Core, work: Work, nudged: asyncio.Event) -> None:
+async def hear_steers(core: Core, work: TurnConsumer, nudged: asyncio.Event) -> None:
     """What people say meanwhile, in order."""
     while True:
         await nudged.wait()
@@ -74,13 +74,13 @@ async def hear_steers(core: Core, work: Work, nudged: asyncio.Event) -> None:
             _log.exception("turn %s cannot be steered now", work.turn.id)
 
 
-async def _offer(core: Core, work: Work) -> None:
+async def _offer(core: Core, work: TurnConsumer) -> None:
     for steer in await core.look(lambda tx: inbox.open_steers(tx, work.turn.id)):
         if steer.state is SteerState.OFFERED:
             crash.point("steer.offered-not-sent")
             taken = await _taken(work.session, steer)
             crash.point("steer.sent-not-recorded")
-            await core.write_down(partial(_steered, core=core, steer=steer, taken=taken))
+            await core.write_with_retry(partial(_steered, core=core, steer=steer, taken=taken))
 
 
 def _steered(tx: Tx, core: Core, steer: Steer, taken: bool) -> None:

@@ -4,12 +4,12 @@ answers what was asked; it never guesses a yes."""
 from __future__ import annotations
 
 from clew.engine.core import Core
-from clew.engine.delivery.enqueue import nearest, owe, owe_dropped
+from clew.engine.delivery.enqueue import enqueue_delivery, enqueue_dropped_notices, reachable_target
 from clew.engine.gates import suspension_prompt
-from clew.engine.turns.completion import drop, log_status, queue_continuation, requeue_steer
+from clew.engine.turns.completion import drop_queued, log_status, queue_continuation, requeue_steer
 from clew.engine.turns.queueing import queue_turn
 from clew.model.delivery import DeliveryKind
-from clew.model.messages import CLEW, Conversation, Fate, Said
+from clew.model.messages import CLEW, Conversation, Fate, PromptMessage
 from clew.model.threads import SuspendedBy, Thread, ThreadStatus
 from clew.model.turns import Origin, Turn, TurnState
 from clew.store import Tx
@@ -23,7 +23,7 @@ def hold_backlog(tx: Tx, core: Core, name: str) -> None:
     that had never run is one of them."""
     for turn in turns.queued(tx, name):
         if turn.origin is Origin.GREETING:
-            drop(tx, core, turn)  # nobody waits for it
+            drop_queued(tx, core, turn)  # nobody waits for it
         for steer in inbox.open_steers(tx, turn.id):
             requeue_steer(tx, core, steer)
     thread, waiting = threads.get(tx, name), turns.queued(tx, name)
@@ -45,7 +45,7 @@ def answer_suspended(
     tx: Tx,
     core: Core,
     thread: Thread,
-    message: Said,
+    message: PromptMessage,
     where: Conversation,
     *,
     means_it: bool = True,
@@ -66,17 +66,17 @@ def answer_suspended(
     return _go_on(tx, core, thread, message, where)
 
 
-def own_words(turn: Turn) -> tuple[Said, ...]:
+def own_words(turn: Turn) -> tuple[PromptMessage, ...]:
     """A turn's request without what clew added to it."""
     return tuple(said for said in turn.request if said.author != CLEW)
 
 
-def _word(message: Said) -> str | None:
+def _word(message: PromptMessage) -> str | None:
     """What may be a word of command; a message that carries a file never is one."""
     return None if message.attachments else messages.word(message.text)
 
 
-def _go_on(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
+def _go_on(tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Conversation) -> Arrival:
     """With the work that was cut off, or failed; with what the person adds, if they say more than to go on."""
     _reopen(tx, core, thread, messages.continued_by(message.author))
     cut = turns.last_own(tx, thread.id)
@@ -87,16 +87,16 @@ def _go_on(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversatio
     if not is_bare:
         gates.forget_carried(tx, thread.id)
     request = _again(tx, core, cut, () if is_bare else (message,))
-    there = where if core.reaches(where) else bindings.driver(tx, thread.id)  # whoever decides gets the answer
+    there = where if core.can_send_to(where) else bindings.driver(tx, thread.id)  # whoever decides gets the answer
     return Arrival(Fate.TURN, thread.id, queue_continuation(tx, core.clock, cut, request, Origin.RESUME, there), "")
 
 
-def _put_aside(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
+def _put_aside(tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Conversation) -> Arrival:
     """Asked whether to do again what may be done already, somebody said neither yes nor no: the agent hears that, and
     nothing of what was cut off is begun again."""
     _reopen(tx, core, thread, messages.put_aside_by(message.author))
     gates.forget_carried(tx, thread.id)
-    note = Said(core.clock.ulid(), CLEW, messages.PUT_ASIDE)
+    note = PromptMessage(core.clock.ulid(), CLEW, messages.PUT_ASIDE)
     turn = queue_turn(tx, core.clock, thread.id, Origin.MESSAGE, (note, message), where)
     told = "" if suspension_prompt.is_rewritten(tx, core, thread.id, where) else messages.OLD_WORK_ASIDE
     return Arrival(Fate.TURN, thread.id, turn.id, told)
@@ -104,19 +104,19 @@ def _put_aside(tx: Tx, core: Core, thread: Thread, message: Said, where: Convers
 
 def _stopped(tx: Tx, core: Core, thread: Thread, cut: Turn | None, where: Conversation) -> Arrival:
     """Whoever was asked elsewhere, where the thread is now, hears that there is no answer."""
-    target = nearest(tx, core, thread, suspension_prompt.place(tx, thread.id))
+    target = reachable_target(tx, core, thread, suspension_prompt.place(tx, thread.id))
     if cut is not None and target != where:
-        owe(tx, core, cut, DeliveryKind.FINAL, target, messages.final(TurnState.INTERRUPTED, "", None))
+        enqueue_delivery(tx, core, cut, DeliveryKind.FINAL, target, messages.final(TurnState.INTERRUPTED, "", None))
     return Arrival(Fate.ANSWER, thread.id, None, messages.STOPPED)
 
 
-def _again(tx: Tx, core: Core, cut: Turn, supplement: tuple[Said, ...]) -> tuple[Said, ...]:
+def _again(tx: Tx, core: Core, cut: Turn, supplement: tuple[PromptMessage, ...]) -> tuple[PromptMessage, ...]:
     """The request again, with what was said into it, why it comes again, and what the person adds."""
-    note = Said(core.clock.ulid(), CLEW, messages.continuation(()))
+    note = PromptMessage(core.clock.ulid(), CLEW, messages.continuation(()))
     return (*own_words(cut), *inbox.taken_steers(tx, cut.id), note, *supplement)
 
 
-def _answer_backlog(tx: Tx, core: Core, thread: Thread, message: Said, where: Conversation) -> Arrival:
+def _answer_backlog(tx: Tx, core: Core, thread: Thread, message: PromptMessage, where: Conversation) -> Arrival:
     word = _word(message)
     waiting = turns.queued(tx, thread.id)
     if word in messages.RUN_ALL:
@@ -132,7 +132,7 @@ def _answer_backlog(tx: Tx, core: Core, thread: Thread, message: Said, where: Co
     return Arrival(Fate.TURN, thread.id, turn.id, messages.still_backlog(len(waiting)))
 
 
-def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Said) -> Arrival:
+def _merge(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: PromptMessage) -> Arrival:
     """All of it as one request, in the place of the first; what was said in different conversations as one for each, so
     that every answer comes to where it was asked for. What is history already stays as it is."""
     fresh = [turn for turn in waiting if turn.request_node is None]
@@ -149,13 +149,15 @@ def _merge_into_first(tx: Tx, core: Core, waiting: list[Turn]) -> None:
     turns.set_request(tx, waiting[0].id, tuple(said for turn in waiting for said in turn.request))
     for turn in waiting[1:]:
         turns.set_request(tx, turn.id, ())  # what was said is said once
-        drop(tx, core, turn)
+        drop_queued(tx, core, turn)
 
 
-def _skip(tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: Said, where: Conversation) -> Arrival:
+def _skip(
+    tx: Tx, core: Core, thread: Thread, waiting: list[Turn], message: PromptMessage, where: Conversation
+) -> Arrival:
     for turn in waiting:
-        drop(tx, core, turn)
-    owe_dropped(tx, core, waiting, messages.skipped_by(message.author), where)
+        drop_queued(tx, core, turn)
+    enqueue_dropped_notices(tx, core, waiting, messages.skipped_by(message.author), where)
     _reopen(tx, core, thread, messages.skipped_by(message.author))
     return Arrival(Fate.ANSWER, thread.id, None, messages.skipped(len(waiting)))
 

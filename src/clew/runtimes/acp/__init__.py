@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from clew.config import plugins
 from clew.config.settings import AcpConfig
-from clew.model.runtime import Health, HealthState, Look, RuntimeCan, Seat
+from clew.model.runtime import Health, HealthState, ProgramInfo, RuntimeCan, Seat
 from clew.process.scan import Marks
 from clew.runtimes.acp import problems
 from clew.runtimes.acp.connection import Connection, connect
@@ -49,7 +49,7 @@ class AcpRuntime:
             return Health(HealthState.STOPPED, missing.message, is_there=False)
         return self._server.health()
 
-    async def look(self) -> Look:
+    async def look(self) -> ProgramInfo:
         """Whether it is logged in shows only when it is to begin a session."""
         connection = await self._connect()
         try:
@@ -60,7 +60,7 @@ class AcpRuntime:
         finally:
             await connection.close()
         about = connection.agent.agent_info
-        return Look(about.version if about else "", locate(self._entry), True)
+        return ProgramInfo(about.version if about else "", locate(self._entry), True)
 
     async def close(self) -> None:
         await self._server.close()

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from clew.model.messages import Attachment, Said
-from clew.model.runtime import Past
+from clew.model.messages import Attachment, PromptMessage
+from clew.model.runtime import PastMessage
 from clew.runtimes.acp.problems import unreadable
 
 LONGEST = 200_000  # characters of history that are told; what is older is left out, and that is said
@@ -19,7 +19,7 @@ _HEAD = (
 _LEFT_OUT = "[… what is older was left out …]"
 
 
-def history(past: Iterable[Past]) -> list[dict[str, Any]]:
+def history(past: Iterable[PastMessage]) -> list[dict[str, Any]]:
     told = [_quoted(each) for each in past if each.text.strip()]
     if not told:
         return []
@@ -33,7 +33,7 @@ def history(past: Iterable[Past]) -> list[dict[str, Any]]:
     return [{"type": "text", "text": "\n\n".join([_HEAD, *reversed(kept)])}]
 
 
-def as_prompt(messages: Iterable[Said], *, images: bool) -> list[dict[str, Any]]:
+def as_prompt(messages: Iterable[PromptMessage], *, images: bool) -> list[dict[str, Any]]:
     """Every agent takes text and links; images only where it says so. Raises FileUnreadable."""
     blocks: list[dict[str, Any]] = []
     for message in messages:
@@ -43,7 +43,7 @@ def as_prompt(messages: Iterable[Said], *, images: bool) -> list[dict[str, Any]]
     return blocks or [{"type": "text", "text": ""}]
 
 
-def _quoted(past: Past) -> str:
+def _quoted(past: PastMessage) -> str:
     who = "You answered" if past.by_agent else f"{past.author} said"
     return "\n".join([f"{who}:", *(f"> {line}" for line in past.text.splitlines())])
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from clew.config.settings import AcpConfig
 from clew.model.events import Event, TurnEnded, TurnStarted
 from clew.model.gates import Answer, Decision
-from clew.model.messages import Said
+from clew.model.messages import PromptMessage
 from clew.model.runtime import Continuity, RecordState, Seat, TurnRecord, TurnRequest
 from clew.model.turns import TurnState
 from clew.runtimes.acp import open_session, problems, replay, wire
@@ -89,7 +89,7 @@ class AcpSession:
         async for event in follow(self._live.events):
             yield event
 
-    async def steer(self, message: Said) -> bool:
+    async def steer(self, message: PromptMessage) -> bool:
         """The protocol has no way to say something into a turn."""
         return False
 

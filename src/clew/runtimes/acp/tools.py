@@ -9,7 +9,7 @@ from typing import Any
 
 from clew.model.events import Activity, ActivityKind, Outcome, Phase
 from clew.runtimes.acp.wire import Part, ToolCall
-from clew.support.display import exactly
+from clew.support.display import escape_hidden
 
 _KINDS = {
     "execute": ActivityKind.COMMAND,
@@ -90,7 +90,7 @@ def diff(path: str, old: str | None, new: str) -> str:
 
 def named(path: str) -> str:
     """A path on one line, with all of it to be seen, and no two of them alike."""
-    is_plain = path == exactly(path, lines=False) and not path.startswith('"')
+    is_plain = path == escape_hidden(path, lines=False) and not path.startswith('"')
     return path if is_plain else json.dumps(path)
 
 

@@ -7,8 +7,8 @@ import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
 from clew.config.settings import CodexConfig
-from clew.model.runtime import Continuity, Health, Look, RuntimeCan, Seat
-from clew.model.shared_sessions import Outside, PastTurn
+from clew.model.runtime import Continuity, Health, ProgramInfo, RuntimeCan, Seat
+from clew.model.shared_sessions import OutsideSession, PastTurn
 from clew.process.scan import Marks
 from clew.runtimes.codex import external_sessions
 from clew.runtimes.codex.server import binary
@@ -60,11 +60,11 @@ class CodexRuntime:
     async def health(self) -> Health:
         return self._servers.main.health()
 
-    async def look(self) -> Look:
+    async def look(self) -> ProgramInfo:
         found = await binary.find(self._config, self._clock, self._marks)
         connection = await connect(self._config, self._clock, self._marks, found)
         await connection.close()
-        return Look(found.version, found.path, True)
+        return ProgramInfo(found.version, found.path, True)
 
     async def leave(self) -> None:
         await asyncio.gather(self._servers.leave(), *(server.close() for server in self._lent))
@@ -74,7 +74,7 @@ class CodexRuntime:
 
     # Threads that are used without clew
 
-    async def outside(self, folders: Sequence[str] = ()) -> AsyncIterator[Outside]:
+    async def outside(self, folders: Sequence[str] = ()) -> AsyncIterator[OutsideSession]:
         connection = await self._servers.main.connect()
         async for each in external_sessions.every(connection, folders):
             yield each

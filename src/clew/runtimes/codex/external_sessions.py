@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from pathlib import Path
 
 from clew.model.events import Event, Notice, NoticeKind, Phase, TextDone, TurnEnded
-from clew.model.messages import Said
-from clew.model.shared_sessions import Outside, PastTurn
+from clew.model.messages import PromptMessage
+from clew.model.shared_sessions import OutsideSession, PastTurn
 from clew.model.turns import TurnState
 from clew.runtimes.codex import problems, record, wire
 from clew.runtimes.codex.items import SILENT, activity
@@ -28,7 +28,7 @@ _SAID = "userMessage"
 _BACKGROUND = "--managed-daemon"
 
 
-async def every(connection: Connection, folders: Sequence[str]) -> AsyncIterator[Outside]:
+async def every(connection: Connection, folders: Sequence[str]) -> AsyncIterator[OutsideSession]:
     """Newest first, without what was archived."""
     cursor: str | None = None
     while True:
@@ -54,8 +54,8 @@ async def _page(connection: Connection, folders: Sequence[str], cursor: str | No
         raise problems.refuses("list its threads", error.message) from error
 
 
-def _outside(listed: wire.Listed) -> Outside:
-    return Outside(
+def _outside(listed: wire.Listed) -> OutsideSession:
+    return OutsideSession(
         id=listed.id,
         continuity=Position(listed.id).continuity(),
         title=listed.name or listed.preview,
@@ -85,7 +85,9 @@ def as_past(turn: wire.Turn) -> PastTurn:
     told = record.as_record(turn)
     return PastTurn(
         runtime_turn=turn.id,
-        said=tuple(Said(item.client_id or item.id, PERSON, _words(item)) for item in items if item.type == _SAID),
+        said=tuple(
+            PromptMessage(item.client_id or item.id, PERSON, _words(item)) for item in items if item.type == _SAID
+        ),
         events=tuple(event for item in items if (event := _event(item)) is not None),
         end=TurnEnded(state, final_text(items), told.problem, told.messages),
         began_at=_millis(turn.started_at),

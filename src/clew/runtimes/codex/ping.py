@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from clew.config.settings import CodexConfig
 from clew.model.gates import Policy
-from clew.model.messages import Said
+from clew.model.messages import PromptMessage
 from clew.model.runtime import Seat
 from clew.process.scan import Marks
 from clew.runtimes.codex import problems, threads, wire
@@ -47,7 +47,7 @@ async def _tiny_turn(connection: Connection, config: CodexConfig, patience: floa
             thread = (await connection.ask("thread/start", params, wire.ThreadAnswer)).thread.id
             listener = _Listener()
             connection.listen(thread, listener)
-            given = threads.as_input([Said("ping", "clew", PROMPT)])
+            given = threads.as_input([PromptMessage("ping", "clew", PROMPT)])
             await connection.ask("turn/start", {"threadId": thread, "input": given}, wire.TurnAnswer)
         except RpcError as error:
             raise problems.refuses("make a tiny turn", error.message) from error

@@ -15,7 +15,7 @@ import msgspec
 from clew.config.settings import CodexConfig
 from clew.model.events import Event
 from clew.model.gates import Answer, Decision
-from clew.model.messages import Said
+from clew.model.messages import PromptMessage
 from clew.model.runtime import Continuity, RecordState, Seat, TurnRecord, TurnRequest
 from clew.runtimes.codex import problems, record, threads, wire
 from clew.runtimes.codex.approvals import answers
@@ -82,7 +82,7 @@ class CodexSession:
         async for event in follow(live.events):
             yield event
 
-    async def steer(self, message: Said) -> bool:
+    async def steer(self, message: PromptMessage) -> bool:
         live, connection = self._live, self._connection
         if live is None or connection is None or not await live.knows_its_id(self._config.request_timeout):
             return False
@@ -226,7 +226,7 @@ class CodexSession:
             if live is None or not live.ask(pending):
                 pending.answer(answers.NO)
 
-    async def _steer(self, connection: Connection, live: Live, message: Said) -> bool:
+    async def _steer(self, connection: Connection, live: Live, message: PromptMessage) -> bool:
         params = {
             "threadId": self._thread,
             "expectedTurnId": live.translation.runtime_turn,
@@ -313,8 +313,8 @@ class CodexSession:
             self._server.done(self._live, well=False)
 
 
-def _explanation(pending: Pending, reason: str) -> Said:
+def _explanation(pending: Pending, reason: str) -> PromptMessage:
     """Codex tells its model only that something was rejected; why is said into the turn."""
     title = pending.asked.title if pending.asked else ""
     about = title if len(title) <= LONGEST_TITLE else f"{title[:LONGEST_TITLE]}…"
-    return Said(f"{pending.ref}:reason", "clew", f"I declined {about}: {reason}")
+    return PromptMessage(f"{pending.ref}:reason", "clew", f"I declined {about}: {reason}")

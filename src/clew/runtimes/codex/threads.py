@@ -11,7 +11,7 @@ import msgspec
 
 from clew.config.settings import CodexConfig
 from clew.model.gates import Policy
-from clew.model.messages import Said
+from clew.model.messages import PromptMessage
 from clew.model.runtime import Continuity, ForkPoint, Seat
 from clew.runtimes.codex import problems, wire
 from clew.runtimes.codex.server.connection import Connection
@@ -108,11 +108,11 @@ def turn_settings(seat: Seat, config: CodexConfig) -> dict[str, object]:
     return {name: value for name, value in chosen.items() if value}
 
 
-def as_input(messages: Iterable[Said]) -> list[dict[str, str]]:
+def as_input(messages: Iterable[PromptMessage]) -> list[dict[str, str]]:
     return [part for message in messages for part in _parts(message)]
 
 
-def _parts(message: Said) -> list[dict[str, str]]:
+def _parts(message: PromptMessage) -> list[dict[str, str]]:
     files = [attachment for attachment in message.attachments if not attachment.is_image]
     lines = [message.told, *(f"[attached file: {file.path}]" for file in files)]
     images = [{"type": "localImage", "path": image.path} for image in message.attachments if image.is_image]

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from clew.engine.live import Frame as LiveFrame
 from clew.engine.live import Live, Subscription
-from clew.engine.services.conversations import Conversing, Standing, Taken
+from clew.engine.services.conversations import ConversationService, Taken, TurnStatus
 from clew.model.messages import Accepted, Attachment, Fate, Inbound
 from clew.server.chat import inputs as hearing
 from clew.server.chat.frames import Done, Error, Frame, Metadata, failure, wire
@@ -53,7 +53,7 @@ PAUSE = 1.0  # seconds between them: less than a daemon that stops leaves to its
 
 
 async def stream(
-    conversing: Conversing, live: Live, inbound: Inbound, files: Files, why_over: WhyOver
+    conversing: ConversationService, live: Live, inbound: Inbound, files: Files, why_over: WhyOver
 ) -> AsyncIterator[bytes]:
     """The whole contract: metadata first, one end last, whatever fails in between."""
     about = About(inbound.conversation.address, inbound.message_id, inbound.runtime)
@@ -68,7 +68,7 @@ async def stream(
 
 
 async def _stream(
-    conversing: Conversing, live: Live, inbound: Inbound, files: Files, why_over: WhyOver, about: About
+    conversing: ConversationService, live: Live, inbound: Inbound, files: Files, why_over: WhyOver, about: About
 ) -> AsyncGenerator[bytes, None]:
     """Subscribed before it is accepted, where the thread is there already: what falls between is in both, and told
     once. In a new thread nothing happens before we look."""
@@ -161,7 +161,7 @@ def _without_turn(about: About, taken: Taken) -> Iterator[Frame]:
 class Following:
     """Which turn is followed now, and up to where the rows were told."""
 
-    def __init__(self, conversing: Conversing, about: About, taken: Taken, why_over: WhyOver) -> None:
+    def __init__(self, conversing: ConversationService, about: About, taken: Taken, why_over: WhyOver) -> None:
         assert taken.standing is not None
         self._conversing = conversing
         self._about = about
@@ -202,7 +202,7 @@ class Following:
         found = hearing.heard(frame.kind, line)
         return self._tell(found) if found is not None else []
 
-    def _ended(self, standing: Standing) -> list[Frame]:
+    def _ended(self, standing: TurnStatus) -> list[Frame]:
         if standing.continued_by is not None:
             return self._move_on(standing.continued_by, "continued")
         return self._tell(Ended(standing.state, standing.text, standing.problem, standing.usage))
@@ -220,7 +220,7 @@ class Following:
         return frames
 
 
-def _fate(accepted: Accepted, standing: Standing) -> Iterator[Heard]:
+def _fate(accepted: Accepted, standing: TurnStatus) -> Iterator[Heard]:
     """What became of the message, where that is not simply a turn."""
     if accepted.fate is Fate.STEER and not standing.ended:
         yield Steered()
@@ -228,7 +228,7 @@ def _fate(accepted: Accepted, standing: Standing) -> Iterator[Heard]:
         yield Queued(safe(accepted.words))
 
 
-def _past(standing: Standing) -> Iterator[Heard]:
+def _past(standing: TurnStatus) -> Iterator[Heard]:
     """What happened before anybody followed. Of what is over only the end is told."""
     if standing.ended:
         return

@@ -12,9 +12,9 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from clew.model.messages import Attachment
-from clew.support.display import exactly
+from clew.support.display import escape_hidden
 from clew.support.errors import BadInput
-from clew.support.files import LARGEST, keep, safe_names
+from clew.support.files import LARGEST, safe_names, save
 
 NO_FILE = "it is not a file"
 
@@ -44,7 +44,7 @@ def _take_all(paths: Sequence[str], folder: Path) -> tuple[Attachment, ...]:
 def _take(source: Path, target: Path) -> Attachment:
     media_type = mimetypes.guess_type(source.name)[0] or "application/octet-stream"
     if not target.exists():
-        keep(_read(source), target)
+        save(_read(source), target)
     return Attachment(source.name, str(target), media_type)
 
 
@@ -89,4 +89,4 @@ def _unattachable(source: Path, why: str) -> BadInput:
 
 
 def _shown(source: Path) -> str:
-    return exactly(str(source), lines=False)
+    return escape_hidden(str(source), lines=False)

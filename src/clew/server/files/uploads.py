@@ -15,7 +15,7 @@ from clew.model.messages import Attachment
 from clew.model.views import UploadView
 from clew.support import private_files
 from clew.support.errors import BadInput, ClewError, NotFound, StoreError
-from clew.support.files import BEGINNINGS, LARGEST, safe_names
+from clew.support.files import LARGEST, MAGIC_BYTES, safe_names
 
 ASIDE = 200 << 20  # bytes that may wait for their message, all together
 DAY = 24 * 3600  # seconds after which what nobody named is removed
@@ -72,7 +72,7 @@ async def _write(path: Path, kind: str, body: AsyncIterator[bytes]) -> int:
             file.write(piece)
     if not size:
         raise BadInput("The file is empty; send its bytes as the body.")
-    if kind in BEGINNINGS and not _head(path).startswith(BEGINNINGS[kind]):
+    if kind in MAGIC_BYTES and not _head(path).startswith(MAGIC_BYTES[kind]):
         raise WrongType(f"The file does not look like {kind}.")
     return size
 

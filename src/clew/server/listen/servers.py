@@ -15,15 +15,15 @@ from clew.config.settings import HttpConfig
 from clew.server.app import tcp_app, unix_app
 from clew.server.auth.login import Logins
 from clew.server.auth.tokens import Token
-from clew.server.dependencies import Door
+from clew.server.dependencies import AppState
 from clew.server.listen import binding
 from clew.server.listen.connections import Room, most
 from clew.server.page import forward
 from clew.server.routing.functions import Router
 
 
-class Serving:
-    def __init__(self, door: Door, unix: socket.socket, routers: Callable[[], Sequence[Router]]) -> None:
+class HttpServers:
+    def __init__(self, door: AppState, unix: socket.socket, routers: Callable[[], Sequence[Router]]) -> None:
         self._door = door
         self._routers = routers
         self._servers = [binding.Server(unix_app(door), unix)]

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from clew.server import page
 from clew.server.auth.login import COOKIE
-from clew.server.dependencies import Door
+from clew.server.dependencies import AppState
 from clew.server.page import forward
 from clew.server.routing.functions import Router
 from clew.support.errors import NotFound
@@ -65,7 +65,7 @@ def _type(name: str) -> str:
 
 
 @router.get("/login")
-async def login(request: Request, door: Door, code: str = "") -> Response:
+async def login(request: Request, door: AppState, code: str = "") -> Response:
     """The link of `clew web`. Who is in already may follow an old one."""
     logins = door.logins
     if logins is None:

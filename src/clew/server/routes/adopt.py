@@ -10,7 +10,7 @@ from starlette.responses import Response
 from clew.engine.threads.adoption import Wanted
 from clew.model.gates import Policy
 from clew.model.views import AdoptableView, ReleasedView, ThreadView
-from clew.server.dependencies import Door, answer
+from clew.server.dependencies import AppState, answer
 from clew.server.routing import schemas
 from clew.server.routing.functions import Router
 
@@ -19,7 +19,7 @@ router = Router("/api", "adopt")
 
 @router.get("/adoptable", gives=list[AdoptableView], summary="Sessions begun outside clew, newest first")
 async def adoptable(
-    door: Door,
+    door: AppState,
     runtime: Annotated[str, Meta(max_length=200)] | None = None,
     workspace: Annotated[str, Meta(max_length=4096)] | None = None,
     limit: Annotated[int, Meta(ge=1, le=1000)] = 50,
@@ -29,7 +29,7 @@ async def adoptable(
 
 
 @router.post("/adoptions", gives=ThreadView, status=201, summary="Take a session over as a thread")
-async def adopt(door: Door, body: schemas.Adopt) -> Response:
+async def adopt(door: AppState, body: schemas.Adopt) -> Response:
     """With its history. Where another program has it open it is refused; with `fork` a copy is made."""
     policy = Policy(body.policy) if body.policy else None
     wanted = Wanted(body.session, body.runtime, body.fork, body.workspace, policy)
@@ -37,6 +37,6 @@ async def adopt(door: Door, body: schemas.Adopt) -> Response:
 
 
 @router.post("/threads/{thread}/release", gives=ReleasedView, summary="Give an adopted session back")
-async def release(door: Door, thread: str) -> Response:
+async def release(door: AppState, thread: str) -> Response:
     """Its own program can go on with it at once; `command` does."""
     return answer(await door.engine.adopting.release(await door.engine.find(thread)))

@@ -13,7 +13,7 @@ from clew.model.messages import Attachment, Inbound
 from clew.model.views import ConversationView
 from clew.server import sse
 from clew.server.chat.follow import stream
-from clew.server.dependencies import Door, answer
+from clew.server.dependencies import AppState, answer
 from clew.server.files import uploads
 from clew.server.routing import schemas
 from clew.server.routing.functions import Header, Router
@@ -26,7 +26,7 @@ PageId = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
 
 
 @router.post("/chat/stream", summary="Say something and follow it to its answer")
-async def chat(door: Door, body: schemas.Chat, idempotency_key: Key = None) -> Response:
+async def chat(door: AppState, body: schemas.Chat, idempotency_key: Key = None) -> Response:
     """Server-sent events: `metadata` first and once, then `progress` and `chunk`, exactly one of `done` and `error`
     last. The same `message_id` again joins the same turn."""
     message_id = body.message_id or _by_key(idempotency_key) or door.new_id()
@@ -44,13 +44,13 @@ async def chat(door: Door, body: schemas.Chat, idempotency_key: Key = None) -> R
     def files(thread: str) -> AbstractAsyncContextManager[tuple[Attachment, ...]]:
         return uploads.given(body.files, door.home.uploads, door.home.files / thread / message_id)
 
-    frames = stream(door.engine.conversing, door.engine.live, inbound, files, lambda: door.why_over)
+    frames = stream(door.engine.conversing, door.engine.live, inbound, files, lambda: door.stop_reason)
     return StreamingResponse(frames, media_type=sse.MEDIA_TYPE, headers=sse.HEADERS)
 
 
 @router.get("/{conversation_id}", gives=ConversationView, summary="What was said in a conversation")
 async def conversation(
-    door: Door,
+    door: AppState,
     conversation_id: schemas.MessageId,
     limit: Annotated[int, Meta(ge=1, le=1000)] = 200,
     before: Annotated[PageId | None, Meta(description="`next` of the page before")] = None,

@@ -15,7 +15,7 @@ from clew.model.gate_views import Verdict
 from clew.model.views import Notified, SurfaceView
 from clew.process import kept_programs
 from clew.process.start import is_supervised
-from clew.server.dependencies import Door, answer
+from clew.server.dependencies import AppState, answer
 from clew.server.metrics import MEDIA_TYPE, Measured, render
 from clew.server.metrics import metrics as figures
 from clew.server.routing import schemas
@@ -31,15 +31,15 @@ LINES = "application/x-ndjson"
 
 
 @router.get("/healthz", gives=schemas.Ready, summary="Whether it is ready, or why not")
-async def healthz(door: Door) -> Response:
+async def healthz(door: AppState) -> Response:
     """Status 200, or 503 with the reasons. It needs no token, so it says nothing about threads, files or people."""
     reasons = [reason async for reason in _reasons(door)]
     return answer(schemas.Ready(not reasons, reasons), 503 if reasons else 200)
 
 
-async def _reasons(door: Door) -> AsyncIterator[str]:
-    if door.why_not_yet or door.why_over:
-        yield f"clew is {door.why_over or door.why_not_yet}"
+async def _reasons(door: AppState) -> AsyncIterator[str]:
+    if door.not_ready_reason or door.stop_reason:
+        yield f"clew is {door.stop_reason or door.not_ready_reason}"
     try:
         await door.store.read(log.newest)
     except ClewError:
@@ -49,8 +49,8 @@ async def _reasons(door: Door) -> AsyncIterator[str]:
 
 
 @router.get("/api/status", gives=schemas.StatusView, summary="How the daemon and all around it are")
-async def status(door: Door) -> Response:
-    troubles = await door.store.read(audit.troubles)
+async def status(door: AppState) -> Response:
+    troubles = await door.store.read(audit.delivery_troubles)
     outdated = await asyncio.to_thread(_outdated, door)
     view = schemas.StatusView(
         daemon=replace(door.about, supervised=is_supervised(door.home), outdated=outdated),
@@ -62,7 +62,7 @@ async def status(door: Door) -> Response:
     return answer(view)
 
 
-def _troubled(view: SurfaceView, troubles: list[audit.Trouble]) -> SurfaceView:
+def _troubled(view: SurfaceView, troubles: list[audit.DeliveryTrouble]) -> SurfaceView:
     """A surface may be up while what is sent there is refused."""
     here = [each for each in troubles if each.surface == view.name]
     if not here:
@@ -75,7 +75,7 @@ def _troubled(view: SurfaceView, troubles: list[audit.Trouble]) -> SurfaceView:
     return replace(view, reason=f"{', '.join(counts)}; {told}")
 
 
-def _outdated(door: Door) -> bool:
+def _outdated(door: AppState) -> bool:
     try:
         return settings.load(door.home.config) != door.settings
     except ClewError:
@@ -83,12 +83,12 @@ def _outdated(door: Door) -> bool:
 
 
 @router.get("/metrics", summary="Figures for Prometheus")
-async def metrics(door: Door) -> Response:
+async def metrics(door: AppState) -> Response:
     return PlainTextResponse(render(figures(await _measured(door))), media_type=MEDIA_TYPE)
 
 
-async def _measured(door: Door) -> Measured:
-    found, (newest, _) = await door.store.read(lambda tx: (store_metrics.open_now(tx), log.newest(tx)))
+async def _measured(door: AppState) -> Measured:
+    found, (newest, _) = await door.store.read(lambda tx: (store_metrics.count_open(tx), log.newest(tx)))
     now = time.time() * 1000
     children = await asyncio.to_thread(kept_programs.children, door.home, door.store.id)
     return Measured(
@@ -110,23 +110,23 @@ async def _measured(door: Door) -> Measured:
 
 
 @router.post("/api/shutdown", status=202, summary="Stop the daemon")
-async def shutdown(door: Door, body: schemas.Shutdown) -> Response:
+async def shutdown(door: AppState, body: schemas.Shutdown) -> Response:
     door.stop(body.grace, body.restart)
     return answer(door.about, 202)
 
 
 @router.post("/api/verify", gives=Verdict, summary="Check history: one line of JSON per thread")
-async def verify(door: Door, body: schemas.Verify) -> Response:
+async def verify(door: AppState, body: schemas.Verify) -> Response:
     thread = await door.engine.find(body.thread) if body.thread else None
     return StreamingResponse(_verdicts(door, thread), media_type=LINES)
 
 
 @router.post("/api/notify", gives=list[Notified], summary="One pass over answers that are still owed")
-async def notify(door: Door, body: schemas.Notify) -> Response:
+async def notify(door: AppState, body: schemas.Notify) -> Response:
     return answer(await door.engine.notify(dry_run=body.dry_run, retry_failed=body.retry_failed))
 
 
-async def _verdicts(door: Door, thread: str | None) -> AsyncIterator[bytes]:
+async def _verdicts(door: AppState, thread: str | None) -> AsyncIterator[bytes]:
     """An error in the middle is a line too: the status has gone out by then."""
     try:
         async for verdict in door.engine.verify(thread):

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from clew.model.views import UploadView
-from clew.server.dependencies import Door, answer
+from clew.server.dependencies import AppState, answer
 from clew.server.files import uploads
 from clew.server.routing.functions import Header, Router
 
@@ -22,7 +22,7 @@ _BODY = {"requestBody": {"required": True, "content": {"text/plain": {"schema": 
 
 @router.post(PATH, gives=UploadView, status=201, summary="Send a file", extra=_BODY)
 async def upload(
-    door: Door,
+    door: AppState,
     request: Request,
     name: Annotated[str, Meta(min_length=1, max_length=200)],
     content_type: Annotated[str, Header("Content-Type", shown=False)] = "",

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from clew.engine.services.passages import closed
 from clew.model.gate_views import AnswerGate, GateView, NewRuleView, RuleTest, RuleView
 from clew.model.gates import Asked, Decision, Effect, GateKind, RuleKind, Scope
-from clew.server.dependencies import Door, answer
+from clew.server.dependencies import AppState, answer
 from clew.server.routing import schemas
 from clew.server.routing.functions import Router
 
@@ -16,7 +16,7 @@ router = Router("/api", "gates")
 
 
 @router.get("/gates", gives=list[GateView], summary="Everything that waits for a person, oldest first")
-async def gates(door: Door, thread: str | None = None) -> Response:
+async def gates(door: AppState, thread: str | None = None) -> Response:
     """With `thread`: all of that thread, newest first, whatever became of them."""
     if thread is not None:
         found = await door.engine.waiting.of_thread(await door.engine.find(thread))
@@ -25,13 +25,13 @@ async def gates(door: Door, thread: str | None = None) -> Response:
 
 
 @router.get("/gates/{gate}", gives=GateView, summary="One gate, whole")
-async def gate(door: Door, gate: str) -> Response:
+async def gate(door: AppState, gate: str) -> Response:
     found = await door.engine.waiting.one(gate)
     return answer(await door.store.read(lambda tx: closed(tx, found)))
 
 
 @router.post("/gates/{gate}/answer", gives=GateView, summary="Answer a gate; the first answer counts")
-async def answer_gate(door: Door, gate: str, body: schemas.Answer) -> Response:
+async def answer_gate(door: AppState, gate: str, body: schemas.Answer) -> Response:
     given = AnswerGate(
         decision=Decision(body.decision),
         extent=body.extent,
@@ -46,17 +46,17 @@ async def answer_gate(door: Door, gate: str, body: schemas.Answer) -> Response:
 
 
 @router.post("/threads/{thread}/gates/accept", gives=list[GateView], summary="Say yes to all that is open")
-async def accept_all(door: Door, thread: str, body: schemas.AcceptAll) -> Response:
+async def accept_all(door: AppState, thread: str, body: schemas.AcceptAll) -> Response:
     return answer(await door.engine.waiting.accept_all(await door.engine.find(thread), body.sender, body.codes))
 
 
 @router.get("/rules", gives=list[RuleView], summary="The rules")
-async def rules(door: Door) -> Response:
+async def rules(door: AppState) -> Response:
     return answer(await door.engine.waiting.rules())
 
 
 @router.post("/rules", gives=RuleView, status=201, summary="Make a rule")
-async def add_rule(door: Door, body: schemas.NewRule) -> Response:
+async def add_rule(door: AppState, body: schemas.NewRule) -> Response:
     place = await door.engine.find(body.place) if body.scope == "thread" else body.place
     new = NewRuleView(
         effect=Effect(body.effect),
@@ -71,12 +71,12 @@ async def add_rule(door: Door, body: schemas.NewRule) -> Response:
 
 
 @router.delete("/rules/{rule}", gives=RuleView, summary="Remove a rule")
-async def remove_rule(door: Door, rule: str) -> Response:
+async def remove_rule(door: AppState, rule: str) -> Response:
     return answer(await door.engine.waiting.remove_rule(rule))
 
 
 @router.post("/rules/test", gives=RuleTest, summary="What would become of a command, a change or a tool")
-async def test_rule(door: Door, body: schemas.RuleTest) -> Response:
+async def test_rule(door: AppState, body: schemas.RuleTest) -> Response:
     kinds = {"command": GateKind.COMMAND, "change": GateKind.CHANGE, "tool": GateKind.PERMISSION}
     paths = (body.subject,) if body.kind == "change" else ()
     asked = Asked(kinds[body.kind], body.subject, paths=paths)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from clew.config import settings as config_settings
 from clew.model.views import ChoicesView, FiguresView, OwedView
 from clew.process.listing import list_processes
-from clew.server.dependencies import Door, answer
+from clew.server.dependencies import AppState, answer
 from clew.server.routing import schemas
 from clew.server.routing.functions import Router
 from clew.store.tables.threads import Filter
@@ -24,7 +24,7 @@ _one_at_a_time = asyncio.Lock()
 
 
 @router.post("/logins", gives=schemas.LoginView, status=201, summary="A link that opens the page, once")
-async def login(door: Door) -> Response:
+async def login(door: AppState) -> Response:
     """Where clew does not listen on TCP yet, but config.toml has a port by now, it does from here on."""
     if door.logins is None:
         settings = await asyncio.to_thread(config_settings.load, door.home.config)
@@ -38,7 +38,7 @@ async def login(door: Door) -> Response:
 
 
 @router.post("/markdown", gives=schemas.MarkdownView, summary="Texts of agents as HTML that can do no harm")
-async def markdown(door: Door, body: schemas.Markdown) -> Response:
+async def markdown(door: AppState, body: schemas.Markdown) -> Response:
     """Of a text that is being written, what begins at `stable` is all that has to be sent the next time."""
     if sum(map(len, body.texts)) > TEXTS:
         raise BadInput(
@@ -56,22 +56,22 @@ def _rendered(texts: tuple[str, ...]) -> list[schemas.RenderedView]:
 
 
 @router.get("/choices", gives=ChoicesView, summary="What a thread can be begun with, and handed to")
-async def choices(door: Door) -> Response:
+async def choices(door: AppState) -> Response:
     return answer(await door.engine.choices())
 
 
 @router.get("/figures", gives=FiguresView, summary="How the last day went")
-async def figures(door: Door) -> Response:
+async def figures(door: AppState) -> Response:
     return answer(await door.engine.figures.last_day())
 
 
 @router.get("/outbox", gives=list[OwedView], summary="What has not arrived where it should")
-async def outbox(door: Door) -> Response:
+async def outbox(door: AppState) -> Response:
     return answer(await door.engine.owed(OWED))
 
 
 @router.get("/processes", gives=list[schemas.ProcessView], summary="Every process of clew, as `clew ps` has it")
-async def processes(door: Door) -> Response:
+async def processes(door: AppState) -> Response:
     running = (await door.engine.threads(Filter(running=True, limit=OWED))).threads
     names = [(each.pid, each.name) for each in await door.engine.runtimes() if each.pid]
     work = {pid: tuple(thread.id for thread in running if thread.runtime == name) for pid, name in names}

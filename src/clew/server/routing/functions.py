@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
-from clew.server.dependencies import Door
+from clew.server.dependencies import AppState
 from clew.server.routing.validation import Body, read_json, read_text
 from clew.support.errors import BadInput
 
@@ -65,7 +65,7 @@ class Value:
 class Signature:
     values: tuple[Value, ...] = ()
     body: type[Body] | None = None
-    door: str | None = None  # the names under which it takes these
+    app_state: str | None = None  # the names under which it takes these
     request: str | None = None
 
 
@@ -91,8 +91,8 @@ class Route:
     async def __call__(self, request: Request) -> Response:
         takes = self.takes
         given = {value.name: value.read(request) for value in takes.values}
-        if takes.door:
-            given[takes.door] = request.app.state.door
+        if takes.app_state:
+            given[takes.app_state] = request.app.state.app_state
         if takes.request:
             given[takes.request] = request
         if takes.body is not None:
@@ -148,7 +148,7 @@ def _read(handler: Handler, path: str) -> Signature:
     return Signature(
         values=tuple(_values(handler, path, named)),
         body=bodies[0] if bodies else None,
-        door=next((name for name, kind in named.items() if kind is Door), None),
+        app_state=next((name for name, kind in named.items() if kind is AppState), None),
         request=next((name for name, kind in named.items() if kind is Request), None),
     )
 
@@ -156,7 +156,7 @@ def _read(handler: Handler, path: str) -> Signature:
 def _values(handler: Handler, path: str, named: dict[str, Any]) -> Iterator[Value]:
     defaults = {name: each.default for name, each in inspect.signature(handler).parameters.items()}
     for name, kind in named.items():
-        if kind in (Door, Request) or _is_body(kind):
+        if kind in (AppState, Request) or _is_body(kind):
             continue
         if f"{{{name}}}" in path or f"{{{name}:" in path:
             yield Value(name, name, "path", kind)

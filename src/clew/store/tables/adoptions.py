@@ -36,7 +36,7 @@ def threads(tx: Tx) -> frozenset[str]:
     return frozenset(row["thread"] for row in tx.all("SELECT thread FROM adoptions"))
 
 
-def looked_at(tx: Tx, thread: str, runtime_turn: str) -> None:
+def set_last_turn(tx: Tx, thread: str, runtime_turn: str) -> None:
     tx.run("UPDATE adoptions SET last_turn = ? WHERE thread = ?", runtime_turn, thread)
 
 

@@ -11,7 +11,7 @@ from clew.model.runtime import Continuity, ForkPoint
 from clew.store.base import Tx
 
 
-class Bond(Struct, frozen=True):
+class RuntimeLink(Struct, frozen=True):
     """How a runtime stands to a thread."""
 
     runtime: str
@@ -25,7 +25,7 @@ class Bond(Struct, frozen=True):
 def bind(tx: Tx, where: Conversation, thread: str, at: int, *, drives: bool = True) -> None:
     """What is said there goes to that thread. Of the places of a thread, one drives it."""
     if drives:
-        leave_wheel(tx, thread)
+        clear_driver(tx, thread)
     tx.run(
         "INSERT INTO bindings (surface, address, thread, bound_at, drives) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (surface, address) DO UPDATE SET"
@@ -44,18 +44,18 @@ def driver(tx: Tx, thread: str) -> Conversation | None:
     return Conversation(row["surface"], row["address"]) if row else None
 
 
-def leave_wheel(tx: Tx, thread: str) -> None:
+def clear_driver(tx: Tx, thread: str) -> None:
     tx.run("UPDATE bindings SET drives = 0 WHERE thread = ? AND drives = 1", thread)
 
 
-def take_wheel(tx: Tx, where: Conversation, thread: str) -> bool:
+def set_driver(tx: Tx, where: Conversation, thread: str) -> bool:
     """False: it is not bound there."""
-    leave_wheel(tx, thread)
+    clear_driver(tx, thread)
     sql = "UPDATE bindings SET drives = 1 WHERE surface = ? AND address = ? AND thread = ?"
     return tx.run(sql, where.surface, where.address, thread) == 1
 
 
-def bound(tx: Tx, where: Conversation) -> str | None:
+def thread_at(tx: Tx, where: Conversation) -> str | None:
     row = tx.one("SELECT thread FROM bindings WHERE surface = ? AND address = ?", where.surface, where.address)
     return row["thread"] if row else None
 
@@ -84,7 +84,7 @@ def unbind(tx: Tx, where: Conversation) -> None:
     tx.run("DELETE FROM bindings WHERE surface = ? AND address = ?", where.surface, where.address)
 
 
-def keep_continuity(tx: Tx, thread: str, runtime: str, continuity: Continuity) -> None:
+def save_continuity(tx: Tx, thread: str, runtime: str, continuity: Continuity) -> None:
     """From here on the runtime comes back by this; where it was to be forked from is done with."""
     tx.run(
         "INSERT INTO continuity (thread, runtime, data) VALUES (?, ?, ?)"
@@ -95,7 +95,7 @@ def keep_continuity(tx: Tx, thread: str, runtime: str, continuity: Continuity) -
     )
 
 
-def keep_fork_point(tx: Tx, thread: str, runtime: str, point: ForkPoint) -> None:
+def save_fork_point(tx: Tx, thread: str, runtime: str, point: ForkPoint) -> None:
     tx.run(
         "INSERT INTO continuity (thread, runtime, fork_data, fork_turn) VALUES (?, ?, ?, ?)",
         thread,
@@ -114,7 +114,7 @@ def continuity(tx: Tx, thread: str, runtime: str) -> tuple[Continuity | None, Fo
     return None, ForkPoint(Continuity(row["fork_data"]), row["fork_turn"])
 
 
-def used(tx: Tx, thread: str, runtime: str, status: str, at: int) -> None:
+def record_use(tx: Tx, thread: str, runtime: str, status: str, at: int) -> None:
     """A turn began on it."""
     again = int(status == "resumed")
     tx.run(
@@ -129,7 +129,7 @@ def used(tx: Tx, thread: str, runtime: str, status: str, at: int) -> None:
     )
 
 
-def failed(tx: Tx, thread: str, runtime: str, trouble: str, at: int) -> None:
+def record_failure(tx: Tx, thread: str, runtime: str, trouble: str, at: int) -> None:
     """It could not take a turn."""
     tx.run(
         "INSERT INTO continuity (thread, runtime, status, used_at, trouble) VALUES (?, ?, 'error', ?, ?)"
@@ -142,12 +142,12 @@ def failed(tx: Tx, thread: str, runtime: str, trouble: str, at: int) -> None:
     )
 
 
-def bonds(tx: Tx, thread: str) -> list[Bond]:
+def runtime_links(tx: Tx, thread: str) -> list[RuntimeLink]:
     rows = tx.all(
         "SELECT runtime, data, status, used_at, restarts, trouble FROM continuity WHERE thread = ? ORDER BY runtime",
         thread,
     )
     return [
-        Bond(row["runtime"], row["data"], row["status"], row["used_at"], row["restarts"], row["trouble"])
+        RuntimeLink(row["runtime"], row["data"], row["status"], row["used_at"], row["restarts"], row["trouble"])
         for row in rows
     ]

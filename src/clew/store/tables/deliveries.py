@@ -20,7 +20,7 @@ _buttons = msgspec.json.Decoder(tuple[Button, ...]).decode
 _file = msgspec.json.Decoder(Attachment).decode
 
 
-def owe(tx: Tx, delivery: Delivery) -> bool:
+def enqueue(tx: Tx, delivery: Delivery) -> bool:
     """False where it was owed already."""
     where = delivery.conversation
     changed = tx.run(
@@ -46,7 +46,7 @@ def owe(tx: Tx, delivery: Delivery) -> bool:
     return changed == 1
 
 
-def behind(tx: Tx, thread: str, where: Conversation, now: int) -> int:
+def time_after_queue(tx: Tx, thread: str, where: Conversation, now: int) -> int:
     """A time after all that a thread still owes to a conversation: what is owed within one millisecond leaves in the
     order in which it was owed, too."""
     row = tx.one(
@@ -64,7 +64,7 @@ def get(tx: Tx, delivery: str) -> Delivery | None:
     return _delivery(row) if row else None
 
 
-def every(tx: Tx) -> list[Delivery]:
+def all_rows(tx: Tx) -> list[Delivery]:
     """For an auditor."""
     return [_delivery(row) for row in tx.all(f"SELECT {_COLUMNS} FROM deliveries ORDER BY id")]
 
@@ -91,7 +91,7 @@ _FREE = (
 )
 
 
-def free_to_go(tx: Tx, surface: str, limit: int) -> list[tuple[str, int]]:
+def next_to_send(tx: Tx, surface: str, limit: int) -> list[tuple[str, int]]:
     """Ids of what is pending on a surface and behind nothing else, and when they are due; the first to be due first."""
     rows = tx.all(
         f"SELECT d.id, d.due_at FROM deliveries d WHERE d.state = 'pending' AND d.surface = ? AND {_FREE}"
@@ -131,7 +131,7 @@ def claim(tx: Tx, delivery: Delivery, owner: str) -> Delivery | None:
     return _delivery(row) if row else None
 
 
-def in_front_of(tx: Tx, delivery: Delivery) -> list[Delivery]:
+def queued_before(tx: Tx, delivery: Delivery) -> list[Delivery]:
     """What its thread owes to the same conversation and has to leave before it, in order."""
     where = delivery.conversation
     if where is None:
@@ -169,7 +169,7 @@ def sending_finals(tx: Tx) -> list[Delivery]:
     return [_delivery(row) for row in rows]
 
 
-def files_owed(tx: Tx, turn: str) -> set[str]:
+def unsent_files(tx: Tx, turn: str) -> set[str]:
     """Names of the files that a turn made and that have not arrived."""
     rows = tx.all(
         "SELECT file FROM deliveries WHERE id > ? AND id < ? AND state IN ('pending', 'sending', 'failed')",
@@ -179,12 +179,12 @@ def files_owed(tx: Tx, turn: str) -> set[str]:
     return {Path(_file(row["file"]).path).name for row in rows}
 
 
-def first_sent(tx: Tx, delivery: Delivery, at: int) -> bool:
+def record_first_send(tx: Tx, delivery: Delivery, at: int) -> bool:
     """Just before it leaves for the first time: from here on a death leaves it in doubt."""
     return _fenced(tx, delivery, "first_sent_at = coalesce(first_sent_at, ?)", at)
 
 
-def sent(tx: Tx, delivery: Delivery, message_id: str, at: int, conversation: Conversation) -> bool:
+def record_sent(tx: Tx, delivery: Delivery, message_id: str, at: int, conversation: Conversation) -> bool:
     return _fenced(
         tx,
         delivery,
@@ -197,7 +197,7 @@ def sent(tx: Tx, delivery: Delivery, message_id: str, at: int, conversation: Con
     )
 
 
-def later(tx: Tx, delivery: Delivery, due_at: int, error: str, *, in_doubt: bool, uncounted: bool = False) -> bool:
+def postpone(tx: Tx, delivery: Delivery, due_at: int, error: str, *, in_doubt: bool, uncounted: bool = False) -> bool:
     return _fenced(
         tx,
         delivery,
@@ -209,7 +209,7 @@ def later(tx: Tx, delivery: Delivery, due_at: int, error: str, *, in_doubt: bool
     )
 
 
-def failed(tx: Tx, delivery: Delivery, error: str) -> bool:
+def record_failed(tx: Tx, delivery: Delivery, error: str) -> bool:
     return _fenced(tx, delivery, "state = 'failed', owner = NULL, error = ?", error)
 
 
@@ -227,18 +227,18 @@ def supersede_edits(tx: Tx, delivery: str) -> None:
     tx.run("UPDATE deliveries SET state = 'superseded' WHERE edits = ? AND state = 'pending'", delivery)
 
 
-def pointless(tx: Tx, delivery: Delivery) -> bool:
+def drop_edit(tx: Tx, delivery: Delivery) -> bool:
     """What it would have rewritten was never sent."""
     return _fenced(tx, delivery, "state = 'superseded', owner = NULL")
 
 
-def rewrite(tx: Tx, delivery: str, body: str, buttons: Sequence[Button] = ()) -> bool:
+def replace_text(tx: Tx, delivery: str, body: str, buttons: Sequence[Button] = ()) -> bool:
     """Other words for what has not begun to leave."""
     sql = "UPDATE deliveries SET body = ?, buttons = ? WHERE id = ? AND state = 'pending' AND first_sent_at IS NULL"
     return tx.run(sql, body, _encode(buttons), delivery) == 1
 
 
-def is_leaving(tx: Tx, where: Conversation) -> bool:
+def is_ask_sending(tx: Tx, where: Conversation) -> bool:
     """Whether a question is on its way there; by the partial index of what is, so it costs only that."""
     sql = "SELECT 1 FROM deliveries WHERE state = 'sending' AND surface = ? AND address = ? AND kind = 'ask' LIMIT 1"
     return tx.one(sql, where.surface, where.address) is not None
@@ -266,7 +266,7 @@ def newest_ask(tx: Tx, thread: str) -> Delivery | None:
     return _delivery(row) if row else None
 
 
-def hasten(tx: Tx, now: int) -> None:
+def retry_now(tx: Tx, now: int) -> None:
     """What was put off is tried at once by a new daemon: the clock may have been set back since."""
     tx.run("UPDATE deliveries SET due_at = ? WHERE state = 'pending' AND due_at > ?", now, now)
 
@@ -282,7 +282,7 @@ def release_sending(tx: Tx, now: int) -> list[str]:
     return [row["id"] for row in rows]
 
 
-def is_owed(tx: Tx, surface: str) -> bool:
+def has_unsent(tx: Tx, surface: str) -> bool:
     """Whether anything waits for the surface, or is on its way there."""
     sql = "SELECT 1 FROM deliveries WHERE surface = ? AND state IN ('pending', 'sending') LIMIT 1"
     return tx.one(sql, surface) is not None

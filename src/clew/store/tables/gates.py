@@ -145,7 +145,7 @@ def unsettled(tx: Tx, turn: str) -> list[Gate]:
     return _many(tx.all(sql, turn))
 
 
-def every(tx: Tx) -> list[Gate]:
+def all_rows(tx: Tx) -> list[Gate]:
     """For an auditor."""
     return _many(tx.all(f"SELECT {_COLUMNS} FROM gates ORDER BY id"))
 
@@ -154,7 +154,7 @@ def on_card(tx: Tx, card: str) -> list[Gate]:
     return _many(tx.all(f"SELECT {_COLUMNS} FROM gates WHERE card = ? ORDER BY id", card))
 
 
-def alike(tx: Tx, turn: str, asked: Asked) -> list[Gate]:
+def same_request(tx: Tx, turn: str, asked: Asked) -> list[Gate]:
     """Gates about the very same thing, newest first: void ones of this turn or of those that it continues, and of those
     also what the runtime took before it was cut off."""
     sql = (
@@ -181,13 +181,13 @@ def answer(tx: Tx, gate: Gate, given: Answer, by: str, at: int) -> bool:
     )
 
 
-def sending(tx: Tx, gate: Gate, at: int) -> bool:
+def mark_sending(tx: Tx, gate: Gate, at: int) -> bool:
     """Written just before the answer leaves: it leaves at most once."""
     sql = "UPDATE gates SET sent_at = ? WHERE id = ? AND state IN ('answered', 'expired') AND sent_at IS NULL"
     return tx.run(sql, at, gate.id) == 1
 
 
-def taken(tx: Tx, gate: Gate, at: int) -> bool:
+def mark_taken(tx: Tx, gate: Gate, at: int) -> bool:
     return _moved(tx, gate, GateState.ANSWERED, "state = 'taken', closed_at = ?", at)
 
 
@@ -220,7 +220,7 @@ def forget_carried(tx: Tx, thread: str) -> None:
     tx.run("UPDATE gates SET carried = 0 WHERE thread = ? AND carried = 1", thread)
 
 
-def uncarry(tx: Tx, gate: Gate) -> bool:
+def use_carried(tx: Tx, gate: Gate) -> bool:
     """A carried answer is used: once."""
     return tx.run("UPDATE gates SET carried = 0 WHERE id = ? AND carried = 1", gate.id) == 1
 
@@ -229,7 +229,7 @@ def rename(tx: Tx, gate: Gate, ref: str) -> None:
     tx.run("UPDATE gates SET ref = ? WHERE id = ?", ref, gate.id)
 
 
-def remind(tx: Tx, gate: Gate) -> bool:
+def mark_reminded(tx: Tx, gate: Gate) -> bool:
     return tx.run("UPDATE gates SET reminded = 1 WHERE id = ? AND state = 'open' AND reminded = 0", gate.id) == 1
 
 
@@ -238,7 +238,7 @@ def set_card(tx: Tx, gate: str, card: str, where: Conversation, whole_in: int) -
     tx.run(sql, card, where.surface, where.address, whole_in, gate)
 
 
-def not_whole(tx: Tx, gate: str) -> None:
+def mark_incomplete(tx: Tx, gate: str) -> None:
     """Where it is shown it is not, or no longer, shown whole."""
     tx.run("UPDATE gates SET whole_in = 0 WHERE id = ?", gate)
 

@@ -60,18 +60,18 @@ def claim(tx: Tx, handoff: Handoff, owner: str) -> Handoff | None:
     return _handoff(row) if row else None
 
 
-def opening(tx: Tx, handoff: Handoff, at: int) -> bool:
+def record_opening(tx: Tx, handoff: Handoff, at: int) -> bool:
     """Just before a fresh thread of the platform is asked for: from here on there may be one."""
     return _fenced(tx, handoff, "opening_at = coalesce(opening_at, ?)", at)
 
 
-def opened(tx: Tx, handoff: Handoff, where: Conversation, displaced: str | None, drove: bool) -> bool:
+def record_opened(tx: Tx, handoff: Handoff, where: Conversation, displaced: str | None, drove: bool) -> bool:
     """`displaced` was bound there, and perhaps driven from there."""
     told = "opened = ?, displaced = ?, displaced_drove = ?"
     return _fenced(tx, handoff, told, where.address, displaced, int(drove))
 
 
-def displaced_again(tx: Tx, where: Conversation, failed: Handoff) -> None:
+def update_displaced(tx: Tx, where: Conversation, failed: Handoff) -> None:
     """What a failed one had displaced is now displaced by whoever came to the same place after it."""
     tx.run(
         "UPDATE handoffs SET displaced = ?, displaced_drove = ? WHERE state = 'running' AND surface = ? AND opened = ?"

@@ -7,7 +7,7 @@ from msgspec import Struct
 from clew.store.base import Tx
 
 
-class Kept(Struct, frozen=True):
+class StoredResponse(Struct, frozen=True):
     key: str
     digest: str  # of what was asked
     status: int
@@ -15,12 +15,12 @@ class Kept(Struct, frozen=True):
     body: str
 
 
-def find(tx: Tx, key: str, since: int) -> Kept | None:
+def find(tx: Tx, key: str, since: int) -> StoredResponse | None:
     row = tx.one("SELECT key, digest, status, media_type, body FROM answers WHERE key = ? AND at > ?", key, since)
-    return Kept(row["key"], row["digest"], row["status"], row["media_type"], row["body"]) if row else None
+    return StoredResponse(row["key"], row["digest"], row["status"], row["media_type"], row["body"]) if row else None
 
 
-def keep(tx: Tx, kept: Kept, at: int, since: int) -> None:
+def save(tx: Tx, kept: StoredResponse, at: int, since: int) -> None:
     """The first one stays; those that are too old go."""
     tx.run("DELETE FROM answers WHERE at <= ?", since)
     tx.run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from clew.model.messages import Conversation, Fate, Inbound, Said
+from clew.model.messages import Conversation, Fate, Inbound, PromptMessage
 from clew.model.turns import Steer, SteerState
 from clew.store.base import Row, Tx
 from clew.support.text import clean
@@ -28,20 +28,20 @@ def find(tx: Tx, where: Conversation, message_id: str) -> Arrival | None:
     return Arrival(Fate(row["fate"]), row["thread"], row["turn"], row["words"]) if row else None
 
 
-def has_heard(tx: Tx, where: Conversation) -> bool:
+def has_messages(tx: Tx, where: Conversation) -> bool:
     """Whether anything was ever said there by somebody who may."""
     sql = "SELECT 1 FROM inbox WHERE surface = ? AND address = ? AND fate <> 'refused' LIMIT 1"
     return tx.one(sql, where.surface, where.address) is not None
 
 
-def heard_at(tx: Tx, where: Conversation) -> int | None:
+def last_received_at(tx: Tx, where: Conversation) -> int | None:
     """When something was last stored from a conversation, whatever became of it."""
     sql = "SELECT max(received_at) AS newest FROM inbox WHERE surface = ? AND address = ?"
     row = tx.one(sql, where.surface, where.address)
     return row["newest"] if row else None
 
 
-def last_heard(tx: Tx, surface: str) -> dict[str, str | None]:
+def last_message_ids(tx: Tx, surface: str) -> dict[str, str | None]:
     """By address: the newest message that was stored from each conversation that is bound or was heard. Of several
     within a millisecond any will do: what is read again is known."""
     last: dict[str, str | None] = {
@@ -129,10 +129,10 @@ def open_steers(tx: Tx, turn: str) -> list[Steer]:
     return [_steer(row) for row in rows]
 
 
-def taken_steers(tx: Tx, turn: str) -> list[Said]:
+def taken_steers(tx: Tx, turn: str) -> list[PromptMessage]:
     """What was said into a turn and heard there, in the order it came."""
     rows = tx.all("SELECT message FROM steers WHERE turn = ? AND state = 'taken' ORDER BY seq", turn)
-    return [msgspec.json.decode(row["message"], type=Said) for row in rows]
+    return [msgspec.json.decode(row["message"], type=PromptMessage) for row in rows]
 
 
 def move_steer(tx: Tx, steer: Steer, state: SteerState) -> bool:
@@ -159,7 +159,7 @@ def _count(tx: Tx, fate: Fate, by: int) -> None:
 
 def _steer(row: Row) -> Steer:
     return Steer(
-        message=msgspec.json.decode(row["message"], type=Said),
+        message=msgspec.json.decode(row["message"], type=PromptMessage),
         turn=row["turn"],
         thread=row["thread"],
         conversation=Conversation(row["surface"], row["address"]),

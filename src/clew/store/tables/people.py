@@ -12,7 +12,7 @@ _PAIRING = "surface, id, name, address, code, asked_at"
 _FAILURES, _LOCKED = "pairing.failures", "pairing.locked_until"
 
 
-class Asking(Struct, frozen=True):
+class PairingRequest(Struct, frozen=True):
     """Somebody whom nobody knows yet, and the code that lets them in."""
 
     where: Conversation
@@ -27,7 +27,7 @@ def get(tx: Tx, surface: str, id: str) -> Person | None:
     return _person(row) if row else None
 
 
-def tell_stranger(tx: Tx, surface: str, id: str, now: int, lasts: int) -> bool:
+def mark_stranger_told(tx: Tx, surface: str, id: str, now: int, lasts: int) -> bool:
     """False where they were told so a while ago. A time in the future is of a clock that was set back."""
     tx.run("DELETE FROM strangers WHERE told_at <= ? OR told_at > ?", now - lasts, now)
     sql = "INSERT INTO strangers (surface, id, told_at) VALUES (?, ?, ?) ON CONFLICT (surface, id) DO NOTHING"
@@ -56,7 +56,7 @@ def remove(tx: Tx, surface: str, id: str) -> bool:
     return tx.run("DELETE FROM people WHERE surface = ? AND id = ?", surface, id) == 1
 
 
-def ask(tx: Tx, asking: Asking) -> None:
+def request_pairing(tx: Tx, asking: PairingRequest) -> None:
     tx.run(
         f"INSERT INTO pairings ({_PAIRING}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (surface, id) DO UPDATE SET"
         " name = excluded.name, address = excluded.address, code = excluded.code, asked_at = excluded.asked_at",
@@ -69,7 +69,7 @@ def ask(tx: Tx, asking: Asking) -> None:
     )
 
 
-def asking(tx: Tx, since: int) -> list[Asking]:
+def pairing_requests(tx: Tx, since: int) -> list[PairingRequest]:
     sql = f"SELECT {_PAIRING} FROM pairings WHERE asked_at > ? ORDER BY asked_at"
     return [_asking(row) for row in tx.all(sql, since)]
 
@@ -84,7 +84,7 @@ def count_asked(tx: Tx, surface: str, since: int) -> int:
     return int(row["n"]) if row else 0
 
 
-def take(tx: Tx, code: str, since: int) -> Asking | None:
+def redeem_code(tx: Tx, code: str, since: int) -> PairingRequest | None:
     """Who asked with this code; it is used up."""
     row = tx.one(f"DELETE FROM pairings WHERE code = ? AND asked_at > ? RETURNING {_PAIRING}", code, since)
     return _asking(row) if row else None
@@ -107,8 +107,10 @@ def set_failures(tx: Tx, count: int, locked_until: int) -> None:
         )
 
 
-def _asking(row: Row) -> Asking:
-    return Asking(Conversation(row["surface"], row["address"]), row["id"], row["name"], row["code"], row["asked_at"])
+def _asking(row: Row) -> PairingRequest:
+    return PairingRequest(
+        Conversation(row["surface"], row["address"]), row["id"], row["name"], row["code"], row["asked_at"]
+    )
 
 
 def _person(row: Row) -> Person:

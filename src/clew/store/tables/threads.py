@@ -75,7 +75,7 @@ def matching(tx: Tx, prefix: str) -> list[str]:
     return [row["id"] for row in rows]
 
 
-class Seen(Struct, frozen=True):
+class ThreadSummary(Struct, frozen=True):
     """A thread with what is known of it elsewhere: its live turn, its queue, and its newest answer with the receipt."""
 
     thread: Thread | Damaged
@@ -101,12 +101,12 @@ _SEEN = (
 )
 
 
-def see(tx: Tx, thread: str) -> Seen | None:
+def summary(tx: Tx, thread: str) -> ThreadSummary | None:
     row = tx.one(_SEEN.format(threads=f"SELECT {_COLUMNS} FROM threads WHERE id = ?"), thread)
     return _seen(row) if row else None
 
 
-def page(tx: Tx, wanted: Filter) -> list[Seen]:
+def page(tx: Tx, wanted: Filter) -> list[ThreadSummary]:
     """One page, newest first. Active and finished threads are two views of one table."""
     where, params = _conditions(wanted)
     one_page = f"SELECT {_COLUMNS} FROM threads WHERE {' AND '.join(where)} ORDER BY id DESC LIMIT ?"
@@ -258,8 +258,8 @@ def _thread(row: Row) -> Thread:
     )
 
 
-def _seen(row: Row) -> Seen:
-    return Seen(
+def _seen(row: Row) -> ThreadSummary:
+    return ThreadSummary(
         _thread_or_damaged(row),
         row["live_turn"],
         int(row["queued"]),

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from clew.model.messages import Conversation, Said
+from clew.model.messages import Conversation, PromptMessage
 from clew.model.turns import Origin, Problem, Turn, TurnState, Usage
 from clew.store.base import Row, Tx
 
@@ -15,7 +15,7 @@ _COLUMNS = (
     "id, thread, seq, state, origin, request, surface, address, owner, generation, attempts, continues, stop_asked,"
     " runtime, runtime_turn, request_node, node, queued_at, started_at, ended_at, problem_code, problem_message, usage"
 )
-_request = msgspec.json.Decoder(tuple[Said, ...]).decode
+_request = msgspec.json.Decoder(tuple[PromptMessage, ...]).decode
 _usage = msgspec.json.Decoder(Usage).decode
 
 
@@ -56,7 +56,7 @@ def insert_ended(tx: Tx, turn: Turn) -> None:
     )
 
 
-def known(tx: Tx, thread: str) -> frozenset[str]:
+def known_ids(tx: Tx, thread: str) -> frozenset[str]:
     """Our ids and the runtime's of every turn that a thread has had."""
     rows = tx.all("SELECT id, runtime_turn FROM turns WHERE thread = ?", thread)
     return frozenset(name for row in rows for name in (row["id"], row["runtime_turn"]) if name)
@@ -66,7 +66,7 @@ def get(tx: Tx, turn: str) -> Turn | None:
     return _maybe(tx.one(f"SELECT {_COLUMNS} FROM turns WHERE id = ?", turn))
 
 
-def began(tx: Tx, names: Sequence[str]) -> dict[str, int | None]:
+def start_times(tx: Tx, names: Sequence[str]) -> dict[str, int | None]:
     """When the work on each of these turns began."""
     sql = f"SELECT id, started_at FROM turns WHERE id IN ({', '.join('?' * len(names))})"
     return {row["id"]: row["started_at"] for row in tx.all(sql, *names)}
@@ -83,7 +83,7 @@ def all_live(tx: Tx) -> list[Turn]:
     return sorted((_turn(row) for row in rows), key=lambda turn: turn.id)
 
 
-def every(tx: Tx) -> list[Turn]:
+def all_rows(tx: Tx) -> list[Turn]:
     """For an auditor."""
     return [_turn(row) for row in tx.all(f"SELECT {_COLUMNS} FROM turns ORDER BY id")]
 
@@ -174,7 +174,7 @@ def requeue(tx: Tx, turn: Turn) -> bool:
     return _fenced(tx, turn, "state = 'queued', owner = NULL, runtime_turn = NULL")
 
 
-def begun(tx: Tx, turn: Turn, runtime: str, runtime_turn: str) -> bool:
+def record_started(tx: Tx, turn: Turn, runtime: str, runtime_turn: str) -> bool:
     return _fenced(tx, turn, "runtime = ?, runtime_turn = ?", runtime, runtime_turn)
 
 
@@ -188,7 +188,7 @@ def set_request_node(tx: Tx, turn: str, node: str) -> None:
     tx.run("UPDATE turns SET request_node = ? WHERE id = ?", node, turn)
 
 
-def set_request(tx: Tx, turn: str, request: tuple[Said, ...]) -> bool:
+def set_request(tx: Tx, turn: str, request: tuple[PromptMessage, ...]) -> bool:
     """A queued turn's words; only before they are history."""
     encoded = msgspec.json.encode(request).decode()
     sql = "UPDATE turns SET request = ? WHERE id = ? AND state = 'queued' AND request_node IS NULL"
@@ -219,7 +219,7 @@ def drop_queued(tx: Tx, turn: str, at: int) -> bool:
     return changed == 1
 
 
-def ask_stop(tx: Tx, turn: str) -> bool:
+def request_stop(tx: Tx, turn: str) -> bool:
     """A person wants it to end. Only this row knows it; a runtime's record never does."""
     changed = tx.run(
         "UPDATE turns SET stop_asked = 1 WHERE id = ? AND state IN ('running', 'waiting') AND stop_asked = 0", turn
@@ -227,7 +227,7 @@ def ask_stop(tx: Tx, turn: str) -> bool:
     return changed == 1
 
 
-def move(tx: Tx, thread: str, to: Conversation) -> None:
+def redirect_answers(tx: Tx, thread: str, to: Conversation) -> None:
     """The answers of what runs and of what waits go there."""
     for these in ("state IN ('running', 'waiting')", "state = 'queued'"):  # as the partial indexes have them
         sql = f"UPDATE turns SET surface = ?, address = ? WHERE thread = ? AND {these}"

@@ -22,7 +22,7 @@ from clew.model.messages import Accepted, Attachment, Fate, Inbound
 from clew.model.surface import Down, Inbox, InDoubt, NotSent
 from clew.support.clock import Clock
 from clew.support.errors import StoreError
-from clew.support.files import LARGEST, keep, safe_names
+from clew.support.files import LARGEST, safe_names, save
 from clew.surfaces.feishu import events
 from clew.surfaces.feishu.api import REFUSED, OpenApi, Refusal
 from clew.surfaces.feishu.connection import Answer, Hear, listen
@@ -256,7 +256,7 @@ class Receiver:
                     raise Refusal(0, "Feishu does not give it out") from error
                 await self._clock.sleep(FIRST_WAIT)
             else:
-                await asyncio.to_thread(keep, data, target)
+                await asyncio.to_thread(save, data, target)
                 return
 
     def _skip(self, skipped: Skipped) -> None:

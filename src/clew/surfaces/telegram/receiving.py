@@ -16,7 +16,7 @@ from clew.model.messages import Attachment, Fate, Inbound
 from clew.model.surface import Inbox, InDoubt, NotSent
 from clew.support.clock import Clock
 from clew.support.errors import StoreError
-from clew.support.files import LARGEST, keep, safe_names
+from clew.support.files import LARGEST, safe_names, save
 from clew.surfaces.telegram.api import BotApi, Refusal
 from clew.surfaces.telegram.updates import KINDS, File, Message, Query, Skipped, User, heard, number, pressed, read
 
@@ -158,7 +158,7 @@ class Receiver:
             if self._tried[1] >= TRIES:
                 raise Refusal(0, "Telegram does not give it out") from error
             raise
-        await asyncio.to_thread(keep, data, target)
+        await asyncio.to_thread(save, data, target)
 
     def _skip(self, skipped: Skipped) -> None:
         """Each kind once: nobody can fill the log from outside."""

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from clew.model.events import Activity
 from clew.model.gates import Answer
-from clew.model.messages import Said
+from clew.model.messages import PromptMessage
 from clew.model.turns import Problem, TurnState
 from clew.support import private_files
 
@@ -20,13 +20,13 @@ class Played(Struct, frozen=True):
     """One turn as far as it was played."""
 
     turn: str
-    messages: tuple[Said, ...]
+    messages: tuple[PromptMessage, ...]
     position: int = 0  # the next step
     state: TurnState = TurnState.RUNNING
     texts: tuple[str, ...] = ()
     activities: tuple[Activity, ...] = ()
     problem: Problem | None = None
-    steers: tuple[Said, ...] = ()
+    steers: tuple[PromptMessage, ...] = ()
     answers: tuple[tuple[str, Answer], ...] = ()  # to its gates, by their reference, in order; nothing secret
     executions: tuple[str, ...] = ()  # every command that a yes let it run, once for each time
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from clew.model.runtime import Health, HealthState, Look, RuntimeCan, Seat, Session
+from clew.model.runtime import Health, HealthState, ProgramInfo, RuntimeCan, Seat, Session
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
 from clew.support.version import __version__
@@ -53,8 +53,8 @@ class ScriptedRuntime:
     async def health(self) -> Health:
         return Health(HealthState.STOPPED, "closed") if self._closed else Health(HealthState.HEALTHY)
 
-    async def look(self) -> Look:
-        return Look(__version__, "", None)
+    async def look(self) -> ProgramInfo:
+        return ProgramInfo(__version__, "", None)
 
     async def close(self) -> None:
         self._closed = True

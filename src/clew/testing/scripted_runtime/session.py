@@ -26,7 +26,7 @@ from clew.model.events import (
 )
 from clew.model.gates import Answer, Asked, Decision, GateKind
 from clew.model.long_text import GrowingText
-from clew.model.messages import Said
+from clew.model.messages import PromptMessage
 from clew.model.runtime import Continuity, RecordState, RuntimeCan, TurnRecord, TurnRequest
 from clew.model.turns import Problem, TurnState
 from clew.model.turns import Usage as Tokens
@@ -84,7 +84,7 @@ class ScriptedSession:
         async for event in self._play(turn):
             yield event
 
-    async def steer(self, message: Said) -> bool:
+    async def steer(self, message: PromptMessage) -> bool:
         entry = self._last()
         if self._stop is None or entry is None or entry.state is not TurnState.RUNNING:
             return False

@@ -22,7 +22,7 @@ from clew.engine.rules.patterns import FOREIGN, GUARDED, MORE, inside, real, rel
 from clew.engine.rules.read_only import git_repository
 from clew.engine.rules.shell.lenient import names
 from clew.engine.rules.shell.scripts import Part
-from clew.support.display import exactly
+from clew.support.display import escape_hidden
 from clew.support.errors import BadInput
 
 _SIMPLE = re.compile(r"[A-Za-z0-9_@%+:,./=-]+")
@@ -310,7 +310,7 @@ def _is_operand(word: str, operands: Operands, folder: str) -> bool:
         return True
     path = _path(word, operands, folder) or word
     is_place = _BEHIND.fullmatch(word[len(path) :]) is not None
-    return operands is not Operands.NONE and is_place and _is_plain_path(path, folder) and path == exactly(path)
+    return operands is not Operands.NONE and is_place and _is_plain_path(path, folder) and path == escape_hidden(path)
 
 
 def _is_plain_path(word: str, folder: str) -> bool:

@@ -12,7 +12,7 @@ from clew.engine.rules.patterns import GLOB, MORE, covers, is_plain_file, is_run
 from clew.engine.rules.shell import scripts
 from clew.engine.rules.shell.lenient import asks_always
 from clew.model.gates import Asked, GateKind
-from clew.support.display import exactly
+from clew.support.display import escape_hidden
 
 _MOST_WORDS = 100  # of a command that a rule is offered for
 
@@ -53,4 +53,4 @@ def _offer_folder(asked: Asked, workspace: str) -> str | None:
 def _is_offerable(pattern: str, paths: Sequence[str], workspace: str) -> bool:
     plain = pattern.removesuffix(f"/{MORE}")
     is_fine = is_plain_file(plain) if plain == pattern else not any(map(is_run_by_others, plain.split("/")))
-    return is_fine and not GLOB.search(plain) and plain == exactly(plain) and covers(pattern, paths, workspace)
+    return is_fine and not GLOB.search(plain) and plain == escape_hidden(plain) and covers(pattern, paths, workspace)

@@ -17,13 +17,13 @@ from msgspec import Struct
 
 from clew.config.settings import CodexConfig
 from clew.process import kept_programs
-from clew.process.kept_programs import Kept
+from clew.process.kept_programs import KeptProgram
 from clew.process.scan import Mark, Marks
 from clew.runtimes.codex import problems
 from clew.runtimes.codex.server import environment as server_environment
 from clew.runtimes.codex.server.binary import Binary
 from clew.runtimes.codex.server.connection import Connection, environment, handshake
-from clew.runtimes.process import surround
+from clew.runtimes.process import child_environment
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeLost
 from clew.support.home import Home
@@ -83,7 +83,7 @@ class Visit:
 class Attached(Visit):
     """The transport to an app-server that is kept for us. Lost is not the same as ended: one may attach again."""
 
-    def __init__(self, kept: Kept, clock: Clock, socket: WebSocket) -> None:
+    def __init__(self, kept: KeptProgram, clock: Clock, socket: WebSocket) -> None:
         super().__init__(socket)
         self._kept = kept
         self._clock = clock
@@ -109,10 +109,10 @@ class Keeping(Struct, frozen=True):
         seen = json.dumps([binary.version, server_environment.marks(self.config)])
         return f"codex-{hashlib.sha256(seen.encode()).hexdigest()[:8]}"
 
-    def living(self) -> list[Kept]:
-        return [kept for kept in kept_programs.living(self.home) if kept.name.startswith("codex-")]
+    def living(self) -> list[KeptProgram]:
+        return [kept for kept in kept_programs.running(self.home) if kept.name.startswith("codex-")]
 
-    async def connect(self, binary: Binary) -> tuple[Kept, Connection]:
+    async def connect(self, binary: Binary) -> tuple[KeptProgram, Connection]:
         """To the one that is kept, or to a new one. Raises RuntimeTrouble."""
         _framing()  # before anything is begun that could not be spoken to
         name = self.name(binary)
@@ -126,7 +126,7 @@ class Keeping(Struct, frozen=True):
             await kept_programs.end(kept, self.clock)
             raise
 
-    async def rejoin(self, kept: Kept, binary: Binary | None = None) -> Connection | None:
+    async def rejoin(self, kept: KeptProgram, binary: Binary | None = None) -> Connection | None:
         """None: it has ended, perhaps in this moment. Raises RuntimeTrouble."""
         try:
             return await self.attach(kept, binary)
@@ -135,7 +135,7 @@ class Keeping(Struct, frozen=True):
                 raise
             return None
 
-    async def attach(self, kept: Kept, binary: Binary | None = None) -> Connection:
+    async def attach(self, kept: KeptProgram, binary: Binary | None = None) -> Connection:
         """One that answers nothing is as good as dead, and is made so; whatever else is wrong, it works on. Raises
         RuntimeTrouble."""
         program = binary or Binary("codex", kept.version)
@@ -150,9 +150,9 @@ class Keeping(Struct, frozen=True):
         await handshake(connection, self.config.start_timeout)
         return connection
 
-    async def _begin(self, name: str, binary: Binary) -> Kept:
+    async def _begin(self, name: str, binary: Binary) -> KeptProgram:
         at = self.home.place(f"{name}.sock")
-        await kept_programs.end_rest(self.home, self.clock)
+        await kept_programs.end_leftovers(self.home, self.clock)
         if await kept_programs.listens(at):
             raise problems.socket_taken(str(at))
         kept = await self._start(name, binary)
@@ -166,7 +166,7 @@ class Keeping(Struct, frozen=True):
             await self.clock.sleep(0.01)
         return kept
 
-    async def _start(self, name: str, binary: Binary) -> Kept:
+    async def _start(self, name: str, binary: Binary) -> KeptProgram:
         at = self.home.place(f"{name}.sock")
         mark = Mark(self.marks.store, f"{KEPT}.{self.clock.token()[:16]}", 1)
         try:
@@ -176,7 +176,7 @@ class Keeping(Struct, frozen=True):
                 [binary.path, "app-server", "--listen", f"unix://{at}"],
                 look=[*LOOK, str(at)],
                 mark=mark,
-                env=surround(mark, environment(self.config)),
+                env=child_environment(mark, environment(self.config)),
                 keep_alive=self.config.keep_alive,
                 version=binary.version,
             )

@@ -10,7 +10,7 @@ import logging
 from dataclasses import dataclass, field
 
 from clew.config.settings import CodexConfig
-from clew.process.kept_programs import Kept
+from clew.process.kept_programs import KeptProgram
 from clew.process.scan import Marks
 from clew.runtimes.codex.server import binary
 from clew.runtimes.codex.server.connection import Connection, connect
@@ -27,7 +27,7 @@ RETIRE = 1.0  # seconds for which a former one must have had nothing to do
 
 @dataclass(slots=True)
 class _Former:
-    kept: Kept
+    kept: KeptProgram
     server: Server[Connection]
     threads: frozenset[str] = field(default_factory=frozenset)  # those that it has loaded
 
@@ -41,7 +41,7 @@ class Servers:
         self._marks = marks
         self._keeping = keeping
         self.main = self.new(keep=config.transport == "socket")
-        self._kept: Kept | None = None  # the one that `main` was last connected to
+        self._kept: KeptProgram | None = None  # the one that `main` was last connected to
         self._former: list[_Former] = []
         self._coming: asyncio.Task[None] | None = None
 
@@ -78,7 +78,7 @@ class Servers:
     def _all(self) -> list[Server[Connection]]:
         return [self.main, *(former.server for former in self._former)]
 
-    async def _attach(self, living: list[Kept]) -> None:
+    async def _attach(self, living: list[KeptProgram]) -> None:
         ours = await self._name()
         for kept in living:
             try:
@@ -98,7 +98,7 @@ class Servers:
         except RuntimeTrouble:
             return None
 
-    async def _take_over(self, kept: Kept) -> None:
+    async def _take_over(self, kept: KeptProgram) -> None:
         keeping = self._keeping
         assert keeping is not None
         server: Server[Connection] = Server("The former Codex", lambda: keeping.attach(kept), self._clock, RETIRE)
