@@ -1,4 +1,4 @@
-"""History: what the hash covers."""
+"""History nodes: round trip, and what the hash covers."""
 
 from __future__ import annotations
 

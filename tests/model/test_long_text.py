@@ -1,4 +1,4 @@
-"""One text of an agent: what it costs to take in, and what becomes of one that is too long."""
+"""Texts of an agent: the cost of streaming one, and the cut of one that is too long."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def raw(value: object) -> msgspec.Raw:
     return msgspec.Raw(json.dumps(value).encode())
 
 
-# What it costs
+# The cost of streaming
 
 
 def codex_text() -> Take:
@@ -87,8 +87,8 @@ def python_text() -> Take:
 
 
 def allocated(take: Take, count: int) -> int:
-    """Bytes that taking in so many pieces asks the memory for, also those that it gives back at once: a text that is
-    copied for each piece asks for the square of its length. The same on every run, on any machine."""
+    """Bytes allocated while `count` pieces are taken in, including those freed at once: a text that is copied for each
+    piece allocates the square of its length. The result is the same on every run and machine."""
     tracemalloc.start()
     try:
         total = 0
@@ -119,7 +119,7 @@ def test_cost_of_command_output_does_not_grow_with_the_turn() -> None:
     assert many <= 2 * few + 10_000, f"{few:,} bytes beside 10 activities, {many:,} beside 1,000"
 
 
-# What becomes of one that is too long
+# Texts that are too long
 
 
 @given(st.lists(st.text(st.characters(codec=None), max_size=400), max_size=60))
@@ -170,7 +170,7 @@ async def test_a_turn_with_a_text_that_is_too_long_ends_well_and_says_what_is_mi
 
 
 class Boundless(ScriptedRuntime):
-    """A runtime from outside that does not keep to the bound."""
+    """A plugin runtime that ignores the limit."""
 
     async def open(self, seat: Seat) -> Session:
         return BoundlessSession(self, f"scripted-{seat.thread}", self._lost)

@@ -1,4 +1,4 @@
-"""A delivery: a message that is owed to a conversation. Frozen, no I/O."""
+"""A delivery: a message that clew has to send to a conversation. Frozen, no I/O."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ class DeliveryKind(StrEnum):
     FINAL = "final"  # the answer of a turn
     ASK = "ask"  # a question to the person that has to be acted on
     NOTICE = "notice"  # one line about what became of a message
-    PLACEHOLDER = "placeholder"  # "working on it", where the surface can edit
+    PLACEHOLDER = "placeholder"  # "working on it", if the surface can edit messages
     REDRAW = "redraw"  # rewrites an earlier message
-    HANDOFF = "handoff"  # the first words where a thread is handed to; their receipt completes it
-    FILE = "file"  # something that the agent made, behind the answer that names it
+    HANDOFF = "handoff"  # the first message in the new place of a thread; its receipt completes the handoff
+    FILE = "file"  # a file that the agent made, sent after the answer that names it
 
 
 class Button(Struct, frozen=True):
-    """Something to press. Pressing it is saying `says` in that conversation, as a quote of the message it is on."""
+    """A button on a message. Pressing it counts as the message `says`, quoting the message that the button is on."""
 
     label: str
     says: str  # at most 64 bytes
 
 
 class Delivery(Struct, frozen=True):
-    """A message that is owed to a conversation. Its id is chosen, not drawn."""
+    """A message to send to a conversation. Its id is derived from what it is about, not random: enqueueing it twice
+    enqueues it once."""
 
     id: str
     kind: DeliveryKind
@@ -54,7 +55,7 @@ class Delivery(Struct, frozen=True):
     message_id: str | None = None  # the platform's id of it: the receipt
     sent_at: int | None = None
     error: str | None = None
-    note: str = ""  # small print beside the body, such as "continued after a restart"
+    note: str = ""  # a footnote to the body, such as "continued after a restart"
     edits: str | None = None  # the delivery that this one rewrites
     buttons: tuple[Button, ...] = ()
-    file: Attachment | None = None  # kept until it is sent
+    file: Attachment | None = None  # stored until it is sent

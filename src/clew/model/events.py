@@ -1,7 +1,7 @@
-"""What a runtime says while it works a turn: one closed union, small enough to remember.
+"""Events that a runtime emits while it works on a turn: one closed union.
 
-Text may be cut and begun again by a runtime (retry, steer). The final text is the one in `TurnEnded`, never the sum of
-the deltas.
+A runtime may discard text and start it again (retry, steer). The final text is the one in `TurnEnded`, never the sum
+of the deltas.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class ActivityKind(StrEnum):
     SEARCH = "search"
     THOUGHT = "thought"
     PLAN = "plan"
-    OTHER = "other"  # kept by its own name in `title`
+    OTHER = "other"  # `title` has its name
 
 
 class Phase(StrEnum):
@@ -40,28 +40,28 @@ class Outcome(StrEnum):
 class NoticeKind(StrEnum):
     RETRYING = "retrying"  # no sign of life
     COMPACTED = "compacted"
-    DECLINED = "declined"  # a request that nobody could be asked about
-    SHORTENED = "shortened"  # a text was too long, and the rest of it was left out
+    DECLINED = "declined"  # clew could not ask a person about a request, so it was declined
+    SHORTENED = "shortened"  # a text was too long; the rest of it was left out
     WARNING = "warning"
 
 
-MISSED = -1  # the offset of text whose place is not known, because its beginning was told to somebody else
+MISSED = -1  # the offset of text whose position is unknown, because we did not receive its beginning
 
 
 class TurnStarted(Struct, frozen=True):
-    """The runtime has begun the turn, under this id of its own."""
+    """The runtime has started the turn. `runtime_turn` is the runtime's own id for it."""
 
     runtime_turn: str
 
 
 class TextDelta(Struct, frozen=True):
     item: str
-    offset: int  # in characters, from the beginning of the item; MISSED: nobody here heard that
+    offset: int  # in characters, from the beginning of the item; MISSED: unknown
     text: str
 
 
 class TextDone(Struct, frozen=True):
-    """An item's text is whole (or `cut`: it was given up, and what was shown of it counts for nothing)."""
+    """An item's text is complete; with `cut`, it was abandoned, and what was shown of it does not count."""
 
     item: str
     text: str
@@ -73,30 +73,30 @@ class Activity(Struct, frozen=True):
     kind: ActivityKind
     phase: Phase
     title: str  # the command, the path, the tool
-    detail: str = ""  # output, diff, thought; whole when done
+    detail: str = ""  # output, diff, thought; complete when done
     outcome: Outcome | None = None
     exit_code: int | None = None
     folder: str | None = None
-    image: str | None = None  # the path of a picture that it made
+    image: str | None = None  # the path of an image that it made
 
 
 class GateOpened(Struct, frozen=True):
-    """The runtime asks a person. The same `ref` again is the same request, told once more."""
+    """The runtime asks a person. An event with the same `ref` is a repeat of the same request."""
 
     ref: str  # the runtime's own reference: unique over all its processes, also after a restart
     asked: Asked
 
 
 class GateClosed(Struct, frozen=True):
-    """The runtime's request is settled: it took an answer, or does not want one any more."""
+    """The runtime's request is settled: the runtime took an answer, or no longer wants one."""
 
     ref: str
-    ran_out: bool = False  # nobody answered in the time that the runtime gives
-    changed: bool = False  # no answer to it counts: what it would do has changed, and that is asked by itself
+    ran_out: bool = False  # nobody answered before the runtime's own timeout
+    changed: bool = False  # no answer counts: what it would do has changed, and the runtime asks about that separately
 
 
 class Usage(Struct, frozen=True):
-    """What the whole turn has used so far."""
+    """The tokens that the whole turn has used so far."""
 
     tokens: Tokens
 
@@ -107,7 +107,7 @@ class Notice(Struct, frozen=True):
 
 
 class TurnEnded(Struct, frozen=True):
-    """The last event of a turn. `messages` are the ids of people's messages that the runtime's record contains."""
+    """The last event of a turn. `messages`: ids of the people's messages that the runtime's record contains."""
 
     state: TurnState
     text: str = ""

@@ -1,4 +1,4 @@
-"""What the outside sees of gates and rules: shapes of the API and of `--json`. Names here are a promise to scripts."""
+"""Views of gates and rules: what the API and `--json` return. Scripts rely on these names."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class QuestionShown(Struct, frozen=True):
 
 
 class GateShown(Struct, frozen=True):
-    """The texts of a gate as a person has to see them: what is invisible, or passes for another character, is an escape
-    such as `\\u0441`. Lines of code stay lines."""
+    """The texts of a gate as a person must see them: invisible and lookalike characters are escapes such as `\\u0441`.
+    Lines of code stay lines."""
 
     title: str
-    detail: str  # shortened where the gate's is
+    detail: str  # shortened if the gate's detail is
     folder: str | None
     reason: str
     questions: tuple[QuestionShown, ...]
@@ -35,8 +35,8 @@ class GateShown(Struct, frozen=True):
 
 
 class GateView(Struct, frozen=True):
-    """A question that the runtime cannot pass without a person. Texts are as the runtime gave them: show people those
-    of `shown`."""
+    """A question that a person has to answer before the runtime goes on. Texts are as the runtime gave them: show
+    people the texts in `shown`."""
 
     id: str
     code: str
@@ -44,8 +44,8 @@ class GateView(Struct, frozen=True):
     turn: str
     kind: str
     title: str
-    detail: str  # shortened in lists; `GET /api/gates/{id}` has the whole
-    options: tuple[str, ...]  # what can be chosen, in the order of its numbers
+    detail: str  # shortened in lists; `GET /api/gates/{id}` has all of it
+    options: tuple[str, ...]  # the choices, in the order of their numbers
     state: str
     asked_at: int
     answered_by: str | None
@@ -57,12 +57,12 @@ class GateView(Struct, frozen=True):
     warning: str = ""
     questions: tuple[QuestionView, ...] = ()
     blocking: bool = True
-    replies: tuple[tuple[str, ...], ...] = ()  # what was answered to each question; of a secret one only that
+    replies: tuple[tuple[str, ...], ...] = ()  # the answers to each question; of a secret one only that there was one
     rule: str | None = None  # the pattern of the rule that is offered with a yes
     answer_reason: str = ""  # why the answer was no
     closed_at: int | None = None  # when the runtime took the answer, or nobody could answer any more
-    shown: GateShown | None = None  # always there in an answer of this version
-    leaves_sandbox: bool = False  # a command that would run outside of the sandbox that the rest of the turn runs in
+    shown: GateShown | None = None  # always set in responses of this version
+    leaves_sandbox: bool = False  # a command that would run outside the sandbox of the rest of the turn
 
 
 class AnswerGate(Struct, frozen=True):
@@ -70,18 +70,18 @@ class AnswerGate(Struct, frozen=True):
 
     decision: Decision
     extent: str = "once"  # once | thread | rule
-    pattern: str | None = None  # of the rule; else the one that is offered
+    pattern: str | None = None  # of the rule; None: the offered one
     scope: Scope = Scope.WORKSPACE
-    lasts: int | None = None  # milliseconds; None: as offered, or for ever with a pattern of one's own
+    lasts: int | None = None  # milliseconds; None: as offered, or for ever if `pattern` is given
     reason: str = ""
-    replies: tuple[tuple[str, ...], ...] = ()  # for each question, in their order
+    replies: tuple[tuple[str, ...], ...] = ()  # one per question, in order
     sender: str = "you"
 
 
 class NewRuleView(Struct, frozen=True):
     effect: Effect
     pattern: str
-    kind: RuleKind | None = None  # None: what the pattern can only mean; if that is not clear it is refused
+    kind: RuleKind | None = None  # None: derived from the pattern; refused if that is ambiguous
     scope: Scope = Scope.EVERYWHERE
     place: str = ""  # a thread's id or a folder, by scope
     lasts: int | None = None  # milliseconds
@@ -98,15 +98,15 @@ class RuleView(Struct, frozen=True):
     until: int | None
     created_at: int
     created_by: str
-    shown: str = ""  # the pattern as a person has to see it
+    shown: str = ""  # the pattern as a person must see it
 
 
 class RuleTest(Struct, frozen=True):
-    """What would become of a request, and why."""
+    """What the rules would do with a request, and why."""
 
     effect: str
     why: str
-    note: str = ""  # a rule of another kind that has such a pattern, and so says nothing here
+    note: str = ""  # a rule of another kind whose pattern matches, but which does not apply here
 
 
 class Verdict(Struct, frozen=True):

@@ -22,20 +22,20 @@ class Handoff(Struct, frozen=True):
     id: str
     thread: str
     surface: str
-    target: Conversation | None  # where it goes, or below what; None: the surface's home
+    target: Conversation | None  # where it goes, or the parent of a new thread there; None: the surface's home
     state: HandoffState
     asked_by: str
     requested_at: int
     expires_at: int
-    asked_in: Conversation | None = None  # None: at the desk
-    say: str = ""  # what the person says there with it
-    quiet: bool = False  # the agent does not greet
+    asked_in: Conversation | None = None  # None: in the local client
+    say: str = ""  # a message of the person for the agent, sent with the handoff
+    quiet: bool = False  # the agent does not greet in the new place
     owner: str | None = None
     generation: int = 0
-    opening_at: int | None = None  # a fresh thread of the platform was asked for, so there may be one
+    opening_at: int | None = None  # when a new thread of the platform was requested: from then on one may exist
     opened: Conversation | None = None  # where it went, as the surface names it
     displaced: str | None = None  # the thread that was bound there before
-    displaced_drove: bool = False  # and was driven from there
-    former: Conversation | None = None  # the place that drove it before; None: the desk
+    displaced_drove: bool = False  # that thread was driven from there
+    former: Conversation | None = None  # the conversation that drove it before; None: the local client
     ended_at: int | None = None
     error: str | None = None

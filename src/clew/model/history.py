@@ -1,7 +1,7 @@
-"""History: immutable, content-addressed nodes, each naming its predecessor. A thread's head is the newest.
+"""History: immutable, content-addressed nodes, each naming its predecessor. A thread's head is its newest node.
 
 The hash covers the type, the content and the predecessor. Content always names its thread or turn and its time, so two
-equal beginnings are two nodes; only a fork shares nodes, on purpose.
+threads with the same messages have different nodes; only a fork shares nodes, on purpose.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from clew.model.turns import Problem, Usage
 
 
 class Started(Struct, frozen=True):
-    """A thread begins."""
+    """The first node of a thread."""
 
     type: ClassVar[str] = "started"
     thread: str
@@ -25,11 +25,11 @@ class Started(Struct, frozen=True):
     kind: str
     runtime: str
     workspace: str
-    adopted: str | None = None  # the runtime's id of the session that it was taken over from
+    adopted: str | None = None  # the runtime's id of the session that was adopted as this thread
 
 
 class Forked(Struct, frozen=True):
-    """A thread begins where another one stood. Its predecessor is that place."""
+    """The first node of a fork. Its predecessor is the node from which the thread was forked."""
 
     type: ClassVar[str] = "forked"
     thread: str
@@ -48,11 +48,11 @@ class Spoken(Struct, frozen=True):
     text: str
     attachments: tuple[Attachment, ...] = ()
     steer: bool = False
-    outside: bool | None = None  # True: it was said in the runtime's own program, without clew
+    outside: bool | None = None  # True: it was written in the runtime's own program, without clew
 
 
 class Deed(Struct, frozen=True):
-    """A part of what a turn did or said before its answer."""
+    """One step of a turn before its answer: an activity, or a text."""
 
     kind: str
     title: str
@@ -78,7 +78,7 @@ class Outcome(Struct, frozen=True):
     edge_prompt: str | None = None
     output: str | None = None
     assembled_prompt: str | None = None  # hash of a node
-    attempts: tuple[str, ...] = ()  # hashes of earlier tries
+    attempts: tuple[str, ...] = ()  # hashes of earlier attempts
     outside: bool | None = None  # True: the turn ran in the runtime's own program, without clew
 
 
@@ -94,7 +94,7 @@ class Node(Struct, frozen=True):
 
 
 def make(content: Content, prev: str | None) -> Node:
-    text = msgspec.json.encode(_lean(content), order="sorted").decode()
+    text = msgspec.json.encode(_set_fields(content), order="sorted").decode()
     return Node(digest(content.type, text, prev), content.type, prev, text)
 
 
@@ -103,18 +103,19 @@ def digest(kind: str, content: str, prev: str | None) -> str:
 
 
 def is_sound(node: Node) -> bool:
+    """Whether the node's hash matches its content."""
     return digest(node.type, node.content, node.prev) == node.hash
 
 
 def read(node: Node) -> Content:
-    """Raises ValueError where the node is damaged."""
+    """Parse a node's content. Raises ValueError if the node is damaged."""
     kind = _TYPES.get(node.type)
     if kind is None:
-        raise ValueError(f"node {node.hash} is of the unknown type {node.type!r}")
+        raise ValueError(f"node {node.hash} has the unknown type {node.type!r}")
     return msgspec.json.decode(node.content, type=kind)
 
 
-def _lean(content: Content) -> dict[str, Any]:
-    """Without what is empty, so that a field added later does not change the hash of what has none of it."""
+def _set_fields(content: Content) -> dict[str, Any]:
+    """The fields that are set. Empty ones are left out, so that a new field does not change the hash of old content."""
     values = ((name, getattr(content, name)) for name in content.__struct_fields__)
     return {name: value for name, value in values if value is not None and value != ()}

@@ -1,7 +1,7 @@
-"""Bounds the length of one text of an agent (`turns.longest_text`).
+"""Limits the length of one text of an agent (`turns.longest_text`).
 
 A text that is too long is cut between two characters and ends with a notice, in both languages, that says how many
-characters are missing. A text that arrives in pieces costs its length, not the square of it, however small they are.
+characters are missing. The cost of a text that arrives in pieces is linear in its length, however small they are.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from clew.model.events import Event, Notice, NoticeKind, TextDone
 from clew.support.text import LONGEST, Pieces
 
-NOTICE_ROOM = 400  # bytes that are kept free for the notice
+NOTICE_ROOM = 400  # bytes that are reserved for the notice
 
 
 class GrowingText:
-    """A text that arrives in pieces. Its last `NOTICE_ROOM` bytes are shown only when it is whole: what was shown of it
-    before is always the beginning of what it is in the end, cut or not."""
+    """A text that arrives in pieces. Its last `NOTICE_ROOM` bytes are shown only when it is complete: so what was shown
+    before is always a prefix of the final text, whether that is cut or not."""
 
     def __init__(self, longest: int = LONGEST) -> None:
         self._longest = longest
@@ -22,11 +22,11 @@ class GrowingText:
         self._rest = Pieces()
         self._room = longest - NOTICE_ROOM
         self._rest_room = NOTICE_ROOM
-        self._more = 0  # characters behind what is shown
-        self._is_told = False
+        self._more = 0  # characters after what is shown
+        self._is_notified = False
 
     def add(self, piece: str) -> str:
-        """Returns what of the piece may be shown now."""
+        """Returns the part of the piece that may be shown now."""
         shown, self._room = _fit(piece, self._room)
         self._shown.add(shown)
         if len(shown) < len(piece):
@@ -49,14 +49,14 @@ class GrowingText:
         return self.shown() + (self._notice() if self.is_cut else self._rest.text())
 
     def news(self) -> list[Event]:
-        """Once, as soon as it is too long: also who waits for the rest, or looks into the history, is told."""
-        if self._is_told or not self.is_cut:
+        """A notice, once, as soon as the text is too long."""
+        if self._is_notified or not self.is_cut:
             return []
-        self._is_told = True
+        self._is_notified = True
         return [Notice(NoticeKind.SHORTENED, _too_long(self._longest))]
 
     def _keep_back(self, piece: str) -> None:
-        kept, self._rest_room = _fit(piece, self._rest_room + self._room)  # a wide character may have left some bytes
+        kept, self._rest_room = _fit(piece, self._rest_room + self._room)  # a wide character may leave some bytes free
         self._room = 0
         self._rest.add(kept)
         self._more += len(piece)
@@ -75,15 +75,15 @@ def grown(text: str, longest: int = LONGEST) -> GrowingText:
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """The text itself if it is short enough; else its beginning, and the notice. Twice is the same as once."""
+    """The text itself if it is short enough; else its beginning and the notice. Idempotent."""
     return text if len(text) * 4 <= longest else grown(text, longest).whole()
 
 
 def text_done(item: str, text: str, longest: int = LONGEST, streamed: GrowingText | None = None) -> list[Event]:
-    """The end of a text as the agent's record has it; `streamed`: what came of it in pieces before."""
+    """The events that end a text, as the agent's record has it. `streamed`: the pieces of it that came before."""
     growing = grown(text, longest)
-    is_told = streamed is not None and streamed.is_cut
-    return [TextDone(item, growing.whole()), *([] if is_told else growing.news())]
+    is_notified = streamed is not None and streamed.is_cut
+    return [TextDone(item, growing.whole()), *([] if is_notified else growing.news())]
 
 
 def _too_long(longest: int) -> str:
@@ -94,7 +94,7 @@ def _too_long(longest: int) -> str:
 
 
 def _fit(piece: str, room: int) -> tuple[str, int]:
-    """The beginning of the piece that fits, and the room that is left then."""
+    """The beginning of the piece that fits into `room` bytes, and how many bytes are left then."""
     head = piece[:room]
     if head.isascii():
         return head, room - len(head)

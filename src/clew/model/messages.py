@@ -1,4 +1,4 @@
-"""What people and agents say, and the conversations they say it in. Frozen, no I/O."""
+"""Messages of people, and the conversations they are written in. Frozen, no I/O."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Fate(StrEnum):
-    """What became of an inbound message. Each has exactly one."""
+    """What clew did with an inbound message. Each message has exactly one fate."""
 
     TURN = "turn"
     STEER = "steer"
@@ -22,18 +22,18 @@ class Role(StrEnum):
 
     OWNER = "owner"  # everything
     DRIVER = "driver"  # send, and answer gates
-    WATCHER = "watcher"  # look on
+    WATCHER = "watcher"  # only read
 
 
 class Conversation(Struct, frozen=True):
-    """An opaque address that a surface gives for one place to talk. Only that surface reads `address`."""
+    """An opaque address of one chat, topic or channel of a surface. Only that surface interprets `address`."""
 
     surface: str
     address: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Conversation:
-        """What a person types: `SURFACE` or `SURFACE:ADDRESS`."""
+        """Parse what a person types: `SURFACE` or `SURFACE:ADDRESS`."""
         surface, _, address = text.partition(":")
         return cls(surface, address)
 
@@ -42,7 +42,7 @@ class Conversation(Struct, frozen=True):
 
 
 class Attachment(Struct, frozen=True):
-    """A file or an image that hangs on a message, kept in clew's own folder."""
+    """A file or an image attached to a message, stored in clew's own folder."""
 
     name: str
     path: str
@@ -54,25 +54,25 @@ class Attachment(Struct, frozen=True):
 
 
 class PromptMessage(Struct, frozen=True):
-    """One message of a person, as it is given to a runtime. `id` is chosen by whoever sent it."""
+    """One message of a person, as a runtime gets it. Its sender chooses `id`."""
 
     id: str
     author: str
     text: str
     attachments: tuple[Attachment, ...] = ()
-    among: bool = False  # several people speak there, so the agent is told who this was
+    among: bool = False  # several people write there, so the agent gets the author's name too
 
     @property
     def told(self) -> str:
-        """As a runtime is given it."""
+        """The text for the runtime, with the author's name if several people write there."""
         return f"{self.author}: {self.text}" if self.among and self.text else self.text
 
 
 class Person(Struct, frozen=True):
-    """Somebody who may speak on a surface."""
+    """Somebody who may write on a surface."""
 
     surface: str
-    id: str  # the platform's own
+    id: str  # the platform's id of them
     name: str
     role: Role
     added_at: int
@@ -80,42 +80,42 @@ class Person(Struct, frozen=True):
 
 
 class Inbound(Struct, frozen=True):
-    """A message as a surface received it, before anything is decided about it."""
+    """A message as a surface received it, before clew decides anything about it."""
 
     conversation: Conversation
     message_id: str
     sender: str
     text: str
     attachments: tuple[Attachment, ...] = ()
-    sent_at: int | None = None  # by the platform's clock, where it tells
-    thread: str | None = None  # named by the client; else the conversation's binding decides
+    sent_at: int | None = None  # by the platform's clock, if the platform says
+    thread: str | None = None  # named by the client; None: the conversation's binding decides
     queue: bool = False  # never steer
-    sees: tuple[str, ...] | None = None  # ids or codes of the gates that its sender sees as open; None: nobody knows
-    answers: str | None = None  # the question of a suspended thread that its sender sees: such a word answers no other
-    runtime: str | None = None  # for a thread that this message begins, where the surface's config says so
+    sees: tuple[str, ...] | None = None  # ids or codes of the gates that its sender sees as open; None: unknown
+    answers: str | None = None  # the question of a suspended thread that its sender sees; it can answer no other
+    runtime: str | None = None  # for a thread that this message starts, if the surface's config sets one
     workspace: str | None = None
-    begins: str | None = None  # the id of that thread, where it was drawn before
-    sender_id: str = ""  # the platform's own name for the sender; `sender` is what people call them
-    direct: bool = True  # said to clew: alone with it, by a mention, by a reply or by a button
-    in_group: bool = False  # others read along
-    in_thread: bool = False  # said in a thread or topic of the platform, which is a conversation of its own
+    begins: str | None = None  # the id for that thread, if it was generated before
+    sender_id: str = ""  # the platform's id of the sender; `sender` is the display name
+    direct: bool = True  # addressed to clew: in a private chat, by a mention, by a reply or by a button
+    in_group: bool = False  # other people read it too
+    in_thread: bool = False  # written in a thread or topic of the platform, which is a conversation of its own
     quoted: str | None = None  # the platform's id of the message that it quotes, or whose button was pressed
-    quoted_in: Conversation | None = None  # where that message stands, where it is another place than this
-    hangs: bool = False  # the quoted message is what this thread of the platform hangs on: all said here quotes it
-    pressed: bool = False  # by a button: whoever pressed it is told at once, and not by a message
-    relayed: bool = False  # forwarded, struck out or all a quote: for the agent, and no answer to a gate
+    quoted_in: Conversation | None = None  # the conversation of that message, if it is another one
+    hangs: bool = False  # the quoted message is the root of this platform thread, so every message here quotes it
+    pressed: bool = False  # by a button: its presser gets the reply at once, not as a message
+    relayed: bool = False  # forwarded, struck through or only a quote: for the agent, never an answer to a gate
 
 
 class Accepted(Struct, frozen=True):
-    """What became of an inbound message, for the surface to tell its sender."""
+    """What clew did with an inbound message, for the surface to tell its sender."""
 
     fate: Fate
     thread: str | None
     turn: str | None
     state: str | None = None  # the turn's state now
-    words: str = ""  # what the sender is told; empty where the answer itself is enough
-    repeated: bool = False  # seen before: this is what became of the first one
+    words: str = ""  # the reply to the sender; empty if the agent's answer is enough
+    repeated: bool = False  # received before: this is the fate of the first copy
 
 
 CLEW = "clew"
-"""The author of what clew itself adds to a request. Nobody else may bear that name."""
+"""The author of what clew itself adds to a request. Nobody else may use that name."""

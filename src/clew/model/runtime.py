@@ -1,7 +1,7 @@
-"""The seam between the engine and an agent program.
+"""The interface between the engine and an agent program.
 
-A runtime makes sessions and owns its child processes. A session is one thread on one runtime. Past this edge there is
-no vendor: the engine sees events, records and continuity, and nothing else.
+A runtime opens sessions and owns its child processes. A session is one thread on one runtime. Everything specific to a
+vendor stays below this interface: the engine sees only events, records and continuity.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ class Health(Struct, frozen=True):
     state: HealthState
     reason: str = ""  # why it is not healthy, and what to do
     pid: int | None = None
-    is_there: bool = True  # its program is installed
+    is_there: bool = True  # whether its program is installed
 
 
 class ProgramInfo(Struct, frozen=True):
-    """What a runtime's program says of itself. A runtime may have `look() -> Look`, which raises RuntimeTrouble."""
+    """What a runtime's program reports about itself. A runtime may have `look() -> ProgramInfo`, which raises
+    RuntimeTrouble."""
 
     version: str
     path: str
@@ -45,29 +46,29 @@ class RuntimeCan(Struct, frozen=True):
 
     steer: bool = False
     interrupt: bool = False
-    record: bool = False  # keeps a record of its own that can be asked after a crash
+    record: bool = False  # it has its own record of turns, which clew reads after a crash
     fork: bool = False
     images: bool = False
     questions: bool = False
     outlives: bool = False  # goes on working when the daemon dies
-    adopt: bool = False  # its sessions can be begun outside clew and taken over: it is a `runtimes.lender.Lender`
+    adopt: bool = False  # sessions started outside clew can be adopted: it is a `shared_sessions.SharesSessions`
 
 
 class Continuity(Struct, frozen=True):
-    """What to store so that a runtime can come back to a thread. Only the runtime reads `data`."""
+    """What to store so that a runtime can resume a thread. Only the runtime interprets `data`."""
 
     data: str
 
 
 class ForkPoint(Struct, frozen=True):
-    """A thread that begins from another one: after which of the runtime's own turns."""
+    """Where a fork starts: after which of the runtime's own turns."""
 
     continuity: Continuity
     runtime_turn: str | None
 
 
 class PastMessage(Struct, frozen=True):
-    """Something that was said in a thread, by a person or by an agent."""
+    """A message of a thread's history, by a person or by an agent."""
 
     author: str
     text: str
@@ -79,20 +80,18 @@ async def no_history() -> tuple[PastMessage, ...]:
 
 
 class Seat(Struct, frozen=True):
-    """Where a session sits: the thread, its folder, and what the runtime needs to come back to it."""
+    """What a session is opened with: the thread, its folder, and what the runtime needs to resume it."""
 
     thread: str
     workspace: str
     continuity: Continuity | None = None
-    fork: ForkPoint | None = None  # only where there is no continuity yet
+    fork: ForkPoint | None = None  # only if there is no continuity yet
     model: str | None = None
     effort: str | None = None
     policy: Policy = Policy.CAREFUL
-    history: Callable[[], Awaitable[tuple[PastMessage, ...]]] = (
-        no_history  # before the turn that is to come, oldest first
-    )
-    longest_text: int = LONGEST  # bytes of one text of the agent: what is longer is cut, as `long_text` does it
-    lent: bool = False  # other programs use the session too: it is never begun anew, and once closed it is theirs
+    history: Callable[[], Awaitable[tuple[PastMessage, ...]]] = no_history  # before the next turn, oldest first
+    longest_text: int = LONGEST  # bytes of one text of the agent; longer texts are cut by `long_text`
+    lent: bool = False  # shared with other programs: the runtime never starts it anew, and releases it when closed
 
 
 class TurnRequest(Struct, frozen=True):
@@ -104,15 +103,15 @@ class RecordState(StrEnum):
     ALIVE = "alive"  # the runtime still works on it
     COMPLETED = "completed"
     FAILED = "failed"
-    CUT = "cut"  # it was begun and has no end of its own
+    CUT = "cut"  # it was started, and the record has no end of it
 
 
 class TurnRecord(Struct, frozen=True):
-    """What a runtime's own record says about a turn. No record at all: it never ran."""
+    """What a runtime's own record says about a turn. A turn without a record never ran."""
 
     state: RecordState
     runtime_turn: str
-    text: str = ""  # the final text; empty where there is none
+    text: str = ""  # the final text; empty if there is none
     problem: Problem | None = None
     usage: Usage | None = None
     activities: tuple[Activity, ...] = ()  # the recorded ones
@@ -123,36 +122,35 @@ class Session(Protocol):
     """One thread on one runtime."""
 
     def run(self, request: TurnRequest) -> AsyncIterator[Event]:
-        """Work one turn. `TurnEnded` is last. Raises RuntimeLost where the outcome is in doubt."""
+        """Run one turn. `TurnEnded` is the last event. Raises RuntimeLost if the outcome is unknown."""
 
     def attach(self, turn: str) -> AsyncIterator[Event]:
-        """Follow a turn whose record is `alive`, from now on, to its end."""
+        """Follow a turn whose record is `alive`, from now until its end."""
 
     async def steer(self, message: PromptMessage) -> bool:
-        """Give a message to the running turn. False: not taken, and it never will be."""
+        """Give a message to the running turn. False: the turn did not take it, and never will."""
 
     async def interrupt(self) -> None:
-        """Ask the running turn to end; its `TurnEnded` follows. Open gates are answered with "cancelled" first."""
+        """Ask the running turn to end; its `TurnEnded` follows. Answers open gates with "cancelled" first."""
 
     async def answer(self, ref: str, answer: Answer) -> bool:
-        """Give a person's answer to the request behind a gate; its `GateClosed` follows when the runtime took it.
+        """Give a person's answer to the request of a gate; its `GateClosed` follows when the runtime took it.
 
-        False: there is no such request any more, and the answer had no effect. Raises RuntimeLost where that is in
-        doubt.
+        False: there is no such request any more, and the answer had no effect. Raises RuntimeLost if that is unknown.
         """
 
     async def record(self, turn: str) -> TurnRecord | None:
-        """The truth about a turn. Raises RuntimeTrouble where it cannot be had now."""
+        """What the runtime's record says about a turn. Raises RuntimeTrouble if it cannot be read now."""
 
     def continuity(self) -> Continuity | None:
-        """What to store now, to come back later."""
+        """What to store now, to resume the thread later."""
 
     async def close(self) -> None:
-        """Let go of the thread; the runtime may free what it holds for it."""
+        """Release the thread; the runtime may free what it holds for it."""
 
 
 class Runtime(Protocol):
-    """Makes sessions; owns its child processes."""
+    """Opens sessions; owns its child processes."""
 
     @property
     def name(self) -> str: ...
@@ -161,7 +159,7 @@ class Runtime(Protocol):
     def can(self) -> RuntimeCan: ...
 
     async def open(self, seat: Seat) -> Session:
-        """Raises RuntimeTrouble with what is wrong and what to do."""
+        """Open a session. Raises RuntimeTrouble that says what is wrong and what to do."""
 
     async def health(self) -> Health: ...
 
@@ -171,10 +169,11 @@ class Runtime(Protocol):
 
 @runtime_checkable
 class Outliving(Protocol):
-    """A runtime some of whose programs may live on without a daemon, and work meanwhile."""
+    """A runtime whose programs may outlive the daemon and go on working."""
 
     def come_back(self) -> None:
-        """A new daemon: find what an earlier one left. Must not block; sessions wait for it where they have to."""
+        """Called when a daemon starts: find programs that an earlier daemon left. Must not block; sessions wait for it
+        if they need it."""
 
     async def leave(self) -> None:
-        """As `close`, but what works on something goes on, for the next daemon."""
+        """Like `close`, but programs that work on something go on, for the next daemon."""

@@ -1,7 +1,7 @@
-"""The seam between the engine and a place where people are.
+"""The interface between the engine and a chat platform, or another place where people write.
 
-A surface receives, sends, and names its conversations; it decides nothing. It tells its platform "received" only after
-`Inbox.accept` has returned, because by then the message and its fate are committed.
+A surface receives, sends, and names its conversations; it decides nothing. It acknowledges a message to its platform
+only after `Inbox.accept` has returned, because by then the message and its fate are committed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from clew.model.messages import Accepted, Attachment, Conversation, Inbound
 
 
 class Backlog(StrEnum):
-    """What becomes of messages that are sent while clew is down."""
+    """What happens to messages that are sent while clew is down."""
 
     PLATFORM = "platform"  # the platform keeps them
     HISTORY = "history"  # we read each bound conversation from the last stored id
@@ -25,7 +25,7 @@ class Backlog(StrEnum):
 
 
 class Units(StrEnum):
-    """In what a platform counts the length of a message."""
+    """The unit in which a platform counts the length of a message."""
 
     CHARACTERS = "characters"
     UTF16 = "utf16"
@@ -35,15 +35,15 @@ class Units(StrEnum):
 class SurfaceCan(Struct, frozen=True):
     """What a surface can do: declared data, not type checks."""
 
-    send: bool = True  # can bring an answer to a conversation by itself
-    chat: bool = False  # people talk there: who may is checked, and what becomes of their words is told there
+    send: bool = True  # can send an answer to a conversation by itself
+    chat: bool = False  # people write there: clew checks who may, and replies there what happened to each message
     edit: bool = False
-    edit_every: float = 2.0  # seconds between two edits of one message that the platform bears
-    stream: bool = False  # a placeholder may show the text as it is being written (`Outgoing.live`)
-    buttons: int = 0  # how many a message may have
-    prefix: str = "/"  # what a command may begin with; "/!" where the platform eats a leading slash
-    threads: bool = False  # `open_thread` can make one
-    files: int = 0  # bytes of a file that it brings to a conversation; 0: it brings none
+    edit_every: float = 2.0  # the shortest time between two edits of one message, in seconds
+    stream: bool = False  # a placeholder may show the text while it is being written (`Outgoing.live`)
+    buttons: int = 0  # the most buttons on a message
+    prefix: str = "/"  # characters that a command may begin with; "/!" if the platform removes a leading slash
+    threads: bool = False  # `open_thread` can create one
+    files: int = 0  # the largest file that it can send, in bytes; 0: it sends no files
     read_back: bool = False  # `find` can look for a message that may have been sent
     max_length: int | None = None  # of one message, in `units`
     units: Units = Units.CHARACTERS
@@ -52,7 +52,7 @@ class SurfaceCan(Struct, frozen=True):
 
     @property
     def delivery(self) -> str:
-        """How surely an answer arrives once, by the first means of promise 5 that there is."""
+        """How surely an answer arrives exactly once: the first means of promise 5 that the surface has."""
         means = {"idempotent": self.idempotency_window > 0, "verifiable": self.read_back, "editable": self.edit}
         return next((name for name, has in means.items() if has), "best effort")
 
@@ -66,10 +66,10 @@ class Outgoing(Struct, frozen=True):
     thread: str
     turn: str | None
     text: str
-    note: str = ""  # small print beside the text; empty almost always
-    buttons: tuple[Button, ...] = ()  # only where the surface can
-    file: Attachment | None = None  # to be sent in place of the text; only where the surface can
-    live: str = ""  # below the text: what is being written just now; only where the surface can
+    note: str = ""  # a footnote to the text; usually empty
+    buttons: tuple[Button, ...] = ()  # only if the surface has buttons
+    file: Attachment | None = None  # sent instead of the text; only if the surface sends files
+    live: str = ""  # shown below the text: what is being written now; only if the surface streams
     again: bool = False  # it may have been sent before, under the same id
 
 
@@ -79,7 +79,7 @@ class Receipt(Struct, frozen=True):
 
 
 class NotSent(Exception):
-    """The platform did not take it. `retry_after` in seconds where it said so."""
+    """The platform did not accept the message. `retry_after`: seconds, if the platform said so."""
 
     def __init__(self, reason: str, retry_after: float | None = None) -> None:
         super().__init__(reason)
@@ -88,38 +88,39 @@ class NotSent(Exception):
 
 
 class TryAgain(NotSent):
-    """It was not taken this time; it is in order to try later."""
+    """The platform did not accept it this time. It can be sent again later."""
 
 
 class InDoubt(NotSent):
-    """It may have been taken: the answer was lost. Settled by promise 5."""
+    """The platform may have accepted it, but its response was lost. Promise 5 says what happens then."""
 
 
 class Down(NotSent):
-    """The surface is out of reach; this costs no attempt."""
+    """The platform cannot be reached. Does not count as an attempt."""
 
 
 class Never(NotSent):
-    """The platform refused it for good; the reason is for a person."""
+    """The platform refused it permanently. The reason is shown to a person."""
 
 
 class KnownConversation(Struct, frozen=True):
-    """A conversation in which clew has a part."""
+    """A conversation that clew takes part in."""
 
     conversation: Conversation
-    last: str | None  # the newest message that was stored from there; None: none yet, so read it from its beginning
+    last: str | None  # the id of its newest stored message; None: none is stored, so read from the beginning
 
 
 class Inbox(Protocol):
     async def welcomes(self, inbound: Inbound) -> bool:
-        """Whether its sender may speak there. Ask before fetching what hangs on it: a stranger's files cost nothing."""
+        """Whether its sender may write there. Call it before fetching attachments, so that no stranger's files are
+        fetched."""
 
     async def accept(self, inbound: Inbound) -> Accepted:
-        """Committed when this returns. Same (conversation, message id): the first one's fate again."""
+        """Decide and commit the message's fate. The same (conversation, message id) again returns the first fate."""
 
     async def known(self, surface: str) -> Sequence[KnownConversation]:
-        """Where to read on after an absence, on a surface whose backlog is `history`: each conversation that is bound
-        or was heard."""
+        """Where to continue reading after downtime, for a surface whose backlog is `history`: each conversation that is
+        bound or has stored messages."""
 
 
 class Surface(Protocol):
@@ -131,27 +132,27 @@ class Surface(Protocol):
 
     @property
     def trouble(self) -> str:
-        """Why nothing comes in now, for a person who looks; empty while all is well."""
+        """Why the surface receives nothing now, for people; empty if it works."""
 
     def resolve(self, address: str) -> Conversation:
-        """The conversation that a person's `SURFACE:ADDRESS` means, or that this surface gave itself.
+        """The conversation for an address that a person typed, or that this surface gave out itself.
 
-        Raises BadInput where there is none, or where nothing can be sent to it.
+        Raises BadInput if there is none, or if nothing can be sent to it.
         """
 
     async def run(self, inbox: Inbox) -> None:
         """Receive until cancelled; commit, then acknowledge."""
 
     async def send(self, outgoing: Outgoing) -> Receipt:
-        """Raises one of NotSent."""
+        """Send a message. Raises a subclass of NotSent."""
 
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
-        """Replace an earlier message. Raises one of NotSent."""
+        """Replace an earlier message. Raises a subclass of NotSent."""
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
         """Look in the conversation for a delivery that may have arrived (`can.read_back`)."""
 
     async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
-        """A fresh thread of the platform beside or under `parent` (`can.threads`); None: it has none there."""
+        """Create a thread of the platform beside or under `parent` (`can.threads`). None: not possible there."""
 
     async def close(self) -> None: ...

@@ -11,22 +11,22 @@ from clew.model.gates import Policy
 
 class ThreadKind(StrEnum):
     CHAT = "chat"  # idle after each turn
-    TASK = "task"  # one errand; completed when its turn completes
-    WORKFLOW = "workflow"  # walks a graph of roles; completed at its end
+    TASK = "task"  # one job; completed when its turn completes
+    WORKFLOW = "workflow"  # runs a graph of roles; completed at its end
 
 
 class ThreadStatus(StrEnum):
-    """What is stored. `running` is never stored: it is derived from a turn's live lease."""
+    """The stored status. `running` is never stored: it is derived from a turn's live lease."""
 
     IDLE = "idle"
-    SUSPENDED = "suspended"  # waits outside a turn, for a person or for a time
+    SUSPENDED = "suspended"  # waits outside a turn, for a person or until a time
     COMPLETED = "completed"
     CANCELLED = "cancelled"  # never runs again; can be forked
 
 
 class SuspendedBy(StrEnum):
     CUT = "cut"  # a turn was cut off and may have done things: continue or stop?
-    BACKLOG = "backlog"  # messages waited too long while clew was away
+    BACKLOG = "backlog"  # messages waited too long while clew was down
     FAILURE = "failure"  # a task's turn failed
 
 

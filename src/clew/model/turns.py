@@ -12,7 +12,7 @@ from clew.model.messages import Conversation, PromptMessage
 class TurnState(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"
-    WAITING = "waiting"  # stands at a gate
+    WAITING = "waiting"  # at a gate
     COMPLETED = "completed"
     FAILED = "failed"
     INTERRUPTED = "interrupted"
@@ -25,15 +25,15 @@ class Origin(StrEnum):
     """Why a turn exists."""
 
     MESSAGE = "message"  # somebody said something
-    RESUME = "resume"  # a finished or suspended thread was picked up again
-    CONTINUATION = "continuation"  # an earlier turn was cut off
-    GREETING = "greeting"  # clew asked the agent to say hello where its thread was handed to
-    OUTSIDE = "outside"  # it was asked in the runtime's own program, without clew
+    RESUME = "resume"  # a finished or suspended thread was resumed
+    CONTINUATION = "continuation"  # it continues a turn that was cut off
+    GREETING = "greeting"  # clew asked the agent to say hello in the new place of its thread
+    OUTSIDE = "outside"  # it ran in the runtime's own program, without clew
 
 
 class SteerState(StrEnum):
-    OFFERED = "offered"  # accepted, not yet given to the runtime
-    SENT = "sent"  # the runtime said yes; its record decides at the turn's end
+    OFFERED = "offered"  # accepted by clew, not yet sent to the runtime
+    SENT = "sent"  # the runtime accepted it; its record decides at the turn's end
     TAKEN = "taken"  # it is in the runtime's record
     QUEUED = "queued"  # refused or lost: it became a turn of its own
 
@@ -56,7 +56,7 @@ class Usage(Struct, frozen=True):
 
 
 class Problem(Struct, frozen=True):
-    """Why a turn failed, in words for a person: what happened and what to do next."""
+    """Why a turn failed, for a person: what happened and what to do next."""
 
     code: str
     message: str
@@ -71,8 +71,8 @@ class Turn(Struct, frozen=True):
     request: tuple[PromptMessage, ...]
     conversation: Conversation | None  # where it was asked, and so where the answer goes
     queued_at: int
-    owner: str | None = None  # the daemon incarnation that holds its lease
-    generation: int = 0  # fencing: a late writer of an older generation changes nothing
+    owner: str | None = None  # the daemon run that holds its lease
+    generation: int = 0  # fencing token: a late write with an older generation changes nothing
     attempts: int = 0
     continues: str | None = None
     stop_asked: bool = False

@@ -1,4 +1,4 @@
-"""The shapes of the API and of `--json`. Scripts rely on these names (docs/reference/cli.md)."""
+"""Views: what the API and `--json` return. Scripts rely on these names (docs/cli.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clew.model.turns import Problem, Usage
 
 
 class NewThread(Struct, frozen=True):
-    """What it takes to start a thread with its first message."""
+    """The parameters of a new thread and its first message."""
 
     message_id: str
     text: str
@@ -27,20 +27,20 @@ class NewThread(Struct, frozen=True):
     notify: str | None = None  # SURFACE or SURFACE:ADDRESS
     sender: str = "you"
     attachments: tuple[Attachment, ...] = ()
-    id: str | None = None  # of the thread, where it was drawn before; else it is drawn
+    id: str | None = None  # the id for the thread, if the caller generated one
 
 
 class BoundView(Struct, frozen=True):
-    """A conversation that talks to a thread."""
+    """A conversation that is bound to a thread."""
 
     surface: str
     conversation: str
-    drives: bool  # what moves with the thread goes there
+    drives: bool  # answers and questions of the thread go there
 
 
 class ThreadView(Struct, frozen=True):
     id: str
-    status: str  # `running` while a turn holds a live lease, else as stored; `damaged` where the row cannot be read
+    status: str  # `running` while a turn holds a live lease, else as stored; `damaged` if the row cannot be read
     kind: str
     title: str
     runtime: str
@@ -61,10 +61,10 @@ class ThreadView(Struct, frozen=True):
     queued: int = 0
     last_line: str | None = None  # of the newest answer
     policy: str = Policy.CAREFUL
-    gates: tuple[str, ...] = ()  # codes of what waits for a person
-    adopted: str | None = None  # the runtime's id of the session that it was taken over from, and that others use too
-    bound: tuple[BoundView, ...] = ()  # the conversations that talk to it, beside the desk
-    asks: str | None = None  # the question of a suspended one; a `continue` that `answers` it answers no other
+    gates: tuple[str, ...] = ()  # codes of its open gates
+    adopted: str | None = None  # the runtime's id of the adopted session, which other programs use too
+    bound: tuple[BoundView, ...] = ()  # the conversations that are bound to it, without the local client
+    asks: str | None = None  # the question of a suspended thread; give it as `answers` to answer no other question
 
 
 class Page(Struct, frozen=True):
@@ -73,7 +73,7 @@ class Page(Struct, frozen=True):
 
 
 class ItemView(Struct, frozen=True):
-    """Something a turn said or did on its way: `kind` is `text` or the kind of an activity."""
+    """A text or an activity of a turn before its answer: `kind` is `text` or the kind of the activity."""
 
     item: str
     kind: str
@@ -82,12 +82,12 @@ class ItemView(Struct, frozen=True):
     body: str
     outcome: str | None = None
     exit_code: int | None = None
-    cut: bool = False  # `body` is only its beginning; the turn has the whole
-    reason: str = ""  # of a gate's: why the answer was no
+    cut: bool = False  # `body` is only the beginning; the turn has all of it
+    reason: str = ""  # of a gate: why the answer was no
 
 
 class QueuedView(Struct, frozen=True):
-    """What was said and waits for its turn."""
+    """A message that waits in the queue of its thread."""
 
     turn: str
     message: str
@@ -103,7 +103,7 @@ class TurnView(Struct, frozen=True):
     state: str
     origin: str
     request: str  # what was asked, as text
-    text: str  # the answer; empty until it has ended
+    text: str  # the answer; empty until the turn has ended
     error: str | None
     usage: Usage | None
     queued_at: int
@@ -115,7 +115,7 @@ class TurnView(Struct, frozen=True):
 
 
 class Passage(Struct, frozen=True):
-    """One piece of a transcript. `role` is person, agent or clew."""
+    """One message of a transcript. `role` is person, agent or clew."""
 
     role: str
     author: str
@@ -124,16 +124,16 @@ class Passage(Struct, frozen=True):
     turn: str | None
     state: str | None = None
     items: tuple[ItemView, ...] = ()
-    files: tuple[str, ...] = ()  # names of what was attached
+    files: tuple[str, ...] = ()  # names of the attached files
     outside: bool = False  # said or done in the runtime's own program, without clew
     node: str | None = None  # of history, to page by: give it as `before`; null while it is being said
     message: str | None = None  # the id that its sender chose
-    steer: bool = False  # said into a turn that ran
+    steer: bool = False  # sent into a running turn
     started_at: int | None = None  # of an answer: when the work on it began
     usage: Usage | None = None
     error: str | None = None  # why the turn failed
-    cut: bool = False  # `interrupted`, and no person stopped it
-    continued_by: str | None = None  # the turn in which what was cut off goes on
+    cut: bool = False  # `interrupted`, but not by a person
+    continued_by: str | None = None  # the turn that continues the one that was cut off
 
 
 class Diagnostics(Struct, frozen=True):
@@ -143,7 +143,7 @@ class Diagnostics(Struct, frozen=True):
 
 
 class AttachmentView(Struct, frozen=True):
-    """What hangs on a message: a `file`, an `image`, or a runtime's own `diagnostics`, tagged with its name."""
+    """An attachment of a message: a `file`, an `image`, or a runtime's own `diagnostics`, with the runtime's name."""
 
     kind: str
     name: str
@@ -153,7 +153,7 @@ class AttachmentView(Struct, frozen=True):
 
 
 class UploadView(Struct, frozen=True):
-    """A file that waits for a message that names it, by its id in `files`."""
+    """An uploaded file. A message attaches it by naming its id in `files`."""
 
     id: str
     name: str
@@ -162,7 +162,7 @@ class UploadView(Struct, frozen=True):
 
 
 class MessageView(Struct, frozen=True):
-    """What was said in a conversation. `role` is person, agent or clew."""
+    """A message of a conversation. `role` is person, agent or clew."""
 
     id: str
     role: str
@@ -170,7 +170,7 @@ class MessageView(Struct, frozen=True):
     content: str  # without control characters, so that it can be shown anywhere
     at: int
     turn: str | None
-    state: str | None = None  # of the turn; `completed` for a whole answer
+    state: str | None = None  # of the turn; `completed` for a complete answer
     attachments: tuple[AttachmentView, ...] = ()
     error: Problem | None = None
 
@@ -181,7 +181,7 @@ class ConversationView(Struct, frozen=True):
     runtime: str
     status: str  # of the thread
     messages: tuple[MessageView, ...]
-    next: str | None  # give it as `before` to get what was said earlier
+    next: str | None  # give it as `before` to get earlier messages
 
 
 class WhereRow(Struct, frozen=True):
@@ -198,41 +198,41 @@ class WhereRow(Struct, frozen=True):
 
 
 class ContinuityView(Struct, frozen=True):
-    """How a runtime stands to a thread."""
+    """The state of a thread on one runtime."""
 
     runtime: str
-    status: str | None  # `warm`, `resumed` or `cold`: how it came to its newest turn; `error`: it did not; null: never
-    reference: str | None  # what it comes back by; only the runtime reads it
+    status: str | None  # `warm`, `resumed` or `cold`: how the newest turn started; `error`: it did not; null: none yet
+    reference: str | None  # by which the runtime resumes the thread; only the runtime interprets it
     used_at: int | None
-    restarts: int  # how often it had to come back
-    health: str | None  # of the runtime now; null where there is none of that name any more
-    reason: str  # what was wrong, or is
+    restarts: int  # how often it was resumed
+    health: str | None  # of the runtime now; null if there is no runtime of that name any more
+    reason: str  # what is or was wrong
 
 
 class AdoptableView(Struct, frozen=True):
-    """A session that was begun outside clew, in the runtime's own program."""
+    """A session that was started outside clew, in the runtime's own program."""
 
     id: str  # the runtime's own
     runtime: str
     title: str
     workspace: str
-    source: str  # what it was begun with, in the runtime's words
+    source: str  # the program that started it, in the runtime's words
     created_at: int
     updated_at: int
-    in_use: str | None  # the program that has it open now, where that can be seen
+    in_use: str | None  # the program that has it open now, if that is known
 
 
 class ReleasedView(Struct, frozen=True):
-    """A session that is free for its own program."""
+    """A session that clew has released for the runtime's own program."""
 
     thread: str
     runtime: str
     session: str
-    command: str  # goes on with it there
+    command: str  # continues it there
 
 
 class AskingView(Struct, frozen=True):
-    """Somebody who has written to clew and is not let in yet."""
+    """Somebody who has written to clew and is not paired yet."""
 
     id: str  # SURFACE:ID
     name: str  # as they call themselves
@@ -241,7 +241,7 @@ class AskingView(Struct, frozen=True):
 
 
 class PersonView(Struct, frozen=True):
-    """Somebody who may speak on a chat surface."""
+    """Somebody who may write on a chat surface."""
 
     id: str  # SURFACE:ID, the id as the platform gives it
     name: str
@@ -251,7 +251,7 @@ class PersonView(Struct, frozen=True):
 
 
 class Snapshot(Struct, frozen=True):
-    """How things stand: one thread, or the newest that are open; turns that run; gates that wait."""
+    """The current state: one thread, or the newest open threads; their running turns; their open gates."""
 
     threads: tuple[ThreadView, ...]
     turns: tuple[TurnView, ...]
@@ -290,7 +290,7 @@ class HandoffView(Struct, frozen=True):
 
 
 class OwedView(Struct, frozen=True):
-    """What is owed to a conversation and has not arrived."""
+    """A delivery that has not arrived."""
 
     delivery: str
     kind: str
@@ -305,13 +305,13 @@ class OwedView(Struct, frozen=True):
 
 
 class Bucket(Struct, frozen=True):
-    """A part of the last day. Times in milliseconds; null where there was nothing."""
+    """A part of the last day. Times in milliseconds; null if there was nothing."""
 
     ended: int  # turns
     failed: int  # of them
-    median: int | None  # from asked to answered
+    median: int | None  # from request to answer
     p95: int | None
-    oldest_gate: int | None  # how long the oldest one had waited by its end
+    oldest_gate: int | None  # how long the oldest gate had waited at its end
 
 
 class FiguresView(Struct, frozen=True):
@@ -323,17 +323,17 @@ class FiguresView(Struct, frozen=True):
 
 
 class TargetView(Struct, frozen=True):
-    """A place that a thread can be handed to, as `clew handoff` takes it."""
+    """A target that `clew handoff` accepts."""
 
     target: str
     surface: str
-    name: str  # `home`, or the title of the thread that is talked about there
+    name: str  # `home`, or the title of the thread that is bound there
     state: str  # `up` or `down`
     reason: str
 
 
 class ChoicesView(Struct, frozen=True):
-    """What a new thread can be begun with, and where one can be handed to."""
+    """The options for a new thread, and the targets of a handoff."""
 
     runtimes: tuple[RuntimeView, ...]
     default_runtime: str
@@ -345,7 +345,7 @@ class ChoicesView(Struct, frozen=True):
 
 
 class AwayView(Struct, frozen=True):
-    """Where the person is who is not at the desk."""
+    """Where messages go while the person is away."""
 
     conversation: str | None
 
@@ -356,4 +356,4 @@ class SurfaceView(Struct, frozen=True):
     reason: str
     pending: int
     delivery: str = "best effort"  # idempotent, verifiable, editable or best effort
-    backlog: str = "none"  # what becomes of messages while clew is down: platform, history or none
+    backlog: str = "none"  # what happens to messages while clew is down: platform, history or none
