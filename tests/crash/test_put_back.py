@@ -40,7 +40,7 @@ def test_a_store_removed_again_is_restored_by_the_next_attempt(tmp_path: Path, m
     raw.execute("SELECT 1 FROM meta").fetchone()
     path.unlink()
     monkeypatch.setattr(crash, "hook", lambda point: (tmp_path / "clew.db.saved").unlink(missing_ok=True))
-    with pytest.raises(StoreError, match=r"cannot be put back: .*clew.db.saved was removed, too"):
+    with pytest.raises(StoreError, match=r"cannot be restored: .*clew.db.saved was removed, too"):
         file.put_back(raw, path)
     monkeypatch.setattr(crash, "hook", None)
     file.put_back(raw, path)

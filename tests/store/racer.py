@@ -1,6 +1,6 @@
-"""One of two processes that want the same handoffs: `python -m tests.store.racer DATABASE NAME`. It opens the store as
-a daemon does and reads what is open; claims it; and carries it out: each step begins with a line of stdin. To what it
-did not get it still tries to write, as a daemon would that was asleep meanwhile."""
+"""One of two processes that race for the same handoffs: `python -m tests.store.racer DATABASE NAME`. It opens the store
+as a daemon does, reads the open handoffs, claims them and carries them out; each step starts when it reads a line from
+stdin. It also tries to write to those that it did not get, as a daemon would that was suspended meanwhile."""
 
 from __future__ import annotations
 

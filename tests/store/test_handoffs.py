@@ -1,4 +1,4 @@
-"""Two daemons that race for the same handoffs: two processes, one store file."""
+"""Two daemons race for the same handoffs: two processes, one store file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clew.support.clock import SystemClock
 from tests.helpers.paths import ROOT
 
 ROWS = 40
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 
 def ask_for(tx: Tx, clock: SystemClock) -> None:
@@ -31,7 +31,7 @@ def racer(database: Path, name: str) -> subprocess.Popen[str]:
 
 
 def step(racers: Collection[subprocess.Popen[str]]) -> None:
-    """Both are ready for it, and begin."""
+    """Wait until both are ready, and let them start."""
     for each in racers:
         assert each.stdout is not None and int(each.stdout.readline()) == ROWS
     for each in racers:
@@ -47,7 +47,7 @@ async def test_each_handoff_is_claimed_by_exactly_one_of_two_daemons(tmp_path: P
     racers = {name: racer(database, name) for name in ("one", "two")}
     for _ in ("claim", "carry out"):
         step(racers.values())
-    won = {name: set(json.loads(each.communicate(timeout=PATIENCE)[0])) for name, each in racers.items()}
+    won = {name: set(json.loads(each.communicate(timeout=TIMEOUT)[0])) for name, each in racers.items()}
     rows = await store.read(lambda tx: handoffs.newest(tx, ROWS))
     store.close()
     assert (len(won["one"]) + len(won["two"]), won["one"] & won["two"]) == (ROWS, set())

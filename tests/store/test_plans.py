@@ -1,4 +1,4 @@
-"""What people wait for is found by an index: no plan walks over all threads, turns, nodes or deliveries."""
+"""Frequent queries use an index: no query plan scans all threads, turns, nodes or deliveries."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ PARTIAL = ("turns_live", "turns_queued", "threads_", "deliveries_", "gates_open"
 
 
 def _partial(plan: str) -> bool:
-    """A walk along an index that holds only what is open is as short as that is."""
+    """Whether a plan scans a partial index: that holds only open rows, so the scan is short."""
     return any(f"INDEX {name}" in plan for name in PARTIAL)
 
 
 class Planner(Tx):
-    """A transaction that asks for the plan of each statement before it runs it."""
+    """A transaction that collects the query plan of each statement before it runs it."""
 
     def __init__(self, tx: Tx) -> None:
         super().__init__(tx._connection)

@@ -106,7 +106,7 @@ async def test_a_full_disk_fails_the_whole_commit_and_loses_nothing_before_it(pa
 
 
 def _refused(path: Path) -> str:
-    """Opening it fails with words, and the file is as it was."""
+    """The message with which opening the file fails; the file must be unchanged."""
     before = path.read_bytes()
     with pytest.raises(StoreError) as caught:
         open_store(path, SystemClock())
@@ -149,7 +149,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_migrations_are_numbered_without_a_gap() -> None:
-    """A file knows only how far it has come, so one that was filled in later would never be brought up."""
+    """A database stores only its newest version, so a migration that fills a gap later would never run."""
     assert [number for number, _ in migrations()] == list(range(1, len(migrations()) + 1))
 
 
@@ -250,7 +250,7 @@ async def test_a_file_that_cannot_be_inspected_is_neither_gone_nor_replaced(
     with monkeypatch.context() as patch:
         patch.setattr(Path, "stat", fails)
         for try_it in (store.read(_names), store.write(lambda tx: _note(tx, "a"))):
-            with pytest.raises(StoreError, match="cannot be looked at: Input/output error"):
+            with pytest.raises(StoreError, match="cannot be inspected: Input/output error"):
                 await try_it
     await store.write(lambda tx: _note(tx, "b"))
     assert await store.read(_names) == ["b"]
@@ -265,7 +265,9 @@ async def test_a_replaced_file_is_saved_and_writes_are_refused(path: Path, first
     path.with_name("other.db").rename(path)
     other = path.read_bytes()
     for _ in range(2):
-        with pytest.raises(StoreError, match=r"was replaced while clew runs. What it had is kept in .*clew.db.kept-1"):
+        with pytest.raises(
+            StoreError, match=r"was replaced while clew was running. Its old content is saved in .*clew.db.kept-1"
+        ):
             await (store.read(_names) if first == "a read" else store.write(lambda tx: _note(tx, "b")))
     await _close(store)
     assert path.read_bytes() == other and not path.with_name("clew.db.kept-2").exists()

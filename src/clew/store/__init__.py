@@ -1,7 +1,7 @@
-"""Rows. All SQL lives in this package; policy lives in `engine`.
+"""The database. All SQL is in this package; policy is in `engine`.
 
-A transaction is a short synchronous function of a `Tx`. The functions in the modules beside this one each take a `Tx`
-and do one thing to one table; the engine puts them together, and a body commits whole or not at all.
+A transaction body is a short synchronous function of a `Tx`. Each function in `tables/` takes a `Tx` and does one thing
+to one table; the engine combines them in a body, and a body commits atomically.
 """
 
 from clew.store.base import Entry, Executor, Row, Store, Tx

@@ -1,4 +1,4 @@
-"""Questions that only an auditor asks: over all rows, to prove that the promises hold. Never on a hot path."""
+"""Queries over all rows that check the promises, for tests, simulations and `clew doctor`. Never on a hot path."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from clew.store.tables.inbox import Arrival
 
 
 class DeliveryTrouble(Struct, frozen=True):
-    """Answers to one surface that did not arrive, for one reason."""
+    """Answers to one surface that did not arrive, grouped by their error."""
 
     surface: str
-    for_good: bool  # it is not tried again by itself
+    for_good: bool  # clew does not try again by itself
     count: int
     error: str
 
 
 class ReceivedMessage(Struct, frozen=True):
-    """A message that arrived, and what became of it."""
+    """A message that arrived, and its fate."""
 
     id: str
     where: Conversation
@@ -37,7 +37,7 @@ class ReceivedMessage(Struct, frozen=True):
 
 
 def all_messages(tx: Tx) -> list[ReceivedMessage]:
-    """Everything that arrived, in its order."""
+    """Everything that arrived, oldest first."""
     return [
         ReceivedMessage(
             row["message_id"],
@@ -50,7 +50,7 @@ def all_messages(tx: Tx) -> list[ReceivedMessage]:
 
 
 def fates_of(tx: Tx, message_id: str) -> list[str]:
-    """Every fate that was ever written down for a message; there should be one."""
+    """Every fate that is stored for a message; there should be exactly one."""
     return [row["fate"] for row in tx.all("SELECT fate FROM inbox WHERE message_id = ?", message_id)]
 
 
@@ -60,12 +60,12 @@ def all_fates(tx: Tx) -> list[tuple[str, str]]:
 
 
 def thread_of_messages(tx: Tx) -> dict[str, str | None]:
-    """The thread that each message was for, by its id; not of those that were refused."""
+    """The thread of each message, by message id; without refused messages."""
     return {row["message_id"]: row["thread"] for row in tx.all("SELECT * FROM inbox WHERE fate != 'refused'")}
 
 
 def times_asked(tx: Tx) -> Counter[str]:
-    """In how many turns each message is a request; a continuation repeats it on purpose and does not count."""
+    """In how many turns each message is a request. Continuations repeat it on purpose and do not count."""
     asked: Counter[str] = Counter()
     for row in tx.all("SELECT request FROM turns WHERE continues IS NULL"):
         asked.update(said.id for said in msgspec.json.decode(row["request"], type=list[PromptMessage]))
@@ -73,13 +73,13 @@ def times_asked(tx: Tx) -> Counter[str]:
 
 
 def messages_for_agents(tx: Tx) -> list[tuple[str, str]]:
-    """(message id, thread) of everything that was taken as words for an agent."""
+    """(message id, thread) of every message that was meant for an agent."""
     rows = tx.all("SELECT message_id, thread FROM inbox WHERE fate IN ('turn', 'steer')")
     return [(row["message_id"], row["thread"]) for row in rows]
 
 
 def begun_while_suspended(tx: Tx) -> list[str]:
-    """Turns that were taken from the queue while their thread waited for a person's word."""
+    """Turns that were claimed while their thread was suspended."""
     rows = tx.all(
         "SELECT thread, turn, kind, data FROM log WHERE kind IN ('thread.status', 'turn.claimed') ORDER BY seq"
     )
@@ -93,8 +93,8 @@ def begun_while_suspended(tx: Tx) -> list[str]:
 
 
 def cut_and_forgotten(tx: Tx) -> list[tuple[str, str]]:
-    """(message id, turn) of what was said into a turn that was cut off, where neither another one goes on with it nor
-    anybody was asked."""
+    """(message id, turn) of steers of a turn that was cut off, if no turn continues it and nobody was asked about
+    it."""
     rows = tx.all(
         "SELECT s.message_id, t.id FROM steers s JOIN turns t ON t.id = s.turn"
         " WHERE s.state = 'taken' AND t.state = 'interrupted' AND t.stop_asked = 0"
@@ -105,8 +105,8 @@ def cut_and_forgotten(tx: Tx) -> list[tuple[str, str]]:
 
 
 def not_repeated(tx: Tx) -> list[tuple[str, str]]:
-    """(turn, message id) of continuations that leave out something that was said to the turn they continue. What was
-    merged into another turn has nothing left to ask."""
+    """(turn, message id) of continuations that leave out a message of the turn they continue. A turn that was merged
+    into another has an empty request and is skipped."""
     found = []
     for row in tx.all(
         "SELECT c.id, c.request, c.continues, t.request AS first FROM turns c JOIN turns t ON t.id = c.continues"
@@ -119,7 +119,7 @@ def not_repeated(tx: Tx) -> list[tuple[str, str]]:
 
 
 def suspended_for_nothing(tx: Tx) -> list[str]:
-    """Threads that ask what to do with messages that wait, and none does."""
+    """Threads that are suspended by a backlog, but have no queued messages."""
     rows = tx.all(
         "SELECT id FROM threads h WHERE status = 'suspended' AND suspended_by = 'backlog'"
         " AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.thread = h.id AND t.state = 'queued')"
@@ -132,7 +132,7 @@ def thread_of_turns(tx: Tx) -> dict[str, str]:
 
 
 def not_given_to_agents(tx: Tx) -> set[str]:
-    """Messages of turns that no agent has begun (they wait, or ended before), and those on their way into one."""
+    """Messages of turns that no agent has started (queued, or ended before), and steers not yet taken."""
     rows = tx.all("SELECT request FROM turns WHERE runtime_turn IS NULL")
     steers = tx.all("SELECT message_id FROM steers WHERE state IN ('offered', 'sent')")
     requests = (msgspec.json.decode(row["request"], type=list[PromptMessage]) for row in rows)
@@ -140,7 +140,7 @@ def not_given_to_agents(tx: Tx) -> set[str]:
 
 
 def threads_of(tx: Tx, where: Conversation, since: int) -> list[str]:
-    """The threads that what was said in a conversation went to."""
+    """The threads that got the messages of a conversation, in order."""
     rows = tx.all(
         "SELECT thread FROM inbox WHERE surface = ? AND address = ? AND received_at >= ?"
         " AND fate IN ('turn', 'steer') ORDER BY received_at",
@@ -156,14 +156,15 @@ def with_two_drivers(tx: Tx) -> list[str]:
     return [row["thread"] for row in tx.all(sql)]
 
 
-_AT_A_GATE = (  # it waits for a person, and what was said meanwhile waits with it
+_AT_A_GATE = (  # the thread's turn waits for a person, and messages queued meanwhile wait too
     "EXISTS (SELECT 1 FROM turns w JOIN gates g ON g.turn = w.id AND g.state = 'open'"
     " WHERE w.thread = {thread} AND w.state = 'waiting')"
 )
 
 
 def unfinished(tx: Tx) -> list[str]:
-    """What is not over. At rest there should be nothing but what waits for a person: at a gate, or suspended."""
+    """Everything unfinished. When clew is idle, only what waits for a person (a gate, a suspension) may be left, and
+    that is not listed."""
     at_a_gate = _AT_A_GATE.format(thread="t.thread")
     turns = tx.all(
         "SELECT t.id, t.state, h.status FROM turns t JOIN threads h ON h.id = t.thread"
@@ -195,13 +196,13 @@ def all_deliveries(tx: Tx) -> list[Delivery]:
 
 
 def asked_of_people(tx: Tx) -> set[str]:
-    """Gates that a person was ever asked about; the others were answered as they were opened."""
+    """Gates that a person was asked about. The others were answered by a rule when they were opened."""
     rows = tx.all("SELECT data FROM log WHERE kind = 'gate.opened'")
     return {msgspec.json.decode(row["data"])["gate"] for row in rows}
 
 
 def delivery_troubles(tx: Tx) -> list[DeliveryTrouble]:
-    """What keeps answers from arriving, the newest last; by a partial index, so that it costs only what is open."""
+    """Why answers do not arrive, the newest last. Uses a partial index: cost grows with open deliveries only."""
     rows = tx.all(
         "SELECT surface, state, error, count(*) AS n, max(created_at) AS newest FROM deliveries"
         " WHERE state IN ('pending', 'failed') AND kind = 'final' AND error IS NOT NULL"
@@ -211,7 +212,7 @@ def delivery_troubles(tx: Tx) -> list[DeliveryTrouble]:
 
 
 def ended_without_delivery(tx: Tx) -> list[str]:
-    """Turns that ended with no delivery row. There should be none; for what was asked outside clew nothing is owed."""
+    """Turns that ended without a delivery row. There should be none; turns that ran outside clew need none."""
     rows = tx.all(
         "SELECT id FROM turns WHERE state IN ('completed', 'failed', 'interrupted') AND origin != 'outside'"
         " AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.turn = turns.id AND d.kind IN ('final', 'ask'))"
@@ -220,23 +221,23 @@ def ended_without_delivery(tx: Tx) -> list[str]:
 
 
 def sent(tx: Tx) -> list[str]:
-    """Deliveries that count as arrived, without the placeholders, which later text replaces."""
+    """Deliveries that are recorded as sent, without placeholders, which later text replaces."""
     rows = tx.all("SELECT id FROM deliveries WHERE state = 'sent' AND kind != 'placeholder' ORDER BY id")
     return [row["id"] for row in rows]
 
 
 class Final(Struct, frozen=True):
-    """An answer that is there, or will be."""
+    """An answer that was sent, or will be."""
 
     id: str
     turn: str
     thread: str
-    address: str  # empty: only the desk shows it
+    address: str  # empty: only the local client shows it
     completed: bool
 
 
 def finals(tx: Tx) -> list[Final]:
-    """Of all turns that ended and whose answer is wanted, in the order of their ends."""
+    """The answers of all ended turns, without superseded ones, in the order of their ends."""
     rows = tx.all(
         "SELECT d.id, d.turn, d.thread, d.address, t.state FROM log l JOIN turns t ON t.id = l.turn"
         " JOIN deliveries d ON d.id = t.id || ':final' AND d.state != 'superseded'"
@@ -248,14 +249,14 @@ def finals(tx: Tx) -> list[Final]:
 
 
 def how_ended(tx: Tx) -> dict[str, tuple[str, bool]]:
-    """(state, whether a person wanted it stopped) of every turn."""
+    """(state, whether a person asked to stop it) of every turn."""
     return {
         row["id"]: (row["state"], bool(row["stop_asked"])) for row in tx.all("SELECT id, state, stop_asked FROM turns")
     }
 
 
 def sent_to(tx: Tx) -> list[tuple[str, str]]:
-    """(delivery, address) of everything that counts as sent."""
+    """(delivery, address) of every delivery that is recorded as sent."""
     rows = tx.all(
         "SELECT id, address FROM deliveries WHERE state = 'sent' AND kind != 'placeholder' AND address IS NOT NULL"
     )
@@ -263,8 +264,8 @@ def sent_to(tx: Tx) -> list[tuple[str, str]]:
 
 
 def asked_in(tx: Tx) -> dict[str, set[str]]:
-    """The addresses where an answer is wanted, by turn: of the messages that it is about, and of the notice. What a
-    continuation is about is what the turn before it was about."""
+    """The addresses that should get the answer, by turn: those of its messages, and the thread's notify target. A
+    continuation inherits the addresses of the turn it continues."""
     places: dict[str, set[str]] = {}
     for row in tx.all("SELECT turn, address FROM inbox WHERE fate IN ('turn', 'steer') AND turn IS NOT NULL"):
         places.setdefault(row["turn"], set()).add(row["address"])
@@ -278,7 +279,7 @@ def asked_in(tx: Tx) -> dict[str, set[str]]:
 
 
 def moved_to(tx: Tx) -> dict[str, set[str]]:
-    """The addresses where somebody went on with each thread that ever moved; the desk's is empty."""
+    """The addresses from which each thread was driven after it moved; the local client's address is empty."""
     found: dict[str, set[str]] = {}
     for row in tx.all("SELECT thread, data FROM log WHERE kind = 'thread.wheel'"):
         wheel = msgspec.json.decode(row["data"])
@@ -293,14 +294,14 @@ def moved_to(tx: Tx) -> dict[str, set[str]]:
 
 
 def went_away_to(tx: Tx) -> set[str]:
-    """The addresses where what only the desk would show went to."""
+    """The addresses that got messages of the local client while the person was away."""
     rows = tx.all("SELECT data FROM log WHERE kind = 'person.away'")
     return {msgspec.json.decode(row["data"])["where"].partition(":")[2] for row in rows}
 
 
 def dropped_without_notice(tx: Tx) -> list[tuple[str, str, str]]:
-    """(turn, thread, address) of what never ran, where the place where it was asked neither hears of it nor did it.
-    What was merged into another turn has nothing left to ask."""
+    """(turn, thread, address) of dropped turns whose conversation neither got a notice nor dropped them itself. Turns
+    that were merged into another have an empty request and are skipped."""
     rows = tx.all(
         "SELECT id, thread, address FROM turns t WHERE state = 'interrupted' AND request_node IS NULL"
         " AND request != '[]' AND origin != 'greeting' AND address != ''"
@@ -312,7 +313,7 @@ def dropped_without_notice(tx: Tx) -> list[tuple[str, str, str]]:
 
 
 def suspended(tx: Tx) -> list[tuple[str, bool]]:
-    """Threads that wait for a person's word about their work, and whether they have somebody to notify."""
+    """Threads that wait for a person's decision about their work, and whether they have a notify target."""
     rows = tx.all(
         "SELECT id, notify_target FROM threads WHERE status = 'suspended' AND suspended_by IN ('cut', 'backlog')"
     )
@@ -320,6 +321,6 @@ def suspended(tx: Tx) -> list[tuple[str, bool]]:
 
 
 def all_suspended(tx: Tx) -> dict[str, str]:
-    """Every thread that waits outside a turn, and by what."""
+    """Every suspended thread, and by what it is suspended."""
     rows = tx.all("SELECT id, suspended_by FROM threads WHERE status = 'suspended'")
     return {row["id"]: row["suspended_by"] for row in rows}

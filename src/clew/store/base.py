@@ -1,4 +1,4 @@
-"""What a transaction body sees, and the store that runs bodies."""
+"""The transaction that a body gets, and the store that runs bodies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Body = Callable[["Tx"], T]
 
 
 class Entry(Struct, frozen=True):
-    """One line of the event log: what happened to which thread. Small; content is looked up."""
+    """One row of the event log: what happened to which thread. It holds ids; content is in the other tables."""
 
     seq: int
     thread: str
@@ -27,7 +27,7 @@ class Entry(Struct, frozen=True):
 
 
 class Connection(Protocol):
-    """What a dialect has to offer: `?` for parameters, rows by column name."""
+    """What an SQL dialect must provide: `?` for parameters, rows by column name."""
 
     def run(self, sql: str, params: Sequence[Any]) -> int: ...
 
@@ -37,14 +37,14 @@ class Connection(Protocol):
 
 
 class Tx:
-    """A transaction. What it logs is told to listeners once it has committed, never before."""
+    """A transaction. Listeners get what it logs after the commit, never before."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.entries: list[Entry] = []
 
     def run(self, sql: str, *params: Any) -> int:
-        """How many rows it changed."""
+        """Execute a statement. Returns how many rows it changed."""
         return self._connection.run(sql, params)
 
     def all(self, sql: str, *params: Any) -> list[Row]:
@@ -55,7 +55,7 @@ class Tx:
         return rows[0] if rows else None
 
     def log(self, thread: str, turn: str | None, kind: str, at: int, **data: Any) -> None:
-        """Write down that something happened."""
+        """Add an entry to the event log."""
         seq = self._connection.insert(
             "INSERT INTO log (thread, turn, kind, data, at) VALUES (?, ?, ?, ?, ?)",
             (thread, turn, kind, msgspec.json.encode(data).decode(), at),
@@ -76,16 +76,16 @@ class Executor(Protocol):
 
 
 class Store:
-    """The one writer's door to the rows."""
+    """Runs transaction bodies, and passes what they logged to listeners."""
 
     def __init__(self, executor: Executor, store_id: str) -> None:
         self._executor = executor
         self._listeners: list[Callable[[Sequence[Entry]], None]] = []
         self.id = store_id
-        self.trouble: str | None = None  # why the newest write failed; None where it did not
+        self.trouble: str | None = None  # why the newest write failed; None if it succeeded
 
     def listen(self, listener: Callable[[Sequence[Entry]], None]) -> None:
-        """Called on the event loop with what each commit logged, in the order of the commits."""
+        """Add a listener. It is called on the event loop with what each commit logged, in the order of the commits."""
         self._listeners.append(listener)
 
     async def write(self, body: Body[T]) -> T:
@@ -101,7 +101,7 @@ class Store:
         return await self._executor.read(body)
 
     async def search(self, body: Body[T]) -> T:
-        """A read that may look at every row. No other read waits for it. Raises SearchTooLong at its deadline, and
+        """A read that may scan every row; no other read waits for it. Raises SearchTooLong at its deadline, and
         SearchBusy."""
         return await self._executor.search(body)
 

@@ -1,4 +1,4 @@
-"""Counts for whoever watches over a daemon, by partial indices: they cost what is open, not what ever was."""
+"""Counts for monitoring. They use partial indexes: their cost grows with what is open, not with all rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clew.store.base import Tx
 
 
 class OpenCounts(Struct, frozen=True):
-    """What is not over. Times in milliseconds since 1970; None where there is nothing."""
+    """Counts of what is not finished. Times are Unix milliseconds; None if there is nothing."""
 
     turns: dict[str, int]
     pending: dict[str, int]
@@ -37,7 +37,8 @@ _UNSENT = "state IN ('pending', 'failed') AND kind = 'final'"
 
 
 class Span(Struct, frozen=True):
-    """From when to when: of a turn from asked to ended, of a gate from asked to answered; None: it still waits."""
+    """A time span: of a turn from its request to its end, of a gate from question to answer. `end` is None if it still
+    waits."""
 
     begin: int
     end: int | None
@@ -45,7 +46,7 @@ class Span(Struct, frozen=True):
 
 
 def turns_since(tx: Tx, since: int) -> list[Span]:
-    """Turns that ran and have ended since; by an index that has all that is read."""
+    """Turns that ran and have ended since. Uses a covering index."""
     rows = tx.all(
         "SELECT queued_at, ended_at, state FROM turns WHERE ended_at IS NOT NULL AND ended_at >= ?"
         " AND started_at IS NOT NULL",
@@ -55,7 +56,7 @@ def turns_since(tx: Tx, since: int) -> list[Span]:
 
 
 def gates_since(tx: Tx, since: int) -> list[Span]:
-    """Gates that were closed since, or still wait."""
+    """Gates that were closed since, or are open."""
     rows = tx.all(
         "SELECT asked_at, coalesce(answered_at, closed_at) AS over FROM gates"
         " WHERE closed_at IS NOT NULL AND closed_at >= ?"

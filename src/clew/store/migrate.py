@@ -1,4 +1,4 @@
-"""Opening a store: numbered SQL files, a version table, one transaction, and a copy of the file first."""
+"""Opens a store and migrates it: numbered SQL files, a version table, one transaction, after a backup of the file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clew.support.errors import StoreError
 
 
 def open_store(path: Path, clock: Clock) -> Store:
-    """Bring the file at `path` up to date (or make it) and open it. Raises StoreError, and then has changed nothing."""
+    """Migrate the file at `path` (or create it) and open it. Raises StoreError, and then has changed nothing."""
     try:
         store_id = _prepare(path, clock)
         return Store(WriterThread(path), store_id)
@@ -33,7 +33,7 @@ def migrations() -> list[tuple[int, str]]:
 
 
 def migrate(connection: SqliteConnection, clock: Clock) -> str:
-    """All that is missing, in one transaction. Returns the store's id."""
+    """Run the missing migrations in one transaction. Returns the store's id."""
     raw = connection.raw
     raw.execute("BEGIN IMMEDIATE")
     try:
@@ -57,7 +57,7 @@ def migrate(connection: SqliteConnection, clock: Clock) -> str:
 
 
 def version(connection: SqliteConnection) -> int:
-    """0 for a file that has no table of ours yet."""
+    """The schema version of the file; 0 if it has no tables of clew yet."""
     known = connection.all("SELECT 1 FROM sqlite_master WHERE name = 'schema_version'", ())
     if not known:
         return 0
@@ -70,20 +70,20 @@ def _prepare(path: Path, clock: Clock) -> str:
     file.put_aside_saved(path)
     if path.stat().st_size == 0:
         raise StoreError(
-            f"{path} is empty, as no database of clew ever is: put a copy back, or remove it to begin anew"
+            f"{path} is empty, so it is no database of clew. Put a backup in its place, or remove it to start anew."
         )
     done = _inspect(path)
     newest = migrations()[-1][0]
     if done > newest:
         raise StoreError(
-            f"{path} was written by a newer clew (schema {done}, this program knows {newest}): update clew;"
-            " the file was left as it is"
+            f"{path} was written by a newer clew (schema {done}; this program knows {newest}). Update clew."
+            " The file is unchanged."
         )
     return _bring_up(path, clock, copy=path.with_name(f"{path.name}.before-{newest:04}") if done < newest else None)
 
 
 def _make(path: Path, clock: Clock) -> str:
-    """Whole or not at all: what a start that was killed left half made would look like a damaged file."""
+    """Create the file atomically: a half-made one, left by a killed start, would look like a damaged file."""
     fresh = path.with_name(f"{path.name}.new")
     file.clear(fresh)
     store_id = _bring_up(fresh, clock, copy=None)
@@ -113,7 +113,7 @@ def _inspect(path: Path) -> int:
         connection = SqliteConnection(raw)
         done = version(connection)
         if done == 0 and connection.all("SELECT 1 FROM sqlite_master LIMIT 1", ()):
-            raise StoreError(f"{path} is a database of another program: it was left as it is; move it away")
+            raise StoreError(f"{path} is a database of another program. Move it away. The file is unchanged.")
         return done
     finally:
         raw.close()

@@ -1,4 +1,4 @@
-"""SQLite: opening the file, its dialect, and the two executors. The only file with SQLite-only words in it."""
+"""SQLite: opening the file, its dialect, and the two executors. No other module has SQLite-specific SQL."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ SERIAL = "INTEGER PRIMARY KEY AUTOINCREMENT"
 _log = logging.getLogger(__name__)
 _BATCH = 256
 _READERS = 2
-_SEARCHES = 8  # that run or wait; one runs at a time
-_SEARCH = 5.0  # seconds from the question to its deadline
-_STEPS = 10_000  # of SQLite's machine between two looks at the clock: a few milliseconds
-_KNOWN = 1000  # statements whose columns are remembered; the code has fewer
+_SEARCHES = 8  # the most searches that run or wait; one runs at a time
+_SEARCH = 5.0  # seconds from a search's request to its deadline
+_STEPS = 10_000  # SQLite VM steps between two checks of the deadline: a few milliseconds
+_KNOWN = 1000  # statements whose columns are cached; the code has fewer
 
 
 class SqliteConnection:
@@ -44,7 +44,7 @@ class SqliteConnection:
         return self.raw.execute(sql, params).rowcount
 
     def insert(self, sql: str, params: Sequence[Any]) -> int:
-        """The growing key of the row that was added."""
+        """Execute an INSERT. Returns the autoincremented key of the new row."""
         return self.raw.execute(sql, params).lastrowid or 0
 
     def all(self, sql: str, params: Sequence[Any]) -> list[Row]:
@@ -53,7 +53,7 @@ class SqliteConnection:
         if not rows:
             return rows
         columns = self._columns.get(sql) or self._note_columns(sql, cursor)
-        return [dict(zip(columns, row, strict=True)) for row in rows]  # sqlite3.Row looks through all names every time
+        return [dict(zip(columns, row, strict=True)) for row in rows]  # sqlite3.Row searches all names every time
 
     def _note_columns(self, sql: str, cursor: sqlite3.Cursor) -> tuple[str, ...]:
         columns = tuple(column[0] for column in cursor.description)
@@ -62,13 +62,13 @@ class SqliteConnection:
         return columns
 
     def script(self, sql: str) -> None:
-        """Several statements, inside the transaction that is open."""
+        """Execute several statements, inside the open transaction."""
         for statement in _statements(sql):
             self.raw.execute(statement)
 
 
 def connect(path: Path, *, read_only: bool = False, create: bool = False) -> SqliteConnection:
-    """Durable by default: WAL, and an fsync at every commit. A file that is not there is made only on purpose."""
+    """Open the file with WAL and an fsync at every commit. A missing file is created only with `create`."""
     name = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
     raw = sqlite3.connect(name, uri=True, isolation_level=None, check_same_thread=False, timeout=10.0)
     raw.execute("PRAGMA busy_timeout = 10000")
@@ -83,30 +83,30 @@ def connect(path: Path, *, read_only: bool = False, create: bool = False) -> Sql
 
 
 def _reader(path: Path) -> SqliteConnection:
-    """With the file and its log open, so that it needs no name any more."""
+    """A read-only connection that has already opened the file and its log, so it works even if they are removed."""
     connection = connect(path, read_only=True)
     connection.all("SELECT 1 FROM sqlite_master LIMIT 1", ())
     return connection
 
 
 def explain(error: sqlite3.Error, path: Path | str) -> StoreError:
-    """SQLite's words as ours: what is wrong with the file, and what to do."""
+    """Turn an SQLite error into one that says what is wrong with the file, and what to do."""
     words = str(error)
     if "full" in words:
-        return StoreError(f"no room left for {path}: free some disk space; nothing that was accepted is lost")
+        return StoreError(f"no room left for {path}. Free some disk space. Nothing that was accepted is lost.")
     if "readonly" in words or "unable to open" in words:
-        return StoreError(f"cannot write {path}: check the permissions of the file and its folder")
+        return StoreError(f"cannot write {path}. Check the permissions of the file and its folder.")
     if "not a database" in words or "malformed" in words:
         return StoreError(
-            f"{path} is damaged ({words}): it was left as it is; put a copy back (`clew.db.before-*` beside it, or your"
-            " own backup) or move it away to begin anew"
+            f"{path} is damaged ({words}). Replace it with a copy (`clew.db.before-*` beside it, or your own backup),"
+            " or move it away to start anew. The file is unchanged."
         )
     if "locked" in words:
-        return StoreError(f"{path} is locked by another program: close what has it open, then try again")
+        return StoreError(f"{path} is locked by another program. Close that program, then try again.")
     if "I/O" in words:
         return StoreError(
-            f"cannot write or read {path} ({words}): its disk is full, read-only now, or failing. `clew doctor` tells"
-            " more; nothing that was accepted is lost"
+            f"cannot write or read {path} ({words}): its disk is full, read-only now, or failing. Run `clew doctor`."
+            " Nothing that was accepted is lost."
         )
     return StoreError(f"{path}: {words}")
 
@@ -123,9 +123,9 @@ class _Job:
 
 
 class WriterThread:
-    """One thread writes, with group commit: every body that waits goes into one transaction, each in a savepoint of its
-    own, and is answered after the COMMIT. A failed COMMIT fails them all. Readers work beside it on snapshots; searches
-    have one of their own, one at a time, each with a deadline."""
+    """Runs bodies. One thread writes, with group commit: all waiting bodies go into one transaction, each in its own
+    savepoint, and their callers resume after the COMMIT. A failed COMMIT fails them all. Reader threads work on
+    snapshots; searches run in a thread of their own, one at a time, each with a deadline."""
 
     def __init__(self, path: Path, search: float = _SEARCH, now: Callable[[], float] = time.monotonic) -> None:
         self._path = path
@@ -134,7 +134,7 @@ class WriterThread:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._connection = connect(path)
         self._idle: queue.SimpleQueue[SqliteConnection] = queue.SimpleQueue()
-        self._opened = [_reader(path) for _ in range(_READERS)]  # now: later the name may be another file's
+        self._opened = [_reader(path) for _ in range(_READERS)]  # now: later the name may belong to another file
         for connection in self._opened:
             self._idle.put(connection)
         self._searcher = _reader(path)
@@ -183,7 +183,7 @@ class WriterThread:
 
     def _search(self, body: Body[T], until: float) -> T:
         def timed(tx: Tx) -> T:
-            """The end of the transaction, after it, must not be interrupted."""
+            """Interrupt only the body: the end of the transaction after it must not be interrupted."""
             self._searcher.raw.set_progress_handler(lambda: self._is_closing or self._now() >= until, _STEPS)
             try:
                 return body(tx)
@@ -197,7 +197,7 @@ class WriterThread:
             self._file.check(connection.raw, to_write=False)
             return _snapshot(connection, body)
         except sqlite3.ProgrammingError:
-            raise  # the body's own failure, which no second try would mend
+            raise  # a bug of the body
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
                 raise SearchTooLong(f"The search took longer than {self._search_seconds:g} s.") from error
@@ -208,15 +208,15 @@ class WriterThread:
             batch = self._batch(first)
             try:
                 self._commit(batch)
-            except Exception as error:  # a dead writer would leave everybody waiting without a word
-                _log.exception("the writer failed, and opens the file anew")
+            except Exception as error:  # if the writer thread died, every caller would wait for ever
+                _log.exception("the writer failed; reopening the file")
                 _fail(batch, StoreError(f"{self._path}: {error}"))
                 self._reopen()
             _answer(batch)
 
     def _reopen(self) -> None:
         if not self._file.is_there():
-            return  # what has the name now is another file
+            return  # the name belongs to another file now
         with contextlib.suppress(sqlite3.Error):
             self._connection.raw.close()
         with contextlib.suppress(sqlite3.Error):
@@ -261,8 +261,8 @@ def _run_in_savepoint(connection: SqliteConnection, job: _Job) -> None:
         connection.raw.execute("ROLLBACK TO body")
         job.error = error
     except sqlite3.Error:
-        raise  # the disk or the file: no body of this batch can be trusted to be whole
-    except BaseException as error:  # a body's own failure belongs to its caller, whatever it is
+        raise  # the disk or the file failed: any body of this batch may be incomplete
+    except BaseException as error:  # the body's own failure goes to its caller
         connection.raw.execute("ROLLBACK TO body")
         job.error = error
     connection.raw.execute("RELEASE body")
@@ -279,7 +279,7 @@ def _roll_back(connection: SqliteConnection) -> None:
 
 
 def _answer(batch: list[_Job]) -> None:
-    """One wake-up of each loop for the whole batch."""
+    """Resume the callers, with one wake-up of each event loop for the whole batch."""
     for loop in {job.loop for job in batch}:
         mine = [job for job in batch if job.loop is loop]
         if not loop.is_closed():
@@ -289,7 +289,7 @@ def _answer(batch: list[_Job]) -> None:
 def _settle(batch: list[_Job]) -> None:
     for job in batch:
         if job.error is None and job.entries:
-            _tell(job)
+            _notify_listeners(job)
         if job.future.done():
             continue
         if job.error is not None:
@@ -298,12 +298,12 @@ def _settle(batch: list[_Job]) -> None:
             job.future.set_result(job.result)
 
 
-def _tell(job: _Job) -> None:
-    """A listener that breaks must not leave the rest of the batch unanswered."""
+def _notify_listeners(job: _Job) -> None:
+    """A listener that raises must not leave the rest of the batch unanswered."""
     try:
         job.committed(job.entries or [])
     except Exception:
-        _log.exception("a listener broke")
+        _log.exception("a listener failed")
 
 
 def _snapshot(connection: SqliteConnection, body: Body[T]) -> T:
@@ -315,8 +315,8 @@ def _snapshot(connection: SqliteConnection, body: Body[T]) -> T:
 
 
 class Inline:
-    """Runs each body at once, on the caller's turn of the loop: for simulations, where a thread would be chance. A full
-    disk is met at the commit, when the body has run already; a file that cannot be read, before."""
+    """Runs each body at once, on the event loop: for simulations, which must be deterministic. A full disk fails the
+    commit, after the body has run; an unreadable file fails before the body."""
 
     def __init__(
         self,
@@ -325,8 +325,8 @@ class Inline:
         hides: Callable[[], bool] = lambda: False,
     ) -> None:
         self._connection = connection
-        self._fails = fails  # whether the disk is full just now
-        self._hides = hides  # whether nothing can be read just now
+        self._fails = fails  # whether the disk is full now
+        self._hides = hides  # whether the file is unreadable now
         self.alive = True
 
     async def write(self, body: Body[T], committed: Callable[[list[Entry]], None]) -> T:
@@ -342,7 +342,7 @@ class Inline:
         self._check()
         if self._hides():
             raise StoreError("the file cannot be read")
-        return body(Tx(self._connection))  # at once: nobody writes meanwhile, so it needs no snapshot
+        return body(Tx(self._connection))  # nobody writes meanwhile, so it needs no snapshot
 
     async def search(self, body: Body[T]) -> T:
         return await self.read(body)
@@ -370,7 +370,7 @@ class Inline:
 
 
 def wipe(connection: SqliteConnection) -> None:
-    """All rows but those that opening a store writes: for simulations, which use one for many stories."""
+    """Delete all rows except those that opening a store writes: for simulations, which reuse a store."""
     tables = connection.all("SELECT name FROM sqlite_master WHERE type = 'table'", ())
     names = [row["name"] for row in tables if row["name"] not in ("meta", "schema_version")]
     connection.raw.execute("BEGIN")

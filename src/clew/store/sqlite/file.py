@@ -1,5 +1,5 @@
-"""The file under an open store: whether it is still the one that was opened, and what is done where it is not. SQLite
-itself would go on with a file that nobody can find any more, and everything in it would end with the process."""
+"""Detects that the database file was removed or replaced while the store is open, and saves its content. SQLite itself
+would go on with the unlinked file, and everything in it would be lost when the process ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from clew.support import crash
 from clew.support.errors import StoreError
 
 _log = logging.getLogger(__name__)
-REMOVED = 74  # the exit code after the file was removed and put back
+REMOVED = 74  # the exit code after the file was removed and restored
 
 Identity = tuple[int, int]
 
@@ -28,7 +28,7 @@ def identity(path: Path) -> Identity | None:
 
 
 class OpenFile:
-    """Made while the file is open. What is open stays readable, also without a name: so whoever notices saves it."""
+    """Watches the file of an open store. An open file stays readable after it was removed, so it can be saved."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -41,55 +41,57 @@ class OpenFile:
         return self._replaced is None and identity(self._path) == self._opened
 
     def check(self, raw: sqlite3.Connection, *, to_write: bool) -> None:
-        """Before each use, with the connection that is about to be used. Raises StoreError."""
+        """Call before each use, with the connection that is about to be used. Raises StoreError."""
         if self.is_there():
             return
         if self._replaced is None and self._is_gone():
             if to_write:
-                self._return(raw)
+                self._restore_and_exit(raw)
             return
-        raise self._told(raw)
+        raise self._replaced_error(raw)
 
     def _is_gone(self) -> bool:
         try:
             self._path.stat()
         except (FileNotFoundError, NotADirectoryError):
             return True
-        except OSError as error:  # a disk that fails, a folder that may not be looked into: neither gone nor replaced
-            raise StoreError(f"{self._path} cannot be looked at: {error.strerror}; `clew doctor` tells more") from error
+        except OSError as error:  # a failing disk, a folder without permission: neither gone nor replaced
+            raise StoreError(f"{self._path} cannot be inspected: {error.strerror}. Run `clew doctor`.") from error
         return False
 
-    def _return(self, raw: sqlite3.Connection) -> None:
-        """It is put back, whole, and the process ends at once: the next one opens it as after any other crash."""
+    def _restore_and_exit(self, raw: sqlite3.Connection) -> None:
+        """Restore the file and exit at once: the next process opens it as after any other crash."""
         put_back(raw, self._path)
-        _log.critical("%s was removed while clew runs; it was put back, and clew starts anew", self._path)
+        _log.critical("%s was removed while clew was running. It was restored, and clew restarts", self._path)
         os._exit(REMOVED)
 
-    def _told(self, raw: sqlite3.Connection) -> StoreError:
-        """Once replaced it stays so until the next start: what it had is kept, and nothing is written any more."""
+    def _replaced_error(self, raw: sqlite3.Connection) -> StoreError:
+        """The error after a replacement. The content is saved once, and nothing is written until the next start."""
         with self._lock:
             if self._replaced is None:
-                self._replaced = StoreError(f"{self._path} was replaced while clew runs. {self._kept(raw)}")
+                self._replaced = StoreError(f"{self._path} was replaced while clew was running. {self._save(raw)}")
                 _log.critical("%s", self._replaced.message)
             return self._replaced
 
-    def _kept(self, raw: sqlite3.Connection) -> str:
+    def _save(self, raw: sqlite3.Connection) -> str:
         try:
-            kept = keep(raw, self._path)
+            saved = save_copy(raw, self._path)
         except (OSError, sqlite3.Error) as error:
-            self._replaced = None  # it is tried again
-            raise StoreError(f"{self._path} was replaced while clew runs, and cannot be kept: {error}") from error
-        self._part_from_the_log()
-        return f"What it had is kept in {kept}; `clew restart` goes on with the new file"
+            self._replaced = None  # try again at the next use
+            raise StoreError(
+                f"{self._path} was replaced while clew was running, and its old content cannot be saved: {error}"
+            ) from error
+        self._remove_old_log()
+        return f"Its old content is saved in {saved}. `clew restart` continues with the new file."
 
-    def _part_from_the_log(self) -> None:
-        """The write-ahead log is named after the file, and would be read as a part of the new one."""
+    def _remove_old_log(self) -> None:
+        """Remove our write-ahead log: it is named after the file, and would be read as a part of the new one."""
         if self._wal is not None and identity(_beside(self._path, "-wal")) == self._wal:
             _unlink_logs(self._path)
 
 
 def put_back(raw: sqlite3.Connection, path: Path) -> None:
-    """The content of an open store, under a name that is free again. Raises StoreError."""
+    """Restore the removed file of an open store. Raises StoreError."""
     half = _beside(path, ".half")
     try:
         clear(half)
@@ -99,17 +101,17 @@ def put_back(raw: sqlite3.Connection, path: Path) -> None:
         if not take_back(path):
             raise FileNotFoundError(f"{saved_of(path)} was removed, too")
     except (OSError, sqlite3.Error) as error:
-        raise StoreError(f"{path} was removed while clew runs, and cannot be put back: {error}") from error
+        raise StoreError(f"{path} was removed while clew was running, and cannot be restored: {error}") from error
 
 
 def saved_of(path: Path) -> Path:
-    """Where all of a store that was removed is, on its way to its own name."""
+    """The name of the complete copy of a removed store, before it is renamed to its own name."""
     return _beside(path, ".saved")
 
 
 def take_back(path: Path) -> bool:
-    """The second half of putting back, also for a process that ended between: what bears this name is whole. False
-    where nothing does."""
+    """The second half of `put_back`, also after a crash between the halves: a file named `.saved` is complete. False if
+    there is none."""
     saved = saved_of(path)
     if not saved.exists():
         return False
@@ -121,34 +123,35 @@ def take_back(path: Path) -> bool:
 
 
 def put_aside_saved(path: Path) -> None:
-    """Where somebody else has put a file back meanwhile: that one counts, and this is not to come back one day."""
+    """Rename a leftover `.saved` copy if somebody else has put a file in place meanwhile: that file counts, and the
+    copy must not replace it later."""
     saved = saved_of(path)
     if saved.exists():
-        aside = _free(path)
+        aside = _free_name(path)
         saved.rename(aside)
-        _log.warning("%s is there again; what clew had saved of the one that was removed is kept in %s", path, aside)
+        _log.warning("%s exists again; clew's copy of the removed file is now %s", path, aside)
 
 
-def keep(raw: sqlite3.Connection, path: Path) -> Path:
-    """The content of an open store beside the file that took its name, under a name that is free."""
-    kept = _free(path)
-    copy(raw, kept)
-    return kept
+def save_copy(raw: sqlite3.Connection, path: Path) -> Path:
+    """Copy the content of an open store to a free name beside the file that replaced it."""
+    saved = _free_name(path)
+    copy(raw, saved)
+    return saved
 
 
-def _free(path: Path) -> Path:
+def _free_name(path: Path) -> Path:
     number = 1
-    while (kept := _beside(path, f".kept-{number}")).exists():
+    while (free := _beside(path, f".kept-{number}")).exists():
         number += 1
-    return kept
+    return free
 
 
 def put_aside_logs(path: Path) -> None:
-    """Of a file that is gone: a new one of that name would take them for its own."""
+    """Rename the logs of a removed file: SQLite would read them as logs of a new file of that name."""
     for kind in ("-wal", "-shm"):
         left = _beside(path, kind)
         if left.exists():
-            _log.warning("%s is of a file that is gone; it was put aside", left)
+            _log.warning("%s belongs to a removed file; it was renamed", left)
             left.rename(_beside(left, ".left"))
 
 
@@ -159,13 +162,13 @@ def copy(raw: sqlite3.Connection, target: Path) -> None:
 
 
 def clear(path: Path) -> None:
-    """What a process that was killed left half made, with its journals."""
+    """Remove a file that a killed process left half made, with its journals."""
     for ending in ("", "-wal", "-shm", "-journal"):
         _beside(path, ending).unlink(missing_ok=True)
 
 
 def sync(folder: Path) -> None:
-    """So that a name in it survives a power cut."""
+    """Sync a folder to disk, so that a new name in it survives a power cut."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

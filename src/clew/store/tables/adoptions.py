@@ -1,4 +1,4 @@
-"""Rows of sessions that were begun outside clew and taken over."""
+"""Rows of adopted sessions: started outside clew, and taken over."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Adoption(Struct, frozen=True):
     thread: str
     runtime: str
     session: str  # the runtime's own id of it
-    last_turn: str | None  # the newest of the runtime's turns that was looked at
+    last_turn: str | None  # the newest of the runtime's turns that was imported or skipped
     adopted_at: int
 
 
@@ -41,7 +41,7 @@ def set_last_turn(tx: Tx, thread: str, runtime_turn: str) -> None:
 
 
 def owners(tx: Tx, runtime: str) -> dict[Continuity, str]:
-    """Every session of a runtime that is a thread of clew's, made by it or taken over."""
+    """The thread of every session of a runtime that clew has, whether clew started it or adopted it."""
     rows = tx.all("SELECT thread, data FROM continuity WHERE runtime = ? AND data IS NOT NULL", runtime)
     return {Continuity(row["data"]): row["thread"] for row in rows}
 

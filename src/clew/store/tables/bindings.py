@@ -1,4 +1,4 @@
-"""Rows that say which thread a conversation talks to, and what each runtime needs to come back to a thread."""
+"""Rows of bindings (the thread of each conversation) and of continuity (what a runtime needs to resume a thread)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from clew.store.base import Tx
 
 
 class RuntimeLink(Struct, frozen=True):
-    """How a runtime stands to a thread."""
+    """The state of a thread on one runtime."""
 
     runtime: str
-    reference: str | None  # what it comes back by; only the runtime reads it
-    status: str | None  # `warm`, `resumed` or `cold`: how it came to its newest turn; `error`: it did not. None: never
+    reference: str | None  # by which the runtime resumes the thread; only the runtime interprets it
+    status: str | None  # `warm`, `resumed` or `cold`: how the newest turn started; `error`: it did not. None: none yet
     used_at: int | None
-    restarts: int  # how often it had to come back
+    restarts: int  # how often it was resumed
     trouble: str | None
 
 
 def bind(tx: Tx, where: Conversation, thread: str, at: int, *, drives: bool = True) -> None:
-    """What is said there goes to that thread. Of the places of a thread, one drives it."""
+    """Bind a conversation to a thread: its messages go there. At most one conversation drives a thread."""
     if drives:
         clear_driver(tx, thread)
     tx.run(
@@ -39,7 +39,7 @@ def bind(tx: Tx, where: Conversation, thread: str, at: int, *, drives: bool = Tr
 
 
 def driver(tx: Tx, thread: str) -> Conversation | None:
-    """The place that drives a thread; None: the desk."""
+    """The conversation that drives a thread; None: the local client."""
     row = tx.one("SELECT surface, address FROM bindings WHERE thread = ? AND drives = 1", thread)
     return Conversation(row["surface"], row["address"]) if row else None
 
@@ -49,7 +49,7 @@ def clear_driver(tx: Tx, thread: str) -> None:
 
 
 def set_driver(tx: Tx, where: Conversation, thread: str) -> bool:
-    """False: it is not bound there."""
+    """Let a conversation drive a thread. False if it is not bound to it."""
     clear_driver(tx, thread)
     sql = "UPDATE bindings SET drives = 1 WHERE surface = ? AND address = ? AND thread = ?"
     return tx.run(sql, where.surface, where.address, thread) == 1
@@ -61,7 +61,7 @@ def thread_at(tx: Tx, where: Conversation) -> str | None:
 
 
 def of_threads(tx: Tx, threads: Sequence[str]) -> list[tuple[Conversation, str, bool]]:
-    """Where each of these is talked to, and whether it is driven from there; the oldest first."""
+    """(conversation, thread, whether it drives) of each binding of these threads; the oldest first."""
     rows = tx.all(
         "SELECT surface, address, thread, drives FROM bindings"
         f" WHERE thread IN ({', '.join('?' * len(threads))}) ORDER BY bound_at",
@@ -71,7 +71,7 @@ def of_threads(tx: Tx, threads: Sequence[str]) -> list[tuple[Conversation, str, 
 
 
 def newest(tx: Tx, limit: int) -> list[tuple[Conversation, str]]:
-    """The conversations that were bound last, each with the title of its thread."""
+    """The newest bindings: the conversation, and the title of its thread."""
     rows = tx.all(
         "SELECT b.surface, b.address, t.title FROM bindings b JOIN threads t ON t.id = b.thread"
         " ORDER BY b.bound_at DESC LIMIT ?",
@@ -85,7 +85,7 @@ def unbind(tx: Tx, where: Conversation) -> None:
 
 
 def save_continuity(tx: Tx, thread: str, runtime: str, continuity: Continuity) -> None:
-    """From here on the runtime comes back by this; where it was to be forked from is done with."""
+    """Store how the runtime resumes the thread, and delete the fork point."""
     tx.run(
         "INSERT INTO continuity (thread, runtime, data) VALUES (?, ?, ?)"
         " ON CONFLICT (thread, runtime) DO UPDATE SET data = excluded.data, fork_data = NULL, fork_turn = NULL",
@@ -115,7 +115,7 @@ def continuity(tx: Tx, thread: str, runtime: str) -> tuple[Continuity | None, Fo
 
 
 def record_use(tx: Tx, thread: str, runtime: str, status: str, at: int) -> None:
-    """A turn began on it."""
+    """Record that a turn started on this runtime."""
     again = int(status == "resumed")
     tx.run(
         "INSERT INTO continuity (thread, runtime, status, used_at, restarts) VALUES (?, ?, ?, ?, ?)"
@@ -130,7 +130,7 @@ def record_use(tx: Tx, thread: str, runtime: str, status: str, at: int) -> None:
 
 
 def record_failure(tx: Tx, thread: str, runtime: str, trouble: str, at: int) -> None:
-    """It could not take a turn."""
+    """Record that the runtime could not start a turn."""
     tx.run(
         "INSERT INTO continuity (thread, runtime, status, used_at, trouble) VALUES (?, ?, 'error', ?, ?)"
         " ON CONFLICT (thread, runtime) DO UPDATE SET status = 'error', used_at = excluded.used_at,"

@@ -1,4 +1,4 @@
-"""Rows of what is owed to conversations. An id is chosen, not drawn, so owing twice is owing once."""
+"""Rows of deliveries. An id is derived from what the delivery is about, so enqueueing twice is enqueueing once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _file = msgspec.json.Decoder(Attachment).decode
 
 
 def enqueue(tx: Tx, delivery: Delivery) -> bool:
-    """False where it was owed already."""
+    """Insert a delivery. False if one with this id exists already."""
     where = delivery.conversation
     changed = tx.run(
         "INSERT INTO deliveries"
@@ -47,8 +47,8 @@ def enqueue(tx: Tx, delivery: Delivery) -> bool:
 
 
 def time_after_queue(tx: Tx, thread: str, where: Conversation, now: int) -> int:
-    """A time after all that a thread still owes to a conversation: what is owed within one millisecond leaves in the
-    order in which it was owed, too."""
+    """A creation time after all unsent deliveries of a thread to a conversation, so that deliveries that are enqueued
+    in one millisecond leave in the order in which they were enqueued."""
     row = tx.one(
         "SELECT max(created_at + 0) AS newest FROM deliveries WHERE thread = ? AND surface = ? AND address = ?"
         " AND state IN ('pending', 'sending')",
@@ -65,13 +65,13 @@ def get(tx: Tx, delivery: str) -> Delivery | None:
 
 
 def all_rows(tx: Tx) -> list[Delivery]:
-    """For an auditor."""
+    """For audits and tests."""
     return [_delivery(row) for row in tx.all(f"SELECT {_COLUMNS} FROM deliveries ORDER BY id")]
 
 
 def outstanding(tx: Tx, limit: int) -> list[Delivery]:
-    """What has not arrived, the newest first: waiting, on its way, or an answer that was given up."""
-    given_up = "state IN ('pending', 'failed') AND kind = 'final' AND state = 'failed'"  # in the words of the index
+    """What has not arrived, the newest first: pending, sending, or a failed answer."""
+    given_up = "state IN ('pending', 'failed') AND kind = 'final' AND state = 'failed'"  # begins like the index
     each = ("state = 'pending'", "state = 'sending'", given_up)
     parts = " UNION ALL ".join(f"SELECT {_COLUMNS} FROM deliveries WHERE {these}" for these in each)
     rows = tx.all(f"{parts} ORDER BY created_at DESC, id DESC LIMIT ?", limit)
@@ -83,7 +83,7 @@ def of_thread(tx: Tx, thread: str, limit: int = 200) -> list[Delivery]:
     return [_delivery(row) for row in reversed(tx.all(sql, thread, limit))]
 
 
-# What a thread owes to one conversation leaves in order, one by one.
+# Deliveries of a thread to one conversation are sent in order, one at a time.
 _FREE = (
     "NOT EXISTS (SELECT 1 FROM deliveries e WHERE e.thread = d.thread AND e.surface = d.surface"
     " AND e.address = d.address AND e.state IN ('pending', 'sending')"
@@ -92,7 +92,7 @@ _FREE = (
 
 
 def next_to_send(tx: Tx, surface: str, limit: int) -> list[tuple[str, int]]:
-    """Ids of what is pending on a surface and behind nothing else, and when they are due; the first to be due first."""
+    """(id, due time) of pending deliveries of a surface that no earlier delivery blocks; the earliest due first."""
     rows = tx.all(
         f"SELECT d.id, d.due_at FROM deliveries d WHERE d.state = 'pending' AND d.surface = ? AND {_FREE}"
         " ORDER BY d.due_at, d.created_at, d.id LIMIT ?",
@@ -103,7 +103,8 @@ def next_to_send(tx: Tx, surface: str, limit: int) -> list[tuple[str, int]]:
 
 
 def claim_pending(tx: Tx, delivery: str, owner: str, leaving: int | None) -> Delivery | None:
-    """None where it is not pending any more. `leaving`: count it as on its way from now on."""
+    """Claim a delivery to send it. None if it is not pending any more. `leaving`: the time of its first send, if it is
+    sent right now."""
     row = tx.one(
         "UPDATE deliveries SET state = 'sending', owner = ?, generation = generation + 1, attempts = attempts + 1,"
         f" first_sent_at = coalesce(first_sent_at, ?) WHERE id = ? AND state = 'pending' RETURNING {_COLUMNS}",
@@ -115,8 +116,8 @@ def claim_pending(tx: Tx, delivery: str, owner: str, leaving: int | None) -> Del
 
 
 def claim(tx: Tx, delivery: Delivery, owner: str) -> Delivery | None:
-    """One delivery by name, for a pass that a person asked for: pending or failed. None: it is behind something else,
-    and waits for that, or it is not what it was."""
+    """Claim a pending or failed delivery, for `clew notify`. None: an earlier delivery blocks it (a failed one becomes
+    pending), or somebody else has changed it."""
     same = "id = ? AND generation = ?"
     row = tx.one(
         "UPDATE deliveries AS d SET state = 'sending', owner = ?, generation = generation + 1, attempts = attempts + 1"
@@ -132,7 +133,7 @@ def claim(tx: Tx, delivery: Delivery, owner: str) -> Delivery | None:
 
 
 def queued_before(tx: Tx, delivery: Delivery) -> list[Delivery]:
-    """What its thread owes to the same conversation and has to leave before it, in order."""
+    """Pending deliveries of its thread to the same conversation that must be sent before it, in order."""
     where = delivery.conversation
     if where is None:
         return []
@@ -154,7 +155,7 @@ def surfaces_pending(tx: Tx) -> list[str]:
 
 
 def undelivered_finals(tx: Tx, *, failed: bool, after: str, limit: int) -> list[Delivery]:
-    """Answers of ended turns that have not arrived, turn by turn, the tenth part behind the second."""
+    """Answers of ended turns that have not arrived, turn by turn, with their parts in numeric order."""
     only = "" if failed else " AND state = 'pending'"
     sql = (
         f"SELECT {_COLUMNS} FROM deliveries WHERE state IN ('pending', 'failed') AND kind = 'final'{only}"
@@ -164,7 +165,7 @@ def undelivered_finals(tx: Tx, *, failed: bool, after: str, limit: int) -> list[
 
 
 def sending_finals(tx: Tx) -> list[Delivery]:
-    """Answers of ended turns that are on their way; or were, where nobody is there who could send."""
+    """Answers of ended turns that are being sent; if no daemon runs, their sender is dead."""
     rows = tx.all(f"SELECT {_COLUMNS} FROM deliveries WHERE state = 'sending' AND kind = 'final' ORDER BY id")
     return [_delivery(row) for row in rows]
 
@@ -174,13 +175,13 @@ def unsent_files(tx: Tx, turn: str) -> set[str]:
     rows = tx.all(
         "SELECT file FROM deliveries WHERE id > ? AND id < ? AND state IN ('pending', 'sending', 'failed')",
         f"{turn}:file:",
-        f"{turn}:file;",  # the character behind the colon
+        f"{turn}:file;",  # ";" is the next character after ":"
     )
     return {Path(_file(row["file"]).path).name for row in rows}
 
 
 def record_first_send(tx: Tx, delivery: Delivery, at: int) -> bool:
-    """Just before it leaves for the first time: from here on a death leaves it in doubt."""
+    """Record that it is about to be sent for the first time: from now on a crash leaves it in doubt."""
     return _fenced(tx, delivery, "first_sent_at = coalesce(first_sent_at, ?)", at)
 
 
@@ -218,28 +219,28 @@ def fail_all(tx: Tx, surface: str, error: str) -> None:
 
 
 def supersede(tx: Tx, delivery: str) -> bool:
-    """What has not left yet and is no longer worth saying."""
+    """Drop a pending delivery that is no longer needed."""
     return tx.run("UPDATE deliveries SET state = 'superseded' WHERE id = ? AND state = 'pending'", delivery) == 1
 
 
 def supersede_edits(tx: Tx, delivery: str) -> None:
-    """A newer one says all that they would have said."""
+    """Drop pending edits of a delivery: a newer edit replaces them."""
     tx.run("UPDATE deliveries SET state = 'superseded' WHERE edits = ? AND state = 'pending'", delivery)
 
 
 def drop_edit(tx: Tx, delivery: Delivery) -> bool:
-    """What it would have rewritten was never sent."""
+    """Drop a claimed edit of a message that was never sent."""
     return _fenced(tx, delivery, "state = 'superseded', owner = NULL")
 
 
 def replace_text(tx: Tx, delivery: str, body: str, buttons: Sequence[Button] = ()) -> bool:
-    """Other words for what has not begun to leave."""
+    """Replace the text and buttons of a pending delivery. False if it may have been sent."""
     sql = "UPDATE deliveries SET body = ?, buttons = ? WHERE id = ? AND state = 'pending' AND first_sent_at IS NULL"
     return tx.run(sql, body, _encode(buttons), delivery) == 1
 
 
 def is_ask_sending(tx: Tx, where: Conversation) -> bool:
-    """Whether a question is on its way there; by the partial index of what is, so it costs only that."""
+    """Whether a question is being sent there. Uses a partial index: cost grows with running sends only."""
     sql = "SELECT 1 FROM deliveries WHERE state = 'sending' AND surface = ? AND address = ? AND kind = 'ask' LIMIT 1"
     return tx.one(sql, where.surface, where.address) is not None
 
@@ -250,14 +251,14 @@ def is_answer(tx: Tx, where: Conversation, message_id: str) -> bool:
 
 
 def by_receipt(tx: Tx, where: Conversation, message_id: str) -> Delivery | None:
-    """What was delivered as this message of the platform."""
+    """The delivery that the platform knows by this message id."""
     sql = f"SELECT {_COLUMNS} FROM deliveries WHERE surface = ? AND address = ? AND message_id = ? ORDER BY id LIMIT 1"
     row = tx.one(sql, where.surface, where.address, message_id)
     return _delivery(row) if row else None
 
 
 def newest_ask(tx: Tx, thread: str) -> Delivery | None:
-    """What the thread itself asked last, as `TURN:NAME`; cards of gates are called otherwise."""
+    """The newest question of a suspended thread. Its id is `TURN:NAME`; cards of gates have other ids."""
     row = tx.one(
         f"SELECT {_COLUMNS} FROM deliveries WHERE thread = ? AND kind = 'ask' AND id LIKE turn || ':%'"
         " ORDER BY created_at DESC, id DESC LIMIT 1",
@@ -267,12 +268,12 @@ def newest_ask(tx: Tx, thread: str) -> Delivery | None:
 
 
 def retry_now(tx: Tx, now: int) -> None:
-    """What was put off is tried at once by a new daemon: the clock may have been set back since."""
+    """Make postponed deliveries due now. A new daemon does this: the clock may have been set back."""
     tx.run("UPDATE deliveries SET due_at = ? WHERE state = 'pending' AND due_at > ?", now, now)
 
 
 def release_sending(tx: Tx, now: int) -> list[str]:
-    """What a dead process was sending. Where it had begun to leave, it may have arrived: in doubt."""
+    """Return deliveries that a dead process was sending to pending; if their send had started, they are in doubt."""
     rows = tx.all(
         "UPDATE deliveries SET state = 'pending', owner = NULL, generation = generation + 1, due_at = ?,"
         " in_doubt = CASE WHEN first_sent_at IS NULL THEN in_doubt ELSE 1 END"
@@ -283,13 +284,13 @@ def release_sending(tx: Tx, now: int) -> list[str]:
 
 
 def has_unsent(tx: Tx, surface: str) -> bool:
-    """Whether anything waits for the surface, or is on its way there."""
+    """Whether the surface has pending or sending deliveries."""
     sql = "SELECT 1 FROM deliveries WHERE surface = ? AND state IN ('pending', 'sending') LIMIT 1"
     return tx.one(sql, surface) is not None
 
 
 def pending_by_surface(tx: Tx) -> dict[str, int]:
-    """What is open; by a partial index, so that it costs what is open and not what ever was."""
+    """How many deliveries are pending. Uses a partial index: cost grows with pending ones only."""
     rows = tx.all("SELECT surface, count(*) AS n FROM deliveries WHERE state = 'pending' GROUP BY surface")
     return {row["surface"]: int(row["n"]) for row in rows}
 

@@ -1,4 +1,4 @@
-"""Rows of gates. Every change of state is a compare-and-set: of two answers one counts."""
+"""Rows of gates. Every change of state is a compare-and-set, so of two answers only one counts."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def by_ref(tx: Tx, ref: str) -> Gate | None:
 
 
 def by_code(tx: Tx, code: str) -> Gate | None:
-    """The newest gate with this code: an open one, if there is one, since codes are not given again so soon."""
+    """The newest gate with this code. That is the open one, if there is one: codes are not reused soon."""
     return _maybe(tx.one(f"SELECT {_COLUMNS} FROM gates WHERE code = ? ORDER BY asked_at DESC, id DESC LIMIT 1", code))
 
 
 def is_taken(tx: Tx, code: str, since: int) -> bool:
-    """Whether a code is in use, or was not long ago."""
+    """Whether a code is in use, or was used after `since`."""
     row = tx.one(
         "SELECT 1 FROM gates WHERE code = ? AND (asked_at > ? OR state IN ('open', 'answered')) LIMIT 1", code, since
     )
@@ -73,19 +73,19 @@ def is_taken(tx: Tx, code: str, since: int) -> bool:
 
 
 def matching(tx: Tx, prefix: str) -> list[Gate]:
-    """Gates whose id begins so, at most two: enough to know whether it is unique."""
+    """Gates whose id begins with `prefix`, at most two: enough to know whether it is unique."""
     sql = f"SELECT {_COLUMNS} FROM gates WHERE id >= ? AND id < ? ORDER BY id LIMIT 2"
     return _many(tx.all(sql, prefix, prefix + "~"))
 
 
 def all_open(tx: Tx, limit: int = 1000) -> list[Gate]:
-    """Everything that waits for a person, oldest first."""
+    """All open gates, oldest first."""
     sql = f"SELECT {_COLUMNS} FROM gates WHERE state = 'open' ORDER BY asked_at, id LIMIT ?"
     return _many(tx.all(sql, limit))
 
 
 def open_codes(tx: Tx) -> dict[str, tuple[str, ...]]:
-    """By thread; costs what is open, not what ever was."""
+    """The codes of open gates, by thread. Cost grows with open gates only."""
     found: dict[str, tuple[str, ...]] = {}
     for row in tx.all("SELECT thread, code FROM gates WHERE state = 'open' ORDER BY asked_at, id"):
         found[row["thread"]] = (*found.get(row["thread"], ()), row["code"])
@@ -98,13 +98,13 @@ def count_open(tx: Tx) -> int:
 
 
 def open_at(tx: Tx, where: Conversation) -> list[Gate]:
-    """What is shown in a conversation and open, whatever its thread; costs what is open, not what ever was."""
+    """Open gates that are shown in a conversation, of any thread. Cost grows with open gates only."""
     sql = f"SELECT {_COLUMNS} FROM gates WHERE state = 'open' AND surface = ? AND address = ? ORDER BY asked_at, id"
     return _many(tx.all(sql, where.surface, where.address))
 
 
 def settled_in(tx: Tx, thread: str, since: int) -> list[Gate]:
-    """What people were asked in a thread and what was answered or closed at this moment or later."""
+    """Gates of a thread that people were asked about and that were answered or closed at `since` or later."""
     sql = (
         f"SELECT {_COLUMNS} FROM gates WHERE thread = ? AND state != 'open' AND card IS NOT NULL"
         " AND coalesce(answered_at, closed_at) >= ? ORDER BY id"
@@ -113,7 +113,7 @@ def settled_in(tx: Tx, thread: str, since: int) -> list[Gate]:
 
 
 def settled_at(tx: Tx, where: Conversation, since: int) -> list[Gate]:
-    """The same for what was shown in a conversation, and is closed by now."""
+    """The same for gates that were shown in a conversation and are closed."""
     sql = (
         f"SELECT {_COLUMNS} FROM gates WHERE closed_at >= ? AND surface = ? AND address = ? AND card IS NOT NULL"
         " AND coalesce(answered_at, closed_at) >= ? ORDER BY id"
@@ -127,7 +127,7 @@ def open_in(tx: Tx, thread: str) -> list[Gate]:
 
 
 def of_thread(tx: Tx, thread: str, limit: int) -> list[Gate]:
-    """Newest first, whatever became of them."""
+    """Gates of a thread in any state, newest first."""
     sql = f"SELECT {_COLUMNS} FROM gates WHERE thread = ? ORDER BY id DESC LIMIT ?"
     return _many(tx.all(sql, thread, limit))
 
@@ -137,7 +137,7 @@ def of_turn(tx: Tx, turn: str) -> list[Gate]:
 
 
 def unsettled(tx: Tx, turn: str) -> list[Gate]:
-    """Of a turn: what is open, or has an answer that the runtime has not taken."""
+    """Gates of a turn that are open, or have an answer that the runtime has not taken."""
     sql = (
         f"SELECT {_COLUMNS} FROM gates WHERE turn = ?"
         " AND (state IN ('open', 'answered') OR (state = 'expired' AND sent_at IS NULL)) ORDER BY id"
@@ -146,7 +146,7 @@ def unsettled(tx: Tx, turn: str) -> list[Gate]:
 
 
 def all_rows(tx: Tx) -> list[Gate]:
-    """For an auditor."""
+    """For audits and tests."""
     return _many(tx.all(f"SELECT {_COLUMNS} FROM gates ORDER BY id"))
 
 
@@ -155,8 +155,8 @@ def on_card(tx: Tx, card: str) -> list[Gate]:
 
 
 def same_request(tx: Tx, turn: str, asked: Asked) -> list[Gate]:
-    """Gates about the very same thing, newest first: void ones of this turn or of those that it continues, and of those
-    also what the runtime took before it was cut off."""
+    """Earlier gates with the same subject, newest first: void ones of this turn or of the turns it continues, and of
+    those also the ones whose answer the runtime took before it was cut off."""
     sql = (
         "WITH RECURSIVE before (id, continues, depth) AS ("
         " SELECT id, continues, 0 FROM turns WHERE id = ?"
@@ -169,7 +169,7 @@ def same_request(tx: Tx, turn: str, asked: Asked) -> list[Gate]:
 
 
 def answer(tx: Tx, gate: Gate, given: Answer, by: str, at: int) -> bool:
-    """The first answer counts."""
+    """Record an answer. False if the gate is not open: the first answer counts."""
     return _moved(
         tx,
         gate,
@@ -182,7 +182,7 @@ def answer(tx: Tx, gate: Gate, given: Answer, by: str, at: int) -> bool:
 
 
 def mark_sending(tx: Tx, gate: Gate, at: int) -> bool:
-    """Written just before the answer leaves: it leaves at most once."""
+    """Record that the answer is about to be sent to the runtime, at most once."""
     sql = "UPDATE gates SET sent_at = ? WHERE id = ? AND state IN ('answered', 'expired') AND sent_at IS NULL"
     return tx.run(sql, at, gate.id) == 1
 
@@ -192,7 +192,7 @@ def mark_taken(tx: Tx, gate: Gate, at: int) -> bool:
 
 
 def void(tx: Tx, gate: Gate, why: str, at: int, *, carried: bool) -> bool:
-    """What was asked cannot be answered any more. `carried`: its unsent answer waits for the same question."""
+    """The gate can no longer be answered. `carried`: its unsent answer is used if the same request comes again."""
     return _moved(tx, gate, gate.state, "state = 'void', why = ?, closed_at = ?, carried = ?", why, at, int(carried))
 
 
@@ -201,13 +201,13 @@ def expire(tx: Tx, gate: Gate, at: int) -> bool:
 
 
 def unsend(tx: Tx, gate: Gate) -> bool:
-    """Its answer left and did not arrive: it leaves once more."""
+    """Its answer was sent and did not arrive: let it be sent again."""
     sql = "UPDATE gates SET sent_at = NULL WHERE id = ? AND state IN ('answered', 'expired')"
     return tx.run(sql, gate.id) == 1
 
 
 def reopen(tx: Tx, gate: Gate, warning: str, at: int) -> bool:
-    """Its answer had no effect: it is asked again, and from now on."""
+    """Its answer had no effect: ask again, with a new time."""
     undone = (
         "state = 'open', answer = NULL, answered_by = NULL, answered_at = NULL, sent_at = NULL, warning = ?,"
         " asked_at = ?, reminded = 0"
@@ -216,12 +216,12 @@ def reopen(tx: Tx, gate: Gate, warning: str, at: int) -> bool:
 
 
 def forget_carried(tx: Tx, thread: str) -> None:
-    """What was said since may mean something else: what was answered is asked again."""
+    """Drop the carried answers of a thread: a newer message may have changed what the person wants."""
     tx.run("UPDATE gates SET carried = 0 WHERE thread = ? AND carried = 1", thread)
 
 
 def use_carried(tx: Tx, gate: Gate) -> bool:
-    """A carried answer is used: once."""
+    """Use a carried answer. False if it was used already."""
     return tx.run("UPDATE gates SET carried = 0 WHERE id = ? AND carried = 1", gate.id) == 1
 
 
@@ -239,12 +239,12 @@ def set_card(tx: Tx, gate: str, card: str, where: Conversation, whole_in: int) -
 
 
 def mark_incomplete(tx: Tx, gate: str) -> None:
-    """Where it is shown it is not, or no longer, shown whole."""
+    """Record that no conversation shows the gate completely (any more)."""
     tx.run("UPDATE gates SET whole_in = 0 WHERE id = ?", gate)
 
 
 def forget_card(tx: Tx, gate: str) -> None:
-    """It is shown elsewhere from now on."""
+    """The gate will be shown in another conversation."""
     tx.run("UPDATE gates SET card = NULL, surface = NULL, address = NULL, whole_in = 0 WHERE id = ?", gate)
 
 

@@ -1,4 +1,4 @@
-"""Rows of handoffs. Every change is a compare-and-set on state and generation: of two that race, one wins."""
+"""Rows of handoffs. Every change is a compare-and-set on state and generation, so of two racing writers one wins."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OPEN = "state IN ('pending', 'running')"
 
 
 def request(tx: Tx, handoff: Handoff) -> bool:
-    """False where one of this thread is under way already."""
+    """Insert a handoff. False if the thread has an open handoff already."""
     changed = tx.run(
         "INSERT INTO handoffs (id, thread, surface, address, state, asked_by, asked_in, say, quiet, requested_at,"
         " expires_at) VALUES (?, ?, ?, ?, 'pending', ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -40,7 +40,7 @@ def get(tx: Tx, handoff: str) -> Handoff | None:
 
 
 def all_open(tx: Tx) -> list[Handoff]:
-    """By the partial index: it costs what is under way, not what ever was."""
+    """Pending and running handoffs. Uses a partial index: cost grows with open handoffs only."""
     return [_handoff(row) for row in tx.all(f"SELECT {_COLUMNS} FROM handoffs WHERE {_OPEN} ORDER BY id")]
 
 
@@ -49,7 +49,7 @@ def newest(tx: Tx, limit: int) -> list[Handoff]:
 
 
 def claim(tx: Tx, handoff: Handoff, owner: str) -> Handoff | None:
-    """To carry it out; also from an owner that is dead."""
+    """Take a handoff to carry it out, also from a dead owner. None if another owner was faster."""
     row = tx.one(
         "UPDATE handoffs SET state = 'running', owner = ?, generation = generation + 1"
         f" WHERE id = ? AND generation = ? AND {_OPEN} RETURNING {_COLUMNS}",
@@ -61,18 +61,18 @@ def claim(tx: Tx, handoff: Handoff, owner: str) -> Handoff | None:
 
 
 def record_opening(tx: Tx, handoff: Handoff, at: int) -> bool:
-    """Just before a fresh thread of the platform is asked for: from here on there may be one."""
+    """Record that a new thread of the platform is about to be requested: from now on one may exist."""
     return _fenced(tx, handoff, "opening_at = coalesce(opening_at, ?)", at)
 
 
 def record_opened(tx: Tx, handoff: Handoff, where: Conversation, displaced: str | None, drove: bool) -> bool:
-    """`displaced` was bound there, and perhaps driven from there."""
-    told = "opened = ?, displaced = ?, displaced_drove = ?"
-    return _fenced(tx, handoff, told, where.address, displaced, int(drove))
+    """Record where the thread went. `displaced` is the thread that was bound there before; `drove`: also driven."""
+    assignment = "opened = ?, displaced = ?, displaced_drove = ?"
+    return _fenced(tx, handoff, assignment, where.address, displaced, int(drove))
 
 
 def update_displaced(tx: Tx, where: Conversation, failed: Handoff) -> None:
-    """What a failed one had displaced is now displaced by whoever came to the same place after it."""
+    """A handoff failed: a later handoff to the same conversation has now displaced what the failed one displaced."""
     tx.run(
         "UPDATE handoffs SET displaced = ?, displaced_drove = ? WHERE state = 'running' AND surface = ? AND opened = ?"
         " AND displaced = ? AND id != ?",
@@ -92,7 +92,7 @@ def complete(tx: Tx, handoff: Handoff, at: int, former: Conversation | None) -> 
 
 
 def fail(tx: Tx, handoff: Handoff, at: int, error: str) -> bool:
-    """Also what nobody has claimed yet: taking it back is this."""
+    """End a handoff as failed, also one that nobody has claimed yet (to cancel it)."""
     changed = tx.run(
         "UPDATE handoffs SET state = 'failed', owner = NULL, generation = generation + 1, ended_at = ?, error = ?"
         f" WHERE id = ? AND {_OPEN}",

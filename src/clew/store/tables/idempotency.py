@@ -1,4 +1,4 @@
-"""Rows of what requests with an Idempotency-Key were answered."""
+"""Rows of responses to requests with an Idempotency-Key."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clew.store.base import Tx
 
 class StoredResponse(Struct, frozen=True):
     key: str
-    digest: str  # of what was asked
+    digest: str  # of the request
     status: int
     media_type: str
     body: str
@@ -21,7 +21,7 @@ def find(tx: Tx, key: str, since: int) -> StoredResponse | None:
 
 
 def save(tx: Tx, kept: StoredResponse, at: int, since: int) -> None:
-    """The first one stays; those that are too old go."""
+    """Store a response, unless the key has one, and delete responses from before `since`."""
     tx.run("DELETE FROM answers WHERE at <= ?", since)
     tx.run(
         "INSERT INTO answers (key, digest, status, media_type, body, at) VALUES (?, ?, ?, ?, ?, ?)"

@@ -1,4 +1,4 @@
-"""Rows of what arrived, its fate, and the steers among it. A (conversation, message id) is accepted once, for good."""
+"""Rows of inbound messages with their fates, and of steers. A (conversation, message id) is accepted only once."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ def find(tx: Tx, where: Conversation, message_id: str) -> Arrival | None:
 
 
 def has_messages(tx: Tx, where: Conversation) -> bool:
-    """Whether anything was ever said there by somebody who may."""
+    """Whether the conversation has any message that was not refused."""
     sql = "SELECT 1 FROM inbox WHERE surface = ? AND address = ? AND fate <> 'refused' LIMIT 1"
     return tx.one(sql, where.surface, where.address) is not None
 
 
 def last_received_at(tx: Tx, where: Conversation) -> int | None:
-    """When something was last stored from a conversation, whatever became of it."""
+    """When the newest message of a conversation was stored, whatever its fate."""
     sql = "SELECT max(received_at) AS newest FROM inbox WHERE surface = ? AND address = ?"
     row = tx.one(sql, where.surface, where.address)
     return row["newest"] if row else None
 
 
 def last_message_ids(tx: Tx, surface: str) -> dict[str, str | None]:
-    """By address: the newest message that was stored from each conversation that is bound or was heard. Of several
-    within a millisecond any will do: what is read again is known."""
+    """The id of the newest stored message, by address, of each conversation that is bound or has messages; None if it
+    has none. Of several in one millisecond any will do: a message that is read again is recognized."""
     last: dict[str, str | None] = {
         row["address"]: None for row in tx.all("SELECT address FROM bindings WHERE surface = ?", surface)
     }
@@ -77,7 +77,7 @@ def record(tx: Tx, inbound: Inbound, arrival: Arrival, at: int) -> None:
 
 
 def change_fate(tx: Tx, steer: Steer, turn: str) -> None:
-    """A steer that became a turn of its own: still one fate."""
+    """A steer became a turn of its own: change its fate, so that it still has exactly one."""
     assert steer.conversation is not None
     tx.run(
         "UPDATE inbox SET fate = 'turn', turn = ? WHERE surface = ? AND address = ? AND message_id = ?",
@@ -91,13 +91,13 @@ def change_fate(tx: Tx, steer: Steer, turn: str) -> None:
 
 
 def fates(tx: Tx) -> dict[str, int]:
-    """How many messages had which fate, since the store was made. Kept as it happens, so that asking costs nothing."""
+    """How many messages had each fate since the store was created. Counters, so that reading them is cheap."""
     counted = {row["name"]: row["value"] for row in tx.all("SELECT name, value FROM counters WHERE name LIKE 'fate.%'")}
     return {str(fate): int(counted.get(f"fate.{fate}", 0)) for fate in Fate}
 
 
 def count_rows(tx: Tx) -> dict[str, int]:
-    """The same, counted over all rows: what the counters must add up to."""
+    """The same, counted over all rows: the counters must match it."""
     rows = tx.all("SELECT fate, count(*) AS n FROM inbox GROUP BY fate")
     found = {row["fate"]: int(row["n"]) for row in rows}
     return {str(fate): found.get(str(fate), 0) for fate in Fate}
@@ -120,7 +120,7 @@ def offer_steer(tx: Tx, steer: Steer, seq: int) -> None:
 
 
 def open_steers(tx: Tx, turn: str) -> list[Steer]:
-    """Those of a turn whose end is not yet known, in the order they came."""
+    """Steers of a turn that are neither taken nor queued yet, in order."""
     rows = tx.all(
         "SELECT surface, address, turn, thread, message, state FROM steers"
         " WHERE turn = ? AND state IN ('offered', 'sent') ORDER BY seq",
@@ -130,7 +130,7 @@ def open_steers(tx: Tx, turn: str) -> list[Steer]:
 
 
 def taken_steers(tx: Tx, turn: str) -> list[PromptMessage]:
-    """What was said into a turn and heard there, in the order it came."""
+    """Steers that a turn took, in order."""
     rows = tx.all("SELECT message FROM steers WHERE turn = ? AND state = 'taken' ORDER BY seq", turn)
     return [msgspec.json.decode(row["message"], type=PromptMessage) for row in rows]
 

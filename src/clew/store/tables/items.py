@@ -1,4 +1,4 @@
-"""Rows of what an open turn has said and done so far: one per item, rewritten as it grows, gone at the turn's end."""
+"""Rows of the texts and activities of a live turn: one per item, rewritten as it grows, deleted at the turn's end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Item(Struct, frozen=True):
     outcome: str | None = None
     exit_code: int | None = None
     folder: str | None = None
-    position: int = 0  # in the order in which they began
+    position: int = 0  # in the order in which they started
 
 
 def put(tx: Tx, turn: str, item: Item) -> None:
@@ -45,7 +45,7 @@ def rename(tx: Tx, turn: str, item: str, name: str) -> None:
 
 
 def finish(tx: Tx, turn: str, item: str, title: str | None, outcome: str) -> None:
-    """What is known by others than the one who wrote it: how it ended, and what it is called since."""
+    """Set the outcome, and optionally a new title, of an item that somebody else wrote."""
     tx.run(
         "UPDATE items SET phase = 'done', title = coalesce(?, title), outcome = ? WHERE turn = ? AND item = ?",
         title,
@@ -56,7 +56,7 @@ def finish(tx: Tx, turn: str, item: str, title: str | None, outcome: str) -> Non
 
 
 def of_turn(tx: Tx, turn: str) -> list[Item]:
-    """In the order in which they began."""
+    """The items of a turn, in the order in which they started."""
     rows = tx.all(
         "SELECT item, kind, phase, title, body, outcome, exit_code, folder, position FROM items WHERE turn = ?"
         " ORDER BY position",

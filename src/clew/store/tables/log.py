@@ -1,4 +1,4 @@
-"""Reading the event log, and pruning it. It is written by `Tx.log`, in the transaction of what happened."""
+"""Reads and prunes the event log. `Tx.log` writes it, in the transaction of what happened."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def newest(tx: Tx) -> tuple[int, int]:
 
 
 def is_lost(tx: Tx, seq: int, thread: str | None) -> bool:
-    """Whether something behind that number is kept no more. A thread that still has its beginning has lost nothing."""
+    """Whether entries after `seq` were pruned. A thread whose first entry still exists has lost nothing."""
     if seq >= pruned(tx):
         return False
     if thread is None:
@@ -38,14 +38,14 @@ def is_lost(tx: Tx, seq: int, thread: str | None) -> bool:
 
 
 def pruned(tx: Tx) -> int:
-    """The number up to which nothing is kept."""
+    """The sequence number up to which the log was pruned."""
     row = tx.one("SELECT value FROM counters WHERE name = ?", _PRUNED)
     return int(row["value"]) if row else 0
 
 
 def too_old(tx: Tx, before: int, keep: int, limit: int) -> list[int]:
-    """The numbers of the oldest, at most `limit` of them, that need not be kept: what was written before that time, and
-    what is behind the newest `keep`. The newest of all stays, so that numbers only ever grow."""
+    """Sequence numbers of the oldest entries that may be pruned, at most `limit`: those written before `before`, and
+    those older than the newest `keep`. The newest entry always stays, so that numbers keep growing."""
     found = tx.one("SELECT max(seq) AS seq FROM log")
     last = int(found["seq"] or 0) if found else 0
     oldest = tx.all("SELECT seq, at FROM log WHERE seq > ? AND seq < ? ORDER BY seq LIMIT ?", pruned(tx), last, limit)
@@ -53,7 +53,7 @@ def too_old(tx: Tx, before: int, keep: int, limit: int) -> list[int]:
 
 
 def prune(tx: Tx, last: int) -> None:
-    """Remove all up to that number."""
+    """Delete all entries up to this number."""
     tx.run("DELETE FROM log WHERE seq <= ?", last)
     tx.run(
         "INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",

@@ -1,4 +1,4 @@
-"""Rows of history. Written once, never changed."""
+"""Rows of history nodes. Written once, never changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def append(tx: Tx, thread: str, head: str | None, content: Content) -> str:
     node = history.make(content, head)
     insert(tx, node)
     if not threads.move_head(tx, thread, head, node.hash):
-        raise StoreError(f"thread {thread} moved on while it was written to; nothing was changed")
+        raise StoreError(f"thread {thread} was changed by another writer meanwhile. Nothing was written.")
     return node.hash
 
 

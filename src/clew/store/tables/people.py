@@ -1,4 +1,4 @@
-"""Rows of who may speak on which surface, of those who ask to, and of how often a wrong code was given."""
+"""Rows of who may write on which surface, of pairing requests, and of wrong pairing codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FAILURES, _LOCKED = "pairing.failures", "pairing.locked_until"
 
 
 class PairingRequest(Struct, frozen=True):
-    """Somebody whom nobody knows yet, and the code that lets them in."""
+    """An unknown person who has written to clew, and the code that lets them in."""
 
     where: Conversation
     id: str
@@ -28,7 +28,8 @@ def get(tx: Tx, surface: str, id: str) -> Person | None:
 
 
 def mark_stranger_told(tx: Tx, surface: str, id: str, now: int, lasts: int) -> bool:
-    """False where they were told so a while ago. A time in the future is of a clock that was set back."""
+    """Record that a stranger was told that clew does not know them. False if that happened less than `lasts` ago. A
+    time in the future means that the clock was set back, and is ignored."""
     tx.run("DELETE FROM strangers WHERE told_at <= ? OR told_at > ?", now - lasts, now)
     sql = "INSERT INTO strangers (surface, id, told_at) VALUES (?, ?, ?) ON CONFLICT (surface, id) DO NOTHING"
     return tx.run(sql, surface, id, now) == 1
@@ -39,7 +40,7 @@ def all_people(tx: Tx) -> list[Person]:
 
 
 def add(tx: Tx, person: Person) -> None:
-    """Known already: with another role from now on."""
+    """Add a person, or change the role of a known one."""
     tx.run(
         f"INSERT INTO people ({_PERSON}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (surface, id) DO UPDATE SET"
         " name = excluded.name, role = excluded.role, added_at = excluded.added_at, added_by = excluded.added_by",
@@ -85,13 +86,13 @@ def count_asked(tx: Tx, surface: str, since: int) -> int:
 
 
 def redeem_code(tx: Tx, code: str, since: int) -> PairingRequest | None:
-    """Who asked with this code; it is used up."""
+    """Take the pairing request with this code. A code works once."""
     row = tx.one(f"DELETE FROM pairings WHERE code = ? AND asked_at > ? RETURNING {_PAIRING}", code, since)
     return _asking(row) if row else None
 
 
 def failures(tx: Tx) -> tuple[int, int]:
-    """How often in a row a wrong code was given, and until when no more is taken."""
+    """How many wrong codes were given in a row, and until when codes are refused."""
     found = {
         row["name"]: int(row["value"]) for row in tx.all("SELECT name, value FROM counters WHERE name LIKE 'pair%'")
     }

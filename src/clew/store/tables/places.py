@@ -1,4 +1,4 @@
-"""Rows of what a conversation has set for the threads that begin there, and of each surface's home."""
+"""Rows of settings for new threads of a conversation, of each surface's home, and of where the person is away."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def set_away(tx: Tx, where: Conversation, at: int) -> None:
 
 
 def come_back(tx: Tx) -> bool:
-    """False: the person was not away."""
+    """End away mode. False if the person was not away."""
     return tx.run("DELETE FROM away") > 0
 
 
 def away(tx: Tx) -> Conversation | None:
-    """Where the person is who is not at the desk."""
+    """The conversation that gets messages while the person is away; None: not away."""
     row = tx.one("SELECT surface, address FROM away")
     return Conversation(row["surface"], row["address"]) if row else None
 

@@ -1,4 +1,4 @@
-"""Rows of rules: what a person allowed, denied or wants to be asked about, where, and for how long."""
+"""Rows of rules: what a person allowed, denied or wants to be asked about, with scope and expiry."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def get(tx: Tx, rule: str) -> Rule | None:
 
 
 def remove(tx: Tx, rule: str) -> bool:
-    """Whether it was there."""
+    """Delete a rule. False if there is none with this id."""
     return tx.run("DELETE FROM rules WHERE id = ?", rule) == 1
 
 
 def of_scopes(tx: Tx, thread: str, workspace: str) -> list[Rule]:
-    """Those that may hold for a thread, expired ones among them: which of them do is the engine's to say."""
+    """Rules that may apply to a thread, including expired ones: the engine decides which apply."""
     rows = tx.all(
         f"SELECT {_COLUMNS} FROM rules WHERE scope = ? OR (scope = ? AND place = ?) OR (scope = ? AND place = ?)"
         " ORDER BY id",

@@ -18,7 +18,7 @@ _COLUMNS = (
 
 
 class Damaged(Struct, frozen=True):
-    """A row that cannot be read. It is listed as what it is, and hides no other."""
+    """A thread whose row cannot be parsed. It is listed as damaged, so that it does not hide the others."""
 
     id: str
     reason: str
@@ -29,10 +29,10 @@ class Filter(Struct, frozen=True):
     status: ThreadStatus | None = None
     text: str | None = None
     workspace: str | None = None
-    before: str | None = None  # the id that the last page ended with
+    before: str | None = None  # the last id of the previous page
     limit: int = 50
-    running: bool = False  # only those of which a turn is live, whatever is stored
-    since: str | None = None  # the oldest id that is looked at
+    running: bool = False  # only threads with a live turn, whatever their stored status
+    since: str | None = None  # the oldest id to look at
 
 
 def insert(tx: Tx, thread: Thread) -> None:
@@ -64,7 +64,7 @@ def get(tx: Tx, thread: str) -> Thread | None:
 
 
 def head(tx: Tx, thread: str) -> str | None:
-    """Also of a row that cannot be read otherwise."""
+    """The head of a thread. Works for damaged rows too."""
     row = tx.one("SELECT head FROM threads WHERE id = ?", thread)
     return row["head"] if row else None
 
@@ -76,7 +76,7 @@ def matching(tx: Tx, prefix: str) -> list[str]:
 
 
 class ThreadSummary(Struct, frozen=True):
-    """A thread with what is known of it elsewhere: its live turn, its queue, and its newest answer with the receipt."""
+    """A thread with its live turn, the length of its queue, and its newest answer with the receipt."""
 
     thread: Thread | Damaged
     live_turn: str | None
@@ -85,7 +85,7 @@ class ThreadSummary(Struct, frozen=True):
     sent_at: int | None
     error: str | None
     answer_end: str | None  # the last characters of the answer
-    adopted: str | None = None  # the session outside that it was taken over from
+    adopted: str | None = None  # the runtime's id of the adopted session
 
 
 _SEEN = (
@@ -114,7 +114,8 @@ def page(tx: Tx, wanted: Filter) -> list[ThreadSummary]:
 
 
 def slices(tx: Tx, wanted: Filter, size: int) -> Iterator[Filter]:
-    """The same question, about so many threads at a time, newest first: a search tells by it how far it came."""
+    """Split a filter into filters over `size` threads each, newest first, so that a search can report how far it
+    came."""
     before = wanted.before
     while True:
         where, params = _conditions(replace(wanted, text=None, before=before))
@@ -129,19 +130,19 @@ def slices(tx: Tx, wanted: Filter, size: int) -> Iterator[Filter]:
 
 
 def ids(tx: Tx, after: str, limit: int) -> list[str]:
-    """Every thread there is, in order, whatever its row looks like."""
+    """Ids of all threads after `after`, in order, including damaged rows."""
     return [row["id"] for row in tx.all("SELECT id FROM threads WHERE id > ? ORDER BY id LIMIT ?", after, limit)]
 
 
 _LIVE = "SELECT l.thread FROM turns l WHERE l.state IN ('running', 'waiting')"
 _ACTIVE = "status IN ('idle', 'suspended')"
 _HISTORY = "status IN ('completed', 'cancelled')"
-_FOUND = (  # by its id, its title, its folder, or its newest answer
+_FOUND = (  # matches the id, the title, the folder, or the newest answer
     "lower(id) LIKE ? ESCAPE '!' OR lower(title) LIKE ? ESCAPE '!' OR lower(workspace) LIKE ? ESCAPE '!'"
     " OR EXISTS (SELECT 1 FROM deliveries f WHERE f.id = threads.last_turn || ':final'"
     " AND lower(f.body) LIKE ? ESCAPE '!')"
 )
-_VIEWS = {  # in the words of the partial indices, so that one of them is used
+_VIEWS = {  # same conditions as the partial indexes, so that SQLite uses them
     ThreadStatus.IDLE: f"{_ACTIVE} AND status = 'idle' AND NOT EXISTS ({_LIVE} AND l.thread = threads.id)",
     ThreadStatus.SUSPENDED: "status = 'suspended'",
     ThreadStatus.COMPLETED: f"{_HISTORY} AND status = 'completed'",
@@ -181,7 +182,7 @@ def workspaces(tx: Tx, among: int) -> list[str]:
 
 
 def next_seq(tx: Tx, thread: str) -> int:
-    """Where a new turn stands in its thread. Gaps are left: a continuation comes right after what it continues."""
+    """The sequence number of a new turn. Numbers leave gaps, so that a continuation fits right after its turn."""
     row = tx.one("UPDATE threads SET next_seq = next_seq + 1024 WHERE id = ? RETURNING next_seq - 1024 AS seq", thread)
     assert row is not None, thread
     return int(row["seq"])
@@ -194,7 +195,7 @@ def move_head(tx: Tx, thread: str, old: str | None, new: str) -> bool:
 
 
 def reopen(tx: Tx, thread: str, was: ThreadStatus) -> bool:
-    """Back to idle from `was`, with nothing left of why it had ended or waited."""
+    """Set the status from `was` back to idle, and clear why the thread had ended or was suspended."""
     changed = tx.run(
         "UPDATE threads SET status = 'idle', completed_at = NULL, suspended_by = NULL, suspend_message = NULL"
         " WHERE id = ? AND status = ?",
@@ -205,7 +206,7 @@ def reopen(tx: Tx, thread: str, was: ThreadStatus) -> bool:
 
 
 def finish(tx: Tx, thread: str, was: ThreadStatus, status: ThreadStatus, at: int) -> bool:
-    """Completed or cancelled. Its time is set once."""
+    """Set the status to completed or cancelled, with the time."""
     changed = tx.run(
         "UPDATE threads SET status = ?, completed_at = ?, suspended_by = NULL, suspend_message = NULL"
         " WHERE id = ? AND status = ?",

@@ -1,4 +1,4 @@
-"""Rows of turns. A turn's lease is its owner and generation: a writer of an older generation changes nothing."""
+"""Rows of turns. A turn's lease is its owner and generation: a write with an older generation changes nothing."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def insert_ended(tx: Tx, turn: Turn) -> None:
 
 
 def known_ids(tx: Tx, thread: str) -> frozenset[str]:
-    """Our ids and the runtime's of every turn that a thread has had."""
+    """Our ids and the runtime's ids of all turns of a thread."""
     rows = tx.all("SELECT id, runtime_turn FROM turns WHERE thread = ?", thread)
     return frozenset(name for row in rows for name in (row["id"], row["runtime_turn"]) if name)
 
@@ -67,24 +67,24 @@ def get(tx: Tx, turn: str) -> Turn | None:
 
 
 def start_times(tx: Tx, names: Sequence[str]) -> dict[str, int | None]:
-    """When the work on each of these turns began."""
+    """When each of these turns started."""
     sql = f"SELECT id, started_at FROM turns WHERE id IN ({', '.join('?' * len(names))})"
     return {row["id"]: row["started_at"] for row in tx.all(sql, *names)}
 
 
 def live(tx: Tx, thread: str) -> Turn | None:
-    """The turn that runs or waits now."""
+    """The turn of a thread that runs, or waits at a gate."""
     return _maybe(tx.one(f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND state IN ('running', 'waiting')", thread))
 
 
 def all_live(tx: Tx) -> list[Turn]:
-    """By the partial index, so that it costs what is live, not what ever was."""
+    """All turns that run, or wait at a gate. Uses a partial index: cost grows with live turns only."""
     rows = tx.all(f"SELECT {_COLUMNS} FROM turns WHERE state IN ('running', 'waiting')")
     return sorted((_turn(row) for row in rows), key=lambda turn: turn.id)
 
 
 def all_rows(tx: Tx) -> list[Turn]:
-    """For an auditor."""
+    """For audits and tests."""
     return [_turn(row) for row in tx.all(f"SELECT {_COLUMNS} FROM turns ORDER BY id")]
 
 
@@ -103,7 +103,7 @@ def threads_with_queued(tx: Tx) -> list[str]:
 
 
 def last_with_runtime(tx: Tx, thread: str, seq: int) -> Turn | None:
-    """The newest turn up to `seq` that its runtime has seen."""
+    """The newest turn up to `seq` that its runtime has started."""
     sql = (
         f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND seq <= ? AND runtime_turn IS NOT NULL"
         " ORDER BY seq DESC LIMIT 1"
@@ -112,7 +112,7 @@ def last_with_runtime(tx: Tx, thread: str, seq: int) -> Turn | None:
 
 
 def last_own(tx: Tx, thread: str) -> Turn | None:
-    """The newest turn that has ended here, and not in another program."""
+    """The newest ended turn that ran in clew, not in another program."""
     sql = (
         f"SELECT {_COLUMNS} FROM turns WHERE thread = ? AND node IS NOT NULL AND origin != 'outside'"
         " ORDER BY seq DESC LIMIT 1"
@@ -121,7 +121,7 @@ def last_own(tx: Tx, thread: str) -> Turn | None:
 
 
 def continuation_of(tx: Tx, turn: Turn) -> str | None:
-    """The turn that continues this one: it stands right behind it."""
+    """The turn that continues this one: it has the next sequence number."""
     row = tx.one(
         "SELECT id FROM turns WHERE thread = ? AND seq = ? AND continues = ?", turn.thread, turn.seq + 1, turn.id
     )
@@ -129,7 +129,7 @@ def continuation_of(tx: Tx, turn: Turn) -> str | None:
 
 
 def claim(tx: Tx, thread: str, owner: str, at: int) -> Turn | None:
-    """The first queued turn of an idle thread, if none runs. Of two claimers one gets it."""
+    """Claim the first queued turn of an idle thread, if none is live. Of two claimers only one gets it."""
     row = tx.one(
         "UPDATE turns SET state = 'running', owner = ?, generation = generation + 1, attempts = attempts + 1,"
         " started_at = coalesce(started_at, ?)"
@@ -146,7 +146,7 @@ def claim(tx: Tx, thread: str, owner: str, at: int) -> Turn | None:
 
 
 def waiting(tx: Tx) -> frozenset[str]:
-    """Those that stand at a gate; by the partial index of live ones."""
+    """Ids of turns that wait at a gate. Uses the partial index of live turns."""
     rows = tx.all("SELECT id FROM turns WHERE state IN ('running', 'waiting') AND state = 'waiting'")
     return frozenset(row["id"] for row in rows)
 
@@ -164,13 +164,13 @@ def adopt(tx: Tx, turn: Turn, owner: str) -> Turn | None:
 
 
 def is_held(tx: Tx, turn: Turn) -> bool:
-    """Whether this lease on it still counts."""
+    """Whether this lease is still valid."""
     now = get(tx, turn.id)
     return now is not None and now.generation == turn.generation and now.state in (TurnState.RUNNING, TurnState.WAITING)
 
 
 def requeue(tx: Tx, turn: Turn) -> bool:
-    """It never ran: back to the queue, in its old place."""
+    """Return a turn that never ran to its old place in the queue."""
     return _fenced(tx, turn, "state = 'queued', owner = NULL, runtime_turn = NULL")
 
 
@@ -179,7 +179,7 @@ def record_started(tx: Tx, turn: Turn, runtime: str, runtime_turn: str) -> bool:
 
 
 def set_waiting(tx: Tx, turn: str, *, waiting: bool) -> bool:
-    """Whether it stands at a gate."""
+    """Set whether a live turn waits at a gate."""
     was, now = ("running", "waiting") if waiting else ("waiting", "running")
     return tx.run("UPDATE turns SET state = ? WHERE id = ? AND state = ?", now, turn, was) == 1
 
@@ -189,7 +189,7 @@ def set_request_node(tx: Tx, turn: str, node: str) -> None:
 
 
 def set_request(tx: Tx, turn: str, request: tuple[PromptMessage, ...]) -> bool:
-    """A queued turn's words; only before they are history."""
+    """Replace the request of a queued turn, if it is not in the history yet."""
     encoded = msgspec.json.encode(request).decode()
     sql = "UPDATE turns SET request = ? WHERE id = ? AND state = 'queued' AND request_node IS NULL"
     return tx.run(sql, encoded, turn) == 1
@@ -220,7 +220,7 @@ def drop_queued(tx: Tx, turn: str, at: int) -> bool:
 
 
 def request_stop(tx: Tx, turn: str) -> bool:
-    """A person wants it to end. Only this row knows it; a runtime's record never does."""
+    """Record that a person asked to stop the turn. Only this row knows it; a runtime's record does not."""
     changed = tx.run(
         "UPDATE turns SET stop_asked = 1 WHERE id = ? AND state IN ('running', 'waiting') AND stop_asked = 0", turn
     )
@@ -228,8 +228,8 @@ def request_stop(tx: Tx, turn: str) -> bool:
 
 
 def redirect_answers(tx: Tx, thread: str, to: Conversation) -> None:
-    """The answers of what runs and of what waits go there."""
-    for these in ("state IN ('running', 'waiting')", "state = 'queued'"):  # as the partial indexes have them
+    """Send the answers of live and queued turns of a thread to another conversation."""
+    for these in ("state IN ('running', 'waiting')", "state = 'queued'"):  # the conditions of the partial indexes
         sql = f"UPDATE turns SET surface = ?, address = ? WHERE thread = ? AND {these}"
         tx.run(sql, to.surface, to.address, thread)
 
