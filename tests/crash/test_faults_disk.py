@@ -131,11 +131,11 @@ def test_a_read_only_disk_is_reported_and_once_mended_the_answer_comes(desk: Des
     said = desk.clew.run("run", "hello")
     assert said.code == 1 and "its disk is full, read-only now, or failing" in said.err
     assert desk.clew.json("threads")[0]["id"] == thread, "what is there can be read"
-    assert "which can only be read now" in desk.clew.run("doctor").out
+    assert "which is read-only now" in desk.clew.run("doctor").out
     assert desk.clew.pid == pid and desk.hook.deliveries == []
     desk.clew("down")
     assert desk.clew.alive() == []
-    assert "which can only be read now" in desk.clew.run("up").err
+    assert "which is read-only now" in desk.clew.run("up").err
     disk.mend()
     desk.clew.up()
     desk.clew.wait_for(thread, "delivery.sent")

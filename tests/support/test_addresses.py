@@ -1,4 +1,4 @@
-"""Addresses in settings hold passwords and tokens: clew shows where they lead to, and nothing else of them."""
+"""Addresses in settings may contain passwords and tokens: clew shows only scheme, host and port."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_an_address_in_the_wrong_place_is_not_shown_either(text: str) -> None:
 
 
 def test_secrets_of_addresses_appear_in_no_command_error_or_log(tmp_path: Path) -> None:
-    """Over all commands, with a receiver that repeats all of what it was sent."""
+    """Run all commands, with a receiver that repeats everything it gets."""
     echo = Answer(404, f"no POST /{PATH}?token={QUERY} for {USER}:{PASSWORD} (Basic {SENT})".encode())
     with Receiver(otherwise=echo) as receiver, Clew(tmp_path / "home", "") as clew:
         hook = f'[surfaces.webhook.ci]\nsecret = "s3cretive"\nurl = "{secretive(receiver.port)}"\n'

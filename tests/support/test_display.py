@@ -1,4 +1,4 @@
-"""Nobody approves what they do not see: what is invisible, or passes for something else, is shown as an escape."""
+"""Nobody approves what they do not see: invisible and lookalike characters are escaped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ READABLE = [
 ]
 
 SHOWN = {
-    # what cannot be seen
+    # invisible characters
     "a\u200bb": "a\\u200bb",
     "a\u200db\u2060c\ufeffd": "a\\u200db\\u2060c\\ufeffd",
     "a\u00adb": "a\\xadb",
@@ -44,7 +44,7 @@ SHOWN = {
     "a\u3164b\u115fc\u2800d\uffa0e\u034ff": "a\\u3164b\\u115fc\\u2800d\\uffa0e\\u034ff",
     "\x1b[2J\x07\r\x00\x7f\x9b": "\\x1b[2J\\x07\\x0d\\x00\\x7f\\x9b",
     "\udcff\ue000\U000f0000": "\\udcff\\ue000\\U000f0000",
-    # what passes for something else
+    # lookalikes
     "сat x": "\\u0441at x",
     "cаt": "c\\u0430t",
     "раураӏ.com": "\\u0440\\u0430\\u0443\\u0440\\u0430\\u04cf.com",

@@ -1,5 +1,5 @@
-"""Commands, paths and diffs are shown in the order in which they run, with nothing in them that passes for a sign of
-the shell and nothing out of sight."""
+"""Commands, paths and diffs are shown in the order in which they run, without lookalikes of shell characters and with
+nothing out of sight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of files that hang on messages."""
+"""Safe names of attached files."""
 
 from __future__ import annotations
 

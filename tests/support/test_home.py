@@ -97,7 +97,7 @@ def test_a_symlink_in_place_of_the_short_folder_is_refused(long: Home, tmp_path:
     folder = long.socket.parent
     folder.symlink_to(tmp_path)
     try:
-        with pytest.raises(StoreError, match="not a folder of yours"):
+        with pytest.raises(StoreError, match="not a folder that you own"):
             long.prepare()
     finally:
         folder.unlink()
@@ -108,7 +108,7 @@ def test_a_short_folder_of_somebody_else_is_refused(long: Home, monkeypatch: pyt
     folder.mkdir()
     me = os.getuid()
     monkeypatch.setattr("clew.support.home._short_folder", lambda root: folder)
-    with monkeypatch.context() as patch, pytest.raises(StoreError, match="not a folder of yours"):
+    with monkeypatch.context() as patch, pytest.raises(StoreError, match="not a folder that you own"):
         patch.setattr(os, "getuid", lambda: me + 1)
         long.prepare()
 

@@ -1,4 +1,4 @@
-"""Nobody but its owner can read what clew keeps in its home, whatever the umask is, and whatever it was before."""
+"""Only the owner can read what clew stores in its home, whatever the umask, and whatever the modes were before."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ TCP = f'{SCRIPTED}[http]\nport = 0\n[log]\nlevel = "debug"\n'
 
 @pytest.fixture(autouse=True)
 def loosest() -> Iterator[None]:
-    """A umask that takes nothing away: only what clew itself takes away is missing."""
+    """A umask of 0: only the rights that clew itself removes are missing."""
     before = os.umask(0)
     yield
     os.umask(before)
 
 
 def readable_by_others(root: Path) -> dict[str, str]:
-    """Each file and folder that is; a link has no mode of its own."""
+    """Each file and folder that others can access; a link has no mode of its own."""
     paths = [root, *root.rglob("*")]
     modes = {str(path.relative_to(root)): path.lstat().st_mode for path in paths}
     return {name: oct(mode) for name, mode in modes.items() if mode & 0o077 and not stat.S_ISLNK(mode)}
 
 
 def use(clew: Clew, folder: Path) -> None:
-    """Much of what leaves a file in the home."""
+    """Do many things that write files in the home."""
     (folder / "notes.txt").write_text("notes")
     clew.up()
     turn = clew.json("start", "!text a secret plan", "--file", str(folder / "notes.txt"))

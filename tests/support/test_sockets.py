@@ -1,4 +1,4 @@
-"""A daemon that is there, but takes no connection."""
+"""A daemon that listens, but accepts no connection."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from clew.support.home import Home
 
 @pytest.fixture
 def full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Home, socket.socket]]:
-    """A home whose socket has no room for anybody."""
-    monkeypatch.setattr(sockets, "PATIENCE", 0.1)
+    """A home whose socket has a full backlog."""
+    monkeypatch.setattr(sockets, "TIMEOUT", 0.1)
     home = Home(tmp_path)
     home.prepare()
     waiting = []

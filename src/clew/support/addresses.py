@@ -1,4 +1,4 @@
-"""Web addresses of people and services, as they may be shown: `https://example.org:8443/…`.
+"""Shows web addresses without their secrets: `https://example.org:8443/…`.
 
 Everything but the scheme, the host and the port may be a secret: a name and a password, a token in the query, and with
 many services (`https://hooks.example.org/T0/B0/SECRET`) the path itself.
@@ -12,20 +12,20 @@ from collections.abc import Iterator
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 NOT_SHOWN = "[address]"
-LONG = 8  # characters of a part that may be a secret; shorter ones are words that stand elsewhere too
-SHORTEST = 4  # characters of a password; and in the answer of whoever was asked, of a path or a value in a query
+LONG = 8  # the shortest part of an address that is redacted everywhere; shorter ones are common words
+SHORTEST = 4  # the shortest password that is redacted; in a server's response also the shortest path or query value
 _ADDRESS = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]{0,20}://\S+")
 
 
 def origin(url: str) -> str:
-    """Raises ValueError where it is no address."""
+    """Scheme, host and port. Raises ValueError if `url` is no address."""
     parts = urlsplit(url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return f"{parts.scheme}://{host}:{parts.port}" if parts.port else f"{parts.scheme}://{host}"
 
 
 def shown(url: str) -> str:
-    """With `/…` in the place of what is not shown."""
+    """The address as it may be shown, with `/…` in place of what is hidden."""
     try:
         whole = origin(url)
         is_address = bool(urlsplit(url).scheme and urlsplit(url).hostname)
@@ -37,12 +37,12 @@ def shown(url: str) -> str:
 
 
 def shown_in(text: str) -> str:
-    """A text in which every address is as it may be shown."""
+    """The text with every address in it as it may be shown."""
     return _ADDRESS.sub(lambda found: shown(found[0]), text)
 
 
 def secrets(url: str) -> Iterator[str]:
-    """The parts of an address that must not appear in a log. None for one that has nothing to hide."""
+    """The parts of an address that must not appear in a log. Empty if it has no secrets."""
     if shown(url) == NOT_SHOWN:
         yield url
     elif shown(url).endswith("…"):
@@ -52,14 +52,14 @@ def secrets(url: str) -> Iterator[str]:
 
 
 def _parts(url: str) -> list[str]:
-    """What stands behind the host, whole and piece by piece."""
+    """What follows the host, as a whole and piece by piece."""
     parts = urlsplit(url)
     values = [value for _, value in parse_qsl(parts.query)]
     return [f"{parts.path}?{parts.query}", parts.path, parts.query, parts.fragment, *parts.path.split("/"), *values]
 
 
 def _userinfo(netloc: str) -> list[str]:
-    """A name and a password, also as they go over the wire."""
+    """User name and password, also in the encoding of HTTP basic authentication."""
     user, _, _ = netloc.rpartition("@")
     sent = base64.b64encode(unquote(user).encode()).decode()
     password = user.partition(":")[2]
@@ -67,14 +67,14 @@ def _userinfo(netloc: str) -> list[str]:
 
 
 def without_secrets(text: str, url: str) -> str:
-    """A text that somebody who knows the address may have put it into, such as a receiver's answer."""
+    """Redact the address in a text of somebody who knows it, such as a server's response."""
     for part in sorted({*secrets(url), *_repeated(url)}, key=len, reverse=True):
         text = text.replace(part, "…") if part else text
     return text
 
 
 def _repeated(url: str) -> list[str]:
-    """What is no secret by its length, but is what was sent."""
+    """Parts that are too short to be redacted everywhere, but were sent to the server."""
     if not shown(url).endswith("…"):
         return []
     parts = urlsplit(url)

@@ -1,4 +1,4 @@
-"""Time, sleep, ids and randomness, injected everywhere, so that a test or a simulation decides them."""
+"""Time, sleep, ids and randomness. Injected everywhere, so that tests and simulations control them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Clock(Protocol):
         """Unix time in milliseconds."""
 
     def monotonic(self) -> float:
-        """Seconds that never go back; for time-outs and durations."""
+        """Seconds that never go back; for timeouts and durations."""
 
     async def sleep(self, seconds: float) -> None: ...
 
@@ -29,7 +29,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The real one."""
+    """The real clock."""
 
     def __init__(self) -> None:
         self._random = random.SystemRandom()
@@ -56,7 +56,7 @@ class SystemClock:
 
 
 def next_ulid(last: tuple[int, int], millis: int, bits: int) -> tuple[int, int]:
-    """Ids made in one millisecond, or after the clock was set back, still sort in the order they were made."""
+    """The next id, which sorts after `last` even in the same millisecond or after the clock was set back."""
     if millis > last[0]:
         return millis, bits
     return last[0], last[1] + 1

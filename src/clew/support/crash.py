@@ -1,9 +1,9 @@
-"""Named kill points: places where one side effect is done and the next is not.
+"""Named kill points, for crash tests: places where one side effect is done and the next is not.
 
-`CLEW_CRASH=outbox.sent-not-recorded` makes the process die there by SIGKILL, as if the power had gone; with `:N` behind
-it, at the N-th passing; with `@children`, what it has started dies instead. `CLEW_CRASH=record:FILE` kills nobody and
-writes down which points are passed, a line each. Not armed, a point costs one comparison. The simulation puts its own
-function in `hook`.
+`CLEW_CRASH=outbox.sent-not-recorded` kills the process there by SIGKILL, like a power cut; with `:N` appended, at the
+N-th pass; with `@children`, its child processes die instead. `CLEW_CRASH=record:FILE` kills nothing and writes the name
+of each passed point to a file. A point that is not armed costs one comparison. Simulations set `hook` to their own
+function.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 RECORD = "record:"
 hook: Callable[[str], None] | None = None
-detached: set[int] = set()  # what this process has started and left to itself
+detached: set[int] = set()  # pids that this process has started and that are no longer its children
 
 
 def point(name: str) -> None:
@@ -57,7 +57,7 @@ def _recorder(file: str) -> Callable[[str], None]:
 
 
 def _children() -> list[int]:
-    """What this process has started itself."""
+    """Pids that this process has started itself."""
     tasks = Path("/proc/self/task").iterdir()
     return [*detached, *(int(pid) for task in tasks for pid in (task / "children").read_text().split())]
 

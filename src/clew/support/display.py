@@ -1,7 +1,7 @@
-"""How the text of a request is shown, so that nobody approves what they do not see. `text.visible` keeps a terminal
-safe; this keeps a person safe: what cannot be seen, or passes for something else, becomes an escape such as `\\u0441`,
-and a gap that would push the rest of a line out of sight becomes its length, such as `␣×5000`.
-Of a long text, `exactly(shortened(text, limit))` is what to show."""
+"""Shows the text of a request so that nobody approves what they do not see. `text.visible` protects a terminal; this
+protects a person: invisible and lookalike characters become escapes such as `\\u0441`, and a gap that would push the
+rest of a line out of sight becomes its length, such as `␣×5000`.
+For a long text, show `escape_hidden(shortened(text, limit))`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 import unicodedata
 from functools import cache
 
-# Beside controls, format marks and odd spaces, which Unicode names as such: letters, signs and marks without any ink.
+# Letters, symbols and marks that are drawn as nothing. Controls, format marks and odd spaces are found by category.
 _NO_INK = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0100-\U000e01ef]"
 )
@@ -17,8 +17,8 @@ _ODD = re.compile(r"[^ -~\n\t]")
 _ODD_OR_LINE = re.compile(r"[^ -~]")
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 
-# Signs that pass for `;`, `/`, `\`, `.`, `-`, `:`, `!`, `|`; a dash, where it would begin an option; a mark, where it
-# strikes out what is under it, hangs on what is no letter, or is the third one there.
+# Lookalikes of `;`, `/`, `\`, `.`, `-`, `:`, `!`, `|`; a dash that would begin an option; a combining mark that strikes
+# out its character, is on something other than a letter, or is the third one on it.
 _SIGNS = re.compile(
     "[\u037e\u2044\u2215\u29f8\u2216\u29f5\ufe68\u2024\u2010\u2011\u2043\u02d7\u2236\ua789\u01c3\u01c0\u2223]"
 )
@@ -27,12 +27,12 @@ _MARKS = re.compile(
     "[\u0334-\u0338\u20d0-\u20f0]|(?<=[ -@[-`{-~\n])[\u0300-\u0333\u0339-\u036f]|(?<=[\u0300-\u036f]{2})[\u0300-\u036f]"
 )
 
-# Blanks that push the rest of a line out of sight: behind anything but the sign of a diff; or, at the beginning of a
-# line, more than any indentation has.
+# Blanks that push the rest of a line out of sight: more than 40 inside a line (the sign of a diff does not count), or
+# more than 200 at its beginning, which is more than any indentation.
 _GAP = re.compile(r"(?<=[^ \t\n])(?<!^[+-])[ \t]{41,}|(?:^|(?<=^[+-]))[ \t]{201,}", re.MULTILINE)
 _GAP_IN_LINE = re.compile(r"[ \t]{41,}")
 
-_WORD = re.compile(r"(?<!\w)[A-Za-z0-9_]*+[^\W\x00-\x7f]\w*")  # that is not of ASCII alone
+_WORD = re.compile(r"(?<!\w)[A-Za-z0-9_]*+[^\W\x00-\x7f]\w*")  # a word that is not only ASCII
 _NEAR = 40
 _LIKE_ASCII = frozenset(
     "асеорхуѕіјһԁԛԝӏүАВЕКМНОРСТХУЅІЈԚԜӀҮ"  # Cyrillic
@@ -46,8 +46,8 @@ _LIKE_ASCII = frozenset(
 
 
 def escape_hidden(text: str, *, lines: bool = True) -> str:
-    """The text with everything in it to be seen. Words of any language stay as they are, unless they pass for English.
-    `lines`: newlines and tabs do what they do; otherwise they are shown too."""
+    """The text with hidden characters escaped. Words of any language stay unchanged, unless they look like English.
+    `lines`: keep newlines and tabs; otherwise escape them too."""
     shown = _WORD.sub(lambda word: _word(text, word), text)
     shown = (_GAP if lines else _GAP_IN_LINE).sub(lambda gap: f"␣×{len(gap[0])}", shown)
     for pattern in (_NO_INK, _SIGNS, _DASHES, _MARKS):
@@ -57,7 +57,7 @@ def escape_hidden(text: str, *, lines: bool = True) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """The beginning and the end of a long text, and how much of it is not shown."""
+    """The beginning and the end of a long text, and how many characters are left out between them."""
     if len(text) <= limit:
         return text
     room = max(limit - len(_gap(len(text))), 0)
@@ -89,7 +89,7 @@ def _word(text: str, found: re.Match[str]) -> str:
 
 
 def _is_suspicious(word: str) -> bool:
-    """It has letters of English among others, or none but such as look like them."""
+    """Whether a word mixes English letters with lookalikes, or consists of lookalikes only."""
     letters = [char for char in word if not char.isascii()]
     return any(map(_passes_for_ascii, letters)) and (
         any(char.isascii() and char.isalpha() for char in word) or all(map(_passes_for_ascii, letters))
@@ -97,8 +97,8 @@ def _is_suspicious(word: str) -> bool:
 
 
 def _is_a_small_word(text: str, found: re.Match[str]) -> bool:
-    """Russian and Greek have words of one or two letters, such as `с` and `να`: beside a word that is plainly of their
-    script, that is what they are."""
+    """Whether this is a short Russian or Greek word, such as `с` and `να`: it stands beside a word that is clearly of
+    that script."""
     word = found[0]
     if len(word) > 2 or any(map(str.isascii, word)):
         return False
@@ -119,7 +119,7 @@ def _script(char: str) -> str:
 
 @cache
 def _passes_for_ascii(char: str) -> bool:
-    """It looks like a letter or digit of ASCII: one of another script, a wide or a mathematical one."""
+    """Whether it looks like an ASCII letter or digit: one of another script, a wide or a mathematical one."""
     if char in _LIKE_ASCII:
         return True
     how, _, what = unicodedata.decomposition(char).rpartition(" ")

@@ -1,7 +1,7 @@
-"""How commands, paths, diffs and an agent's words are shown to whoever allows them. Beside what `seen.exactly` does for
-every text, many blank lines are folded and counted. In code, letters that are written from right to left, which would
-turn the words around them about, become escapes; and in a command so do signs that pass for a quote or for another sign
-of the shell. What runs stays as it is."""
+"""Shows commands, paths, diffs and an agent's texts to the person who approves them. In addition to
+`display.escape_hidden`, many blank lines are folded and counted. In code, right-to-left letters, which would reorder
+the text around them, become escapes; in a command also lookalikes of quotes and of other shell characters. What runs is
+never changed."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import re
 
 from clew.support.display import escape_hidden
 
-MANY = 20  # lines of a command, a reason or a question from which on their number is told
+MANY = 20  # a command, a reason or a question with more lines says how many it has
 
-# The blocks of scripts that are written from right to left: of the classes R, AL and AN, and the marks on them.
+# The blocks of right-to-left scripts: bidirectional classes R, AL and AN, and the marks on them.
 _FROM_RIGHT = re.compile("[\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]+")
 _FOLD = "⏎"
-_BLANK_LINES = re.compile(r"^([+-]?)[ \t]*\n(?:\1[ \t]*\n){3,}", re.MULTILINE)  # in a diff each has its sign
+_BLANK_LINES = re.compile(r"^([+-]?)[ \t]*\n(?:\1[ \t]*\n){3,}", re.MULTILINE)  # in a diff each begins with its sign
 
-_EASTERN = re.compile(  # letters; `丶` alone is none
+_EASTERN = re.compile(  # Chinese, Japanese and Korean letters; `丶` alone is none
     "[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u4e35\u4e37-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff]"
 )
 _LIKE_A_SIGN = re.compile(
@@ -41,8 +41,8 @@ _LIKE_A_SIGN = re.compile(
     "]"
     f"|(?<!{_EASTERN.pattern}|\u4e36)\u4e36++(?!{_EASTERN.pattern})"  # a stroke that is no part of a word
 )
-# Common punctuation of Chinese and Japanese. A piece without blanks and signs of the shell means the same with quotes
-# around it and without, so they stay if they are in pairs there, beside letters of such a language.
+# Common punctuation of Chinese and Japanese. A word without blanks and shell characters means the same to the shell
+# with and without such quotes, so they stay if they are in pairs there, beside letters of such a language.
 _PAIRS = {"“": "”", "‘": "’", "（": "）", "〈": "〉"}
 _COMMON = frozenset({*_PAIRS, *_PAIRS.values(), "；"})
 _PIECE = re.compile(r"""[^\s"'`#;&|$<>(){}\\]+""")
@@ -53,41 +53,41 @@ def as_command(text: str, *, lines: bool = True) -> str:
 
 
 def as_code(text: str, *, lines: bool = True) -> str:
-    """A path or a diff. `lines`: newlines and tabs do what they do; otherwise they are shown too."""
+    """Show a path or a diff. `lines`: keep newlines and tabs; otherwise escape them too."""
     folded = _folded(text) if lines else text
     return escape_hidden(_FROM_RIGHT.sub(lambda found: _escaped(found[0]), folded), lines=lines)
 
 
 def as_prose(text: str) -> str:
-    """An agent's words: a reason, a question, what explains it."""
+    """Show an agent's text: a reason, a question, its explanation."""
     return escape_hidden(_folded(text))
 
 
 def title_shown(kind: str, title: str, *, lines: bool = True) -> str:
-    """The title of a gate: words, paths, or a command."""
+    """The title of a gate: a question, paths, or a command."""
     if kind == "question":
         return as_prose(title) if lines else escape_hidden(title, lines=False)
     return as_code(title, lines=lines) if kind == "change" else as_command(title, lines=lines)
 
 
 def detail_shown(kind: str, detail: str) -> str:
-    """The detail of a gate: a diff, or what explains a question."""
+    """The detail of a gate: a diff, or the explanation of a question."""
     return as_prose(detail) if kind == "question" else as_code(detail)
 
 
 def many_lines(kind: str, title: str) -> int | None:
-    """How many lines a command has, if they are too many to be seen at a glance."""
+    """How many lines a command has, if there are too many to see at a glance."""
     return many_in(title) if kind == "command" else None
 
 
 def many_in(text: str) -> int | None:
-    """How many lines a text has, if they are too many."""
+    """How many lines a text has, if there are too many."""
     count = text.rstrip("\n").count("\n") + 1
     return count if count > MANY else None
 
 
 def _folded(text: str) -> str:
-    """With no more than three blank lines in a row: beside the buttons one would see only what comes after them."""
+    """Fold runs of more than three blank lines: next to the buttons a person would see only what comes after them."""
     own = text.replace(f"{_FOLD}×", f"{_escaped(_FOLD)}×")
     return _BLANK_LINES.sub(lambda run: f"{run[1]}{_FOLD}×{len(run[0].splitlines())}\n", own)
 
@@ -98,7 +98,7 @@ def _signs(piece: re.Match[str]) -> str:
 
 
 def _is_prose(piece: str) -> bool:
-    """It has letters of Chinese, Japanese or Korean, and each of its marks has its other half."""
+    """Whether it has letters of Chinese, Japanese or Korean, and all its quotes and brackets are in pairs."""
     expected: list[str] = []
     for char in piece:
         if char in _PAIRS:
@@ -112,15 +112,15 @@ def _escaped(text: str) -> str:
     return text.encode("ascii", "backslashreplace").decode()
 
 
-PLAIN_LINE = re.compile(  # one line of words, with a colon only before a blank: Feishu has signs such as `:OK:`
+PLAIN_LINE = re.compile(  # one line of words, with a colon only before a blank: Feishu has emoji such as `:OK:`
     r"""(?!.*[ ]{2})(?:[^\W\d_](?:[^\W_]|[ ,.?!'"()/%+=-]|[:;](?=[ ]|$)"""
     r"""|[\u2014\u2018-\u201d\u2026\u3001\u3002\uff01\uff08\uff09\uff0c\uff1a\uff1b\uff1f])*)?"""
 )
 
 
 def plain_or_code(text: str) -> str:
-    """A name or a command in a line: plain if no chat could take anything in it for markup, else in code. What would
-    end the code, or what Feishu takes for an image even there, is an escape."""
+    """A name or a command inside a line: plain if no chat could read anything in it as markup, else as inline code.
+    What would end the code, or what Feishu reads as an image even there, is escaped."""
     if PLAIN_LINE.fullmatch(text.lstrip("!/")):
         return text
     inside = escape_hidden(text, lines=False).replace("`", r"\x60").replace("![", r"\x21[")

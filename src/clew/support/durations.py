@@ -1,4 +1,4 @@
-"""Lengths of time as people write them."""
+"""Parses durations as people write them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _UNITS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800
 
 
 def parse_duration(text: str) -> int:
-    """`2h`, `30m`, `1d`, `90s`, `1w` in milliseconds."""
+    """Milliseconds of `2h`, `30m`, `1d`, `90s` or `1w`."""
     found = re.fullmatch(r"([0-9]{1,6})\s*([smhdw])", text.strip().lower())
     if found is None or int(found[1]) == 0:
         shown = escape_hidden(text[:40], lines=False)

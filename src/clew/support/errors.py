@@ -1,6 +1,6 @@
-"""A small tree of errors. Each message says what happened, to what, and what to do next; the same words everywhere.
+"""The errors of clew. Each message says what happened, to what, and what to do next; all interfaces show the same text.
 
-`code` is for programs, `exit` is the CLI's exit code: 1 refused or failed, 2 wrong usage, 3 the daemon is out of reach.
+`code` is for programs, `exit` is the CLI's exit code: 1 refused or failed, 2 wrong usage, 3 the daemon is unreachable.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ class ClewError(Exception):
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self.message = str(message)
-        self.words = message  # for a chat, which may want it in another language
+        self.words = message  # for a chat: may be a Bilingual
 
 
 class Refused(ClewError):
-    """What was asked cannot be done in the state that things are in."""
+    """The request cannot be done in the current state."""
 
     code = "refused"
     status = 409
@@ -32,7 +32,7 @@ class NotFound(Refused):
 
 
 class BadInput(ClewError):
-    """What was asked is malformed."""
+    """The request is malformed."""
 
     code = "bad_input"
     exit = 2
@@ -40,13 +40,13 @@ class BadInput(ClewError):
 
 
 class ConfigError(ClewError):
-    """The config file cannot be used as it is; the message names the line."""
+    """The config file is invalid; the message names the line."""
 
     code = "config"
 
 
 class OutOfReach(ClewError):
-    """No daemon answers."""
+    """The daemon cannot be reached."""
 
     code = "out_of_reach"
     exit = 3
@@ -54,26 +54,26 @@ class OutOfReach(ClewError):
 
 
 class Stopped(OutOfReach):
-    """The daemon was stopped on purpose, so it is not started again behind the back of who did it."""
+    """The daemon was stopped on purpose, so clew does not start it again by itself."""
 
     code = "stopped"
 
 
 class NotAnswering(OutOfReach):
-    """The daemon is there, and does not answer."""
+    """The daemon runs, but does not answer."""
 
     code = "deaf"
 
 
 class StoreError(ClewError):
-    """The database cannot be used: corrupt, newer than the program, read-only, full, held by another daemon."""
+    """The database cannot be used: damaged, newer than the program, read-only, full, or held by another daemon."""
 
     code = "store"
     status = 503
 
 
 class SearchTooLong(ClewError):
-    """A search was given up, so that other work does not wait for it."""
+    """A search hit its deadline."""
 
     code = "search_too_long"
     status = 503
@@ -93,27 +93,27 @@ class StoreHeld(StoreError):
 
 
 class RuntimeTrouble(ClewError):
-    """A runtime cannot work: missing, too old, not logged in, exits at start."""
+    """A runtime cannot work: it is missing, too old, not logged in, or exits at start."""
 
     code = "runtime"
     status = 503
 
 
 class RuntimeHeld(RuntimeTrouble):
-    """Another program uses the session, and it is not taken away from it."""
+    """Another program uses the session, and clew does not take it away."""
 
     code = "held"
     status = 409
 
 
 class RuntimeLost(RuntimeTrouble):
-    """The connection to a runtime is gone. It decides nothing: the runtime's own record is asked."""
+    """The connection to a runtime is lost. The turn's outcome is unknown until the runtime's own record is read."""
 
     code = "runtime_lost"
 
 
 def error_of(code: str, message: str) -> ClewError:
-    """The error with this code, so also with its exit code; a plain ClewError if the code is unknown."""
+    """An error of the class that has this code; a plain ClewError if the code is unknown."""
     kinds = {kind.code: kind for kind in _kinds(ClewError)}
     error = kinds.get(code, ClewError)(message)
     error.code = code

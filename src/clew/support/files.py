@@ -1,4 +1,4 @@
-"""Files that hang on messages, in clew's own folder: under names that are safe there, each whole or not at all."""
+"""Stores files attached to messages in clew's own folder, atomically and under safe names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clew.support import private_files
 
 LONGEST = 150  # bytes of a name
 LARGEST = 20 << 20  # bytes of one file
-MAGIC_BYTES = {  # of images: what calls itself one has to look like one
+MAGIC_BYTES = {  # the first bytes of images, to check that a file is what its media type says
     "image/gif": (b"GIF87a", b"GIF89a"),
     "image/jpeg": (b"\xff\xd8\xff",),
     "image/png": (b"\x89PNG\r\n\x1a\n",),
@@ -20,7 +20,7 @@ MAGIC_BYTES = {  # of images: what calls itself one has to look like one
 
 
 def safe_names(names: Iterable[str]) -> Iterator[str]:
-    """Names that are safe in any folder, and each its own."""
+    """Make names safe for any folder, and unique."""
     used: set[str] = set()
     for given in names:
         name = _short(re.sub(r"[^\w.+-]", "_", Path(given).name).lstrip(".")) or "file"
@@ -34,20 +34,20 @@ def safe_names(names: Iterable[str]) -> Iterator[str]:
 
 
 def _short(name: str) -> str:
-    """Its end, where the suffix is, in as many bytes as every file system takes, with room for a number."""
+    """The end of a name, with its suffix, short enough for every file system and for an added number."""
     return name.encode("utf-8", "replace")[-LONGEST:].decode("utf-8", "ignore").lstrip(".")
 
 
 def delete(kept: Path) -> None:
-    """It is not needed any more; nor is its folder, after the last of them."""
+    """Delete a stored file, and its folder if that is empty then."""
     kept.unlink(missing_ok=True)
-    with suppress(OSError):  # there are others in it
+    with suppress(OSError):  # the folder has other files
         kept.parent.rmdir()
 
 
 def read(kept: Path) -> bytes:
-    """Every error names the file, also one of a disk that fails in the middle: so it can be told from one of the
-    network."""
+    """Read a stored file. Every OSError names the file, also if the disk fails midway, so that callers can tell it from
+    a network error."""
     try:
         return kept.read_bytes()
     except OSError as error:
@@ -55,7 +55,7 @@ def read(kept: Path) -> bytes:
 
 
 def save(data: bytes, target: Path) -> None:
-    """It gets its name when it is complete."""
+    """Write a private file atomically: it gets its name when it is complete."""
     private_files.make_folder(target.parent)
     part = target.with_name(f".{target.name}.part")
     private_files.write(part, data)

@@ -1,4 +1,4 @@
-"""How a figure is spread: counts below some limits, since the daemon began. In memory: for looking, not for history."""
+"""A histogram of durations since the daemon started. In memory only."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ class Histogram:
         self.sum += value
 
     def cumulative(self) -> list[tuple[float, int]]:
-        """(limit, how many are not above it)."""
+        """(limit, how many values are at most that)."""
         return list(zip(LIMITS, accumulate(self._counts), strict=False))

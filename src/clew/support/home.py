@@ -25,12 +25,12 @@ class Home(Struct, frozen=True):
     def find(cls, environ: Mapping[str, str] = os.environ) -> Home:
         root = Path(environ.get("CLEW_HOME") or "~/.clew").expanduser().absolute()
         if root.exists() and not root.is_dir():
-            raise StoreError(f"{root} is not a folder: let CLEW_HOME name one, or unset it")
+            raise StoreError(f"{root} is not a folder. Set CLEW_HOME to a folder, or unset it.")
         return cls(root)
 
     @classmethod
     def at(cls, folder: str | Path | None) -> Home:
-        """The home in that folder; None: as the environment says."""
+        """The home in this folder; None: the home that the environment names."""
         return cls.find() if folder is None else cls(Path(folder).expanduser().absolute())
 
     @property
@@ -43,7 +43,7 @@ class Home(Struct, frozen=True):
 
     @property
     def token(self) -> Path:
-        """What a program needs to speak to the TCP listener."""
+        """The file with the token for the TCP listener."""
         return self.root / "token"
 
     @property
@@ -56,17 +56,17 @@ class Home(Struct, frozen=True):
 
     @property
     def files(self) -> Path:
-        """What hangs on messages."""
+        """Files attached to messages."""
         return self.root / "files"
 
     @property
     def uploads(self) -> Path:
-        """Files that wait for a message that names them."""
+        """Uploaded files that no message names yet."""
         return self.root / "uploads"
 
     @property
     def run(self) -> Path:
-        """What lives as long as a daemon does."""
+        """Files that exist only while a daemon runs."""
         return self.root / "run"
 
     @property
@@ -79,7 +79,7 @@ class Home(Struct, frozen=True):
         return self.place("clew.sock")
 
     def place(self, name: str) -> Path:
-        """For a socket. A path too long for one is replaced by a short one, in a folder of our own."""
+        """The path of a socket. A path that is too long for a socket is replaced by a short one in a private folder."""
         path = self.run / name
         if len(os.fsencode(path)) <= LONGEST_SOCKET:
             return path
@@ -88,26 +88,26 @@ class Home(Struct, frozen=True):
         return folder / path.name
 
     def prepare_socket(self, name: str) -> Path:
-        """With its folder, for its owner alone."""
+        """The same, after making its folder, private to its owner."""
         path = self.place(name)
         _make(path.parent)
         _make_private(path.parent)
         return path
 
     def prepare(self) -> None:
-        """Make the folders. Only what is made here gets its mode; `run` is always for its owner alone."""
+        """Make the folders. Existing folders keep their mode, except `run`, which is always private."""
         _make(self.root)
         _require_writable(self.root)
         for folder in (self.logs, self.files, self.run, self.socket.parent):
             _make(folder)
-        for folder in {self.run, self.socket.parent}:  # asked again: somebody may have been faster than we
+        for folder in {self.run, self.socket.parent}:  # another process may have made it just before us
             _make_private(folder)
 
 
 def _short_folder(root: Path) -> Path:
-    """The same for every process that uses this home, whatever its environment, and after the person logged out.
+    """A short folder for sockets, the same for every process that uses this home.
 
-    That is why it is not in `$XDG_RUNTIME_DIR`: a cron job has none, and it vanishes at the last logout.
+    It is not in `$XDG_RUNTIME_DIR`: a cron job has none, and it is removed at the last logout.
     """
     name = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:16]
     return _temp_folder() / f"clew-{os.getuid()}-{name}"
@@ -119,7 +119,7 @@ def _temp_folder() -> Path:
 
 
 def remove_socket(path: Path) -> None:
-    """The socket, and the folder that was made only for it; any other folder is not empty, and stays."""
+    """Remove a socket, and its folder if that is empty: then it was made only for the socket."""
     with suppress(OSError):
         path.unlink(missing_ok=True)
         path.parent.rmdir()
@@ -131,7 +131,9 @@ def _refuse_foreign(folder: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise StoreError(f"{folder} is not a folder of yours, so the socket cannot be there. Set a shorter CLEW_HOME.")
+        raise StoreError(
+            f"{folder} is not a folder that you own, so the socket cannot be there. Set a shorter CLEW_HOME."
+        )
 
 
 def _make(folder: Path) -> None:
@@ -159,9 +161,9 @@ def _require_writable(root: Path) -> None:
 
 
 def remedy(error: OSError) -> str:
-    """What to do where a home cannot be written."""
+    """What to do if a home cannot be written."""
     if error.errno == errno.EROFS:
-        return "mend its disk, which can only be read now, or set CLEW_HOME to another folder"
+        return "repair its disk, which is read-only now, or set CLEW_HOME to another folder"
     if error.errno == errno.ENOSPC:
         return "free some space, or set CLEW_HOME to another folder"
     return "set CLEW_HOME to a folder of yours, or make this one yours"

@@ -1,7 +1,7 @@
-"""Files and folders that only their owner may read: making them, and mending a home that was looser.
+"""Makes files and folders that only their owner may read, and removes other people's rights from an existing home.
 
-The modes are given file by file. The daemon's umask stays the person's own: its children inherit it, and what agents
-write into a workspace has to look as if the person had written it.
+Modes are set file by file. The daemon keeps the person's umask: its children inherit it, and files that agents write
+into a workspace must have the same modes as the person's own.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from pathlib import Path
 from clew.support.home import Home
 
 OTHERS = 0o077
-# What clew itself keeps in a home. Anything else in there is a person's own, or a workspace, and is left as it is.
+# What clew itself stores in a home. Anything else there belongs to the person, or is a workspace, and is not touched.
 FOLDERS = ("logs", "files", "uploads", "run", "scripted")
 FILES = ("config.toml", "clew.db*", "token", "chat_history")
 
 
 def make_folder(folder: Path) -> None:
-    """With the folders above it that are missing, which are private too."""
+    """Make a private folder, and its missing parents, private too."""
     if not folder.is_dir():
         make_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def write(path: Path, data: bytes) -> None:
-    """Private from its first moment on."""
+    """Write a file that is private from the moment it is created."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(handle, "wb") as file:
         os.fchmod(handle, 0o600)
@@ -35,8 +35,8 @@ def write(path: Path, data: bytes) -> None:
 
 
 def make_private(home: Home) -> list[Path]:
-    """Takes the rights of others away from the home and from what clew keeps in it; returns what was changed. The home
-    itself is first: from then on nobody else can exchange a file below it."""
+    """Remove the rights of others from the home and from clew's files in it; returns what was changed. The home itself
+    is first: from then on nobody else can replace a file in it."""
     return [path for path in (home.root, *_kept(home.root)) if _make_private(path)]
 
 
@@ -48,7 +48,7 @@ def _kept(root: Path) -> Iterator[Path]:
 
 
 def _tree(folder: Path) -> Iterator[Path]:
-    """The folder and all that is in it. Links are not followed."""
+    """The folder and everything in it. Links are not followed."""
     if folder.is_symlink() or not folder.is_dir():
         return
     yield folder
@@ -57,12 +57,12 @@ def _tree(folder: Path) -> Iterator[Path]:
 
 
 def _make_private(path: Path) -> bool:
-    """False: it is private, or not ours to change, or gone by now."""
+    """False if it is private already, does not belong to us, or is gone."""
     try:
         found = path.lstat()
         if stat.S_ISLNK(found.st_mode) or found.st_uid != os.getuid() or not found.st_mode & OTHERS:
             return False
         path.chmod(stat.S_IMODE(found.st_mode) & ~OTHERS)
         return True
-    except OSError:  # a disk that cannot be written is told by whoever writes next
+    except OSError:  # if the disk is read-only, the next write reports it
         return False

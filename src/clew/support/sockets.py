@@ -1,4 +1,4 @@
-"""Unix sockets from outside: connecting to one, and whether anybody listens there."""
+"""Client side of Unix sockets: connecting, and checking whether anybody listens."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-PATIENCE = 10.0  # seconds for one who is there, but takes nobody in
+TIMEOUT = 10.0  # seconds, if somebody listens but accepts no connection
 _POLL = 0.05
 
 
-def connect(path: Path | str, patience: float | None = None) -> socket.socket:
-    """Raises OSError where nobody listens, and TimeoutError where one does but takes nobody in."""
-    patience = PATIENCE if patience is None else min(patience, PATIENCE)
-    deadline = time.monotonic() + patience
+def connect(path: Path | str, timeout: float | None = None) -> socket.socket:
+    """Raises OSError if nobody listens, and TimeoutError if the listener accepts no connection in time."""
+    timeout = TIMEOUT if timeout is None else min(timeout, TIMEOUT)
+    deadline = time.monotonic() + timeout
     while True:
-        door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            door.settimeout(patience)
-            door.connect(str(path))
-            return door
-        except BlockingIOError:  # too many wait there; the system tells it at once
-            door.close()
+            client.settimeout(timeout)
+            client.connect(str(path))
+            return client
+        except BlockingIOError:  # the listener's backlog is full; the kernel reports it at once
+            client.close()
         except BaseException:
-            door.close()
+            client.close()
             raise
         if time.monotonic() > deadline:
-            raise TimeoutError(f"{path} took no connection in {patience:g} s")
+            raise TimeoutError(f"{path} accepted no connection in {timeout:g} s")
         time.sleep(_POLL)
 
 
 def is_listening(path: Path) -> bool:
-    """Raises TimeoutError."""
+    """Whether somebody listens at the socket. Raises TimeoutError if they accept no connection."""
     try:
         connect(path).close()
     except TimeoutError:
@@ -43,9 +43,9 @@ def is_listening(path: Path) -> bool:
     return True
 
 
-def readable(sockets: Iterable[socket.socket], patience: float) -> bool:
-    """Whether one of them has something to read by then, or is closed."""
-    poll = select.poll()  # select() knows only the first 1,024 descriptors
+def readable(sockets: Iterable[socket.socket], timeout: float) -> bool:
+    """Whether one of them has something to read, or is closed, within the timeout."""
+    poll = select.poll()  # select() supports only the first 1,024 descriptors
     for each in sockets:
         poll.register(each, select.POLLIN)
-    return bool(poll.poll(patience * 1000))
+    return bool(poll.poll(timeout * 1000))

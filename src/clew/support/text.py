@@ -1,6 +1,6 @@
-"""Text of any origin, made safe: `clean` before it is stored, `visible` before it is shown.
+"""Makes untrusted text safe: `clean` before it is stored, `visible` before it is shown.
 
-Both work character by character, so a text may be treated whole or piece by piece with the same result.
+Both work character by character, so processing a text piece by piece gives the same result.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ LONGEST = 4_000_000  # bytes of one text of an agent, unless `turns.longest_text
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
-# C0 and C1 controls but for newline and tab, lone surrogates, and the marks that turn the direction of what follows.
+# C0 and C1 controls except newline and tab, lone surrogates, and marks that change the direction of text.
 _UNSHOWN = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 class Pieces:
-    """A text that arrives in pieces. Each costs its own length, not that of all the text before it."""
+    """A text that arrives in pieces. Adding a piece costs its own length, not that of the text before it."""
 
     def __init__(self, text: str = "") -> None:
         self._buffer = StringIO(newline="")
@@ -33,17 +33,17 @@ class Pieces:
 
 
 def clean(text: str) -> str:
-    """What a database and UTF-8 can hold: a lone surrogate or a NUL becomes U+FFFD."""
+    """Replace what a database or UTF-8 cannot hold: a lone surrogate or a NUL becomes U+FFFD."""
     return _UNSTORABLE.sub("�", text)
 
 
 def visible(text: str) -> str:
-    """What can do nothing to a terminal: control characters are shown as escapes such as `\\x1b`."""
+    """Make text safe for a terminal: control characters become escapes such as `\\x1b`."""
     return _UNSHOWN.sub(lambda found: _escaped(found[0]), text)
 
 
 def escape_direction_marks(text: str) -> str:
-    """Only the marks that turn the direction of what follows are shown as escapes."""
+    """Escape only the marks that change the direction of text."""
     return _TURNING.sub(lambda found: _escaped(found[0]), text)
 
 
