@@ -132,7 +132,7 @@ def _refuse_foreign(folder: Path) -> None:
         return
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise StoreError(
-            f"{folder} is not a folder that you own, so the socket cannot be there. Set a shorter CLEW_HOME."
+            f"{folder} is not a folder that you own: no socket can be there. Set a shorter CLEW_HOME."
         )
 
 
