@@ -1,4 +1,4 @@
-"""A real daemon with few descriptors, and somebody without a token who opens very many connections and says nothing."""
+"""A real daemon with few file descriptors, and a client without a token that opens many silent connections."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def soft_limit(wanted: int) -> Iterator[None]:
 
 
 def up_with(clew: Clew, flag: str, limit: int) -> None:
-    """Start the daemon with this limit of descriptors: `-n` for good, `-Sn` as one that it may raise."""
+    """Start the daemon with this limit of descriptors: `-n` sets the hard limit, `-Sn` one that it may raise."""
     command = ["sh", "-c", f'ulimit {flag} {limit} && exec "$@"', "sh"]
     command += [sys.executable, "-m", "clew.process.bootstrap", "clew.cli.main", "up"]
     subprocess.run(command, env=clew._environ(), check=True, capture_output=True, timeout=TIMEOUT)
@@ -52,7 +52,7 @@ def limits(pid: int) -> tuple[int, int]:
 
 
 def ask(clew: Clew, address: str) -> int:
-    """With the token, on a connection of its own."""
+    """A request with the token, on a new connection."""
     token = clew("token").strip()
     request = Request(f"{address}/api/status", headers={"Authorization": f"Bearer {token}"})
     with urlopen(request, timeout=TIMEOUT) as answer:

@@ -1,4 +1,4 @@
-"""The daemon as a process: who may hold a home, its sockets, how it starts, fails and ends."""
+"""The daemon as a process: the lock of a home, its sockets, how it starts, fails and ends."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ def test_notify_works_by_itself_when_no_daemon_runs_and_starts_none(clew: Clew) 
 
 
 def test_a_request_that_is_not_answered_is_sent_again_and_counts_once(clew: Clew) -> None:
-    """The daemon dies after it has accepted a message and before it says so."""
+    """The daemon dies after it has accepted a message and before it responds."""
     thread = clew.json("run", "!text hi")["thread"]
     clew("down")
     dies = clew.up(env={"CLEW_CRASH": "inbox.accepted-not-acknowledged"})

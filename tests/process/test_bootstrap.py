@@ -1,4 +1,4 @@
-"""A program that ends at once has still said all that it had to say, or says that it could not."""
+"""The bootstrap exits without interpreter teardown, but all output is written, or an error is reported."""
 
 from __future__ import annotations
 

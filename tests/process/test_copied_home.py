@@ -1,4 +1,4 @@
-"""A home and a copy of it have the same store, and so do their children: each sees to its own."""
+"""A home and a copy of it have the same store id, and their processes the same mark: each handles only its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.runtimes.stages import acp_toml
 
 @contextmanager
 def copied(clew: Clew, to: Path) -> Iterator[Clew]:
-    """As `cp -r` does it, with all that lives only as long as a daemon."""
+    """Copy a home as `cp -r` does, including the files of a running daemon."""
     shutil.copytree(clew.root, to, ignore=shutil.ignore_patterns("*.sock", "holds"))
     with Clew(to, clew.config) as copy:
         yield copy

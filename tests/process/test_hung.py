@@ -1,4 +1,4 @@
-"""A daemon that hangs: who says so, how soon, and who brings it back. SIGSTOP makes a real one hang."""
+"""A daemon that hangs: who reports it, how soon, and who restarts it. SIGSTOP makes a real one hang."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_other_commands_say_that_they_wait_and_go_on_when_it_does(clew: Clew) ->
 def test_a_daemon_that_is_only_slow_is_waited_for(
     home: Home, listener: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It gives no answer to what was asked, and answers the next one: so its event loop turns."""
+    """It does not respond to one request, but to the next: so its event loop is not blocked."""
     monkeypatch.setattr(sync, "UNASKED", 0.01)
     said: list[str] = []
 
@@ -113,7 +113,7 @@ signal.signal(signal.SIGUSR1, stuck_here)
 
 
 def test_a_daemon_that_hangs_is_ended_with_a_traceback_and_brought_back(clew: Clew, tmp_path: Path) -> None:
-    """Its event loop is blocked by a handler of a signal, which runs in the loop's own thread."""
+    """A signal handler blocks its event loop: it runs in the loop's thread."""
     (tmp_path / "sitecustomize.py").write_text(BLOCKS)
     clew.configure(f"{SCRIPTED}[supervisor]\nhang = {HANG}\n")
     pid = clew.up(env={"PYTHONPATH": str(tmp_path)})
@@ -126,7 +126,7 @@ def test_a_daemon_that_hangs_is_ended_with_a_traceback_and_brought_back(clew: Cl
     for words in (
         f"the daemon, pid {pid}, has not answered for ",
         f"it is restarted if it does not within {HANG} s",
-        "SIGABRT, to see what it does:",
+        "sending SIGABRT for a traceback:",
         "Fatal Python error: Aborted",
         "in stuck_here",
         f"the daemon, pid {pid}, was killed by SIGABRT; bringing it back",
@@ -147,7 +147,7 @@ def test_an_adopted_daemon_that_hangs_is_brought_back_too(clew: Clew) -> None:
 
 
 class Time:
-    """Whose monotonic clock a test sets."""
+    """A `time` module whose monotonic clock the test sets."""
 
     strftime = staticmethod(time.strftime)
     time_ns = staticmethod(time.time_ns)
@@ -158,7 +158,7 @@ class Time:
 
 
 class Watched:
-    """A supervisor's pulse of a daemon that is only a socket, in a time of its own."""
+    """A supervisor's heartbeat check of a daemon that is only a socket, with a fake clock."""
 
     def __init__(self, home: Home, now: Time, hang: float = SupervisorConfig().hang) -> None:
         self.home = home
@@ -171,7 +171,7 @@ class Watched:
         self.pulse.begin(0)
 
     def pass_by(self, seconds: float, step: float = 20.0) -> list[int]:
-        """What the daemon is told meanwhile."""
+        """The signals that the daemon should get meanwhile."""
         told: list[int] = []
         for _ in range(round(seconds / step)):
             self.now.now += step

@@ -1,5 +1,5 @@
-"""The keeper of a program that outlives the daemon: it ends it when nobody comes back and it works on nothing, and not
-before. With a shell instead of an agent, and an answer from a file to the question whether it works."""
+"""The keeper ends its program when no daemon returns and the program does no work, and not before. The program is a
+shell, and the probe reads from a file whether it works."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ async def making(tmp_path: Path) -> AsyncIterator[Making]:
 
 
 async def gone(kept: KeptProgram) -> bool:
-    """And its keeper, which then has written down how it ended."""
+    """Wait for the end of the program and of its keeper, which has then recorded how it ended."""
     there = [process for process in (kept.find(), kept.keeper.find()) if process is not None]
     return all([await scan.wait_gone(process, SystemClock(), GUARD) for process in there])
 
 
 def hears(pipe: int, patience: float = GUARD) -> bool:
-    """Whether a look was made."""
+    """Whether a probe was run."""
     heard = bool(select.select([pipe], [], [], patience)[0])
     return heard and bool(os.read(pipe, 1))
 
@@ -128,7 +128,7 @@ async def test_a_kept_program_that_works_is_not_ended(making: Making) -> None:
 
 
 def put(program: Path, text: str) -> None:
-    """In one step: nobody can begin what is being written."""
+    """Write a script atomically: nobody can run it half written."""
     fresh = program.with_suffix(".fresh")
     fresh.write_text(text)
     fresh.chmod(0o755)
@@ -136,7 +136,7 @@ def put(program: Path, text: str) -> None:
 
 
 async def test_a_kept_program_that_cannot_be_probed_is_not_ended(making: Making, tmp_path: Path) -> None:
-    """The Python of the look goes away, as in an upgrade, and comes back."""
+    """The Python of the probe disappears, as in an upgrade, and comes back."""
     python = tmp_path / "python"
     kept = await making.start(python=str(python))
     pipe = os.open(making.looks, os.O_RDWR)
@@ -283,6 +283,6 @@ def test_output_during_a_probe_does_not_block_the_program(stderr: keeper.Stderr,
     it._stderr = stderr
     os.set_inheritable(stderr.theirs, True)
     says = f"import os, sys; os.write({stderr.theirs}, bytes(300_000)); sys.exit(0)"
-    assert it._works([sys.executable, "-I", "-S", "-c", says])
+    assert it._is_busy([sys.executable, "-I", "-S", "-c", says])
     for handle in (it._record, it._out, it._in):
         os.close(handle)

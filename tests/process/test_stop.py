@@ -1,4 +1,4 @@
-"""Stopping and restarting from outside, where not all is as it should be. A child holds what a daemon would."""
+"""Stopping and restarting in unusual situations. A child process holds the lock as a daemon would."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def write_holder(home: Home, pid: int, foreground: bool = False) -> None:
 
 @contextmanager
 def keeping(home: Home, pid: int) -> Iterator[None]:
-    """As the keeper of a program does."""
+    """Write a record as the keeper of a program does."""
     named = {"pid": pid, "started": started(pid), "since": 0}
     about = {
         "mark": f"{STORE}:kept.1:1",
@@ -83,7 +83,7 @@ def keeping(home: Home, pid: int) -> Iterator[None]:
 
 @contextmanager
 def deaf(home: Home) -> Iterator[None]:
-    """Connections are taken, and nothing is ever answered."""
+    """Accepts connections, and never responds."""
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(home.socket))
         listener.listen()
@@ -133,7 +133,7 @@ def test_what_is_kept_for_a_home_is_left_alone_by_a_copy_of_it(home: Home, tmp_p
 
 
 class Sleeping(subprocess.Popen[bytes]):
-    """What carries the mark of an incarnation; ended with the test."""
+    """A process with the mark of a daemon run; it ends with the test."""
 
     def __init__(self, incarnation: str, folder: Path | None = None) -> None:
         mark = f"{STORE}:{incarnation}:1"
@@ -162,7 +162,7 @@ def test_an_agent_can_restart_and_stop_clew(tmp_path: Path) -> None:
 def test_an_agent_cannot_restart_a_foreground_daemon(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(scan.VARIABLE, f"{STORE}:x:1")
     with holding(home) as child:
-        with pytest.raises(Refused, match="this agent's work"):
+        with pytest.raises(Refused, match="would end this agent"):
             stop.restart_daemon(home, 0, lambda line: None)
         write_holder(home, child.pid, foreground=True)
         with pytest.raises(Refused, match="clew runs in the foreground"):

@@ -1,4 +1,4 @@
-"""Who brings the daemon back: what is killed, in which order, and what is left then. On real processes."""
+"""The supervisor: what happens when it, the daemon or both are killed. With real processes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def clew(tmp_path: Path) -> Iterator[Clew]:
 
 
 def given(run: Path) -> list[str]:
-    """Its first arguments: the folder, the socket, and that nothing is ended because it hangs."""
+    """Its first arguments: the folder, the socket, and no restart of a hung daemon."""
     return [str(run), str(run / "none.sock"), "0"]
 
 
@@ -161,7 +161,7 @@ def test_down_finds_a_daemon_that_has_only_just_begun_and_lost_its_supervisor(cl
 
 
 def test_a_start_that_was_interrupted_starts_nothing(tmp_path: Path) -> None:
-    """Who asked for a daemon has gone before there was a supervisor: nobody would know of it."""
+    """The process that wanted a daemon has gone before the supervisor started: nobody would know of the daemon."""
     asked, ready = os.pipe()
     os.close(asked)
     ends, life = os.pipe()  # it ends with the last process that has it
@@ -199,7 +199,7 @@ def test_a_waiting_command_learns_at_once_that_the_supervisor_was_killed(
 def test_a_daemon_that_dies_slowly_is_not_taken_for_its_supervisor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Killed, it lets go of its pipe before it looks dead."""
+    """A killed process closes its pipe before it looks dead."""
     home = Home(tmp_path / "home")
     home.prepare()
     os.mkfifo(silent := tmp_path / "silent")
@@ -273,7 +273,7 @@ def test_down_ends_the_supervisor_at_once_also_if_the_clock_was_set_meanwhile(cl
 
 
 def test_down_waits_for_a_holder_that_has_not_said_yet_who_it_is(clew: Clew) -> None:
-    """Between taking the lock and writing into it, the file names the one before, which is gone."""
+    """Between taking the lock and writing to the file, the file names the previous holder, which is gone."""
     pid = clew.up()
     said = clew.home.lock.read_bytes()
     with clew.home.lock.open("r+b") as file:
@@ -287,7 +287,7 @@ def test_down_waits_for_a_holder_that_has_not_said_yet_who_it_is(clew: Clew) -> 
     assert scan.get(pid) is None
 
 
-# A script of Python that makes something of the system other than it is, and is then the supervisor.
+# A Python script that patches the system, and then runs the supervisor.
 BEFORE = """
 import os, signal, sys
 {}
@@ -320,7 +320,7 @@ def test_a_daemon_that_is_told_to_end_before_it_has_begun_ends(
     assert clew.alive() == []
 
 
-# One of what it needs for a daemon is refused from its Nth use on, so many times; meanwhile a second is a hundredth.
+# A resource that it needs to start a daemon fails from its Nth use on, several times; time runs 100 times as fast.
 SHORT = BEFORE.format("""
 import errno, select, time
 name, first, times = os.environ["SHORT"].split()
@@ -341,7 +341,7 @@ LACK = "the daemon cannot be started: Resource temporarily unavailable"
 
 @contextmanager
 def short_of(short: str, tmp_path: Path, said: int) -> Iterator[None]:
-    """A supervisor whose first daemon dies, and whose system is short of something then; left when it has ended."""
+    """A supervisor whose first daemon dies, and whose system is then short of a resource; waits for its end."""
     (tmp_path / "short.py").write_text(SHORT)
     asked, ready = os.pipe()
     ends, life = os.pipe()  # it ends with the last process that has it
@@ -489,7 +489,7 @@ def test_down_forgets_that_it_was_given_up(clew: Clew) -> None:
 
 
 def leave_a_child(clew: Clew) -> subprocess.Popen[bytes]:
-    """A process with the mark of this home's store, as a runtime's child that nobody has ended."""
+    """A process with the mark of this home's store, like a leftover child of a runtime."""
     holder = lock.read(clew.home.lock)
     assert holder is not None and holder.store is not None
     mark = scan.Marks(holder.store, "dead").next()

@@ -1,7 +1,8 @@
-"""`python -m clew.process.bootstrap clew.daemon.main …`: runs a program of clew so that it is there, and gone, sooner.
+"""Entry point that tunes garbage collection and skips interpreter teardown, for fast start and exit:
+`python -m clew.process.bootstrap clew.daemon.main …`.
 
-What a program loads stays for as long as it lives: to look for garbage in it costs a command a tenth of its time. And
-what it holds at its end the system takes back at once, where Python would take it apart piece by piece.
+Imported modules are never garbage: collecting during imports would cost a command a tenth of its time. At exit the
+system frees all memory at once, while Python would free it object by object.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ import sys
 from contextlib import suppress
 from typing import NoReturn
 
-OFTEN = 20_000  # objects made until garbage is looked for; a short command makes fewer
+OFTEN = 20_000  # allocations between two collections; a short command makes fewer
 
 
 def command() -> NoReturn:
-    """`clew`, as it is installed."""
+    """The installed command `clew`."""
     run("clew.cli.main")
 
 
 def run(program: str) -> NoReturn:
-    _fill_in()
+    _open_standard_streams()
     gc.disable()
     main = importlib.import_module(program).main
     gc.freeze()
@@ -31,20 +32,20 @@ def run(program: str) -> NoReturn:
     exit_now(main())
 
 
-def _fill_in() -> None:
-    """What was closed by whoever began us leads nowhere, and no other file gets its number: the lowest that is free."""
+def _open_standard_streams() -> None:
+    """Reopen closed stdin/stdout/stderr on /dev/null, so that no other file gets descriptors 0-2."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def exit_now(code: int) -> NoReturn:
-    """Everything that needs to be closed has been, by whoever opened it; what is left is what was said."""
+    """Flush the output and exit without interpreter teardown: everything else is closed already."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except BrokenPipeError:
-            pass  # who read it has gone
+            pass  # the reader has gone
         except (OSError, ValueError) as error:
             code = code or 1
             with suppress(OSError):

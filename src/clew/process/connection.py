@@ -10,7 +10,7 @@ from clew.support.sockets import connect
 
 
 class Connection(http.client.HTTPConnection):
-    """`entering`: seconds in which the daemon must take it in."""
+    """`entering`: seconds within which the daemon must accept the connection."""
 
     def __init__(self, home: Home, timeout: float | None, entering: float | None = None) -> None:
         super().__init__("clew", timeout=timeout)
@@ -23,9 +23,9 @@ class Connection(http.client.HTTPConnection):
         except (FileNotFoundError, ConnectionRefusedError) as error:
             raise OutOfReach("the daemon does not run; `clew up` starts it") from error
         except PermissionError as error:
-            raise ClewError(f"{self._home.socket} is not yours to open: set CLEW_HOME to a folder of yours") from error
+            raise ClewError(f"{self._home.socket} is not yours. Set CLEW_HOME to a folder of yours.") from error
         except TimeoutError as error:
-            from clew.process import hung  # seldom needed, and every command pays for this module
+            from clew.process import hung  # rarely needed, and every command imports this module
 
             raise NotAnswering(hung.describe(self._home)) from error
         self.sock.settimeout(self.timeout)

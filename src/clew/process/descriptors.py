@@ -1,5 +1,5 @@
-"""How many files and connections this process may have open. The daemon raises its own limit, and gives the programs
-that it starts the old one back: some of them close every descriptor up to the limit, or use select()."""
+"""The limit of open files and connections of this process. The daemon raises its own limit, and restores the old one
+for the programs that it starts: some of them close every descriptor up to the limit, or use select()."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def limit() -> int:
 
 
 def restore_limit(pid: int) -> None:
-    """Give a child the soft limit that we were started with. Only Linux can do that from outside."""
+    """Restore a child's soft limit to the one that we were started with. Only Linux can do that from outside."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if sys.platform == "linux" and soft != GIVEN:
         with suppress(OSError, ValueError):  # it has ended, or runs as another user

@@ -1,4 +1,4 @@
-"""A daemon that runs and gives no answer: which process it is, what its supervisor knows of it, and what to do."""
+"""Describes a daemon that runs but does not respond: its pid, what its supervisor knows, and what to do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TODO = "`clew logs` may tell why; `clew restart` starts another one"
 
 
 def pid(home: Home) -> int | None:
-    """Of the daemon that should answer."""
+    """The pid of the daemon that should respond."""
     holder = lock.read(home.lock)
     return holder.pid if holder else None
 
@@ -22,11 +22,11 @@ def pid(home: Home) -> int | None:
 def describe(home: Home) -> str:
     found = pid(home)
     who = f"the daemon (pid {found})" if found else "the daemon"
-    return f"{who} does not answer; it may be hung, or have far too much to do{_seen(home, found)}. {TODO}"
+    return f"{who} does not answer; it may be hung, or have far too much to do{_supervisor_note(home, found)}. {TODO}"
 
 
-def _seen(home: Home, found: int | None) -> str:
-    """What its supervisor has written down about this very daemon."""
+def _supervisor_note(home: Home, found: int | None) -> str:
+    """What the supervisor has noted about this daemon."""
     with suppress(OSError, ValueError, KeyError, TypeError):
         note: dict[str, Any] = json.loads((home.run / heartbeat.HUNG).read_bytes())
         if note["pid"] == found:

@@ -1,21 +1,20 @@
-"""Keeps one agent program that outlives the daemon. Run as a script of its own, by `python -I -S`, so that it stays as
-small as the supervisor: it imports nothing of clew, and only what Python has in memory anyway.
+"""The parent process of one agent program that outlives the daemon (a "kept program"). Run as a script by
+`python -I -S`, so that it needs little memory: it imports nothing of clew, only modules that Python has loaded anyway.
 
     keeper.py RECORD DAEMON LOG READY KEEP_ALIVE SOCKET ABOUT LOOK… -- COMMAND…
 
-RECORD is its file: who holds the lock on it is the keeper, and in it stands which program it keeps. DAEMON is the lock
-of the home's daemon, LOG where the program's stderr goes, READY a pipe for its word that the program is begun, SOCKET
-where that listens, ABOUT what else the record says (JSON without its braces). COMMAND is the program; LOOK tells, by
-exit code 0, that it still works on something, and by 3 that it does not.
+RECORD is the record file: the holder of its lock is the keeper, and it names the program. DAEMON is the lock file of
+the home's daemon, LOG the file for the program's stderr, READY a pipe in which the keeper reports that it has started
+the program, SOCKET the program's socket, ABOUT further fields of the record (JSON without its braces). COMMAND is the
+program. LOOK is a probe: its exit code is 0 if the program works on something, and 3 if it does not.
 
-The program ends with its keeper, and the keeper with its program. Where no daemon was there for KEEP_ALIVE seconds, and
-it worked on nothing meanwhile, it is ended with all that it has begun; and where none was there for 48 times as long,
-whatever it works on: it may be at something that never ends. The keeper decides nothing else: SIGTERM is for the
-program, and left to it.
+The program ends with its keeper, and the keeper with its program. If no daemon ran for KEEP_ALIVE seconds and the
+program did no work meanwhile, the keeper ends it with all its descendants. If no daemon ran for 48 times as long, the
+keeper ends it even if it works: the work may never end. The keeper ignores SIGTERM; that is for the program.
 """
 
 # ruff: noqa: PTH105, PTH116, PTH123, PTH208, SIM105
-# pathlib and contextlib alone would be a tenth of its memory.
+# pathlib and contextlib alone would add a tenth to its memory.
 
 from __future__ import annotations
 
@@ -26,21 +25,21 @@ import signal
 import sys
 import time
 
-TAKING = 1.0  # seconds: who only looks whether it is kept holds its lock for a moment
-LONGEST = 48  # times keep_alive without a daemon, at most
-LOOKS = 6  # in the time of keep_alive
-LOOKING = 30.0  # seconds that a look may take
-IDLE = 3  # exit code of a look: it works on nothing
-DRAINING = 2.0  # seconds between two signals to a program that is to end; it works on nothing
-ENDING = 2.0  # seconds in which what it has begun must have ended
+TAKING = 1.0  # seconds to wait for the lock: whoever checks it takes it for a moment
+LONGEST = 48  # the longest time without a daemon, in multiples of keep_alive
+LOOKS = 6  # probes within keep_alive
+LOOKING = 30.0  # timeout of a probe, in seconds
+IDLE = 3  # exit code of a probe: the program does no work
+DRAINING = 2.0  # seconds between two signals to an idle program that must end
+ENDING = 2.0  # seconds within which its descendants must have ended
 MARK = "CLEW_CHILD"  # in the environment
-SIZE = 2048  # bytes of a record: each write covers the one before as a whole
-LOGGED = 1 << 20  # bytes of stderr that are kept; as much again of what was before
-LAST, WORDS = 20, 400  # lines that are its last words, and characters of each
+SIZE = 2048  # bytes of a record: each write replaces the one before completely
+LOGGED = 1 << 20  # bytes after which the log rotates; one old log stays
+LAST, WORDS = 20, 400  # how many last lines of stderr are recorded, and characters of each
 
 
 class Stderr:
-    """What the program says there goes to the log, and to nobody else; its last words are kept."""
+    """Copies the program's stderr to the log, and remembers its last lines."""
 
     def __init__(self, log: str) -> None:
         self._path = log
@@ -56,10 +55,10 @@ class Stderr:
             return
         self._last = (self._last + piece)[-4096:]
         try:
-            self._see_to_log()
+            self._rotate_log()
             os.write(self._log, piece)
         except OSError:
-            pass  # a full disk does not hold it up
+            pass  # a full disk must not block the program
 
     def drain(self) -> None:
         while select.select(self.open, [], [], 0)[0]:
@@ -69,9 +68,9 @@ class Stderr:
         lines = self._last.decode("utf-8", "replace").splitlines()[-LAST:]
         return [line.strip()[:WORDS] for line in lines if line.strip()]
 
-    def _see_to_log(self) -> None:
-        """One that is full is put aside, or else emptied. The old one is let go last: where anything fails, the number
-        still means this log and no other file."""
+    def _rotate_log(self) -> None:
+        """Rotate a full log; if that fails, empty it. The old descriptor is closed last, so that after an error it is
+        still that of this log."""
         try:
             if self._is_there():
                 if os.fstat(self._log).st_size <= LOGGED:
@@ -85,7 +84,7 @@ class Stderr:
         os.close(old)
 
     def _is_there(self) -> bool:
-        """Somebody may have taken it away, or another keeper, whose log it is too, put it aside."""
+        """Whether the log has its name. It may have been removed, or rotated by another keeper with the same log."""
         try:
             return os.path.samestat(os.stat(self._path), os.fstat(self._log))
         except FileNotFoundError:
@@ -103,13 +102,13 @@ class Keeper:
         self._keep_alive = keep_alive
         self._socket = socket
         self._about = about
-        self._names = ""
+        self._identity = ""
         self._out, self._in = os.pipe()
 
     def take(self) -> bool:
-        """Whether we are its keeper now. If not, there is another one."""
+        """Take the lock of the record. False: there is another keeper."""
         until = time.monotonic() + TAKING
-        while not _try(self._record, fcntl.LOCK_EX):
+        while not _try_lock(self._record, fcntl.LOCK_EX):
             if time.monotonic() > until:
                 return False
             time.sleep(0.01)
@@ -128,91 +127,91 @@ class Keeper:
         pid = os.fork()
         if pid == 0:
             try:
-                _become(command, self._stderr.theirs, me)
+                _exec_program(command, self._stderr.theirs, me)
             finally:
                 os._exit(127)
         os.close(self._stderr.theirs)
-        self._names = f'"keeper": {_name(me)}, "program": {_name(pid)}, {self._about}'
+        self._identity = f'"keeper": {_process_ref(me)}, "program": {_process_ref(pid)}, {self._about}'
         self._note("", [])
         return pid
 
     def keep(self, pid: int, look: list[str]) -> None:
-        """To its end, by itself or by us."""
+        """Wait for the program's end, or end it when its time is over."""
         pause = max(self._keep_alive / LOOKS, 0.05)
         needed = attended = tick = time.monotonic()
-        while not self._has_ended(pid, max(0.0, tick + pause - time.monotonic())):
+        while not self._wait_ended(pid, max(0.0, tick + pause - time.monotonic())):
             if time.monotonic() < tick + pause:
                 continue
             tick = time.monotonic()
-            if self._is_attended():
+            if self._has_daemon():
                 needed = attended = tick
             elif tick - attended >= self._keep_alive * LONGEST:
-                self._give_up(pid, tick - attended)
-            elif self._works(look):
+                self._end_unattended(pid, tick - attended)
+            elif self._is_busy(look):
                 needed = tick
             elif tick - needed >= self._keep_alive:
-                self._give_up(pid, tick - attended)
+                self._end_unattended(pid, tick - attended)
 
-    def _give_up(self, pid: int, alone: float) -> None:
+    def _end_unattended(self, pid: int, alone: float) -> None:
         _say(f"no daemon has come back for {alone:.0f} s: pid {pid} is ended")
         self._end(pid)
-        _end_others()
+        _end_descendants()
 
     def _end(self, pid: int) -> None:
         for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL):
             os.kill(pid, number)
             until = time.monotonic() + DRAINING
             while (left := until - time.monotonic()) > 0:
-                if self._has_ended(pid, left):
+                if self._wait_ended(pid, left):
                     return
 
-    def _has_ended(self, pid: int, patience: float) -> bool:
-        """Whether it has, by the time that something happens, or has waited so long."""
-        if self._is_over(pid):
+    def _wait_ended(self, pid: int, timeout: float) -> bool:
+        """Wait for an event or the timeout. True if the program has ended."""
+        if self._reaped(pid):
             return True
-        self._listen(patience)
-        return self._is_over(pid)
+        self._wait_for_events(timeout)
+        return self._reaped(pid)
 
-    def _listen(self, patience: float) -> None:
-        """To the end of a child, and to what the program says: nobody else does."""
-        ready = select.select([self._out, *self._stderr.open], [], [], patience)[0]
+    def _wait_for_events(self, timeout: float) -> None:
+        """Wait for a signal or for output of the program, and copy that."""
+        ready = select.select([self._out, *self._stderr.open], [], [], timeout)[0]
         if self._out in ready:
             os.read(self._out, 4096)
         if set(ready) & set(self._stderr.open):
             self._stderr.pump()
 
-    def _is_over(self, pid: int) -> bool:
-        if self._names == "":
+    def _reaped(self, pid: int) -> bool:
+        if self._identity == "":
             return True
         ended, status = os.waitpid(pid, os.WNOHANG)
         if not ended:
             return False
         self._stderr.drain()
-        self._note(_fate(status), self._stderr.last_words())
-        self._names = ""
+        self._note(_describe_exit(status), self._stderr.last_words())
+        self._identity = ""
         for remove, path in ((os.unlink, self._socket), (os.rmdir, self._socket.rpartition("/")[0])):
             try:
                 remove(path)
             except OSError:
-                pass  # it has taken it along; and only a folder that was made for it is empty
+                pass  # the program has removed it; and a folder that is not empty was not made only for it
         return True
 
-    def _is_attended(self) -> bool:
-        """Whether a daemon is there, or at least somebody who holds its lock."""
+    def _has_daemon(self) -> bool:
+        """Whether a daemon runs, or another process holds its lock."""
         try:
             handle = os.open(self._daemon, os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return False
         try:
-            return not _try(handle, fcntl.LOCK_SH)
+            return not _try_lock(handle, fcntl.LOCK_SH)
         finally:
             os.close(handle)
 
-    def _works(self, look: list[str]) -> bool:
-        """Asked by a program that can speak to it; it lives as long as the question. Where that cannot be run, as when
-        it is just being replaced by a newer one, nothing is known, and so it works."""
+    def _is_busy(self, look: list[str]) -> bool:
+        """Whether the program works on something, by running the probe. If the probe cannot be run, for example during
+        an upgrade, assume that it does."""
         try:
-            pid = os.posix_spawn(look[0], look, os.environ, setsid=True, file_actions=_silent())
+            pid = os.posix_spawn(look[0], look, os.environ, setsid=True, file_actions=_to_dev_null())
         except OSError:
             return True
         until = time.monotonic() + LOOKING
@@ -224,17 +223,17 @@ class Keeper:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
                 return False
-            self._listen(1.0)
+            self._wait_for_events(1.0)
 
     def _note(self, fate: str, words: list[str]) -> None:
         said = ", ".join(map(_quoted, words))
-        note = f'{{{self._names}, "fate": {_quoted(fate)}, "words": [{said}]}}'
+        note = f'{{{self._identity}, "fate": {_quoted(fate)}, "words": [{said}]}}'
         os.pwrite(self._record, note.encode().ljust(SIZE), 0)
 
 
-def _become(command: list[str], stderr: int, keeper: int) -> None:
+def _exec_program(command: list[str], stderr: int, keeper: int) -> None:
     os.setsid()
-    _end_with(keeper)
+    _die_with_parent(keeper)
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
@@ -244,20 +243,20 @@ def _become(command: list[str], stderr: int, keeper: int) -> None:
     os.execv(command[0], command)
 
 
-def _end_with(keeper: int) -> None:
-    """Nobody would end it later: without its keeper it is killed at once, where the system can do that."""
+def _die_with_parent(keeper: int) -> None:
+    """On Linux, let the kernel kill the program when its keeper dies: nobody else would end it."""
     if sys.platform == "linux":
-        import ctypes  # in this process only, which is about to become another
+        import ctypes  # only in this process, which is about to exec
 
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
     if os.getppid() != keeper:
         os._exit(127)
 
 
-def _end_others() -> None:
-    """What the program has begun and left carries our mark as well."""
+def _end_descendants() -> None:
+    """End what the program has started and left: those processes carry our mark too."""
     until = time.monotonic() + ENDING
-    while (left := _others()) and time.monotonic() < until:
+    while (left := _marked_processes()) and time.monotonic() < until:
         for pid in left:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -266,7 +265,7 @@ def _end_others() -> None:
         time.sleep(0.01)
 
 
-def _others() -> list[int]:
+def _marked_processes() -> list[int]:
     mark = f"{MARK}={os.environ.get(MARK)}".encode()
     found = []
     names = os.listdir("/proc") if sys.platform == "linux" else []
@@ -275,18 +274,18 @@ def _others() -> list[int]:
             with open(f"/proc/{pid}/environ", "rb", 0) as file:
                 carries = mark in file.read().split(b"\0")
         except OSError:
-            continue  # somebody else's, or gone
+            continue  # another user's process, or gone
         if carries and pid != os.getpid():
             found.append(pid)
     return found
 
 
-def _silent() -> list[tuple[int, int, str, int, int]]:
+def _to_dev_null() -> list[tuple[int, int, str, int, int]]:
     return [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
 
 
-def _name(pid: int) -> str:
-    """What names a process for good: the pid, and the system's word for its beginning."""
+def _process_ref(pid: int) -> str:
+    """JSON that identifies a process: its pid and start time."""
     try:
         with open(f"/proc/{pid}/stat", "rb", 0) as file:
             started = file.read().rpartition(b")")[2].split()[19].decode()
@@ -295,7 +294,7 @@ def _name(pid: int) -> str:
     return f'{{"pid": {pid}, "started": "{started}", "since": {time.time_ns() // 1_000_000}}}'
 
 
-def _fate(status: int) -> str:
+def _describe_exit(status: int) -> str:
     code = os.waitstatus_to_exitcode(status)
     if code >= 0:
         return f"exit code {code}"
@@ -306,7 +305,7 @@ def _fate(status: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    """As JSON, without what JSON would have to escape."""
+    """A JSON string. Characters that JSON would escape become blanks."""
     plain = "".join(letter if letter >= " " and letter not in '"\\' else " " for letter in text)
     return f'"{plain.strip()}"'
 
@@ -319,7 +318,7 @@ def _say(words: str) -> None:
         pass  # a full disk does not hold it up
 
 
-def _try(handle: int, how: int) -> bool:
+def _try_lock(handle: int, how: int) -> bool:
     try:
         fcntl.flock(handle, how | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -328,7 +327,7 @@ def _try(handle: int, how: int) -> bool:
 
 
 def _detach() -> None:
-    """Nobody's child, in a session of its own."""
+    """Fork, and go on in the child in its own session."""
     if os.fork():
         os._exit(0)
     os.setsid()
@@ -346,7 +345,7 @@ def main(record: str, daemon: str, log: str, ready: str, keep_alive: str, socket
         os.write(int(ready), b"begun\n")
         os.close(int(ready))
     except OSError:
-        pass  # who started us has gone; the next one finds it
+        pass  # the process that started us has gone; the next daemon finds the program
     keeper.keep(pid, list(rest[:middle]))
 
 

@@ -1,4 +1,4 @@
-"""Every process that is clew's, and what it is there for."""
+"""Lists the processes of clew with their roles, for `clew ps`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from clew.support.home import Home
 
 class Row(Struct, frozen=True):
     pid: int
-    role: str  # supervisor, daemon, agent, keeper (of an agent), command (of an agent), left (by a dead daemon)
+    role: str  # supervisor, daemon, agent, keeper (of an agent), command (of an agent), left (over from a dead daemon)
     rss: int  # bytes
     age: float  # seconds
     command: str
-    threads: tuple[str, ...] = ()  # that it works for
+    threads: tuple[str, ...] = ()  # the threads that it works for
 
 
 def list_processes(home: Home, work: Mapping[int, tuple[str, ...]]) -> list[Row]:
@@ -53,7 +53,7 @@ def _children(home: Home, holder: Any, work: Mapping[int, tuple[str, ...]]) -> l
 
 
 def _child(process: Process, agent: int | None, work: Mapping[int, tuple[str, ...]]) -> Row:
-    """An agent is what the daemon has started, or is kept for it; the rest works for the one whose mark it carries."""
+    """An agent was started by the daemon, or is a kept program; any other process works for the agent with its mark."""
     role = "agent" if process.pid == agent else "command"
     return _row(process, role, work.get(agent, ()) if agent else ())
 

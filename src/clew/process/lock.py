@@ -1,6 +1,6 @@
-"""Who holds a home. One process at a time works on a store: the lock is the kernel's, and ends with its process.
+"""The lock of a home: one process at a time works on a store. It is a kernel lock, which ends with its process.
 
-The file says who it is, and stays: after a crash it tells whose children may be left.
+The lock file names the holder and is never removed: after a crash it says whose children may be left.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from typing import Any
 
 from clew.support.errors import StoreHeld
 
-_SIZE = 512  # bytes: each write covers the one before as a whole, so that no reader sees half of both
-_PATIENCE = 0.5  # seconds; `is_free` takes the lock for a moment, and must not keep a daemon from starting
+_SIZE = 512  # bytes: each write replaces the one before completely, so that no reader sees a mix of both
+_TIMEOUT = 0.5  # seconds; `is_free` takes the lock for a moment, and must not prevent a daemon from starting
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
     pid: int
-    started: str  # with the pid it names a process for good
+    started: str  # the start time; with the pid it identifies a process uniquely
     since: int
     what: str = "daemon"
-    store: str | None = None  # the store's id, which its children carry
-    foreground: bool = False  # somebody else sees to it, such as a service manager
-    stopping: bool = False  # it was asked to; whatever ends it now, its supervisor does not bring it back
+    store: str | None = None  # the store's id, which is in the marks of its children
+    foreground: bool = False  # somebody else restarts it, such as a service manager
+    stopping: bool = False  # it was asked to stop, so its supervisor does not restart it
 
 
 class HeldLock:
-    """The lock, as long as it is ours."""
+    """The lock, while this process holds it."""
 
     def __init__(self, handle: int, holder: Holder, before: Holder | None) -> None:
         self._handle = handle
         self.before = before
-        # Whose children may be left, until this one knows its store by itself.
+        # The previous holder's store, whose children may be left, until this process has opened its store.
         self.holder = replace(holder, store=before.store if before else None)
 
     def note_store(self, store: str) -> None:
@@ -57,10 +57,10 @@ class HeldLock:
 
 @contextmanager
 def hold(path: Path, holder: Holder) -> Iterator[HeldLock]:
-    """Raises StoreHeld, naming who has it."""
+    """Take the lock. Raises StoreHeld, which names the holder."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        if not _try_for_a_moment(handle):
+        if not _lock_with_timeout(handle):
             raise StoreHeld(describe_holder(path))
         held = HeldLock(handle, holder, read(path))
         held.write()
@@ -75,13 +75,13 @@ def is_free(path: Path) -> bool:
     except FileNotFoundError:
         return True
     try:
-        return _try(handle, fcntl.LOCK_SH)  # two who only look do not see each other
+        return _try_lock(handle, fcntl.LOCK_SH)  # shared, so that two checks do not see each other
     finally:
         os.close(handle)
 
 
 def read(path: Path) -> Holder | None:
-    """Who holds it, or held it last."""
+    """The current or last holder."""
     with suppress(OSError, ValueError, TypeError):
         data: dict[str, Any] = json.loads(path.read_bytes())
         return Holder(**data)
@@ -89,7 +89,7 @@ def read(path: Path) -> Holder | None:
 
 
 def describe_holder(path: Path) -> str:
-    """Who has it, since when, and what to do."""
+    """Who holds the lock, since when, and what to do."""
     home = path.parent.parent
     if not (holder := read(path)):
         return f"another clew process works on {home} just now; try again in a moment"
@@ -100,16 +100,16 @@ def describe_holder(path: Path) -> str:
     )
 
 
-def _try_for_a_moment(handle: int) -> bool:
-    deadline = time.monotonic() + _PATIENCE
-    while not _try(handle):
+def _lock_with_timeout(handle: int) -> bool:
+    deadline = time.monotonic() + _TIMEOUT
+    while not _try_lock(handle):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.01)
     return True
 
 
-def _try(handle: int, how: int = fcntl.LOCK_EX) -> bool:
+def _try_lock(handle: int, how: int = fcntl.LOCK_EX) -> bool:
     try:
         fcntl.flock(handle, how | fcntl.LOCK_NB)
     except BlockingIOError:

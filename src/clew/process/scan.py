@@ -1,8 +1,7 @@
-"""Which processes of ours run on this machine, found by the mark in their environment or in that of whom they descend
-from, and how they are ended.
+"""Finds the processes of clew on this machine by the mark in their environment, or in an ancestor's, and ends them.
 
-A process is named by (pid, start time), so that a recycled pid is never hit. We never signal ourselves or an ancestor:
-a daemon that was started from within an agent carries that agent's mark.
+A process is identified by (pid, start time), so that a recycled pid is never signalled. We never signal ourselves or an
+ancestor: a daemon that was started from within an agent carries that agent's mark.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ from clew.support.clock import Clock
 log = logging.getLogger(__name__)
 
 VARIABLE = "CLEW_CHILD"
-NO_MARK = ""  # its value where a process is no part of the work from which it was started
+NO_MARK = ""  # the variable's value in a process that is not part of the agent that started it
 BEGUN_BY = re.compile(r"\.(\d+)\.([^.]+)(?:\.[^.]+)?$")  # a daemon's pid and start time, at the end of an incarnation
-SAME = 2_000  # milliseconds by which two accounts of the beginning of one process may differ
+SAME = 2_000  # milliseconds by which two measurements of the start of one process may differ
 
 
 class Mark(Struct, frozen=True):
-    """What a child and its descendants carry in their environment, unless somebody has cleared that."""
+    """What a child and its descendants carry in their environment, unless something has cleared it."""
 
     store: str
     incarnation: str
@@ -49,14 +48,14 @@ class Mark(Struct, frozen=True):
         return f"{self.store}:{self.incarnation}:{self.child}"
 
     def daemon(self) -> Process | None:
-        """Who began what carries it, if that still runs."""
+        """The daemon that started the process with this mark, if it still runs."""
         named = BEGUN_BY.search(self.incarnation)
         process = get(int(named[1])) if named else None
         return process if process and named and process.started == named[2] else None
 
 
 class Marks:
-    """Hands out marks, one per child. The daemon makes it and gives it to its runtimes."""
+    """Creates marks, one per child. The daemon passes it to its runtimes."""
 
     def __init__(self, store: str, incarnation: str) -> None:
         if ":" in store:
@@ -72,7 +71,7 @@ class Marks:
 
 class Process(Struct, frozen=True):
     pid: int
-    started: str  # opaque; together with the pid it names a process for good
+    started: str  # the start time, opaque; with the pid it identifies a process uniquely
     parent: int
     group: int
     session: int
@@ -80,26 +79,26 @@ class Process(Struct, frozen=True):
     age: float  # seconds
     command: str
     mark: Mark | None
-    has_cleared_mark: bool = False  # it has laid the mark down
+    has_cleared_mark: bool = False  # the variable is set to NO_MARK
 
     @property
     def key(self) -> tuple[int, str]:
         return self.pid, self.started
 
     def is_begun_by(self, pid: int, started: str) -> bool:
-        """Whether it carries the mark of this very daemon."""
+        """Whether it carries the mark of this daemon."""
         return self.mark is not None and f".{pid}.{started}." in f".{self.mark.incarnation}."
 
 
 class ProcessRef(Struct, frozen=True):
-    """A process, as a supervisor or a keeper writes it down."""
+    """A process, as a supervisor or a keeper records it."""
 
     pid: int
-    started: str  # empty: this system has no such word, and the time has to do
+    started: str  # empty: this system has no start time to read, so `since` is compared instead
     since: int
 
     def find(self) -> Process | None:
-        """It, if it still runs, and not a later one of that pid."""
+        """The process, if it still runs; never a later one with the same pid."""
         process = get(self.pid)
         return process if process and self._is(process) else None
 
@@ -110,8 +109,8 @@ class ProcessRef(Struct, frozen=True):
 
 
 def scan() -> list[Process]:
-    """Every live process that we may look at, without ourselves and our ancestors. One that carries no mark has that of
-    whom it descends from: an agent may begin a command with an empty environment."""
+    """Every live process that we may inspect, without ourselves and our ancestors. A process without a mark gets that
+    of its nearest ancestor: an agent may start a command with an empty environment."""
     seen = _scan_linux() if sys.platform == "linux" else _scan_ps()
     mine = _lineage(seen)
     others = {process.pid: process for process in seen if process.pid not in mine}
@@ -119,19 +118,19 @@ def scan() -> list[Process]:
 
 
 def get(pid: int) -> Process | None:
-    """With the mark that it carries itself."""
+    """The live process with this pid, with only its own mark."""
     if sys.platform == "linux":
         return _read_linux(Path(f"/proc/{pid}"))
     return next((process for process in _scan_ps() if process.pid == pid), None)
 
 
 def children(store: str) -> list[Process]:
-    """All that has this store's mark, of any incarnation, and in whatever home: a copy of one has the same mark."""
+    """All processes with this store's mark, of any daemon run, and of any home: a copy of a home has the same store."""
     return [process for process in scan() if process.mark and process.mark.store == store]
 
 
 def family(root: int, seen: Iterable[Process]) -> list[Process]:
-    """A process, what shares its session or group, and what descends from it."""
+    """A process, its session and group, and its descendants."""
     members: set[int] = {root}
     seen = sorted(seen, key=lambda process: process.age, reverse=True)
     while found := {p.pid for p in seen if {p.parent, p.session, p.group} & members} - members:
@@ -147,12 +146,12 @@ async def sweep(find: Callable[[], list[Process]], clock: Clock, grace: float = 
 
 
 async def end_all(find: Callable[[], list[Process]], clock: Clock, grace: float = 2.0) -> list[Process]:
-    """SIGTERM, then SIGKILL, until `find` finds nothing: what is forked meanwhile is found as well. Returns what has
-    ended; what somebody else owns, such as a `sudo` of an agent, may not be."""
+    """Send SIGTERM, then SIGKILL, until `find` finds nothing, including processes forked meanwhile. Returns what has
+    ended; a process of another user, such as an agent's `sudo`, may survive."""
     ended: dict[tuple[int, str], Process] = {}
 
     def find_left() -> list[Process]:
-        """Also who was told and is found no more: what it descended from may have ended before it."""
+        """Also those that were signalled and are not found any more: the ancestor with the mark may have ended."""
         found = {process.key: process for process in find()}
         orphans = {key: process for key, process in ended.items() if key not in found and is_alive(process)}
         return [*found.values(), *orphans.values()]
@@ -172,14 +171,14 @@ async def _signal_until_gone(
     grace: float,
     ended: dict[tuple[int, str], Process],
 ) -> list[Process]:
-    told: set[tuple[int, str]] = set()
+    signalled: set[tuple[int, str]] = set()
     deadline = clock.monotonic() + grace
     pause = 0.005
     while alive := await _find(find, clock, sure=not ended):
         for process in alive:
-            if process.key not in told:
+            if process.key not in signalled:
                 send_signal(process, number)
-        told |= {process.key for process in alive}
+        signalled |= {process.key for process in alive}
         ended |= {process.key: process for process in alive}
         if clock.monotonic() > deadline:
             break
@@ -189,7 +188,8 @@ async def _signal_until_gone(
 
 
 async def _find(find: Callable[[], list[Process]], clock: Clock, *, sure: bool) -> list[Process]:
-    """A process shows no environment for the moment of its exec: among the dying, nothing found is looked at twice."""
+    """Find processes. During its exec a process shows no environment for a moment, so an empty result is checked twice,
+    unless `sure`."""
     if (found := await asyncio.to_thread(find)) or sure:
         return found
     await clock.sleep(0.005)
@@ -197,14 +197,14 @@ async def _find(find: Callable[[], list[Process]], clock: Clock, *, sure: bool) 
 
 
 def is_alive(process: Process) -> bool:
-    """This very one."""
+    """Whether this process, not another one with its pid, is alive."""
     now = get(process.pid)
     return now is not None and now.started == process.started
 
 
-async def wait_gone(process: Process, clock: Clock, patience: float) -> bool:
-    """Whether a process that is not our child has ended by then."""
-    deadline = clock.monotonic() + patience
+async def wait_gone(process: Process, clock: Clock, seconds: float) -> bool:
+    """Wait for the end of a process that is not our child. False on timeout."""
+    deadline = clock.monotonic() + seconds
     pause = 0.005
     while is_alive(process):
         if clock.monotonic() > deadline:
@@ -215,16 +215,16 @@ async def wait_gone(process: Process, clock: Clock, patience: float) -> bool:
 
 
 def send_signal(process: Process, number: signal.Signals) -> None:
-    """Send a signal to this very process, or to nobody."""
+    """Send a signal to this process, never to another one with the same pid."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if sys.platform == "linux":
-            _tell_linux(process, number)
+            _send_signal_linux(process, number)
         elif is_alive(process):
             os.kill(process.pid, number)
 
 
 def signal_name(number: int) -> str:
-    """Not every signal has one: of the real-time ones only the first and the last do."""
+    """The name of a signal. Of the real-time signals only the first and the last have one."""
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -232,8 +232,8 @@ def signal_name(number: int) -> str:
 
 
 def _mark(process: Process, others: Mapping[int, Process]) -> Mark | None:
-    """Its own, or that of its nearest ancestor with one, as far as all between them live. Never past one that has laid
-    it down."""
+    """Its own mark, or that of its nearest ancestor with one, if all between them live. Stops at a process that has
+    cleared its mark."""
     line: Process | None = process
     passed: set[int] = set()
     while line and not line.mark and not line.has_cleared_mark and line.pid not in passed:
@@ -270,7 +270,7 @@ if sys.platform == "linux":
             return None
         if fields[0] in "ZX":
             return None
-        carried = _carried_linux(folder)
+        variable = _mark_variable_linux(folder)
         return Process(
             pid=int(folder.name),
             started=fields[19],
@@ -280,22 +280,22 @@ if sys.platform == "linux":
             rss=int(fields[21]) * _PAGE,
             age=max(0.0, uptime - int(fields[19]) / _TICKS),
             command=head.partition("(")[2],
-            mark=Mark.parse(carried or ""),
-            has_cleared_mark=carried == NO_MARK,
+            mark=Mark.parse(variable or ""),
+            has_cleared_mark=variable == NO_MARK,
         )
 
-    def _carried_linux(folder: Path) -> str | None:
+    def _mark_variable_linux(folder: Path) -> str | None:
         try:
             variables = (folder / "environ").read_bytes().split(b"\0")
         except OSError:
-            return None  # somebody else's process, or gone
+            return None  # another user's process, or gone
         found = next((each for each in variables if each.startswith(_PREFIX)), None)
         return found[len(_PREFIX) :].decode(errors="replace") if found else None
 
-    def _tell_linux(process: Process, number: signal.Signals) -> None:
+    def _send_signal_linux(process: Process, number: signal.Signals) -> None:
         handle = os.pidfd_open(process.pid)
         try:
-            # The handle is bound to one process: what is checked now is what gets the signal.
+            # The handle is bound to one process: the one that is checked gets the signal.
             if is_alive(process):
                 signal.pidfd_send_signal(handle, number)
         finally:

@@ -1,7 +1,7 @@
-"""Starting the daemon from outside, as tmux does: who needs it starts it, and waits until it is ready.
+"""Starts the daemon on demand, as tmux does: a command that needs it starts it, and waits until it is ready.
 
-One start at a time per home, by a lock of its own; who comes second finds the daemon there. What is started is a
-supervisor, which starts the daemon and brings it back after a crash.
+A lock allows one start at a time per home; the second command finds the daemon running. What is started is a
+supervisor, which starts the daemon and restarts it after a crash.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from clew.support.sockets import is_listening
 if TYPE_CHECKING:
     from clew.process.scan import ProcessRef
 
-START = 60.0  # seconds in which a daemon must get ready
-HANDOVER = 30.0  # seconds in which one that starts or stops must have done so
-OUTPUT = "daemon.out"  # what a daemon says beside its log, and its supervisor
-KEPT_OUTPUT = 1 << 20  # bytes
+START = 60.0  # seconds within which a daemon must be ready
+HANDOVER = 30.0  # seconds within which a daemon that is starting or stopping must be done
+OUTPUT = "daemon.out"  # the file with stdout and stderr of the daemon and its supervisor
+KEPT_OUTPUT = 1 << 20  # bytes at which that file is emptied
 _POLL = 0.05
 
 Say = Callable[[str], None]
 
 
 def is_answering(home: Home) -> bool:
-    """Raises Deaf where one is there, but takes no connection."""
+    """Whether a daemon listens. Raises NotAnswering if it accepts no connection."""
     try:
         return is_listening(home.socket)
     except TimeoutError as error:
@@ -44,7 +44,8 @@ def is_answering(home: Home) -> bool:
 
 
 def ensure_daemon(home: Home, say: Say, *, again: bool = False) -> bool:
-    """Raises why it cannot run. True: it was started now. `again`: even if its supervisor has given it up."""
+    """Start the daemon if it does not run. True: it was started now. Raises the reason if it cannot run. `again`: even
+    if its supervisor has given up."""
     if is_answering(home):
         ensure_supervisor(home)
         return False
@@ -57,7 +58,7 @@ def ensure_daemon(home: Home, say: Say, *, again: bool = False) -> bool:
 
 @contextmanager
 def start_lock(home: Home, say: Say) -> Iterator[None]:
-    """Nobody else starts a daemon on this home meanwhile."""
+    """Hold the lock that prevents others from starting a daemon of this home."""
     handle = os.open(home.run / "start.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         try:
@@ -71,8 +72,8 @@ def start_lock(home: Home, say: Say) -> Iterator[None]:
 
 
 def start(home: Home, say: Say) -> bool:
-    """Inside `starting`. One that is just starting or stopping by other means is waited for; one that was given up, now
-    or before, is not started again."""
+    """Start the daemon; call it inside `start_lock`. Waits for a daemon that is starting or stopping by other means.
+    Raises OutOfReach if the supervisor has given up."""
     deadline = time.monotonic() + HANDOVER
     said = False
     while not is_answering(home):
@@ -84,7 +85,7 @@ def start(home: Home, say: Say) -> bool:
                 _spawn(home)
                 return True
             except StoreHeld:
-                continue  # somebody was faster
+                continue  # another process was faster
         if time.monotonic() > deadline:
             raise OutOfReach(f"no daemon answers: {lock.describe_holder(home.lock)}")
         if not said:
@@ -99,17 +100,17 @@ def is_supervised(home: Home) -> bool:
 
 
 def ensure_supervisor(home: Home) -> None:
-    """Give a daemon that has lost its supervisor a new one. One that runs in the foreground has none."""
+    """Start a new supervisor for a daemon that has lost its own. A daemon in the foreground has none."""
     if is_supervised(home) or lock.is_free(home.lock):
         return
     holder = lock.read(home.lock)
     if holder and holder.what == "daemon" and not (holder.foreground or holder.stopping):
-        with suppress(ClewError, OSError):  # somebody was faster; else the next command tries again
+        with suppress(ClewError, OSError):  # another process was faster, or the next command tries again
             _spawn(home, adopt=holder.pid)
 
 
 def why_given_up(home: Home) -> str | None:
-    """Why its supervisor does not bring the daemon back any more, and what to do."""
+    """Why the supervisor no longer restarts the daemon, and what to do; None if it has not given up."""
     try:
         why = (home.run / supervisor.GAVE_UP).read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -118,21 +119,21 @@ def why_given_up(home: Home) -> str | None:
 
 
 def clear_given_up(home: Home) -> None:
-    """That the daemon was given up."""
+    """Forget that the supervisor has given up."""
     with suppress(OSError):
         (home.run / supervisor.GAVE_UP).unlink(missing_ok=True)
 
 
 def _spawn(home: Home, adopt: int = 0) -> None:
-    """Start a supervisor, and by it a daemon, and wait until that is ready. Raises why it is not."""
-    import subprocess  # slow to import, and seldom needed
+    """Start a supervisor, which starts a daemon, and wait until that is ready. Raises the reason if it fails."""
+    import subprocess  # slow to import, and rarely needed
 
     receiver, sender = os.pipe()
     with os.fdopen(receiver, "rb") as pipe, daemon_output(home) as out:
         begin = out.seek(0, os.SEEK_END)
         given = [str(each) for each in (home.run, home.socket, _hang(home), sender, adopt)]
         try:
-            # It leaves this process at once, and what is waited for here is only that.
+            # It detaches at once; this waits only for that.
             subprocess.run(
                 [*_small_python(), supervisor.__file__, *given, *_daemon_command()],
                 stdin=subprocess.DEVNULL,
@@ -148,8 +149,8 @@ def _spawn(home: Home, adopt: int = 0) -> None:
 
 
 def _hang(home: Home) -> float:
-    """After how many seconds without an answer a daemon is restarted. A mistake in the settings is the daemon's to
-    tell, and the supervisor is needed all the same."""
+    """After how many seconds without a response the daemon is restarted. If the settings are invalid, the daemon
+    reports that, so the default is used here."""
     from clew.config import settings
 
     try:
@@ -159,25 +160,26 @@ def _hang(home: Home) -> float:
 
 
 def _small_python() -> list[str]:
-    """Without site-packages, and without what the environment would add: a third of the memory."""
+    """Python without site-packages and without environment variables: a third of the memory."""
     return [sys.executable, "-I", "-S"]
 
 
 def _daemon_command() -> list[str]:
-    """-P, here and wherever we run a module: none of whatever folder it is started in is taken for one of ours."""
+    """The command of the daemon. -P, here and wherever we run a module: the current folder is not searched for
+    modules."""
     return [sys.executable, "-P", "-m", "clew.process.bootstrap", "clew.daemon.main"]
 
 
 def daemon_environment(home: Home) -> dict[str, str]:
-    """A daemon that is started from within an agent's work must not be taken for a part of it."""
+    """The environment of a daemon. The mark is cleared: a daemon started by an agent is not part of that agent."""
     from clew.process.scan import NO_MARK, VARIABLE
 
     return {**os.environ, VARIABLE: NO_MARK, "CLEW_HOME": str(home.root)}
 
 
 def daemon_output(home: Home) -> BinaryIO:
-    """For what a daemon says beside its log, such as its last words; only its owner may read it."""
-    home.logs.mkdir(mode=0o700, exist_ok=True)  # somebody may have tidied up
+    """The private file for stdout and stderr of a daemon."""
+    home.logs.mkdir(mode=0o700, exist_ok=True)  # somebody may have deleted it
     file = open(home.logs / OUTPUT, "a+b", opener=lambda name, flags: os.open(name, flags, 0o600))  # noqa: SIM115 (given to the caller)
     if os.fstat(file.fileno()).st_size > KEPT_OUTPUT:
         file.truncate(0)
@@ -210,7 +212,7 @@ def _last_words(home: Home, begin: int) -> str:
 
 
 class Note(Struct, frozen=True):
-    """What a supervisor writes down: itself, and the daemon that it has begun or adopted."""
+    """What a supervisor records: itself, and the daemon that it has started or adopted."""
 
     supervisor: ProcessRef
     daemon: ProcessRef | None

@@ -1,4 +1,4 @@
-"""Stopping the daemon from outside, with its supervisor and everything that they or dead ones left."""
+"""Stops or restarts the daemon and its supervisor, and ends leftover processes of theirs and of dead daemons."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from clew.support.home import Home, remove_socket
 if TYPE_CHECKING:
     from clew.process.scan import Process
 
-CLOSING = 20.0  # seconds beyond its grace in which a daemon must have ended
-ANSWER = 5.0  # seconds in which one that does not hang says that it heard
+CLOSING = 20.0  # seconds after its grace period within which a daemon must have ended
+ANSWER = 5.0  # seconds within which a daemon that does not hang responds to the request
 _POLL = 0.05
 
 
 def restart_daemon(home: Home, grace: float, say: Say) -> None:
-    """What outlives a daemon goes on. Raises why it cannot run."""
+    """Restart the daemon. Kept programs go on. Raises the reason if it cannot run."""
     home.prepare()
-    if _ends_with_it(home, restart=True):
+    if _would_end_us(home, restart=True):
         raise Refused(
-            "a restart ends this agent's work before it is over, and this command with it; `clew restart` sees to that"
+            "a restart would end this agent and this process. Use the command `clew restart`, which handles that."
         )
     with start_lock(home, say):
         stop_daemon(home, grace, say, restart=True)
@@ -50,15 +50,15 @@ def restart_daemon(home: Home, grace: float, say: Say) -> None:
 
 
 def run_detached(home: Home, words: Sequence[str], *, restart: bool) -> bool:
-    """What an agent runs ends with its daemon, before it could start the next one. So a process that is no part of its
-    work runs the same command. False: this one is none either."""
-    if not _ends_with_it(home, restart):
+    """Run the same command in a process that is not part of the agent: a command of an agent ends with the daemon,
+    before it could start the next one. False: not needed, this process is not part of an agent."""
+    if not _would_end_us(home, restart):
         return False
     holder = lock.read(home.lock)
     if restart and holder and holder.foreground:
         raise Refused(
-            "clew runs in the foreground here, and an agent that restarts it would end what brings it back;"
-            " whoever started it can, such as `systemctl --user restart clew.service`"
+            "Cannot restart from inside an agent: clew runs in the foreground. Restart it where you started it, for"
+            " example with `systemctl --user restart clew.service`."
         )
     import subprocess
 
@@ -75,8 +75,8 @@ def run_detached(home: Home, words: Sequence[str], *, restart: bool) -> bool:
     return True
 
 
-def _ends_with_it(home: Home, restart: bool) -> bool:
-    """Whether this process belongs to an agent that ends with the daemon; one that is kept does so only for good."""
+def _would_end_us(home: Home, restart: bool) -> bool:
+    """Whether this process belongs to an agent that ends with the daemon. A kept agent survives a restart."""
     from clew.process import kept_programs
     from clew.process.scan import VARIABLE, Mark
 
@@ -88,14 +88,14 @@ def _ends_with_it(home: Home, restart: bool) -> bool:
 
 
 def stop_daemon(home: Home, grace: float, say: Say, *, restart: bool = False) -> bool:
-    """End the daemon and its supervisor, if they are there, and everything that they or dead ones left. True: one was.
+    """End the daemon and its supervisor, if they run, and leftovers of theirs and of dead daemons. True: one ran.
 
-    The supervisor goes first, because it would bring the daemon back.
+    The supervisor is ended first, because it would restart the daemon.
     """
     was_supervised = _end_supervisor(home)
     stopped = _stop(home, grace, say, restart)
     if (note := read_note(home)) and note.daemon and note.daemon.pid == stopped:
-        _end_supervisor(home)  # a command may have given it a new one meanwhile
+        _end_supervisor(home)  # a command may have started a new one meanwhile
     clear_given_up(home)
     holder = lock.read(home.lock)
     if holder and holder.store:
@@ -106,7 +106,7 @@ def stop_daemon(home: Home, grace: float, say: Say, *, restart: bool = False) ->
 
 
 def _end_supervisor(home: Home) -> bool:
-    """True: there was one. Its daemon goes on."""
+    """End the supervisor; its daemon goes on. True: there was one."""
     if not is_supervised(home):
         return False
     deadline = time.monotonic() + CLOSING
@@ -115,29 +115,29 @@ def _end_supervisor(home: Home) -> bool:
         if note and (process := note.supervisor.find()):
             _end(process)
         else:
-            time.sleep(_POLL)  # it has only just begun
+            time.sleep(_POLL)  # it is just starting
     return True
 
 
 def _stop(home: Home, grace: float, say: Say, restart: bool) -> int | None:
-    """The pid of the daemon that was there."""
+    """Stop the daemon. Returns its pid; None if there was none."""
     from clew.process import scan
 
-    if (found := _holding(home)) is None:
-        return _stop_begun(home)
+    if (found := _find_holder(home)) is None:
+        return _stop_starting_daemon(home)
     what, process = found
-    say(f"stopping the daemon{_what_runs(home, grace, restart)}…")
+    say(f"stopping the daemon{_turns_note(home, grace, restart)}…")
     if what == "daemon" and not _ask_to_stop(home, grace, restart):
-        _tell_to_stop(home, process, say, restart)
-    if not _gone(process, grace + CLOSING):
+        _signal_to_stop(home, process, say, restart)
+    if not _wait_gone(process, grace + CLOSING):
         say(f"pid {process.pid} does not end; killing it…")
         scan.send_signal(process, signal.SIGKILL)
-        _gone(process, CLOSING)
+        _wait_gone(process, CLOSING)
     return process.pid
 
 
-def _what_runs(home: Home, grace: float, restart: bool) -> str:
-    """What becomes of running turns."""
+def _turns_note(home: Home, grace: float, restart: bool) -> str:
+    """What happens to running turns, for the message."""
     from clew.process import kept_programs
 
     goes_on = "; what Codex works on goes on" if restart and kept_programs.running(home) else ""
@@ -146,8 +146,8 @@ def _what_runs(home: Home, grace: float, restart: bool) -> str:
     return f"{goes_on}, other turns get up to {grace:g} s" if goes_on else f"; running turns get up to {grace:g} s"
 
 
-def _holding(home: Home) -> tuple[str, Process] | None:
-    """What holds the store, and which process it is. One that has only just taken it is about to say so."""
+def _find_holder(home: Home) -> tuple[str, Process] | None:
+    """The kind and the process of the lock's holder. A new holder needs a moment to write its name."""
     from clew.process import scan
 
     deadline = time.monotonic() + CLOSING
@@ -162,13 +162,13 @@ def _holding(home: Home) -> tuple[str, Process] | None:
     return None
 
 
-def _stop_begun(home: Home) -> int | None:
-    """A daemon that does not hold the store yet is known only to its supervisor, which may be dead."""
+def _stop_starting_daemon(home: Home) -> int | None:
+    """Stop a daemon that does not hold the lock yet: only the note of its supervisor, which may be dead, names it."""
     from clew.process import kept_programs
 
     note = read_note(home)
     process = note.daemon.find() if note and note.daemon else None
-    if process is None or kept_programs.other_home(home, process):  # a copy of a home has a copy of that note, too
+    if process is None or kept_programs.other_home(home, process):  # a copy of a home also has a copy of the note
         return None
     _end(process)
     return process.pid
@@ -179,12 +179,12 @@ def _end(process: Process) -> None:
 
     for number in (signal.SIGTERM, signal.SIGKILL):
         scan.send_signal(process, number)
-        if _gone(process, CLOSING):
+        if _wait_gone(process, CLOSING):
             break
 
 
-def _tell_to_stop(home: Home, process: Process, say: Say, restart: bool) -> None:
-    """One that is told by a signal would end what is kept, too."""
+def _signal_to_stop(home: Home, process: Process, say: Say, restart: bool) -> None:
+    """Send SIGTERM, but not for a restart with kept programs: at a signal the daemon would end those too."""
     from clew.process import kept_programs, scan
 
     say(f"pid {process.pid} gives no answer; waiting for its end…")
@@ -200,7 +200,7 @@ def _ask_to_stop(home: Home, grace: float, restart: bool) -> bool:
 
 
 def _post_shutdown(home: Home, body: Mapping[str, object]) -> None:
-    """Raises if the daemon did not take it."""
+    """Raises OutOfReach if the daemon did not accept it."""
     connection = Connection(home, ANSWER)
     try:
         connection.request("POST", "/api/shutdown", json.dumps(body).encode(), {"Content-Type": "application/json"})
@@ -212,8 +212,8 @@ def _post_shutdown(home: Home, body: Mapping[str, object]) -> None:
         connection.close()
 
 
-def _gone(process: Process, patience: float) -> bool:
-    """Whether a process ends in time. Woken by its end where the system can tell."""
+def _wait_gone(process: Process, timeout: float) -> bool:
+    """Wait for the end of a process. False on timeout. On Linux the kernel wakes us; elsewhere we poll."""
     from clew.process import scan
 
     if sys.platform == "linux":
@@ -222,10 +222,10 @@ def _gone(process: Process, patience: float) -> bool:
         except ProcessLookupError:
             return True
         try:
-            select.select([handle], [], [], patience)
+            select.select([handle], [], [], timeout)
         finally:
             os.close(handle)
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while (now := scan.get(process.pid)) and now.started == process.started:
         if sys.platform == "linux" or time.monotonic() > deadline:
             return False
@@ -234,8 +234,8 @@ def _gone(process: Process, patience: float) -> bool:
 
 
 def _sweep(home: Home, store: str, grace: float, restart: bool) -> None:
-    """What is kept for the next daemon stays where there is to be one, or is already: somebody may have started it
-    since. Else it may finish what it works on, unless its daemon has seen to that."""
+    """End leftover processes. Kept programs stay if this is a restart, or if another daemon has started meanwhile; else
+    they get `grace` to finish their work."""
     import asyncio
 
     from clew.process import kept_programs

@@ -1,22 +1,22 @@
-"""Brings the daemon back after a crash, and after a hang. Run as a script of its own, by `python -I -S`, so that it
-stays very small: it imports nothing of clew but `heartbeat.py`, and else only what Python has in memory anyway.
+"""Restarts the daemon after a crash or a hang. Run as a script by `python -I -S`, so that it needs little memory: it
+imports nothing of clew except `heartbeat.py`, and otherwise only modules that Python has loaded anyway.
 
     supervisor.py RUN SOCKET HANG READY ADOPT COMMAND…
 
-RUN is the home's folder for what lives as long as a daemon, SOCKET where a daemon answers, HANG after how many seconds
-without an answer it is restarted (0: never), READY a pipe for the daemon's word that it is ready, ADOPT
-the pid of a daemon that runs already (0: start one), and COMMAND starts a daemon. What it says goes to stderr.
+RUN is the home's `run` folder, SOCKET the daemon's socket, HANG the seconds without a response after which the daemon
+is restarted (0: never), READY a pipe in which the daemon reports that it is ready, ADOPT the pid of a daemon that runs
+already (0: start one), and COMMAND starts a daemon. Messages go to stderr.
 
-Its lock is the kernel's, as the daemon's own: who holds `supervisor.lock` is the supervisor. The file names it and its
-daemon, so that `clew down` finds also a daemon that has only just begun. A daemon that was asked to stop says so in
-`clew.lock` before it does; any other end is a crash. It decides nothing else: SIGTERM ends it, and the daemon goes on.
+Like the daemon's, its lock is a kernel lock: the holder of `supervisor.lock` is the supervisor. The file names it and
+its daemon, so that `clew down` also finds a daemon that is just starting. A daemon that was asked to stop writes that
+to `clew.lock` first; any other end is a crash. SIGTERM ends the supervisor, and the daemon goes on.
 
-A daemon that listens at its socket and gives no answer there hangs: its event loop does not turn. It is asked three
-times a minute, over a socket and not by a file, so that no disk is written and an adopted daemon can be asked, too.
+A daemon that listens at its socket and does not respond hangs: its event loop is blocked. It is checked three times a
+minute, over the socket instead of a file, so that nothing is written to disk and an adopted daemon can be checked, too.
 """
 
 # ruff: noqa: PTH100, PTH120, PTH123, SIM105
-# pathlib and contextlib alone would be a tenth of its memory.
+# pathlib and contextlib alone would add a tenth to its memory.
 
 from __future__ import annotations
 
@@ -37,83 +37,83 @@ else:  # run as a script: with -I its own folder is not searched, and clew is no
     del sys.path[0]
 
 LOCK = "supervisor.lock"
-GAVE_UP = "gave-up"  # why, as long as nobody has tried again
+GAVE_UP = "gave-up"  # the file that says why we gave up, until somebody tries again
 
-QUICK = 10.0  # a daemon that ends so many seconds after its start, or is never ready, has died quickly
-DEATHS = 5  # quick ones in a row, after which it is given up
-PAUSES = (0.0, 0.25, 0.5, 1.0)  # seconds before the next start, after one quick death, two, …
-LOOK = 1.0  # seconds between looks where the system cannot wake us
-PATIENCE = 0.5  # seconds; somebody who looks whether a lock is free takes it for a moment
-SIZE = 192  # bytes of a note: each write covers the one before as a whole
-WORDS = 400  # characters of a daemon's last words that are kept
+QUICK = 10.0  # a daemon that ends within this many seconds of its start, or is never ready, has crashed quickly
+DEATHS = 5  # quick crashes in a row after which we give up
+PAUSES = (0.0, 0.25, 0.5, 1.0)  # seconds before the next start, after one quick crash, two, …
+LOOK = 1.0  # seconds between two polls, if the system cannot wake us
+LOCK_TIMEOUT = 0.5  # seconds; whoever checks whether a lock is free takes it for a moment
+SIZE = 192  # bytes of a note: each write replaces the one before completely
+WORDS = 400  # characters of a daemon's last line that are shown
 ARMED = "CLEW_CRASH"  # for the first daemon only, or it would crash for ever
 
 
-class Told(Exception):
-    """Somebody has told us to end."""
+class StopRequested(Exception):
+    """We got SIGTERM."""
 
 
-class Bell:
-    """Wakes us at a signal. What signals ask for is done only where we wait, so that nothing is left half done."""
+class SignalWaiter:
+    """Waits for file descriptors and signals. Signals take effect only here, so that nothing is left half done."""
 
     def __init__(self) -> None:
-        self.told = False
+        self.stop_requested = False
         self._out, self._in = os.pipe()
         os.set_blocking(self._in, False)
         os.set_blocking(self._out, False)
         signal.set_wakeup_fd(self._in, warn_on_full_buffer=False)
-        signal.signal(signal.SIGTERM, self._tell)
+        signal.signal(signal.SIGTERM, self._request_stop)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
         for number in (signal.SIGHUP, signal.SIGINT):
             signal.signal(number, signal.SIG_IGN)
 
-    def _tell(self, number: int, frame: object) -> None:
-        self.told = True
+    def _request_stop(self, number: int, frame: object) -> None:
+        self.stop_requested = True
 
-    def wait(self, others: list[int], patience: float | None) -> list[int]:
-        """Which of the others can be read. Raises Told."""
-        ready = [] if self.told else select.select([self._out, *others], [], [], patience)[0]
+    def wait(self, others: list[int], timeout: float | None) -> list[int]:
+        """Wait, and return which of the others can be read. Raises StopRequested."""
+        ready = [] if self.stop_requested else select.select([self._out, *others], [], [], timeout)[0]
         if self._out in ready:
             ready.remove(self._out)
             os.read(self._out, 4096)
-        if self.told:
-            raise Told
+        if self.stop_requested:
+            raise StopRequested
         return ready
 
 
 class Supervisor:
-    def __init__(self, run: str, pulse: Heartbeat, ready: int, command: list[str]) -> None:
+    def __init__(self, run: str, heartbeat: Heartbeat, ready: int, command: list[str]) -> None:
         self._run = run
-        self._pulse = pulse
-        self._ready = ready  # -1 when who started us has been told
+        self._heartbeat = heartbeat
+        self._ready = ready  # -1 after the process that started us got its report
         self._command = command
         self._lock = os.open(f"{run}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self._me = _names(os.getpid())
-        self._pipe = -1  # where our daemon says that it is ready
+        self._me = _process_ref(os.getpid())
+        self._pipe = -1  # in which our daemon reports that it is ready
         self._was_ready = False
-        self._said = 0  # how long stderr was when it began
-        self._lack = ""  # why none can be started just now
-        self.bell: Bell
+        self._stderr_start = 0  # the size of stderr when the daemon started
+        self._start_error = ""  # why no daemon can be started now
+        self.signals: SignalWaiter
 
     def take(self) -> bool:
-        """Whether we are the supervisor now. If not, there is another one, or it is not wanted any more."""
-        if not _try_for_a_moment(self._lock):
-            self._tell(b'{"error": {"code": "store_held", "message": "another supervisor is there"}}\n')
+        """Take the lock. False: there is another supervisor, or nobody waits for a daemon any more."""
+        if not _lock_with_timeout(self._lock):
+            self._report(b'{"error": {"code": "store_held", "message": "another supervisor is there"}}\n')
             return False
-        self.bell = Bell()
+        self.signals = SignalWaiter()
         self._note(0)
-        self._tell(b" ", more=True)
-        return self._ready >= 0  # else who started us was interrupted, and nobody waits for a daemon
+        self._report(b" ", more=True)
+        return self._ready >= 0  # else the process that started us was interrupted, and nobody waits for a daemon
 
     def keep(self, adopted: int) -> None:
-        """Until the daemon is stopped on purpose, or given up. Raises Told."""
+        """Run and restart the daemon until it is stopped on purpose, or until we give up. Raises StopRequested."""
         deaths = 0
         is_first = not adopted
         while True:
             began = time.monotonic()
             pid, end = self._adopt(adopted) if adopted else self._start()
-            if (pid and self._is_on_purpose(pid)) or (is_first and not self._was_ready):
-                return  # in the second case, who started it has been told why
+            if (pid and self._was_stopped(pid)) or (is_first and not self._was_ready):
+                return  # in the second case, the process that started us got the reason
             if pid:
                 is_quick = not self._was_ready or time.monotonic() - began < QUICK
                 deaths = deaths + 1 if is_quick else 0
@@ -127,39 +127,39 @@ class Supervisor:
             adopted, is_first = 0, False
 
     def _start(self) -> tuple[int, str]:
-        """Start a daemon and follow it to its end. Pid 0: none could be started. The system is short of something, as
-        after it has killed a daemon for its memory; nothing has died, so that is tried for as long as it takes."""
+        """Start a daemon and wait for its end. Pid 0: none could be started, because the system is short of a resource,
+        as after an out-of-memory kill. That is no crash, so the caller tries again for as long as it takes."""
         self._was_ready = False
-        self._said = os.fstat(2).st_size
+        self._stderr_start = os.fstat(2).st_size
         try:
-            pid = self._begin()
+            pid = self._spawn()
         except OSError as error:
-            self._lacks(error.strerror or str(error))
+            self._report_start_error(error.strerror or str(error))
             return 0, ""
-        self._lack = ""
+        self._start_error = ""
         os.environ.pop(ARMED, None)
-        self._pulse.begin(pid)
+        self._heartbeat.begin(pid)
         while (status := _reap(pid)) is None:
             self._listen(self._wait(pid, [self._pipe] if self._pipe >= 0 else []))
-        self._pulse.begin(0)
-        self._listen_to_the_end()
-        return pid, _fate(status)
+        self._heartbeat.begin(0)
+        self._drain_pipe()
+        return pid, _describe_exit(status)
 
-    def _wait(self, pid: int, others: list[int], patience: float = REPORT) -> list[int]:
-        """Which of the others can be read. A daemon that hangs is ended meanwhile. Raises Told."""
-        ready = self.bell.wait([*others, *self._pulse.handles()], min(patience, self._pulse.patience()))
-        if (number := self._pulse.look(ready)) and self._is_named(pid) and not self._is_free():
+    def _wait(self, pid: int, others: list[int], timeout: float = REPORT) -> list[int]:
+        """Wait, and return which of the others can be read. Ends a daemon that hangs. Raises StopRequested."""
+        ready = self.signals.wait([*others, *self._heartbeat.handles()], min(timeout, self._heartbeat.next_check_in()))
+        if (number := self._heartbeat.look(ready)) and self._holds_lock(pid) and not self._is_free():
             _kill(pid, number)
-            _kill(pid, signal.SIGCONT)  # one that was stopped hears nothing else
+            _kill(pid, signal.SIGCONT)  # a stopped process handles no other signal
         return [each for each in ready if each in others]
 
-    def _lacks(self, what: str) -> None:
-        """Said once, however often it is tried."""
-        if what != self._lack:
+    def _report_start_error(self, what: str) -> None:
+        """Log the error once, however often the start is tried."""
+        if what != self._start_error:
             say(f"the daemon cannot be started: {what}")
-            self._lack = what
+            self._start_error = what
 
-    def _begin(self) -> int:
+    def _spawn(self) -> int:
         self._pipe, word = os.pipe()
         try:
             waits, go = os.pipe()
@@ -176,8 +176,8 @@ class Supervisor:
             os.close(word)
 
     def _fork(self, word: int, waits: int, go: int) -> int:
-        """The child waits for our go: until its pid is written down, it ends with us. A SIGTERM for it waits too, until
-        it has no handler of ours any more."""
+        """Fork a child that waits until we have recorded its pid; before that it ends with us. SIGTERM is blocked in it
+        until our handlers are removed."""
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
         try:
             pid = os.fork()
@@ -192,11 +192,11 @@ class Supervisor:
         try:
             os.close(go)
             if os.read(waits, 1):
-                self._become(word)
+                self._exec_daemon(word)
         finally:
             os._exit(127)
 
-    def _become(self, word: int) -> None:
+    def _exec_daemon(self, word: int) -> None:
         os.setsid()
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
@@ -210,52 +210,52 @@ class Supervisor:
             say(f"{command[0]} cannot be run: {error.strerror}")
 
     def _listen(self, ready: list[int]) -> None:
-        """Pass on what the daemon says of its start. That it says no more is told once it has ended: a process that
-        dies lets go of its pipe while it still looks alive."""
+        """Forward what the daemon reports about its start. The end of the pipe is reported only after the daemon has
+        ended: a dying process closes its pipe while it still looks alive."""
         if self._pipe not in ready:
             return
         if news := os.read(self._pipe, 65536):
             self._was_ready = self._was_ready or b'"ready"' in news
-            self._tell(news, more=not news.endswith(b"\n"))
+            self._report(news, more=not news.endswith(b"\n"))
         else:
             os.close(self._pipe)
             self._pipe = -1
 
-    def _listen_to_the_end(self) -> None:
-        """Its last word may still be on the way; but what it left behind may hold the pipe open."""
+    def _drain_pipe(self) -> None:
+        """Read the rest of the pipe without waiting: a leftover child may hold it open."""
         while self._pipe >= 0 and select.select([self._pipe], [], [], 0)[0]:
             self._listen([self._pipe])
         if self._pipe >= 0:
             os.close(self._pipe)
             self._pipe = -1
-        self._tell(b"")
+        self._report(b"")
 
-    def _tell(self, news: bytes, more: bool = False) -> None:
+    def _report(self, news: bytes, more: bool = False) -> None:
         if self._ready < 0:
             return
         try:
             os.write(self._ready, news)
         except OSError:
-            more = False  # who started us has gone
+            more = False  # the process that started us has gone
         if not more:
             os.close(self._ready)
             self._ready = -1
 
     def _adopt(self, pid: int) -> tuple[int, str]:
-        """Follow a daemon that somebody else has started. It is the one, if the lock is held and names it."""
+        """Wait for the end of a daemon that another process has started, if it holds the lock."""
         watch = _watch(pid)
         self._note(pid)
-        self._tell(b'{"ready": true}\n')
+        self._report(b'{"ready": true}\n')
         self._was_ready = True
-        self._said = os.fstat(2).st_size
+        self._stderr_start = os.fstat(2).st_size
         os.environ.pop(ARMED, None)
         try:
-            if not self._is_free() and self._is_named(pid):
-                self._pulse.begin(pid)
+            if not self._is_free() and self._holds_lock(pid):
+                self._heartbeat.begin(pid)
                 while not self._has_ended(pid, watch):
                     pass
         finally:
-            self._pulse.begin(0)
+            self._heartbeat.begin(0)
             if watch >= 0:
                 os.close(watch)
         return pid, "ended"
@@ -269,10 +269,10 @@ class Supervisor:
     def _pause(self, seconds: float) -> None:
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
-            self.bell.wait([], left)
+            self.signals.wait([], left)
 
     def _wait_for_the_store(self) -> bool:
-        """Somebody else may hold it just now, such as `clew notify`. False: another daemon did, and was stopped."""
+        """Wait while another process holds the lock, such as `clew notify`. False: it was a daemon, and was stopped."""
         if self._is_free():
             return True
         while not self._is_free():
@@ -285,9 +285,9 @@ class Supervisor:
         except FileNotFoundError:
             return True
         except OSError:
-            return False  # nobody knows just now
+            return False  # unknown
         try:
-            return _try(handle, fcntl.LOCK_SH)  # two who only look do not see each other
+            return _try_lock(handle, fcntl.LOCK_SH)  # shared, so that two checks do not see each other
         finally:
             os.close(handle)
 
@@ -299,30 +299,32 @@ class Supervisor:
             except FileNotFoundError:
                 return b""
             except OSError:
-                self._pause(LOOK)  # what cannot be read just now is not nothing
+                self._pause(LOOK)  # unreadable now, which does not mean empty
 
-    def _is_named(self, pid: int) -> bool:
+    def _holds_lock(self, pid: int) -> bool:
         return b'"pid": %d,' % pid in self._holder()
 
-    def _is_on_purpose(self, pid: int) -> bool:
-        return self._is_named(pid) and b'"stopping": true' in self._holder()
+    def _was_stopped(self, pid: int) -> bool:
+        return self._holds_lock(pid) and b'"stopping": true' in self._holder()
 
     def _note(self, daemon: int) -> None:
-        line = b'{"supervisor": %s, "daemon": %s}' % (self._me, _names(daemon) if daemon else b"null")
+        line = b'{"supervisor": %s, "daemon": %s}' % (self._me, _process_ref(daemon) if daemon else b"null")
         try:
             os.pwrite(self._lock, line.ljust(SIZE), 0)
         except OSError:
-            pass  # a full disk: it is more needed than its name
+            pass  # a full disk: running is more important than the note
 
     def _give_up(self, pid: int, end: str) -> None:
-        why = f"the daemon died {DEATHS} times in a row; the last one, pid {pid}, {end}{_last_words(self._said)}"
+        why = (
+            f"the daemon died {DEATHS} times in a row; the last one, pid {pid}, {end}{_last_words(self._stderr_start)}"
+        )
         say(f"given up: {why}")
         write_note(f"{self._run}/{GAVE_UP}", why.encode())
 
 
-def _names(pid: int) -> bytes:
-    """What names a process for good: the pid, and the system's word for its beginning. Where that is not to be had, the
-    time: now, because it has only just begun."""
+def _process_ref(pid: int) -> bytes:
+    """JSON that identifies a process: its pid and start time; if that cannot be read, the current time, since the
+    process has just started."""
     try:
         with open(f"/proc/{pid}/stat", "rb", 0) as file:
             started = file.read().rpartition(b")")[2].split()[19]
@@ -332,7 +334,7 @@ def _names(pid: int) -> bytes:
 
 
 def _watch(pid: int) -> int:
-    """What can be read once a process has ended; -1: this system has no such thing, or it has ended."""
+    """A descriptor that becomes readable when the process ends; -1: not supported, or it has ended."""
     if sys.platform == "linux":
         try:
             return os.pidfd_open(pid)
@@ -346,7 +348,7 @@ def _reap(pid: int) -> int | None:
     return status if ended else None
 
 
-def _fate(status: int) -> str:
+def _describe_exit(status: int) -> str:
     code = os.waitstatus_to_exitcode(status)
     return f"ended with exit code {code}" if code >= 0 else f"was killed by {_name(-code)}"
 
@@ -371,7 +373,7 @@ def _kill(pid: int, number: int) -> None:
         pass  # it has ended
 
 
-def _try(handle: int, how: int = fcntl.LOCK_EX) -> bool:
+def _try_lock(handle: int, how: int = fcntl.LOCK_EX) -> bool:
     try:
         fcntl.flock(handle, how | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -379,9 +381,9 @@ def _try(handle: int, how: int = fcntl.LOCK_EX) -> bool:
     return True
 
 
-def _try_for_a_moment(handle: int) -> bool:
-    until = time.monotonic() + PATIENCE
-    while not _try(handle):
+def _lock_with_timeout(handle: int) -> bool:
+    until = time.monotonic() + LOCK_TIMEOUT
+    while not _try_lock(handle):
         if time.monotonic() > until:
             return False
         time.sleep(0.01)
@@ -389,7 +391,7 @@ def _try_for_a_moment(handle: int) -> bool:
 
 
 def _detach() -> None:
-    """Nobody's child, in a session of its own."""
+    """Fork, and go on in the child in its own session."""
     if os.fork():
         os._exit(0)
     os.setsid()
@@ -402,7 +404,7 @@ def main(run: str, socket: str, hang: str, ready: str, adopted: str, *command: s
     try:
         if supervisor.take():
             supervisor.keep(int(adopted))
-    except Told:
+    except StopRequested:
         return
 
 

@@ -131,9 +131,7 @@ def _refuse_foreign(folder: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise StoreError(
-            f"{folder} is not a folder that you own: no socket can be there. Set a shorter CLEW_HOME."
-        )
+        raise StoreError(f"{folder} is not a folder that you own: no socket can be there. Set a shorter CLEW_HOME.")
 
 
 def _make(folder: Path) -> None:
