@@ -30,7 +30,7 @@ parallel = [  # on purpose
 
 
 def changed(key: str, value: str | int | float | bool, text: str = TEXT) -> list[str]:
-    """The lines that came, with `+`, and went, with `-`."""
+    """The added lines, with `+`, and the removed ones, with `-`."""
     before, after = text.splitlines(), assign(text, tuple(key.split(".")), value).splitlines()
     gone, new = [line for line in before if line not in after], [line for line in after if line not in before]
     assert [line for line in before if line in after] == [line for line in after if line in before]

@@ -194,7 +194,7 @@ def test_a_log_that_is_not_there_has_no_tail(path: Path) -> None:
 
 
 class Steps:
-    """In place of sleep: each look at the log that finds nothing more does the next step."""
+    """A replacement for sleep: each time the follower finds nothing more, do the next step."""
 
     def __init__(self, *steps: Callable[[], object]) -> None:
         self.left = list(steps)

@@ -1,4 +1,4 @@
-"""Settings of a surface that another package brings: typed by it, told by the line, and used."""
+"""Settings of a plugin surface: defined by its package, with errors that name the line."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def test_the_secrets_are_known() -> None:
         (
             'threads.workspace = "~nobody-of-this-name/x"',
             "config.toml, line 1: threads.workspace is '~nobody-of-this-name/x': it must be a path;"
-            " there is no such person here",
+            " there is no such user here",
         ),
         ("turns.silence = 1979-05-27", "config.toml, line 1: turns.silence must be a number, not a date"),
         (
@@ -145,3 +145,46 @@ def test_a_file_that_is_not_text_is_named(tmp_path: Path, text: bytes) -> None:
 def test_a_folder_in_place_of_the_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
         load(tmp_path)
+
+
+def settings(kind: Any, at: tuple[str, ...] = ()) -> dict[str, str]:
+    """Every setting of the dataclasses and its default in TOML."""
+    found: dict[str, str] = {}
+    hints = get_type_hints(kind)
+    for each in fields(kind):
+        hint, key = hints[each.name], (*at, each.name)
+        if each.name not in own_names(kind):
+            continue  # what plugins bring is told by them
+        if is_dataclass(hint):
+            found |= settings(hint, key)
+        elif get_origin(hint) is Mapping and not is_dataclass(get_args(hint)[1]):
+            found[".".join(key)] = "`{}`"
+        elif get_origin(hint) is Mapping:
+            found |= settings(get_args(hint)[1], (*key, "NAME"))
+        else:
+            found[".".join(key)] = toml(each.default)
+    return found
+
+
+def toml(value: Any) -> str:
+    if value is MISSING:
+        return "required"
+    if value is None:
+        return ""
+    return f'`"{value}"`' if isinstance(value, str) else f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+
+
+def documented() -> dict[str, str]:
+    """The tables of docs/config.md: a heading `[table]`, then rows of key, default and meaning."""
+    found: dict[str, str] = {}
+    table = ""
+    for line in DOCS.read_text(encoding="utf-8").splitlines():
+        if heading := re.match(r"## `\[(.+)\]`", line):
+            table = heading[1]
+        elif row := re.match(r"\| `(\w+)` \| (.*?) \|", line):
+            found[f"{table}.{row[1]}"] = row[2].strip()
+    return found
+
+
+def test_the_reference_names_every_setting_and_its_default() -> None:
+    assert documented() == settings(Config)

@@ -1,4 +1,4 @@
-"""Settings one by one: which there are, of which kind, and what counts now. Secrets are never shown."""
+"""Lists settings with their types and current values. Secrets are never shown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Setting:
 
 
 def hint_of(key: Key) -> Any:
-    """Of a setting or a table. Raises ConfigError, in the words of a file that names it, where there is none."""
+    """The type hint of a setting or a table. Raises ConfigError, with the same text as for a file, if there is none."""
     hint: Any = Config
     for depth, name in enumerate(key, 1):
         hint = _inside(hint, name, key[:depth])
@@ -34,20 +34,20 @@ def hint_of(key: Key) -> Any:
 
 
 def kind_of(key: Key) -> type:
-    """The plain type of a setting. Raises ConfigError where there is none."""
+    """The plain type of a setting. Raises ConfigError if there is no such setting."""
     hint = hint_of(key)
     if inner := _names(hint):
-        raise ConfigError(f"{'.'.join(key)} is a table; in it there are {', '.join(inner)}")
+        raise ConfigError(f"{'.'.join(key)} is a table, not a setting. It contains: {', '.join(inner)}.")
     return split(hint)[0]
 
 
 def all_settings(config: Config, data: Mapping[str, Any]) -> list[Setting]:
-    """What counts; `data` is the file as TOML reads it."""
+    """All settings with their values; `data` is the parsed file."""
     return [Setting(".".join(key), value, has_key(data, key)) for key, value in _walk(config, ())]
 
 
 def settings_under(settings: list[Setting], key: Key) -> list[Setting]:
-    """Those of one table, or the one of that name."""
+    """The settings of one table, or the one setting with that name."""
     name = ".".join(key)
     return [each for each in settings if not key or each.key == name or each.key.startswith(f"{name}.")]
 
@@ -70,7 +70,7 @@ def _names(hint: Any) -> list[str]:
 
 
 def _plugin(hint: Any, name: str) -> type[Any] | None:
-    """The settings of a plugin that has a table of its own there."""
+    """The settings class of a plugin that has its own table there."""
     group = plugin_group_in(hint) if isinstance(hint, type) and is_dataclass(hint) else None
     if group is None or name not in plugins.names(group):
         return None
@@ -97,7 +97,7 @@ def _walk(table: Any, at: Key) -> Iterator[tuple[Key, Any]]:
 
 
 def _shown(value: Any, hint: Any) -> Any:
-    """No secret, and of an address only where it leads to."""
+    """The value without secrets; of an address only the origin."""
     if value is None or _is_hidden(hint):
         return value and SECRET
     if isinstance(value, tuple):

@@ -1,8 +1,8 @@
-"""Changing one setting in the text of config.toml, and nothing else: comments, order and spaces stay.
+"""Changes one setting in the text of config.toml, and keeps comments, order and spaces.
 
-A statement is found by tomllib itself: the fewest lines, from where the last one ended, that are valid TOML. After the
-change the text is read again as a whole: it must mean what it meant before, and the one new value. So a file that is
-written in a way this editor does not foresee is refused, never spoiled.
+Statements are found with tomllib: the fewest lines after the previous statement that are valid TOML. After the change
+the whole text is parsed again: it must equal the old data plus the one new value. So a file in a style that this editor
+does not support is refused, never damaged.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Value = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Lines `begin` to `end` of a text: a table's header, or a value with its whole key."""
+    """Lines `begin` to `end` of a text: a table's header, or a value with its full key."""
 
     begin: int
     end: int
-    table: Key  # the table it stands in, or begins
+    table: Key  # the table that it is in, or begins
     key: Key | None  # None for a header
 
 
 def assign(text: str, key: Key, value: Value) -> str:
-    """The text with `key` set. Raises Refused where only a person can do it."""
+    """The text with `key` set. Raises Refused if only a person can do it."""
     lines = text.splitlines(keepends=True)
     if lines and not lines[-1].endswith("\n"):
         lines[-1] += "\n"
@@ -45,7 +45,7 @@ def assign(text: str, key: Key, value: Value) -> str:
 
 
 def remove(text: str, key: Key) -> str:
-    """The text without a setting, or without a whole table. Raises Refused where only a person can do it."""
+    """The text without a setting, or without a whole table. Raises Refused if only a person can do it."""
     lines = text.splitlines(keepends=True)
     for each in reversed(list(_statements(lines))):
         if (each.key or each.table)[: len(key)] == key:
@@ -66,7 +66,7 @@ def quoted(value: Value) -> str:
 
 
 def write(path: Path, text: str) -> None:
-    """Whole or not at all, for its owner alone. A link stays one: what it leads to is written."""
+    """Write the file atomically and privately. If it is a link, write its target."""
     target = path.resolve()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
@@ -98,7 +98,7 @@ def _statements(lines: list[str]) -> Iterator[Statement]:
 
 
 def _path(data: Any) -> Key:
-    """Down to where it branches or ends: of a header, its name."""
+    """The nested keys down to where the data branches or ends. For a header that is its name."""
     if not isinstance(data, dict) or len(data) != 1:
         return ()
     ((name, inner),) = data.items()
@@ -110,7 +110,7 @@ def _own_key(chunk: str) -> Key:
 
 
 def _equals(chunk: str) -> int:
-    """Where the key ends; a `=` in a quoted key is not it."""
+    """The position of the `=` after the key; a `=` in a quoted key does not count."""
     for found in re.finditer("=", chunk):
         if _reads(f"{chunk[: found.start()]}= 0"):
             return found.start()
@@ -118,7 +118,7 @@ def _equals(chunk: str) -> int:
 
 
 def _comment(chunk: str) -> str:
-    """What stands behind the value, with the space before it."""
+    """The comment after the value, with the space before it."""
     for found in re.finditer(r"[ \t]*#", chunk):
         if _reads(chunk[: found.start()]):
             return chunk[found.start() :].rstrip()
@@ -139,7 +139,7 @@ def _replaced(lines: list[str], old: Statement, value: Value) -> str:
 
 
 def _added(lines: list[str], statements: list[Statement], key: Key, value: Value) -> str:
-    """Into its table; where there is none, in a new one at the end."""
+    """Add a setting to its table; if there is none, to a new one at the end."""
     there = [each for each in statements if each.table == key[:-1] or (each.key and each.key[:-1] == key[:-1])]
     if there:
         line = f"{_written(key[len(there[-1].table) :])} = {quoted(value)}\n"
@@ -150,7 +150,7 @@ def _added(lines: list[str], statements: list[Statement], key: Key, value: Value
 
 
 def _shown_at(lines: list[str], begin: int, name: str) -> int | None:
-    """Behind the comment that shows this setting, such as `# port = 7621`, if its table has one."""
+    """The line after the comment that shows this setting, such as `# port = 7621`, if its table has one."""
     for at, line in enumerate(lines[begin:], begin + 1):
         if re.match(rf"#\s*{re.escape(name)}\s*=", line):
             return at
@@ -192,7 +192,7 @@ def _require_just_that_gone(before: str, after: str, key: Key) -> None:
 
 
 def _without_empty(data: Any) -> Any:
-    """A table that nothing is left in says nothing."""
+    """The data without empty tables."""
     if not isinstance(data, dict):
         return data
     inner = {name: _without_empty(value) for name, value in data.items()}

@@ -1,6 +1,6 @@
-"""The log: one JSON object per line, in files that rotate, without secrets.
+"""The log: one JSON object per line, in rotating files, without secrets.
 
-Nothing but `clew logs` reads it, and nothing decides by it: what clew knows is in the store.
+Only `clew logs` reads it. Clew never depends on it: its state is in the store.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from clew.config.settings import LogConfig
 REDACTED = "[redacted]"
 
 _BLOCK = 64 * 1024  # bytes read at a time from the end of a log
-_POLL = 0.25  # seconds between two looks at a log that is followed
+_POLL = 0.25  # seconds between two reads of a log that is followed
 
-# None of these may scan a word again from each of its characters: an agent's output can be one word of a megabyte.
+# These patterns must be linear in the length of a word: an agent's output can be one word of a megabyte.
 _SECRET_NAME = r"(?:authorization|cookie|token|secret|password|passwd|api[_-]?key)"
 _SECRET_KEY = re.compile(rf"(?i){_SECRET_NAME}$")
 _SECRET_SHAPES = (
@@ -37,7 +37,7 @@ _SECRET_SHAPES = (
     re.compile(r"()\beyJ[\w-]{8,}\.[\w-]+\.[\w-]+"),
 )
 
-# A terminal obeys these raw too, and JSON escapes only what is below a space.
+# Control characters that terminals act on, and that JSON does not escape.
 _UNSAFE = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 _OURS = frozenset(("at", "level", "logger", "message", "traceback"))
@@ -45,7 +45,7 @@ _ORDINARY = frozenset(vars(logging.LogRecord("", 0, "", 0, "", (), None))) | {"a
 
 
 class Redactor:
-    """Takes secrets out of a text: those that are known, and what looks like one."""
+    """Removes secrets from a text: known ones, and what looks like one."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         longest_first = sorted(filter(None, secrets), key=len, reverse=True)
@@ -59,7 +59,7 @@ class Redactor:
         return text
 
     def value(self, value: object, key: str = "") -> object:
-        """A value of any kind, as JSON can say it."""
+        """A value of any type, redacted and ready for JSON."""
         if value is None or _SECRET_KEY.search(key):
             return value and REDACTED
         if isinstance(value, bool | int) or (isinstance(value, float) and isfinite(value)):
@@ -89,12 +89,12 @@ class JsonLines(logging.Formatter):
         return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(entry, ensure_ascii=False))
 
     def _trace(self, record: logging.LogRecord) -> str:
-        """The traceback, or where the line was logged from if that was asked for."""
+        """The traceback, or the stack if the caller asked for it."""
         return self.formatException(record.exc_info) if record.exc_info else record.stack_info or ""
 
 
 def about(**fields: object) -> dict[str, object]:
-    """Further fields of a line: `log.info("…", extra=about(thread=…))`. Plain `extra` cannot take a `thread`."""
+    """More fields of a line: `log.info("…", extra=about(thread=…))`. Plain `extra` does not allow `thread`."""
     return {"about": fields}
 
 
@@ -110,7 +110,7 @@ def timestamp(seconds: float) -> str:
 
 
 class _PrivateFile(RotatingFileHandler):
-    """Rotates; only its owner can read it, from its first moment on."""
+    """A rotating log file that is private from the moment it is created."""
 
     def _open(self) -> TextIOWrapper:
         file = os.open(self.baseFilename, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -119,7 +119,7 @@ class _PrivateFile(RotatingFileHandler):
 
 
 def start(path: Path, config: LogConfig, secrets: Iterable[str] = ()) -> logging.Handler:
-    """Let everything that is logged from now on go to a file. Take it off again with `stop`."""
+    """Write everything that is logged from now on to a file. Undo it with `stop`."""
     handler = _PrivateFile(
         path, maxBytes=config.max_bytes, backupCount=config.keep, encoding="utf-8", errors="backslashreplace"
     )
@@ -136,7 +136,7 @@ def stop(handler: logging.Handler) -> None:
 
 
 def tail(path: Path, lines: int) -> list[str]:
-    """The last lines, oldest first; reaching back into the file that was put aside where this one is too short."""
+    """The last lines, oldest first; if the file has too few, also from the rotated one."""
     found = _last_lines(path, lines)
     if len(found) < lines:
         found = _last_lines(_aside(path), lines - len(found)) + found
@@ -159,7 +159,7 @@ def _last_lines(path: Path, lines: int) -> list[str]:
 
 
 def _read_back(file: int, lines: int) -> bytes:
-    """The end of a file, from a place that is at least `lines` whole lines before it."""
+    """The end of a file, with at least `lines` complete lines if it has so many."""
     begin = os.fstat(file).st_size
     text = b""
     while begin > 0 and text.count(b"\n") <= lines:
@@ -170,7 +170,7 @@ def _read_back(file: int, lines: int) -> bytes:
 
 
 def follow(path: Path, sleep: Callable[[float], None] = time.sleep) -> Iterator[str]:
-    """Each line that is written from now on, through rotations, until the caller has enough."""
+    """Each line that is written from now on, across rotations, until the caller stops."""
     followed = _Followed(path)
     try:
         while True:
@@ -189,7 +189,7 @@ class _Followed:
             self._file.seek(0, os.SEEK_END)
 
     def lines(self) -> Iterator[str]:
-        """What is new. The old file is read after the look for a newer one: then nothing is added to it any more."""
+        """New lines. Look for a newer file before reading the old one: after that nothing is added to the old one."""
         newer = None if self._is_current() else self._open()
         yield from self._read()
         if newer:
@@ -213,11 +213,11 @@ class _Followed:
             return None
 
     def _is_current(self) -> bool:
-        """Ours is still the file of that name, and was not emptied under us."""
+        """Whether our file still has that name, and was not truncated."""
         if not self._file:
             return False
         try:
             now = self._path.stat()
         except FileNotFoundError:
-            return True  # between two files; a later look finds the newer one
+            return True  # during a rotation; the next call finds the newer file
         return os.path.samestat(os.fstat(self._file.fileno()), now) and self._file.tell() <= now.st_size

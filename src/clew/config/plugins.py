@@ -1,8 +1,8 @@
-"""Runtimes and surfaces by name, clew's own and other packages', all found as entry points.
+"""Finds and loads runtimes and surfaces, clew's own and those of other packages, by their entry points.
 
-Clew's own are also named in a table here, and the table decides for them: the metadata of an editable install is as old
-as its last `pip install`, and a bare checkout has none. Nothing is imported before it is wanted, and a plugin that
-fails to load is a value to show in `clew doctor`, not a crash.
+Clew's own come from a table here instead of package metadata: that of an editable install is as old as its last
+`pip install`, and a bare checkout has none. Plugins are imported only when needed, and one that fails to load is a
+value that `clew doctor` shows, not a crash.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class PluginTrouble:
 
 
 def names(group: str) -> list[str]:
-    """What there is to load. Imports none of it."""
+    """The names of all plugins of a group. Imports none of them."""
     return sorted(_find(group)[0])
 
 
 def load(group: str, *wanted: str) -> tuple[dict[str, Factory], list[PluginTrouble]]:
-    """Import the wanted plugins of a group, or all of them, and say what is wrong with those that cannot be had."""
+    """Import the wanted plugins of a group, or all of them. Also returns why others cannot be loaded."""
     found, troubles = _find(group)
     factories: dict[str, Factory] = {}
     for name in wanted or sorted(found):
@@ -68,20 +68,20 @@ def load(group: str, *wanted: str) -> tuple[dict[str, Factory], list[PluginTroub
 
 
 def settings_of(group: str, name: str) -> type[Any] | PluginTrouble | str:
-    """The dataclass of its settings, which is the `settings` of what its entry point names; else why there is none."""
+    """The dataclass of a plugin's settings (the attribute `settings` of its factory), or why there is none."""
     factories, troubles = load(group, name)
     if name not in factories:
         return troubles[0]
     kind = getattr(factories[name], "settings", None)
     if kind is None:
-        return "the package that brings it takes none"
+        return "its package accepts no settings"
     try:
         if isinstance(kind, type) and is_dataclass(kind):
             get_type_hints(kind, include_extras=True)
             return kind
     except Exception as error:  # somebody else's annotations
         return PluginTrouble(group, name, f"its settings cannot be read: {type(error).__name__}: {error}")
-    return PluginTrouble(group, name, "its settings are no dataclass")
+    return PluginTrouble(group, name, "its settings are not a dataclass")
 
 
 def _find(group: str) -> tuple[dict[str, EntryPoint], list[PluginTrouble]]:
@@ -89,7 +89,7 @@ def _find(group: str) -> tuple[dict[str, EntryPoint], list[PluginTrouble]]:
     troubles = []
     for entry in _foreign(group):
         if entry.name in found:
-            error = f"the one of {_package(entry)} is left out: {_package(found[entry.name])} has one of that name"
+            error = f"the one of {_package(entry)} is not used: {_package(found[entry.name])} has one with that name"
             troubles.append(PluginTrouble(group, entry.name, error))
         else:
             found[entry.name] = entry

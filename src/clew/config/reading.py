@@ -1,5 +1,5 @@
-"""A table of settings made from what a file says, as the type hints of its dataclass want it; and where it does not fit
-them, the line and what would be right. It knows nothing of what clew can be told."""
+"""Builds a dataclass of settings from parsed TOML, by its type hints; a mismatch is an error that names the line and
+says what would be right. It does not know any particular setting."""
 
 from __future__ import annotations
 
@@ -44,10 +44,11 @@ def table(kind: type[T], data: object, at: tuple[str, ...]) -> T:
 
 
 def _foreign(group: str | None, data: Mapping[str, Any], known: Iterable[str], at: tuple[str, ...]) -> PluginSettings:
-    """The tables of plugins, by what each says of its own. One that cannot be loaded is told of elsewhere."""
+    """The settings of plugins, each built with its own dataclass. A plugin that cannot be loaded is reported
+    elsewhere."""
     if not data:
         return {}
-    from clew.config import plugins  # looks at what is installed, which only a file with such tables needs
+    from clew.config import plugins  # reads package metadata, which only a file with such tables needs
 
     found = {}
     for key, value in data.items():
@@ -89,7 +90,7 @@ def _listed(hint: Any, value: object, at: tuple[str, ...]) -> tuple[Any, ...]:
 
 
 def _plain(kind: type, value: object, at: tuple[str, ...]) -> Any:
-    """A value of a plain type. A whole number is also a number, but true is not one."""
+    """A value of a plain type. An int is accepted as a float, but a bool is not accepted as an int."""
     if kind is float and type(value) is int:
         value = float(value)
     if type(value) is not kind:
@@ -111,26 +112,27 @@ def _ruled(value: Any, rules: Iterable[Any], at: tuple[str, ...]) -> Any:
 
 
 def _quoted(value: Any, rule: Any) -> str:
-    """What was given, without what may be a secret in it. One that is no address may still hold a password."""
+    """The given value without possible secrets. A value that is no valid address may still contain a password."""
     if isinstance(rule, WebAddress):
         return repr(shown(value)) if "://" in value else "no web address"
     return shown_in(repr(value))
 
 
 def _expanded(value: str, at: tuple[str, ...]) -> str:
-    """Only what begins with `~` is changed: `./codex` is not the same as `codex`, which is looked for on the PATH."""
+    """Expand a leading `~`, and nothing else: `./codex` is not the same as `codex`, which is searched on the PATH."""
     try:
         return str(Path(value).expanduser()) if value.startswith("~") else value
     except RuntimeError:
-        raise InvalidSetting(at, f"is {value!r}: it must be a path; there is no such person here") from None
+        raise InvalidSetting(at, f"is {value!r}: it must be a path; there is no such user here") from None
 
 
 def without_none(hint: Any) -> Any:
-    """The hint without its `None`: TOML has no null, so what is there is never None."""
+    """The hint without its `None`: TOML has no null, so a given value is never None."""
     return next(each for each in get_args(hint) if each is not NoneType) if NoneType in get_args(hint) else hint
 
 
 def split(hint: Any) -> tuple[type, tuple[Any, ...]]:
+    """The type of a hint, and its rules if it is `Annotated`."""
     return (get_args(hint)[0], get_args(hint)[1:]) if get_origin(hint) is Annotated else (hint, ())
 
 
@@ -145,7 +147,7 @@ _KINDS: Mapping[type, str] = {
 
 
 def _called(value: object) -> str:
-    """A value's kind in words; never the value itself, which may be a secret in the wrong place."""
+    """The kind of a value; never the value itself, which may be a secret in the wrong place."""
     return _KINDS.get(type(value), f"a {type(value).__name__}")
 
 
@@ -157,10 +159,10 @@ def suggestion(key: str, known: Iterable[str]) -> str:
 
 
 def line_of(text: str, key: tuple[str, ...]) -> int:
-    """The line where the statement begins that first brings `key` in.
+    """The first line of the statement that first sets `key`.
 
-    tomllib tells no positions, so the text is parsed again, each time one line longer; what does not parse yet is the
-    middle of a statement of several lines.
+    tomllib gives no positions, so the text is parsed again and again, each time one line longer; if it does not parse,
+    that is the middle of a statement of several lines.
     """
     lines = text.splitlines(keepends=True)
     begins = 1
@@ -188,15 +190,15 @@ def remove_key(data: dict[str, Any], key: tuple[str, ...]) -> None:
 
 
 def own_names(kind: type[DataclassInstance]) -> list[str]:
-    """What a table has in it, without what plugins bring."""
+    """The fields of a table, without the tables of plugins."""
     return [name for name, hint in get_type_hints(kind, include_extras=True).items() if plugin_group(hint) is None]
 
 
 def plugin_group(hint: Any) -> str | None:
-    """The group of plugins whose tables these are."""
+    """The plugin group whose tables a field holds; None: an ordinary field."""
     return next((rule.group for rule in split(hint)[1] if isinstance(rule, PluginTables)), None)
 
 
 def plugin_group_in(kind: type[DataclassInstance]) -> str | None:
-    """The group of plugins that have tables of their own in this one."""
+    """The plugin group that may have its own tables in this one; None: there is none."""
     return next(filter(None, map(plugin_group, get_type_hints(kind, include_extras=True).values())), None)

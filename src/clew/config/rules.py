@@ -1,4 +1,4 @@
-"""What a setting may be beyond its type, as marks on type hints."""
+"""Validation rules for settings, as annotations of their type hints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 
 
 class Rule(Protocol):
-    """What a value must be beyond its type."""
+    """What a value must satisfy beyond its type."""
 
     words: str
 
@@ -71,7 +71,7 @@ class VariableName(Struct, frozen=True):
 
 
 class Expanded(Struct, frozen=True):
-    """A path, in which a leading `~` is the person's own folder."""
+    """A path, in which a leading `~` is expanded to the user's home folder."""
 
 
 class Hidden(Struct, frozen=True):
@@ -79,7 +79,7 @@ class Hidden(Struct, frozen=True):
 
 
 class PluginTables(Struct, frozen=True):
-    """Tables of plugins of this group, by their names; each plugin says what is in its own."""
+    """Marks the field with the tables of this group's plugins, by name; each plugin defines its own settings."""
 
     group: str
 
@@ -99,9 +99,7 @@ Language = Annotated[str, OneOf(("en", "zh"))]
 DefaultPolicy = Annotated[str, OneOf(("careful", "trusted", "read-only"))]
 TelegramChat = Annotated[
     str,
-    Shape(
-        r"-?[1-9][0-9]{0,18}(?:/[1-9][0-9]{0,18})?", "the number of a chat, for a topic with the topic's behind a slash"
-    ),
+    Shape(r"-?[1-9][0-9]{0,18}(?:/[1-9][0-9]{0,18})?", "the number of a chat, with /TOPIC appended for a topic"),
 ]
 FeishuChat = Annotated[
     str, Shape(r"oc_[A-Za-z0-9_-]+(?:/omt_[A-Za-z0-9_-]+)?", "a chat such as oc_…, for a thread with /omt_… behind it")

@@ -132,7 +132,7 @@ def test_get_shows_effective_values(idle: Clew) -> None:
         (["get", "http.port.x"], "http.port.x is not a setting"),
         (["get", "surfaces.webhook"], "surfaces.webhook is not set; `clew config get` shows what is"),
         (["set", "http.prot", "1"], "http.prot is not a setting: did you mean `port`?"),
-        (["set", "http", "1"], "http is a table; in it there are host, port, token"),
+        (["set", "http", "1"], "http is a table, not a setting. It contains: host, port, token."),
         (["set", "http.port", "99999"], "line 2: http.port is 99999: it must be from 0 to 65535"),
         (["set", "http.port", "many"], "line 2: http.port must be a whole number, not text in quotes"),
         (["set", "http.host", " "], "line 2: http.host must not be empty"),
