@@ -126,7 +126,7 @@ def test_a_plugin_that_rejects_its_settings_is_left_out_with_a_reason(site: Path
 def test_a_surface_whose_name_differs_from_its_entry_point_is_left_out(site: Path, tmp_path: Path) -> None:
     parts_ = made(Config(), tmp_path)
     assert "plain" not in parts_.surfaces
-    assert any("it calls itself 'pigeons', and its entry point 'plain'" in str(each) for each in parts_.troubles)
+    assert any("its name is 'pigeons', but its entry point's is 'plain'" in str(each) for each in parts_.troubles)
 
 
 def test_without_a_table_it_has_its_defaults_or_none(site: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Runtimes and surfaces, made from their plugins: each is given what its parameters name, and nothing else."""
+"""Creates runtimes and surfaces from their plugins: each factory gets the arguments that its parameters name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Parts(Struct, frozen=True):
     troubles: tuple[PluginTrouble, ...]
 
     def routers(self) -> list[Router]:
-        """What surfaces want to be served on TCP."""
+        """The HTTP routes of surfaces, for the TCP listener."""
         from clew.server.routes.webhook import router
         from clew.surfaces.webhook import WebhookSurface
 
@@ -48,8 +48,8 @@ def assemble(
     announce: Callable[[Outgoing], bool],
     keeps: Home | None = None,
 ) -> Parts:
-    """A plugin that fails is left out, with the reason; the others work on. `keeps`: where what they start may outlive
-    this process."""
+    """Create all parts. A plugin that fails is left out, with the reason. `keeps`: the home in which programs may
+    outlive this process; None: they must not."""
     given: dict[str, Any] = {"clock": clock, "home": home, "marks": marks, "announce": announce, "keeps": keeps}
     given["default_runtime"] = settings.threads.runtime
     runtimes, first = _make(plugins.RUNTIMES, settings.runtimes, given)
@@ -60,7 +60,7 @@ def assemble(
 
 
 def own_runtimes(purpose: str) -> tuple[dict[str, Runtime], list[PluginTrouble]]:
-    """Without a daemon, by the settings of this home. What they start carries a mark of its own."""
+    """The runtimes without a daemon, by the settings of this home. Processes that they start carry a separate mark."""
     home, clock = Home.find(), SystemClock()
     marks = Marks(f"{purpose}-{clock.token()[:12]}", purpose)
     settings = config_settings.load(home.config)
@@ -69,14 +69,14 @@ def own_runtimes(purpose: str) -> tuple[dict[str, Runtime], list[PluginTrouble]]
 
 
 def reattach_runtimes(parts: Parts) -> None:
-    """A daemon begins: runtimes may have been left at work by an earlier one."""
+    """Let runtimes find programs that an earlier daemon left at work. Called when a daemon starts."""
     for runtime in parts.runtimes.values():
         if isinstance(runtime, Outliving):
             runtime.come_back()
 
 
 async def close_all(parts: Parts, *, for_good: bool = True) -> None:
-    """Not for good: another daemon is about to come, and may find them at work."""
+    """Close all parts. With `for_good=False` another daemon follows, so programs that can outlive this one go on."""
     every: list[Surface | Runtime] = [*parts.surfaces.values(), *parts.runtimes.values()]
     for part in every:
         try:
@@ -84,7 +84,7 @@ async def close_all(parts: Parts, *, for_good: bool = True) -> None:
                 await part.leave()
             else:
                 await part.close()
-        except Exception:  # the others are closed all the same
+        except Exception:  # go on and close the others
             log.exception("cannot close %s", part.name)
 
 
@@ -97,23 +97,23 @@ def _make(
         try:
             part = _call(factory, {**given, "config": _settings(sections, name, factory)})
             if part is None:
-                continue  # by these settings it is not wanted
+                continue  # its settings turn it off
             if isinstance(part, Mapping):  # one plugin, several parts
                 made.update({own: each for own, each in part.items() if own not in factories})
                 continue
             if (called := getattr(part, "name", None)) != name:
-                raise ValueError(f"it calls itself {called!r}, and its entry point {name!r}: they must be the same")
+                raise ValueError(f"its name is {called!r}, but its entry point's is {name!r}: they must be the same")
             made[name] = part
-        except Exception as error:  # somebody else's code
+        except Exception as error:  # a plugin's code
             if isinstance(error, ConfigError) and name in plugins.BUILT_IN[group]:
                 raise
-            log.warning("%s %s cannot be made", group, name, exc_info=True)
+            log.warning("%s %s cannot be created", group, name, exc_info=True)
             troubles.append(PluginTrouble(group, name, str(error) or type(error).__name__))
     return made, troubles
 
 
 def _settings(sections: RuntimesConfig | SurfacesConfig, name: str, factory: plugins.Factory) -> Any:
-    """As they are in the file. A plugin without a table there gets its defaults; None, where one of them is needed."""
+    """The settings of a plugin. Without a table in the file it gets its defaults; None if a setting is required."""
     found, kind = config_settings.section(sections, name), getattr(factory, "settings", None)
     if found is not None or kind is None:
         return found

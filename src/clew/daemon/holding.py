@@ -1,4 +1,4 @@
-"""Working on a home's store, and nobody else meanwhile: first its lock, then the store itself."""
+"""Exclusive access to a home's store: take its lock, then open the store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clew.support.home import Home
 
 @contextmanager
 def held(home: Home, clock: Clock, what: str, foreground: bool = False) -> Iterator[lock.HeldLock]:
-    """Raises StoreHeld, naming who has it."""
+    """Take the home's lock. Raises StoreHeld, which names the holder."""
     home.prepare()
     me = scan.get(os.getpid())
     holder = lock.Holder(os.getpid(), me.started if me else "", clock.now(), what, foreground=foreground)
@@ -26,6 +26,7 @@ def held(home: Home, clock: Clock, what: str, foreground: bool = False) -> Itera
 
 @asynccontextmanager
 async def opened(home: Home, clock: Clock, it: lock.HeldLock) -> AsyncIterator[Store]:
+    """Open the store, and record its id in the lock file."""
     store = open_store(home.database, clock)
     try:
         it.note_store(store.id)

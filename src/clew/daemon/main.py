@@ -1,8 +1,8 @@
-"""The one place where all is put together: one tree of tasks.
+"""The daemon: assembles all parts and runs them in one task group.
 
-Everything that runs is a branch of it: the engine, and the two HTTP servers. A branch that fails brings the whole down,
-loudly; a signal or `clew down` ends it in order: no new connections, time for running turns, end of the streams, the
-runtimes and their children, the store. The process that holds the home's lock is the daemon; there is no other.
+Its tasks are the engine and the two HTTP servers. If one fails, the whole daemon ends with an error; a signal or
+`clew down` ends it in order: no new connections, time for running turns, end of the streams, the runtimes and their
+children, the store. The process that holds the home's lock is the daemon; there is no other.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ from clew.support.version import __version__
 
 log = logging.getLogger("clew.daemon")
 
-NAMED = 10  # files that a line of the log names
+NAMED = 10  # the most files that a log line names
 GRACE = 10.0  # seconds that running turns get at a signal
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 @dataclass(slots=True)
 class Stop:
-    """Asked once; asked again it does not wait for running turns any more."""
+    """A request to stop. A second request ends the wait for running turns."""
 
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     hurry: asyncio.Event = field(default_factory=asyncio.Event)
     grace: float = GRACE
     reason: str = "stopping"
     restart: bool = False
-    note: Callable[[], None] = lambda: None  # so that who looks after it knows that it ends on purpose
+    note: Callable[[], None] = lambda: None  # records for the supervisor that the daemon ends on purpose
 
     def ask(self, grace: float = GRACE, restart: bool = False) -> None:
         if self.asked.is_set():
@@ -70,27 +70,27 @@ class Stop:
 
     @property
     def for_good(self) -> bool:
-        """Else another daemon is about to come: after a restart, or a crash."""
+        """Whether no other daemon follows, as it does after a restart or a crash."""
         return self.asked.is_set() and not self.restart
 
 
 @dataclass(slots=True)
 class ReadyPipe:
-    """Tells whoever started the daemon that it is ready, or why it is not: one line of JSON in a pipe."""
+    """Reports to the process that started the daemon that it is ready, or why not: one line of JSON in a pipe."""
 
     pipe: int | None = None
 
     def ready(self) -> None:
-        self._tell({"ready": True, "pid": os.getpid()})
+        self._write({"ready": True, "pid": os.getpid()})
 
     def failed(self, code: str, message: str) -> None:
-        self._tell({"error": {"code": code, "message": message}})
+        self._write({"error": {"code": code, "message": message}})
 
-    def _tell(self, news: object) -> None:
+    def _write(self, report: object) -> None:
         if self.pipe is None:
             return
-        with suppress(OSError):  # who started it has gone
-            os.write(self.pipe, json.dumps(news).encode() + b"\n")
+        with suppress(OSError):  # the process that started it has gone
+            os.write(self.pipe, json.dumps(report).encode() + b"\n")
         os.close(self.pipe)
         self.pipe = None
 
@@ -101,9 +101,9 @@ async def serve(home: Home, ready: Callable[[], None], *, foreground: bool = Fal
     with holding.held(home, clock, "daemon", foreground) as held, _signals(stop := Stop(note=held.note_stopping)):
         settings = config_settings.load(home.config)
         with _logging(home, settings):
-            log.info("clew %s begins, pid %d", __version__, os.getpid())
+            log.info("clew %s starts, pid %d", __version__, os.getpid())
             if held.before and held.before.what == "daemon" and not held.before.stopping:
-                log.warning("the daemon before, pid %d, has ended without being asked to", held.before.pid)
+                log.warning("the previous daemon, pid %d, has ended without being asked to", held.before.pid)
             _make_private(home)
             async with holding.opened(home, clock, held) as store:
                 await _serve(home, clock, settings, store, held.holder, stop, ready)
@@ -124,7 +124,7 @@ async def _serve(
     async with AsyncExitStack() as stack:
         live = Live(settings.turns.longest_text)
         parts = assemble(settings, clock, home, scan.Marks(store.id, incarnation), live.announce, keeps=home)
-        stack.push_async_callback(_let_go, home, clock, store, parts, stop)
+        stack.push_async_callback(_end_parts, home, clock, store, parts, stop)
         reattach_runtimes(parts)
         engine = build_engine(home, clock, settings, store, parts, incarnation, live)
         unix = stack.enter_context(binding.unix(home.socket))
@@ -146,8 +146,8 @@ async def _serve(
         await _tree(engine, door, serving, stop, ready)
 
 
-async def _let_go(home: Home, clock: Clock, store: Store, parts: Parts, stop: Stop) -> None:
-    """What it has begun ends with it; where another daemon is about to come, what can wait for that is left to it."""
+async def _end_parts(home: Home, clock: Clock, store: Store, parts: Parts, stop: Stop) -> None:
+    """End the parts and all child processes. If another daemon follows, kept programs are left to it."""
     await close_all(parts, for_good=stop.for_good)
     spared = frozenset() if stop.for_good else kept_programs.marks(home)
     await scan.sweep(
@@ -172,7 +172,7 @@ def build_engine(
 
 
 async def notify_once(home: Home, *, dry_run: bool, retry_failed: bool) -> list[Notified]:
-    """One pass of `clew notify` where no daemon runs: the same engine, without its tree, under the same lock."""
+    """One pass of `clew notify` if no daemon runs: the same engine, without its tasks, under the same lock."""
     clock = SystemClock()
     with holding.held(home, clock, "notify") as held:
         settings = config_settings.load(home.config)
@@ -182,7 +182,7 @@ async def notify_once(home: Home, *, dry_run: bool, retry_failed: bool) -> list[
             parts = assemble(settings, clock, home, scan.Marks(store.id, incarnation), live.announce)
             try:
                 engine = build_engine(home, clock, settings, store, parts, incarnation, live)
-                if not dry_run:  # we hold the lock, so whoever was sending is dead
+                if not dry_run:  # we hold the lock, so the process that was sending is dead
                     await store.write(lambda tx: deliveries.release_sending(tx, clock.now()))
                 return await engine.notify(dry_run=dry_run, retry_failed=retry_failed, alone=True)
             finally:
@@ -193,11 +193,11 @@ def _make_private(home: Home) -> None:
     if found := private_files.make_private(home):
         names = ", ".join(str(path) for path in found[:NAMED])
         more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-        log.warning("others on this machine could look into clew's files; now they cannot: %s%s", names, more)
+        log.warning("other users could read clew's files; their rights were removed: %s%s", names, more)
 
 
 def _own_workspace(home: Home) -> str:
-    """For threads that begin where there is no folder: not the person's own files, until they say so."""
+    """The workspace for threads without a folder. By default it contains none of the person's files."""
     folder = home.root / "workspace"
     folder.mkdir(mode=0o700, exist_ok=True)
     return str(folder)
@@ -226,7 +226,7 @@ async def _tree(engine: Engine, door: AppState, serving: HttpServers, stop: Stop
 
 
 async def _any(*waits: Coroutine[Any, Any, object]) -> None:
-    """Until the first of them is over; the others are given up."""
+    """Wait for the first of these; cancel the others."""
     tasks = [asyncio.create_task(wait) for wait in waits]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -264,7 +264,7 @@ def _signals(stop: Stop) -> Iterator[None]:
 
 
 def run(home: Home, ready: Callable[[], None], *, foreground: bool = False) -> None:
-    """Blocks until it ends. Raises the one error that ended it, out of the groups that tasks wrap around it."""
+    """Run the daemon until it ends. Raises the error that ended it, unwrapped from its exception groups."""
     descriptors.raise_limit()
     try:
         asyncio.run(serve(home, ready, foreground=foreground))
@@ -279,17 +279,17 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 def main() -> int:
     options = argparse.ArgumentParser(prog="clew.daemon.main")
-    options.add_argument("--ready-fd", type=int, default=None, help="where the word that it is ready is written")
-    told = ReadyPipe(options.parse_args().ready_fd)
+    options.add_argument("--ready-fd", type=int, default=None, help="descriptor in which to report that it is ready")
+    report = ReadyPipe(options.parse_args().ready_fd)
     faulthandler.enable()
     try:
-        run(Home.find(), told.ready)
+        run(Home.find(), report.ready)
     except ClewError as error:
-        told.failed(error.code, error.message)
+        report.failed(error.code, error.message)
         print(f"clew: {error.message}", file=sys.stderr)
         return error.exit
     except Exception as error:
-        told.failed("error", f"the daemon cannot start: {type(error).__name__}: {error}; `clew logs` tells more")
+        report.failed("error", f"the daemon cannot start: {type(error).__name__}: {error}; `clew logs` tells more")
         raise
     return 0
 

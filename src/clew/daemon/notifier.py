@@ -1,4 +1,4 @@
-"""Bringing what is owed your own way: the pass of `clew notify`, with a function of yours in place of the surfaces."""
+"""Sends undelivered answers with your own function: a pass of `clew notify` that calls it instead of the surfaces."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from clew.support.clock import SystemClock
 from clew.support.home import Home
 
 Notifier = Callable[[Outgoing], Awaitable[str | None]]
-"""Brings one answer to its place. What it returns is kept as the receipt's message id. When it raises `TryAgain`,
-`Down` or `Never` of `clew.model.surface`, that is written down; any other exception counts as "may have arrived"."""
+"""Delivers one answer. Its return value is stored as the receipt's message id. If it raises `TryAgain`, `Down` or
+`Never` of `clew.model.surface`, that is recorded; any other exception counts as "may have arrived"."""
 
 
 async def notify_with(
     notifier: Notifier, *, home: str | Path | None = None, dry_run: bool = False, retry_failed: bool = False
 ) -> tuple[Notified, ...]:
-    """One pass over the answers that are still owed: each is given to `notifier`, and its receipt kept. What was taken
-    is never given again.
+    """One pass over the undelivered answers: each is passed to `notifier`, and its receipt stored. A delivered answer
+    is never passed again.
 
-    It works under the store's lock, so no daemon may run: then it raises `StoreHeld`. `dry_run` only tells what would
-    be given; `retry_failed` takes also those that failed for good.
+    It holds the store's lock: if a daemon runs, it raises `StoreHeld`. `dry_run` only returns what would be passed;
+    `retry_failed` also passes answers that failed permanently.
     """
     found = Home.at(home)
     if not found.database.exists():
@@ -35,7 +35,7 @@ async def notify_with(
     clock = SystemClock()
     with holding.held(found, clock, "notify") as held:
         async with holding.opened(found, clock, held) as store:
-            if not dry_run:  # what a dead daemon was sending is nobody's now, and may have arrived
+            if not dry_run:  # what a dead daemon was sending may have arrived, and can be sent again
                 await store.write(lambda tx: deliveries.release_sending(tx, clock.now()))
             engine = Engine(
                 store=store,
@@ -50,7 +50,7 @@ async def notify_with(
 
 
 class _Injected:
-    """The notifier as a surface, so that receipts, doubt and failures are the outbox's work as ever."""
+    """The notifier as a surface, so that the outbox handles receipts, doubt and failures as usual."""
 
     name = "injected"
     trouble = ""
@@ -82,7 +82,7 @@ class _Injected:
 
 
 class _Everywhere(Mapping[str, Surface]):
-    """One surface for every name, also for those that the config does not know any more."""
+    """Maps every name to one surface, also names that are no longer in the config."""
 
     def __init__(self, surface: Surface) -> None:
         self._surface = surface

@@ -1,10 +1,10 @@
-"""A sentence in English and 简体中文. Which of the two is shown is decided late, by `engine/delivery/language`."""
+"""A text in English and 简体中文. `engine/delivery/language` chooses one when a message is enqueued."""
 
 from __future__ import annotations
 
 
 class Bilingual(str):
-    """A sentence in English that knows its Chinese. To everything that does not ask, it is the English one."""
+    """An English string that also has a Chinese version, in `zh`."""
 
     __slots__ = ("zh",)
     zh: str
@@ -16,11 +16,11 @@ class Bilingual(str):
 
 
 def zh(text: str) -> str:
-    """In Chinese, where that is known."""
+    """The Chinese version, if there is one."""
     return text.zh if isinstance(text, Bilingual) else text
 
 
 def joined(between: str, *parts: str) -> Bilingual:
-    """Parts that are empty are left out."""
+    """Join the parts in both languages. Empty parts are left out."""
     kept = [part for part in parts if part]
     return Bilingual(between.join(kept), between.join(map(zh, kept)))

@@ -1,4 +1,4 @@
-"""What clew says to a command, in the language of its conversation."""
+"""Replies to chat commands, in the language of the conversation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
         "No thread is bound here; say something to begin one, or /threads and /resume.",
         "这里还没有会话；直接说话即可开始，或用 /会话 和 /继续。",
     ),
-    "needs": ("Say it as: the command, then {what}.", "用法：命令后面写 {what}。"),
+    "needs": ("Usage: the command, then {what}.", "用法：命令后面写 {what}。"),
     "unknown": (
         "There is no /{word}; did you mean /{near}? /help lists all.",
         "没有 /{word} 这个命令；是不是 /{near}？/帮助 列出全部命令。",

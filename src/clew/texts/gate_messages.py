@@ -1,4 +1,5 @@
-"""What clew says about gates, in English and 简体中文."""
+"""Messages about gates, in English and 简体中文. Constants are stored in rows and looked up by their English text
+(`stored.py`), so changing one needs an alias."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ def by_rule(why: str) -> str:
 
 
 def by_person(name: str) -> str:
-    """Who answered, in quotes if the name passes for clew's own."""
+    """Who answered; in quotes if the name looks like clew's own."""
     return f'"{name}"' if re.match(r"\s*clew\b", name, re.IGNORECASE) else name
 
 
@@ -90,7 +91,7 @@ def said_before(code: str, said: str) -> Bilingual:
 
 
 def not_on_card(code: str) -> Bilingual:
-    """On a card that does not show a gate whole, and so has nothing that allows it."""
+    """On a card that does not show a gate completely, and so offers no way to allow it."""
     return Bilingual(
         f"⚠ This message does not show it whole, so nothing on it allows it. See it with `clew gates {code}`, allow it"
         f" with `clew approve {code}` or on clew's page.",
@@ -100,13 +101,13 @@ def not_on_card(code: str) -> Bilingual:
 
 
 def shown_before(count: int) -> Bilingual:
-    """On a card whose gate is shown whole in the messages before it."""
+    """On a card whose gate is shown completely in the messages before it."""
     where = "message before this one" if count == 1 else f"{count} messages before this one"
     return Bilingual(f"What it asks is shown whole in the {where}.", f"完整内容见此前的 {count} 条消息。")
 
 
 def not_whole(code: str) -> Bilingual:
-    """For whoever allows what was not shown whole where they are."""
+    """For a person who allows a gate that their conversation does not show completely."""
     return Bilingual(
         f"{code} was not shown whole here, so it cannot be allowed here. See it with `clew gates {code}`, allow it with"
         f" `clew approve {code}` or on the page. `{code} n` declines it.",
@@ -116,7 +117,7 @@ def not_whole(code: str) -> Bilingual:
 
 
 def rule_not_shown(code: str) -> Bilingual:
-    """For whoever chooses a rule where none was shown."""
+    """For a person who chooses a rule that their conversation did not show."""
     return Bilingual(
         f"That would make a rule that was not shown here, so nothing was allowed. `{code} y` allows it this once;"
         f" `clew gates {code}` shows the rule.",
@@ -126,7 +127,7 @@ def rule_not_shown(code: str) -> Bilingual:
 
 
 def not_arrived(code: str) -> Bilingual:
-    """For whoever allows what had not arrived where they are: the card, or a part before it."""
+    """For a person who allows a gate before its card, or a part of it, has arrived in their conversation."""
     return Bilingual(
         f"{code} had not arrived here when you said that. Once you see all of it here, answer again: `{code} y`.",
         f"你回复时 {code} 还没有送达这里。等它在这里完整显示后，请再回复一次：`{code} y`。",
@@ -134,7 +135,7 @@ def not_arrived(code: str) -> Bilingual:
 
 
 def not_among_all(codes: Sequence[str]) -> Bilingual:
-    """Behind a yes to all: those that it did not mean."""
+    """Added to the reply to `yes all`: the gates that it did not allow."""
     listed = ", ".join(codes)
     return Bilingual(
         f"Not {listed}, not shown whole here: `clew gates CODE` shows it, `clew approve CODE` allows it.",
@@ -154,7 +155,7 @@ def which_one(replies: Sequence[str]) -> Bilingual:
 
 
 def which_or_agent(replies: Sequence[str]) -> Bilingual:
-    """For a short answer in a conversation whose thread asks nothing, while gates of other threads are shown there."""
+    """For a short answer in a conversation whose own thread has no gate, but which shows gates of other threads."""
     return Bilingual(
         f"Which one? Reply {' or '.join(replies)}. If it is for the agent here, quote its message or use more words.",
         f"是哪一项？请回复 {' 或 '.join(replies)}。如果是对这里的代理说的，请引用它的消息，或者多说几个字。",

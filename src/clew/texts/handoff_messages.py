@@ -1,4 +1,4 @@
-"""What clew says when a thread moves, in English and 简体中文."""
+"""Messages about handoffs, in English and 简体中文."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ def place(surface: str, desk: str) -> Bilingual:
 
 
 def moved(surface: str, desk: str) -> Bilingual:
-    """What stands in the old place of something that goes on in another."""
+    """Replaces the text of a message whose thread continues in another place."""
     there = place(surface, desk)
     return Bilingual(f"→ moved to {there}", f"→ 已移到 {there.zh}")
 
 
 def taken_up(by: str, surface: str, desk: str) -> Bilingual:
-    """For the place that drove before."""
+    """For the conversation that drove the thread before."""
     there = "at the desk" if surface == desk else f"in {surface}"
     is_named = by not in ("", "you")
     who, chinese = (f"{by} goes on with this", f"{by} 已") if is_named else ("This goes on", "已")
@@ -27,7 +27,7 @@ def taken_up(by: str, surface: str, desk: str) -> Bilingual:
 
 
 def handed(title: str, running: bool, displaced: str | None, again: bool) -> Bilingual:
-    """The first words where a thread is handed to."""
+    """The first message in the new place of a thread."""
     running_now = Bilingual("It is being worked on right now; the answer comes here.", "任务正在运行；答复会发到这里。")
     before = Bilingual(
         f"This place was bound to {displaced}; /threads and /resume lead back to it.",

@@ -1,5 +1,5 @@
-"""What clew itself says to people, in English and 简体中文, in one place, so that every surface uses the same words. In
-which of the two is decided where something is owed (`language.py`)."""
+"""Messages of clew to people, in English and 简体中文, in one place, so that every surface uses the same texts.
+`engine/delivery/language` chooses the language."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ RUN_ALL = frozenset({"run all", "run", "all", "全部运行", "全部"})
 MERGE = frozenset({"merge", "合并"})
 SKIP = frozenset({"skip", "跳过"})
 
-_MARKS = (".", "。", ")", "）")  # behind a word; no question mark, as a question is no answer
+_MARKS = (".", "。", ")", "）")  # allowed after a word; no question mark, as a question is no answer
 _FULL_WIDTH = str.maketrans("０１２３４５６７８９", "0123456789")
 
 
 def word(text: str) -> str:
-    """What was typed, to be compared with the words above: `No.`, `yes!`, `` `stop` `` and `１` are such words, too."""
+    """Normalize what was typed, to compare it with the words above: `No.`, `yes!`, `` `stop` `` and `１` match too."""
     plain = unquoted(text).rstrip("!！").translate(_FULL_WIDTH)
     return " ".join((plain[:-1] if plain.endswith(_MARKS) else plain).lower().split())
 
 
 def unquoted(text: str) -> str:
-    """Without the backquotes, or in Chinese the quotes, in which clew shows what to reply."""
+    """The text without the backquotes (in Chinese 「」) in which clew shows what to reply."""
     plain = text.strip()
     return plain[1:-1].strip() if re.fullmatch("`[^`]+`|「[^「」]+」", plain) else plain
 
@@ -135,12 +135,12 @@ def pairing(code: str) -> str:
 
 
 def note(continued: bool, declined: int) -> Bilingual:
-    """The small print of an answer; empty almost always."""
+    """The footnote of an answer; usually empty."""
     return joined(" ", CONTINUED if continued else "", DECLINED if declined else "")
 
 
 def footer(elapsed: float, tokens: int, thread: str) -> Bilingual:
-    """In a chat, below each answer: `12 s · 1,234 tokens · 7F3K2M`."""
+    """The line below each answer in a chat: `12 s · 1,234 tokens · 7F3K2M`."""
     return joined(" · ", seconds(elapsed), f"{tokens:,} tokens" if tokens else "", thread[-6:])
 
 
@@ -158,7 +158,7 @@ def steps(count: int) -> Bilingual:
 
 
 def file_stays(name: str, why: str) -> str:
-    """In place of a file that was named and does not come along."""
+    """Sent instead of a file that the answer names and that is not sent."""
     return f"📎 {name}: {why}"
 
 
@@ -172,7 +172,7 @@ def more_files(count: int, most: int) -> str:
 
 
 def may_mean_former(code: str, said: str) -> Bilingual:
-    """For a short reply of which nobody knows when it was said, where another gate was open a moment ago."""
+    """For a short reply of unknown time in a conversation where another gate was open a moment ago."""
     return Bilingual(
         f"Another question was settled here meanwhile, so this may be meant for that one, and is no answer to {code}."
         f" Reply `{code} {said}` if you mean it.",
@@ -182,7 +182,7 @@ def may_mean_former(code: str, said: str) -> Bilingual:
 
 
 def secret_or_new(code: str) -> Bilingual:
-    """The same in a chat without a thread, where plain words begin one."""
+    """The same in a chat without a thread, where plain words start one."""
     new = Bilingual("`/new` and what there is to do begins something else.", "要做别的事，请用 /新建 加上内容。")
     return joined(" ", secret(code), new)
 
@@ -202,7 +202,7 @@ def queued(ahead: int) -> Bilingual:
 
 
 def not_run(count: int, why: str) -> Bilingual:
-    """For those who were told that it waits."""
+    """For people who were told that their message is queued."""
     english = "A message that waited here does" if count == 1 else f"{count} messages that waited here do"
     return joined(
         "", Bilingual(f"{english} not run: ", f"这里等待的 {count} 条消息不再运行："), why, Bilingual(".", "。")
@@ -264,7 +264,7 @@ def no_folder(path: str) -> Bilingual:
 
 
 def cut_off(begun: Sequence[str]) -> Bilingual:
-    """Asked once, where continuing by itself could do something twice."""
+    """The question about a turn that was cut off, if continuing it could do something twice."""
     done = "".join(f"\n- {line}" for line in begun)
     english = f" Begun before that:{done}\n" if begun else " "
     chinese = f"此前已开始：{done}\n" if begun else ""
@@ -297,7 +297,7 @@ PUT_ASIDE = (
 
 
 def continuation(begun: Sequence[str]) -> str:
-    """For the agent: why it sees the request again."""
+    """For the agent: why it gets the request again."""
     text = "(From clew: your work on the request above was cut off before its end. Go on with it and finish it.)"
     if not begun:
         return text
@@ -324,7 +324,7 @@ def still_backlog(count: int) -> Bilingual:
 
 
 def settled(asked: str, outcome: str) -> Bilingual:
-    """What was asked, without how to answer it, and what became of it. It was asked in one language already."""
+    """A question without its answer hint, and its outcome. The question is stored in one language."""
     for how in (CONTINUE_OR_STOP, ALL_MERGE_OR_SKIP):
         asked = asked.removesuffix(how).removesuffix(how.zh)
     return joined("\n→ ", asked.rstrip(), outcome)

@@ -1,4 +1,4 @@
-"""Why somebody is asked about a command: codes, and their sentences in English and 简体中文."""
+"""Reasons why clew asks about a command: codes, and their texts in English and 简体中文."""
 
 from __future__ import annotations
 

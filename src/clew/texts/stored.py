@@ -1,4 +1,4 @@
-"""Texts that were stored in English, in both languages again."""
+"""Finds both languages of texts that are stored in English."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KNOWN = {
 
 
 def stored(text: str) -> str:
-    """What clew wrote down: a reason by its code, or a sentence in English, such as why a gate is void."""
+    """Both languages of a stored text: a reason, by its code, or an English sentence, such as why a gate is void."""
     code, _, about = text.partition(":")
     return reason(Reason(code, about)) if code in REASONS else _KNOWN.get(text, text)
 
@@ -28,14 +28,14 @@ LEAVES_SANDBOX = reason(Reason("sandbox.leaves"))
 
 
 def warnings(gate: Gate) -> list[str]:
-    """What has to be known before a yes, beside what is asked. That a command leaves the sandbox is part of what is
-    asked: nothing else that is to be said takes its place."""
+    """What a person must know before a yes, in addition to the request. That a command leaves the sandbox is always
+    among it; no other warning replaces it."""
     told = [LEAVES_SANDBOX if gate.asked.leaves_sandbox else "", stored(gate.warning)]
     return [each for each in dict.fromkeys(told) if each]
 
 
 def answered_before(gate: Gate) -> Bilingual:
-    """For whoever comes later: who answered what, and when."""
+    """For a person who answers too late: who answered what, and when."""
     if gate.answer is None:
         why = stored(gate.why) or NO_ANSWER
         return Bilingual(f"{gate.code} is {gate.state}: {why}.", f"{gate.code} 已失效：{zh(why)}。")

@@ -620,7 +620,7 @@ async def test_the_command_menu_is_set_once_in_both_languages(bot: Bot, tmp_path
     async with listening(bot, tmp_path):
         english, chinese = await bot.called("setMyCommands", 2)
         assert ("language_code" in english, chinese["language_code"]) == (False, "zh")
-        assert english["commands"][0] == {"command": "new", "description": "Begin a new thread"}
+        assert english["commands"][0] == {"command": "new", "description": "Start a new thread"}
         assert chinese["commands"][0] == {"command": "new", "description": "开启新会话"}
     async with listening(bot, tmp_path):
         await bot.called("getMyCommands", 4)
