@@ -1,4 +1,4 @@
-"""Clocks for tests that decide when a certain time has passed."""
+"""Clocks that a test controls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from clew.support.clock import SystemClock
 
 
 class IdleClock(SystemClock):
-    """The idle time passes when a test says so."""
+    """A clock on which the idle time passes when the test sets `passed`."""
 
     def __init__(self, idle: float) -> None:
         super().__init__()

@@ -45,7 +45,7 @@ class Result:
 
 
 class Gate:
-    """Where a turn with `!hold NAME` in its prompt stands until it is released. Make it before the prompt is sent."""
+    """Blocks a turn with `!hold NAME` in its prompt until it is released. Create it before the prompt is sent."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -55,7 +55,7 @@ class Gate:
             os.mkfifo(path, 0o600)
 
     def wait(self) -> None:
-        """Until a turn stands there: opening a named pipe for writing waits for its reader."""
+        """Wait until a turn is blocked here: opening a named pipe for writing waits for its reader."""
         self._pipe = os.open(self._path, os.O_WRONLY)
 
     def release(self) -> None:
@@ -66,8 +66,8 @@ class Gate:
         self._pipe = None
 
     def release_with(self, before: Gate) -> None:
-        """Once a turn stands here for the second time, after the death of the daemon in which it stood at `before`. As
-        long as that one is open nothing passes here, however quick the next daemon is."""
+        """Wait until a turn is blocked here for the second time, after the death of the daemon in which it was blocked
+        at `before`. While that one is open nothing passes here, however quick the next daemon is."""
         self.wait()
         before.release()
         self.release()
@@ -102,14 +102,14 @@ class Clew:
         self.home.config.write_text(text)
 
     def run(self, *args: str, input: str | None = None, env: Mapping[str, str] | None = None) -> Result:
-        """A command, whatever comes of it."""
+        """Run a command, and return its result even if it fails."""
         done = subprocess.run(
             _argv(args), input=input, capture_output=True, text=True, env=self._environ(env), timeout=TIMEOUT
         )
         return Result(done.returncode, done.stdout, done.stderr)
 
     def __call__(self, *args: str, code: int = 0, env: Mapping[str, str] | None = None) -> str:
-        """What a command prints, when it ends as it should."""
+        """The output of a command, which must succeed."""
         result = self.run(*args, env=env)
         assert result.code == code, f"clew {' '.join(args)} ended with {result.code}:\n{result.out}{result.err}"
         return result.out
@@ -118,14 +118,14 @@ class Clew:
         return json.loads(self(*args, "--json", code=code, env=env))
 
     def begin(self, *args: str) -> subprocess.Popen[str]:
-        """A command that goes on, such as `watch`; ended with the test at the latest."""
+        """Start a command that keeps running, such as `watch`; it ends with the test at the latest."""
         pipe = subprocess.PIPE
         process = subprocess.Popen(_argv(args), stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=self._environ())
         self._left.append(process)
         return process
 
     def end(self, process: subprocess.Popen[str]) -> Result:
-        """End a command that `begin` began, if it has not ended, and give what it printed."""
+        """End a command that `begin` started, if it still runs, and return its output."""
         if process.poll() is None:
             process.terminate()
         return self.wait(process)
@@ -144,18 +144,18 @@ class Clew:
 
     @property
     def pid(self) -> int:
-        """Of the daemon that runs, or ran last."""
+        """The pid of the daemon that runs, or ran last."""
         holder = lock.read(self.home.lock)
         assert holder is not None, "no daemon ever ran here"
         return holder.pid
 
     @property
     def supervisor(self) -> int:
-        """The pid of the one that is there, or was last."""
+        """The pid of the supervisor that runs, or ran last."""
         return int(json.loads((self.home.run / supervisor.LOCK).read_bytes())["supervisor"]["pid"])
 
     def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
-        """End the daemon as no program can foresee, and wait until it is gone. Its supervisor brings it back."""
+        """Kill the daemon with SIGKILL, and wait until it is gone. Its supervisor restarts it."""
         pid = self.pid
         os.kill(pid, number)
         self.wait_gone(pid)
@@ -166,12 +166,12 @@ class Clew:
         self.wait_gone(pid)
 
     def kill_for_good(self) -> None:
-        """With the supervisor, so that nobody brings it back."""
+        """Kill the daemon and its supervisor, so that nobody restarts it."""
         self.kill_supervisor()
         self.kill()
 
     def wait_gone(self, pid: int | None = None) -> None:
-        """Until the daemon, or another process, has ended, by whatever."""
+        """Wait until the daemon, or another process, has ended."""
         try:
             handle = os.pidfd_open(pid or self.pid)
         except ProcessLookupError:
@@ -182,28 +182,28 @@ class Clew:
             os.close(handle)
 
     def alive(self) -> list[int]:
-        """The daemon, its supervisor, and whatever else runs for this home, without the commands of this test."""
+        """All processes of this home: the daemon, its supervisor and others, without the commands of this test."""
         mine = {process.pid for process in self._left}
         return [pid for pid in carrying(f"CLEW_HOME={self.root}") if pid not in mine]
 
     def children(self) -> list[scan.Process]:
-        """What carries this home's mark, without the daemon itself."""
+        """The processes with this home's mark, without the daemon itself."""
         holder = lock.read(self.home.lock)
         return scan.children(holder.store) if holder and holder.store else []
 
     def events(self, thread: str | None = None, after: int | None = 0) -> Iterator[Event]:
-        """What happens, from the beginning of the log on; never starts a daemon by itself."""
+        """The events from the beginning of the log on; never starts a daemon."""
         return Client(self.home, start=False).events(thread, after)
 
     def wait_for(self, thread: str, kind: str, **data: Any) -> Event:
-        """The first event of that kind, with these data, that ever happened in a thread."""
+        """Wait for the first event of this kind, with these data, in a thread, past or future."""
         for event in self.events(thread):
             if event.kind == kind and data.items() <= event.data.get("data", {}).items():
                 return event
         raise AssertionError(f"no {kind}")
 
     def wait_ended(self, turn: Mapping[str, Any]) -> Any:
-        """The turn of a `start` or `send`, when it is over."""
+        """Wait for the end of the turn of a `start` or `send`, and return it."""
         for event in self.events(turn["thread"]):
             if event.kind == "turn.ended" and event.data["turn"] == turn["turn"]:
                 break
@@ -213,7 +213,7 @@ class Clew:
         return Gate(self.root / "scripted" / "holds" / name)
 
     def logs(self) -> str:
-        """All that a failed test may need to explain itself."""
+        """Everything that helps to explain a failed test."""
         files = sorted(self.home.logs.glob("*")) if self.home.logs.exists() else []
         return "\n".join(f"--- {file.name}\n{file.read_text(errors='replace')[-20_000:]}" for file in files)
 
@@ -223,7 +223,7 @@ class Clew:
 
 
 def carrying(variable: str) -> list[int]:
-    """The other processes with this in their environment."""
+    """The other processes with this variable in their environment."""
     folders = (folder for folder in Path("/proc").iterdir() if folder.name.isdecimal())
     found = [int(folder.name) for folder in folders if os.fsencode(variable) in _variables(folder)]
     return [pid for pid in found if pid != os.getpid()]

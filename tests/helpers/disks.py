@@ -1,4 +1,4 @@
-"""Files on a disk that is broken."""
+"""Files on a failing disk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BROKEN_DISK = pytest.mark.skipif(not _FAILS.exists(), reason="a file of Linux")
 
 
 def break_file(path: Path) -> Path:
-    """From now on it fails where it is read."""
+    """From now on reading the file fails."""
     path.unlink()
     path.symlink_to(_FAILS)
     return path

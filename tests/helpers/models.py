@@ -1,4 +1,4 @@
-"""The scripted model in a thread of its own, for tests that drive a whole clew from outside."""
+"""The scripted model in its own thread, for tests that drive a complete clew from outside."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Model:
         self._loop.call_soon_threadsafe(self._model.release, name)
 
     def wait_held(self, name: str) -> None:
-        """Until a request stands there."""
+        """Wait until a request is blocked there."""
         self._do(self._model.held(name))
 
     def wait_left(self, name: str) -> None:
-        """Until nobody stands there any more."""
+        """Wait until no request is blocked there any more."""
         self._do(self._model.left(name))
 
     def _do(self, work: Coroutine[Any, Any, T]) -> T:

@@ -1,4 +1,4 @@
-"""Ports of this machine for those who come and go."""
+"""Reserves a TCP port for servers that start and stop."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import socket
 
 
 def held_port() -> socket.socket:
-    """Any free one, and ours until this is closed: others can listen there by its number, one after the other, and
-    meanwhile the system gives it to nobody."""
+    """Reserves a free port until it is closed: servers can listen there by its number, one after the other, and the
+    system assigns it to nobody else."""
     place = socket.socket()
     place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     place.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that takes deliveries, counts them, and answers as it is told.
+"""A real HTTP server on loopback that receives deliveries, counts them, and responds as the test says.
 
 It runs in a thread of its own with a loop of its own, so that a test that drives the daemon as a process can use it as
 well as an `async` one. It records a delivery before it answers it.
@@ -38,7 +38,7 @@ class Answer:
 
 
 class Hang(Enum):
-    """What a receiver does, other than to answer at once, with a delivery that it has taken."""
+    """What a receiver may do with a delivery instead of responding at once."""
 
     UP = auto()  # close the connection without an answer
     UNTIL_RELEASED = auto()  # answer 200 after `release()`
@@ -63,7 +63,7 @@ class Received:
         return json.loads(self.body)
 
     def signed_with(self, secret: str) -> bool:
-        """Whether it is signed properly, whenever that was."""
+        """Whether its signature is valid, whatever its age."""
         stamp = self.headers.get("x-clew-timestamp", "")
         try:
             verify(secret, stamp, self.headers.get("x-clew-signature"), self.body, int(stamp or 0))
@@ -73,7 +73,7 @@ class Received:
 
 
 class Receiver:
-    """`answers` are given in order, one to each delivery; after them it answers `otherwise`."""
+    """Responds with `answers` in order, one to each delivery; after them with `otherwise`."""
 
     def __init__(self, *answers: Behaviour, otherwise: Behaviour | None = None) -> None:
         self._place = held_port()  # over close() and start() too, as if a machine had been away
@@ -103,7 +103,7 @@ class Receiver:
         started.result(TIMEOUT)
 
     def close(self) -> None:
-        """Stop listening and drop every connection. What was received stays."""
+        """Stop listening and drop every connection. The received deliveries stay."""
         thread, self._thread = self._thread, None
         if thread is not None and self._loop is not None and self._stopped is not None:
             self._loop.call_soon_threadsafe(self._stopped.set)
@@ -121,16 +121,16 @@ class Receiver:
 
     @property
     def keys(self) -> list[str]:
-        """The distinct idempotency keys, in the order they first came: what a receiver that honours them has taken."""
+        """The distinct idempotency keys, in order: the deliveries that a receiver with idempotency would accept."""
         return list(dict.fromkeys(delivery.id for delivery in self.deliveries))
 
     def then(self, *answers: Behaviour) -> None:
-        """What the next deliveries are answered, after what was said before."""
+        """Append responses for the next deliveries."""
         with self._changed:
             self._answers.extend(answers)
 
     def release(self) -> None:
-        """Let those go that hang, and those that would."""
+        """Respond to the deliveries that hang, now and later."""
         assert self._loop is not None and self._released is not None, "it was not started"
         self._loop.call_soon_threadsafe(self._released.set)
 
@@ -199,7 +199,7 @@ def _response(answer: Answer) -> bytes:
 
 
 def post_signed(base: str, name: str, secret: str, body: bytes) -> Any:
-    """A message to clew's own inbound webhook, as another program would send it; what it was answered."""
+    """Send a signed message to clew's inbound webhook, as another program would; returns the response."""
     now = int(time.time())
     headers = {"X-Clew-Timestamp": str(now), "X-Clew-Signature": sign(secret, now, body)}
     request = urllib.request.Request(f"{base}/surfaces/webhook/{name}", body, headers, method="POST")

@@ -1,4 +1,4 @@
-"""The real engine on a real database in a folder, with the scripted runtime and a surface that keeps what it is given.
+"""The real engine on a real database in a folder, with the scripted runtime and a surface that records deliveries.
 
 async with Rig(tmp_path) as rig:
     accepted = await rig.say("!text hello")
@@ -33,8 +33,8 @@ TIMEOUT = 60.0  # seconds that anything may take at most
 
 @dataclass
 class Room:
-    """A surface whose every delivery is kept. `troubles` are raised one by one instead of sending; with `after`, the
-    message arrives all the same."""
+    """A surface that records every delivery. It raises `troubles` one by one instead of sending, and the errors in
+    `after` one by one after sending."""
 
     can: SurfaceCan = field(default_factory=SurfaceCan)
     name: str = "room"
@@ -85,7 +85,7 @@ class Room:
 
 
 class Rig:
-    """One daemon's worth of engine. Leaving it cancels everything at once, as a killed process would leave the rows; a
+    """The engine of one daemon. Leaving it cancels everything at once and leaves the rows as a killed process would; a
     second Rig on the same folder is the next daemon."""
 
     _numbers = itertools.count(1)
@@ -139,7 +139,7 @@ class Rig:
         await self.kill()
 
     async def kill(self) -> None:
-        """End it where it stands. The rows stay as they are."""
+        """Stop the engine at once. The rows stay as they are."""
         if self._dead:
             return
         self._dead = True
@@ -154,17 +154,17 @@ class Rig:
         return Conversation("room", room)
 
     async def allow(self, sender_id: str) -> None:
-        """Somebody may speak where the room is a chat."""
+        """Allow somebody to write, if the room is a chat."""
         person = Person("room", sender_id, "ann", Role.OWNER, 0, "test")
         await self.store.write(lambda tx: people.add(tx, person))
 
     async def say(self, text: str, *, id: str | None = None, room: str = "a", **more: object) -> Accepted:
-        """A message in a room."""
+        """Send a message in a room."""
         inbound = Inbound(self.where(room), id or self.clock.ulid(), "ann", text, **more)  # type: ignore[arg-type]
         return await self.engine.say(inbound)
 
     async def start(self, text: str, *, kind: ThreadKind = ThreadKind.TASK, **more: object) -> Accepted:
-        """A thread that a client begins."""
+        """Start a thread as the local client does."""
         new = NewThread(self.clock.ulid(), text, kind=kind, **more)  # type: ignore[arg-type]
         return await self.engine.start(new)
 
@@ -172,13 +172,13 @@ class Rig:
         return await self.engine.say(Inbound(DESK, self.clock.ulid(), "ann", text, thread=thread, queue=queue))
 
     def fall_silent(self, turn: str | None) -> None:
-        """The time that a turn may be without a sign of life is over, now."""
+        """Let the silence timeout of a turn expire now."""
         patience = self.engine._runner._works[turn or ""]._patience
         assert patience is not None
         patience.reschedule(asyncio.get_running_loop().time())
 
     async def hasten(self) -> None:
-        """What was put off leaves now."""
+        """Send postponed deliveries now."""
         await self.store.write(lambda tx: deliveries.retry_now(tx, self.clock.now()))
         self.engine._outbox.wake("room")
 
@@ -189,12 +189,12 @@ class Rig:
     # What happens
 
     async def held(self, name: str) -> None:
-        """Until a turn has come to `!hold NAME`."""
+        """Wait until a turn is blocked at `!hold NAME`."""
         async with asyncio.timeout(TIMEOUT):
             await self.scripted.holds.held(name)
 
     async def until(self, happened: Callable[[Entry], bool]) -> Entry:
-        """The first entry of the log, past or to come, that is so."""
+        """Wait for the first entry of the log, past or future, for which `happened` is true."""
         async with asyncio.timeout(TIMEOUT):
             seen = 0
             while True:

@@ -1,5 +1,5 @@
-"""Promises 6 and 13 with the real Codex: in a repository that somebody prepared, a command that seems only to read is
-put to a person before anything runs."""
+"""Promises 6 and 13 with the real Codex: in a repository that an attacker prepared, clew asks a person about a command
+that seems to only read, before anything runs."""
 
 from __future__ import annotations
 

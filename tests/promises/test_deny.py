@@ -23,7 +23,7 @@ secret = "{SECRET}"
 
 
 def test_13_deny_by_default(tmp_path: Path) -> None:
-    """No port unless asked for, no word without the secret, no file for others, no secret in the log."""
+    """No port unless configured, no access without the secret, no file readable by others, no secret in the log."""
     body = json.dumps({"id": "1", "conversation": "c", "sender": "eve", "text": f"!text my key is {SECRET}"}).encode()
     with Clew(tmp_path / "home", SCRIPTED) as clew:
         clew.up()

@@ -1,5 +1,5 @@
-"""Promise 6 against chance: opens, answers, interrupts and deaths in any order, on the real rows. One seed is one
-interleaving; a command that was run is counted against the yes that a person gave for it."""
+"""Promise 6 under random interleavings of opened gates, answers, interrupts and crashes, on real rows. One seed is one
+interleaving; each command that ran is matched with the yes that a person gave for it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COMMANDS = ("make", "make deploy", "rm -r build")
 
 @dataclass
 class Agent:
-    """A runtime's process: what it asks, and what it has run. Its requests die with it, what it has run does not."""
+    """A runtime's process: its requests, and the commands it has run. Its requests end with it."""
 
     name: str
     number: int = 0
@@ -72,7 +72,7 @@ class Agent:
 
 
 class Story:
-    """One turn and what continues it, from the first request to rest."""
+    """One turn and its continuations, from the first request until nothing is left to do."""
 
     def __init__(self, connection: SqliteConnection, seed: int) -> None:
         self.chance = random.Random(seed)
@@ -138,7 +138,7 @@ class Story:
         self.root[gate.id] = gate.id
 
     def give(self) -> None:
-        """To the runtime, with a death at each step of the way."""
+        """Send the answer to the runtime, with a possible crash at each step."""
         for gate in room.unsent(self.tx, self.turn.id):
             if self._dies():
                 return
@@ -176,12 +176,12 @@ class Story:
             self._end(TurnState.COMPLETED)
 
     def agent_dies(self) -> None:
-        """Only the runtime: the daemon still knows what it was told."""
+        """Crash only the runtime: the daemon keeps its memory."""
         self.agent.die()
         self._cut()
 
     def die(self) -> None:
-        """The daemon, and with it the runtime and all that was only in memory."""
+        """Crash the daemon, and with it the runtime and everything in memory."""
         self.agent.die()
         self.core = self._daemon()
         self._cut()
@@ -218,7 +218,7 @@ class Story:
                 self.root[gate.id] = self.root[carried[0].id]
 
     def _request(self) -> Asked:
-        """Often what it had asked before: that is what an agent does whose work was cut off."""
+        """Often the same request as before, like an agent whose work was cut off."""
         earlier = gates.of_thread(self.tx, self.thread.id, 3)
         if earlier and self.chance.random() < 0.6:
             return self.chance.choice(earlier).asked

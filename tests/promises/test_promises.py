@@ -1,5 +1,5 @@
-"""The promises of docs/reference/promises.md, one by one, by name. Tests with a real SIGKILL are in tests/crash; with
-random faults, in tests/simulation; here each is shown on the real engine and the real database."""
+"""The promises of docs/promises.md, one by one, with the real engine and database. Tests with a real SIGKILL are in
+tests/crash; random ones in tests/simulation."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_01_never_silent(tmp_path: Path) -> None:
 
 
 async def test_02_accepted_once(tmp_path: Path) -> None:
-    """A (conversation, message id) is accepted once, across restarts; a repeat gets the first one's turn and state."""
+    """A (conversation, message id) is accepted once, across restarts; a repeat gets the first turn and state."""
     async with Rig(tmp_path) as rig:
         first = await rig.say("!text once", id="m1")
         elsewhere = await rig.say("!text once", id="m1", room="b")
@@ -66,7 +66,7 @@ async def test_02_accepted_once(tmp_path: Path) -> None:
     [("run all", ["one", "two"]), ("merge", ["two"]), ("skip", []), ("合并", ["two"])],
 )
 async def test_02_a_backlog_is_kept_and_asked_about_once(tmp_path: Path, answer: str, answered: list[str]) -> None:
-    """What waited too long is neither dropped nor run in a flood."""
+    """Messages that waited too long are neither dropped nor all run at once."""
     rig = Rig(tmp_path)  # it accepts, and dies before it runs anything
     first = await rig.say("!text one")
     await rig.say("!text two")
@@ -190,7 +190,7 @@ async def test_03_only_our_own_row_knows_that_a_person_stopped_it(tmp_path: Path
 
 
 async def test_04_the_delivery_is_stored_with_the_end_of_the_turn(tmp_path: Path) -> None:
-    """No turn ends without its delivery row in the same transaction: where that cannot be written, it has not ended."""
+    """No turn ends without its delivery row in the same transaction: if that cannot be written, it has not ended."""
     heard = _Heard("cannot even be ended")
     logging.getLogger("clew.engine").addHandler(heard)
     async with Rig(tmp_path) as rig:
@@ -238,7 +238,7 @@ LADDER = {
 
 @pytest.mark.parametrize("rung", LADDER)
 async def test_05_delivered_once(tmp_path: Path, rung: str) -> None:
-    """A send in doubt is settled by the first means that the surface has."""
+    """A send in doubt is resolved by the first means that the surface has."""
     can, shown, notes = LADDER[rung]
     room = Room(can=can)
     async with Rig(tmp_path, room=room) as rig:
@@ -343,7 +343,7 @@ async def test_05_a_manual_retry_does_not_overtake_earlier_failures(tmp_path: Pa
 
 
 async def test_06_a_waiting_state_always_has_something_to_act_on(tmp_path: Path) -> None:
-    """Whatever dies, and however often: whoever looks finds a gate that can be answered, and the answer counts once."""
+    """After any number of crashes there is a gate that can be answered, and the answer counts once."""
     async with Rig(tmp_path) as rig:
         await rig.say("!approve deploy\n!text done")
         await rig.saw("gate.opened")
@@ -362,7 +362,7 @@ async def test_06_a_waiting_state_always_has_something_to_act_on(tmp_path: Path)
 
 
 async def _what_waits(rig: Rig) -> GateView:
-    """The gate; where the thread asks first whether it shall go on at all, that is answered."""
+    """The gate; if the thread first asks whether to continue, say yes."""
     happened = await rig.until(lambda entry: entry.kind in ("gate.opened", "thread.status"))
     if happened.kind == "thread.status":
         await rig.engine.resume(happened.thread, "continue", rig.clock.ulid(), "ann")
@@ -372,7 +372,7 @@ async def _what_waits(rig: Rig) -> GateView:
 
 
 async def test_07_running_is_never_stored(tmp_path: Path) -> None:
-    """It is derived from a turn's live lease, so nothing can get stuck in it."""
+    """It is derived from a turn's live lease, so no thread can get stuck in it."""
     async with Rig(tmp_path) as rig:
         accepted = await rig.say("!hold for-ever")
         await rig.started(accepted.turn)
@@ -382,7 +382,7 @@ async def test_07_running_is_never_stored(tmp_path: Path) -> None:
 
 
 async def test_08_one_turn_at_a_time_per_thread(tmp_path: Path) -> None:
-    """What comes in meanwhile is queued, durably, in order; and the database itself refuses a second live turn."""
+    """Messages that arrive meanwhile are queued durably and in order; the database refuses a second live turn."""
     async with Rig(tmp_path) as rig:
         first = await rig.say("!hold door\n!text 0")
         await rig.started(first.turn)
@@ -398,7 +398,7 @@ async def test_08_one_turn_at_a_time_per_thread(tmp_path: Path) -> None:
 
 
 async def test_09_every_change_of_state_is_a_compare_and_set(tmp_path: Path) -> None:
-    """Two resumes: one wins, the other is told. A late writer of an older generation changes nothing."""
+    """Of two resumes one wins, and the other gets an error. A late write with an older generation changes nothing."""
     async with Rig(tmp_path) as rig:
         task = await rig.start("!text one")
         await rig.ended(task.turn)
@@ -421,7 +421,7 @@ async def test_09_every_change_of_state_is_a_compare_and_set(tmp_path: Path) -> 
 
 
 async def test_11_history_is_append_only_and_verifiable(tmp_path: Path) -> None:
-    """Any change to what was written is found and named, and a damaged thread hides no other."""
+    """Any change of stored history is detected and named, and a damaged thread does not hide others."""
     async with Rig(tmp_path) as rig:
         damaged = await rig.start("!text one")
         sound = await rig.start("!text two")

@@ -1,4 +1,4 @@
-"""The docs are true: what they quote is said, what they name exists, and what they tell you to do works."""
+"""The docs are correct: messages they quote are in the source, names exist, and instructions work."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def page(name: str) -> str:
 
 
 def said_by_clew() -> list[str]:
-    """Every text in the source, in one line each; what an f-string puts in is left out."""
+    """Every string of the source, each in one line; without the values of f-strings."""
     trees = (ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "src").rglob("*.py"))
     nodes = (node for tree in trees for node in ast.walk(tree))
     return [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]

@@ -1,4 +1,4 @@
-"""What no file of the repo may contain, and what each must keep true."""
+"""Rules for all files of the repository."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 def files(*endings: str, under: Path = ROOT) -> Iterator[Path]:
-    """The files of the checkout, without what is made from them."""
+    """The files of the checkout, without generated ones."""
     for path in sorted(under.iterdir()):
         hidden = path.name.startswith(".") and path.name != ".ci"
         if path.is_dir() and not hidden and path.name not in GENERATED:

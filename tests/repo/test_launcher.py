@@ -86,7 +86,7 @@ class Checkout:
         return self.run("./clew", *arguments, **more)
 
     def new_calls(self) -> list[str]:
-        """What was called since the last look."""
+        """The calls since the last time this was read."""
         calls = self.calls.read_text().splitlines()
         self.calls.write_text("")
         return calls
@@ -128,7 +128,7 @@ def checkout(tmp_path: Path) -> Checkout:
 
 
 def furnish(made: Checkout) -> None:
-    """A PATH with nothing on it but what is named here."""
+    """A PATH with only the named programs."""
     made.bin.mkdir()
     made.calls.write_text("")
     for tool in TOOLS:
@@ -142,7 +142,7 @@ def furnish(made: Checkout) -> None:
 
 @pytest.fixture
 def fake_venv(tmp_path: Path) -> str:
-    """A folder for PYTHONPATH in which `venv` is ours."""
+    """A folder for PYTHONPATH with a fake `venv`."""
     folder = tmp_path / "modules"
     folder.mkdir()
     (folder / "venv.py").write_text(FAKE_VENV)

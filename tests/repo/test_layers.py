@@ -1,4 +1,4 @@
-"""The floor plan of docs/architecture.md holds: who may import whom, how full a folder and how long a module may be."""
+"""The layers of docs/architecture.md hold: which package may import which, and the sizes of folders and modules."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LONGEST_FUNCTION = 60
 
 
 def modules(source: Path) -> dict[str, Path]:
-    """`engine.turns.runner` → its file. A package is its `__init__`."""
+    """The file of a module such as `engine.turns.runner`. A package's file is its `__init__`."""
     found = {}
     for path in sorted(source.rglob("*.py")):
         parts = path.relative_to(source).with_suffix("").parts
@@ -60,8 +60,8 @@ def nodes(text: str) -> tuple[ast.AST, ...]:
 
 
 def imports(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
-    """The modules of clew that one imports, also within functions and for type checkers."""
-    for node in nodes(path.read_text(encoding="utf-8")):
+    """The modules of clew that a module imports, also inside functions and for type checking."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "clew":
             inside = node.module.removeprefix("clew").lstrip(".")
             for alias in node.names:
@@ -162,7 +162,7 @@ def long_code(source: Path) -> list[str]:
 
 
 def shadowing_names(source: Path) -> list[str]:
-    """Modules and packages named like one of the standard library."""
+    """Modules and packages with the name of a standard library module."""
     paths = (path for path in source.rglob("*") if path.suffix == ".py" or path.is_dir())
     return sorted(
         str(path.relative_to(source)) for path in paths if path.stem in sys.stdlib_module_names and path.stem[0] != "_"

@@ -1,4 +1,4 @@
-"""The words of the page: the same in both languages, and each of them used."""
+"""The texts of the page: both languages have the same keys, and each is used."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_what_the_page_says_is_in_the_files() -> None:
 
 
 def test_every_word_is_said_somewhere() -> None:
-    """By its name, or by the beginning of one that is put together."""
+    """Whether a text is used, by its key or by the beginning of a composed key."""
     text = "\n".join(MODULES.values())
     begun = tuple(re.findall(r"`([a-z_.]+\.)\$\{", text))
     unsaid = [name for name in EN if f'"{name}"' not in text and not name.startswith(begun)]
