@@ -61,7 +61,7 @@ def nodes(text: str) -> tuple[ast.AST, ...]:
 
 def imports(path: Path, known: Mapping[str, Path]) -> Iterator[str]:
     """The modules of clew that a module imports, also inside functions and for type checking."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path.read_text(encoding="utf-8")):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "clew":
             inside = node.module.removeprefix("clew").lstrip(".")
             for alias in node.names:

@@ -1,4 +1,4 @@
-"""Views: what the API and `--json` return. Scripts rely on these names (docs/cli.md)."""
+"""Views: what the API and `--json` return. Scripts rely on these names (docs/reference/cli.md)."""
 
 from __future__ import annotations
 
