@@ -45,10 +45,10 @@ class OtherSide:
         self.sent.append(json.loads(line))
         self.news.set()
 
-    def notified(self, method: str, params: msgspec.Raw) -> None:
+    def on_notification(self, method: str, params: msgspec.Raw) -> None:
         self.heard.append((method, json.loads(bytes(params))))
 
-    def asked(self, id: RequestId, method: str, params: msgspec.Raw) -> None:
+    def on_request(self, id: RequestId, method: str, params: msgspec.Raw) -> None:
         self.heard.append((method, id))
 
     def say(self, **message: Any) -> None:
@@ -67,7 +67,7 @@ def other() -> OtherSide:
 
 async def start(other: OtherSide, method: str = "do", within: float = 30) -> asyncio.Task[msgspec.Raw]:
     before = len(other.sent)
-    task = asyncio.ensure_future(other.peer.request(method, {"a": 1}, within=within))
+    task = asyncio.ensure_future(other.peer.request(method, {"a": 1}, time_limit=within))
     await other.sent_count(before + 1)
     return task
 
@@ -123,7 +123,7 @@ async def test_a_broken_character_does_not_lose_its_line(other: OtherSide, cut: 
 
 async def test_a_request_without_an_answer_times_out_and_a_late_answer_is_harmless(other: OtherSide) -> None:
     with pytest.raises(RpcTimeout, match=r"did not answer do within 0\.01 s"):
-        await other.peer.request("do", within=0.01)
+        await other.peer.request("do", time_limit=0.01)
     other.say(id=1, result={})
 
 
@@ -145,17 +145,17 @@ async def test_a_server_that_stays_overloaded_is_an_error_in_the_end(other: Othe
 
     other.peer._send = overloaded
     with pytest.raises(RpcError, match="later"):
-        await other.peer.request("do", within=30)
+        await other.peer.request("do", time_limit=30)
 
 
 async def test_a_lost_connection_fails_open_and_later_requests(other: OtherSide) -> None:
     task = await start(other)
-    other.peer.lost("it died")
-    other.peer.lost("twice is fine")
+    other.peer.fail_all("it died")
+    other.peer.fail_all("twice is fine")
     with pytest.raises(RuntimeLost, match="it died"):
         await task
     with pytest.raises(RuntimeLost, match="it died"):
-        await other.peer.request("more", within=30)
+        await other.peer.request("more", time_limit=30)
 
 
 async def test_notifications_and_requests_come_in_order_with_unknown_fields_kept(other: OtherSide) -> None:
@@ -180,7 +180,7 @@ async def test_requests_of_the_other_side_are_answered_from_anywhere(other: Othe
 async def test_junk_is_logged_and_ignored(other: OtherSide, junk: bytes, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         other.peer.feed(junk)
-    assert "no message" in caplog.text
+    assert "not a JSON-RPC message" in caplog.text
     task = await start(other)
     other.say(id=1, result=1)
     assert bytes(await task) == b"1"
@@ -190,11 +190,11 @@ async def test_a_listener_that_fails_does_not_end_the_reader(
     other: OtherSide, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as broken:
-        broken.setattr(other, "notified", None)
+        broken.setattr(other, "on_notification", None)
         other.say(method="bad", params={})
     other.say(method="good", params={})
     assert other.heard == [("good", {})]
-    assert "could not take in bad" in caplog.text
+    assert "could not handle bad" in caplog.text
 
 
 async def test_empty_lines_and_unexpected_responses_are_ignored(other: OtherSide) -> None:

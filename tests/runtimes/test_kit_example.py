@@ -120,7 +120,7 @@ FAULTS = {
     "kills only the parrot": (
         runtime_kit.what_a_command_left_running_is_ended_too,
         "await parrot.close()",
-        "os.kill(parrot.child.pid, 9); await parrot.child.settled(); parrot.child._transport.close()",
+        "os.kill(parrot.child.pid, 9); await parrot.child.wait_exited(); parrot.child._transport.close()",
     ),
     "trips over junk": (runtime_kit.junk_is_passed_over, "pass  # no parrot's word", "self.notes.put_nowait(None)"),
 }

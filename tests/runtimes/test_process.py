@@ -75,7 +75,7 @@ def alive(pid: int) -> bool:
 
 
 async def exits(child: Child) -> None:
-    await child.settled(GUARD)
+    await child.wait_exited(GUARD)
     assert child.exit_code is not None
 
 
@@ -128,7 +128,7 @@ async def test_the_loss_is_reported_once_after_the_last_line(making: Making) -> 
         await gone.wait()
     await child.end()
     assert told == [1]
-    assert child.fate() == "exit code 3"
+    assert child.exit_reason() == "exit code 3"
 
 
 async def test_the_loss_is_reported_even_if_a_grandchild_holds_the_pipe(making: Making) -> None:
@@ -152,7 +152,7 @@ async def test_stderr_goes_to_the_log_only_with_long_lines_cut(
         )
         await exits(child)
     assert await making.output.until(1) == [b"out"]
-    assert child.last_words[-1] == "last words"
+    assert child.stderr_tail[-1] == "last words"
     assert max(len(record.message) for record in caplog.records) <= 2000
 
 
@@ -167,7 +167,7 @@ async def test_only_the_start_and_the_tail_of_a_stderr_flood_are_kept(
     with caplog.at_level(logging.INFO, logger="clew.child.child"):
         child = await making.python("import sys\nfor n in range(20_000): sys.stderr.write(f'{n}\\n')")
         await exits(child)
-    assert caplog.messages[0] == "0" and child.last_words[-1] == "19999"
+    assert caplog.messages[0] == "0" and child.stderr_tail[-1] == "19999"
     assert len(caplog.messages) < 5_000
 
 
@@ -306,14 +306,14 @@ async def test_a_recycled_pid_is_never_hit(making: Making) -> None:
     assert alive(child.pid)
     scan.send_signal(child.process, signal.SIGKILL)
     await exits(child)
-    assert child.fate() == "killed by SIGKILL"
+    assert child.exit_reason() == "killed by SIGKILL"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every signal has a name")
 async def test_a_signal_without_a_name_is_shown_by_number(making: Making) -> None:
     child = await making.shell("kill -35 $$")
     await exits(child)
-    assert child.fate() == "killed by signal 35"
+    assert child.exit_reason() == "killed by signal 35"
 
 
 async def test_children_are_listed_with_their_details(making: Making) -> None:

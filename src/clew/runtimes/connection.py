@@ -1,8 +1,7 @@
-"""One life of an agent program, whichever it is: the way to it, its JSON-RPC peer, and who hears about which of its
-threads.
+"""Base class of the connection to an agent program: its transport, its JSON-RPC peer, and the listener of each thread.
 
-A connection lives once. When it is lost, everything on it fails with RuntimeLost, and a new one is made. What is said
-on it, each runtime's own connection knows.
+A connection is not reused. When it is lost, everything on it fails with RuntimeLost, and a new one is made. Each
+runtime has a subclass that knows the messages.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ import msgspec
 from clew.runtimes.jsonrpc import Peer, RequestId
 from clew.support.clock import Clock
 
-FROZEN_GRACE = 0.2  # seconds for one that does not answer anyway
+KILL_GRACE = 0.2  # seconds for a program that does not answer anyway
 
 
 class Transport(Protocol):
-    """The way to a program: a child of ours, or one that is kept."""
+    """The transport to a program: our child, or a kept program."""
 
     on_lost: Callable[[], None] | None
 
@@ -31,31 +30,31 @@ class Transport(Protocol):
     def is_alive(self) -> bool: ...
 
     @property
-    def hears(self) -> bool: ...
+    def is_writable(self) -> bool: ...
 
     @property
-    def lives_on(self) -> bool:
-        """The program is there, whatever became of the way to it."""
+    def survives_disconnect(self) -> bool:
+        """Whether the program goes on running if this transport is closed."""
 
     @property
-    def last_words(self) -> Iterable[str]: ...
+    def stderr_tail(self) -> Iterable[str]: ...
 
     def write(self, data: bytes) -> None:
         """Raises RuntimeLost."""
 
-    def fate(self) -> str: ...
+    def exit_reason(self) -> str: ...
 
-    async def settled(self) -> None: ...
+    async def wait_exited(self) -> None: ...
 
     async def end(self, grace: float = ...) -> None:
-        """The program and all its descendants are gone afterwards."""
+        """End the program and all its descendants."""
 
     async def leave(self) -> None:
-        """Only we go."""
+        """Disconnect; the program goes on if it can."""
 
 
 class AnyRoute(Protocol):
-    """Who hears about one thread. Called by the reader: must not block."""
+    """Receives what concerns one thread. Called by the reader: must not block."""
 
     def lost(self, reason: str) -> None: ...
 
@@ -74,7 +73,7 @@ class AnyConnection(ABC, Generic[R]):
 
     @property
     def is_alive(self) -> bool:
-        return self._transport is not None and self._transport.hears and not self.is_closing
+        return self._transport is not None and self._transport.is_writable and not self.is_closing
 
     @property
     def pid(self) -> int | None:
@@ -82,12 +81,12 @@ class AnyConnection(ABC, Generic[R]):
 
     @property
     def is_working(self) -> bool:
-        """On something that nobody here may know of."""
+        """Whether the program works on something, even if no session here knows of it."""
         return False
 
     @property
     def feed(self) -> Callable[[bytes], None]:
-        """What the transport hands over."""
+        """The callback that the transport calls with each line."""
         return self._peer.feed
 
     def use(self, transport: Transport) -> None:
@@ -100,34 +99,34 @@ class AnyConnection(ABC, Generic[R]):
         self._routes[thread] = route
 
     def forget(self, thread: str, route: R) -> bool:
-        """False: somebody else listens there by now."""
+        """False: another route listens to this thread by now."""
         if self._routes.get(thread) is not route:
             return False
         del self._routes[thread]
         return True
 
-    async def bury(self) -> None:
-        """It does not answer, and so is as good as dead."""
+    async def kill(self) -> None:
+        """End a program that does not answer, with a short grace time."""
         if self._transport is not None:
-            await self._transport.end(grace=FROZEN_GRACE)
+            await self._transport.end(grace=KILL_GRACE)
 
     async def close(self) -> None:
-        """The program and all its descendants are gone afterwards, and what was open has failed."""
+        """End the program and all its descendants. All open requests fail."""
         self.is_closing = True
         if self._transport is not None:
             await self._transport.end()
 
     async def leave(self) -> None:
-        """Where the program can live without us it works on, and what was open has failed here."""
+        """Disconnect: all open requests fail here, and the program goes on if it can live without us."""
         self.is_closing = True
         if self._transport is not None:
             await self._transport.leave()
 
     @abstractmethod
-    def notified(self, method: str, params: msgspec.Raw) -> None: ...
+    def on_notification(self, method: str, params: msgspec.Raw) -> None: ...
 
     @abstractmethod
-    def asked(self, id: RequestId, method: str, params: msgspec.Raw) -> None: ...
+    def on_request(self, id: RequestId, method: str, params: msgspec.Raw) -> None: ...
 
     def _send(self, line: bytes) -> None:
         assert self._transport is not None
@@ -135,10 +134,9 @@ class AnyConnection(ABC, Generic[R]):
 
     def _lost(self) -> None:
         assert self._transport is not None
-        reason = (
-            f"{self._title} was stopped" if self.is_closing else f"{self._title} is gone ({self._transport.fate()})"
-        )
-        self._peer.lost(reason)
+        fate = "was stopped" if self.is_closing else f"is gone ({self._transport.exit_reason()})"
+        reason = f"{self._title} {fate}"
+        self._peer.fail_all(reason)
         routes, self._routes = self._routes, {}
         for route in routes.values():
             route.lost(reason)

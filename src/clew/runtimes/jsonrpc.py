@@ -1,7 +1,7 @@
-"""A JSON-RPC peer, apart from its transport: lines go in by `feed`, lines go out by the `send` it was given.
+"""A JSON-RPC peer without a transport: `feed` takes incoming lines, and the `send` callback writes outgoing ones.
 
-`feed` only decodes and dispatches, in order, and never waits: a slow listener must not hold up an interrupt. Requests
-of the other side are answered by `answer` or `refuse`, from anywhere, at any time.
+`feed` only decodes and dispatches, in order, and never waits, so that a slow listener cannot delay an interrupt. Answer
+requests of the other side with `answer` or `refuse`, at any time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ EMPTY = msgspec.Raw(b"{}")
 
 
 class RpcError(Exception):
-    """The other side answered with an error."""
+    """The other side returned an error response."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(f"{message} ({code})")
@@ -37,25 +37,25 @@ class RpcError(Exception):
         self.message = message
 
     @classmethod
-    def told(cls, error: Any) -> RpcError:
-        """Whatever its shape: who waits for an answer must not wait for a better one."""
+    def from_wire(cls, error: Any) -> RpcError:
+        """Build the error from an error object of any shape, so that the waiting caller always gets one."""
         body = error if isinstance(error, dict) else {"message": error}
         code, message = body.get("code", 0), str(body.get("message") or error)
         return cls(code, message) if isinstance(code, int) else cls(0, f"{message} ({code})")
 
 
 class RpcTimeout(RuntimeLost):
-    """No answer in time: whether the request was done is not known."""
+    """No response in time. It is unknown whether the request was carried out."""
 
     code = "runtime_silent"
 
 
 class Listener(Protocol):
-    """Who hears what the other side says on its own. Called by the reader: must not block."""
+    """Receives the notifications and requests of the other side. Called by the reader: must not block."""
 
-    def notified(self, method: str, params: msgspec.Raw) -> None: ...
+    def on_notification(self, method: str, params: msgspec.Raw) -> None: ...
 
-    def asked(self, id: RequestId, method: str, params: msgspec.Raw) -> None: ...
+    def on_request(self, id: RequestId, method: str, params: msgspec.Raw) -> None: ...
 
 
 class _Incoming(msgspec.Struct):
@@ -85,7 +85,7 @@ class Peer:
         self._clock = clock
         self._name = name
         self._head: dict[str, Any] = {"jsonrpc": "2.0"} if with_version else {}
-        self._waiting: dict[RequestId, asyncio.Future[msgspec.Raw]] = {}
+        self._open: dict[RequestId, asyncio.Future[msgspec.Raw]] = {}
         self._last_id = 0
         self._lost: str | None = None
 
@@ -93,20 +93,20 @@ class Peer:
     def is_lost(self) -> bool:
         return self._lost is not None
 
-    async def request(self, method: str, params: object = None, *, within: float | None) -> msgspec.Raw:
-        """Raises RpcError, RpcTimeout, or RuntimeLost. An overloaded server is asked again, later and later."""
+    async def request(self, method: str, params: object = None, *, time_limit: float | None) -> msgspec.Raw:
+        """Raises RpcError, RpcTimeout, or RuntimeLost. Retries with back-off if the server is overloaded."""
         for attempt in range(RETRIES):
             try:
-                return await self._request_once(method, params, within)
+                return await self._request_once(method, params, time_limit)
             except RpcError as error:
                 if error.code != OVERLOADED:
                     raise
-                log.info("%s is overloaded; asking for %s again", self._name, method)
+                log.info("%s is overloaded; retrying %s", self._name, method)
                 await self._clock.sleep(0.05 * 2**attempt * (0.5 + self._clock.random()))
-        return await self._request_once(method, params, within)
+        return await self._request_once(method, params, time_limit)
 
     def notify(self, method: str, params: object = None) -> None:
-        self._write({"method": method, **_given(params)})
+        self._write({"method": method, **_params_field(params)})
 
     def answer(self, id: RequestId, result: object) -> None:
         self._write({"id": id, "result": result})
@@ -120,19 +120,19 @@ class Peer:
         try:
             message = _read(line)
         except (ValueError, RecursionError) as error:
-            log.warning("%s wrote a line that is no message (%s): %.200r", self._name, error, line)
+            log.warning("%s wrote a line that is not a JSON-RPC message (%s): %.200r", self._name, error, line)
             return
         self._dispatch(message)
 
-    def lost(self, reason: str) -> None:
-        """The transport is gone: every request still open fails."""
+    def fail_all(self, reason: str) -> None:
+        """Fail every open request: the transport is gone."""
         if self._lost is not None:
             return
         self._lost = reason
-        for future in self._waiting.values():
+        for future in self._open.values():
             if not future.done():
                 future.set_exception(RuntimeLost(reason))
-        self._waiting.clear()
+        self._open.clear()
 
     def _dispatch(self, message: _Incoming) -> None:
         if message.method is None:
@@ -140,34 +140,34 @@ class Peer:
             return
         try:
             if message.id is None:
-                self._listener.notified(message.method, message.params)
+                self._listener.on_notification(message.method, message.params)
             else:
-                self._listener.asked(message.id, message.method, message.params)
-        except Exception:  # the reader's edge: what one message does wrong must not end all that are to come
-            log.exception("could not take in %s", message.method)
+                self._listener.on_request(message.id, message.method, message.params)
+        except Exception:  # one bad message must not stop the reader
+            log.exception("could not handle %s", message.method)
 
     def _settle(self, message: _Incoming) -> None:
-        future = self._waiting.pop(message.id, None) if message.id is not None else None
+        future = self._open.pop(message.id, None) if message.id is not None else None
         if future is None or future.done():
-            log.debug("%s answered %r, which nobody waits for", self._name, message.id)
+            log.debug("%s answered the request %r, for which nothing waits", self._name, message.id)
         elif message.error is not None:
-            future.set_exception(RpcError.told(message.error))
+            future.set_exception(RpcError.from_wire(message.error))
         else:
             future.set_result(message.result)
 
-    async def _request_once(self, method: str, params: object, within: float | None) -> msgspec.Raw:
+    async def _request_once(self, method: str, params: object, time_limit: float | None) -> msgspec.Raw:
         self._last_id += 1
         id = self._last_id
         future: asyncio.Future[msgspec.Raw] = asyncio.get_running_loop().create_future()
-        self._waiting[id] = future
+        self._open[id] = future
         try:
-            self._write({"id": id, "method": method, **_given(params)})
-            async with asyncio.timeout(within):
+            self._write({"id": id, "method": method, **_params_field(params)})
+            async with asyncio.timeout(time_limit):
                 return await future
         except TimeoutError:
-            raise RpcTimeout(f"{self._name} did not answer {method} within {within:g} s") from None
+            raise RpcTimeout(f"{self._name} did not answer {method} within {time_limit:g} s") from None
         finally:
-            self._waiting.pop(id, None)
+            self._open.pop(id, None)
 
     def _write(self, message: dict[str, Any]) -> None:
         if self._lost is not None:
@@ -176,20 +176,20 @@ class Peer:
 
 
 def _read(line: bytes) -> _Incoming:
-    """Half a character must not cost the line that it stands in: agents cut strings, and name files, in any way."""
+    """Decode a line even if it has broken characters: agents cut strings, and name files, in any way."""
     try:
         if not line.isascii():
             line.decode()
         return _decoder.decode(line)
     except ValueError:
-        return _decoder.decode(_mended(line))
+        return _decoder.decode(_repair(line))
 
 
-def _mended(line: bytes) -> bytes:
-    """With a replacement character for each half of one."""
+def _repair(line: bytes) -> bytes:
+    """Put a replacement character in place of each broken one."""
     text = json.dumps(json.loads(line.decode(errors="replace")), ensure_ascii=False)
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
-def _given(params: object) -> dict[str, object]:
+def _params_field(params: object) -> dict[str, object]:
     return {} if params is None else {"params": params}

@@ -1,5 +1,5 @@
-"""Looking at a runtime without a daemon: which program it is, whether it is logged in; and one tiny turn. Trouble has
-the same words as everywhere."""
+"""Checks a runtime without a daemon: which program it is, whether it is logged in, and whether one tiny turn works.
+Errors have the same texts as everywhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
 
 PROMPT = "Answer with the one word: pong"
-PATIENCE = 120.0
+TIME_LIMIT = 120.0
 
 
 class PingStep(Struct, frozen=True):
@@ -27,15 +27,16 @@ class PingStep(Struct, frozen=True):
     detail: str = ""
 
 
-async def look(runtime: Runtime) -> ProgramInfo:
-    """Raises RuntimeTrouble with what is wrong. A runtime that cannot be looked at is only tried by a turn."""
+async def look(runtime: Runtime) -> Look:
+    """Return the program's version, path and login. Empty if the runtime has no `look`. Raises RuntimeTrouble."""
     looked = getattr(runtime, "look", None)
     found: ProgramInfo = await looked() if looked is not None else ProgramInfo("", "", None)
     return found
 
 
-async def ping(runtime: Runtime, clock: Clock, patience: float = PATIENCE) -> AsyncIterator[PingStep]:
-    """Raises RuntimeTrouble at the step that fails. No process is left in any case."""
+async def ping(runtime: Runtime, clock: Clock, time_limit: float = TIME_LIMIT) -> AsyncIterator[PingStep]:
+    """Run one tiny turn, and yield each step with its time. Raises RuntimeTrouble at the step that fails. Leaves no
+    process."""
     with tempfile.TemporaryDirectory(prefix="clew-ping-") as folder:
         try:
             began = clock.monotonic()
@@ -43,7 +44,7 @@ async def ping(runtime: Runtime, clock: Clock, patience: float = PATIENCE) -> As
             pid = (await runtime.health()).pid
             yield PingStep("start", clock.monotonic() - began, f"pid {pid}" if pid else "")
             began = clock.monotonic()
-            text = await answer(_tiny_turn(session), patience)
+            text = await answer(_tiny_turn(session), time_limit)
             yield PingStep("turn", clock.monotonic() - began, text)
             began = clock.monotonic()
         finally:
@@ -58,17 +59,17 @@ async def _tiny_turn(session: Session) -> AsyncIterator[Event]:
         yield event
 
 
-async def answer(events: AsyncIterator[Event], patience: float) -> str:
-    """The text of a turn. Raises RuntimeTrouble where it has none in time."""
+async def answer(events: AsyncIterator[Event], time_limit: float) -> str:
+    """Return the final text of a turn. Raises RuntimeTrouble if the turn fails or takes too long."""
     ended = TurnEnded(TurnState.FAILED)
     try:
-        async with asyncio.timeout(patience):
+        async with asyncio.timeout(time_limit):
             async for event in events:
                 if isinstance(event, TurnEnded):
                     ended = event
     except TimeoutError:
         raise RuntimeTrouble(
-            f"The model did not answer within {patience:g} s. Check the network and its address."
+            f"The model did not answer within {time_limit:g} s. Check the network and its address."
         ) from None
     if ended.problem is not None:
         raise RuntimeTrouble(ended.problem.message)

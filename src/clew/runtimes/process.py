@@ -1,8 +1,7 @@
-"""A child process in a session of its own: lines of any length in and out, stderr to the log only, and an end that
-leaves nothing behind.
+"""A child process in its own session: reads and writes lines, logs stderr, and leaves no process behind when it ends.
 
-The transport under the JSON-RPC peer; it knows nothing of what the lines mean. Lines are handed over as they come, in
-order, on the event loop; whoever takes them must not block.
+This is the transport below the JSON-RPC peer; it does not know what the lines mean. It passes each line to a callback
+on the event loop, in order. The callback must not block.
 """
 
 from __future__ import annotations
@@ -24,17 +23,17 @@ from clew.support.errors import RuntimeLost
 
 log = logging.getLogger(__name__)
 
-PRIVATE = ("CLEW_CRASH", scan.VARIABLE)  # ours alone: never inherited as they are
+PRIVATE = ("CLEW_CRASH", scan.VARIABLE)  # clew's own variables, which children must not inherit
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-STDERR_LINE = 2000  # what is longer is cut in the log
-STDERR_RATE = 200  # lines a second; what comes beyond that is not logged
-LAST_WORDS = 20  # lines
-LONGEST_LINE = 128 << 20  # bytes; what is longer is no message, and must not take the daemon's memory
-GONE_GRACE = 0.2  # seconds between the end of its output and its exit; a grandchild may hold the pipe open for ever
+STDERR_LINE = 2000  # bytes; longer lines are cut in the log
+STDERR_RATE = 200  # lines a second; more are not logged
+STDERR_TAIL = 20  # lines
+LONGEST_LINE = 128 << 20  # bytes; a longer line is cut, to protect the daemon's memory
+EXIT_GRACE = 0.2  # seconds between end of output and exit; a grandchild may keep the pipe open for ever
 
 
 class Lines:
-    """Splits chunks into lines. With a `cap`, what a line has beyond it is dropped."""
+    """Splits chunks into lines. `cap` is the longest line in bytes; the rest of a longer line is dropped."""
 
     def __init__(self, cap: int | None = None) -> None:
         self._cap = cap
@@ -51,7 +50,7 @@ class Lines:
         return lines
 
     def end(self) -> list[bytes]:
-        """What came last without an end of line."""
+        """Return the last line if it has no newline."""
         return [line] if (line := self._take()) else []
 
     def _add(self, piece: bytes) -> None:
@@ -67,23 +66,23 @@ class Lines:
 
 
 class Child:
-    """Made by `spawn`. `on_lost` is called once, when no further line can come."""
+    """Made by `spawn`. Calls `on_lost` once, when no more lines can come."""
 
     def __init__(self, name: str, mark: Mark, clock: Clock, on_line: Callable[[bytes], None]) -> None:
         self.name = name
         self.mark = mark
         self.on_lost: Callable[[], None] | None = None
-        self.last_words: deque[str] = deque(maxlen=LAST_WORDS)
+        self.stderr_tail: deque[str] = deque(maxlen=STDERR_TAIL)
         self.exit_code: int | None = None
-        self.process: Process | None = None  # as it was right after the start
+        self.process: Process | None = None  # as found right after the start
         self._clock = clock
         self._on_line = on_line
         self._transport: asyncio.SubprocessTransport | None = None
         self._lost = False
         self._exited = asyncio.Event()
-        self._silent = asyncio.Event()  # stderr is at its end
+        self._stderr_ended = asyncio.Event()  # stderr has reached its end
         self._closed = asyncio.Event()
-        self._ending = asyncio.Lock()
+        self._end_lock = asyncio.Lock()
         self._is_ended = False
 
     @property
@@ -96,49 +95,49 @@ class Child:
         return not self._lost and not self._exited.is_set()
 
     @property
-    def hears(self) -> bool:
-        """One may be told of the broken way in before its end is known."""
+    def is_writable(self) -> bool:
+        """Whether stdin is open. It may break before the exit of the process is known."""
         return self.is_alive and (stdin := self._stdin()) is not None and not stdin.is_closing()
 
     @property
-    def lives_on(self) -> bool:
-        """Not without us."""
+    def survives_disconnect(self) -> bool:
+        """A child ends with its parent."""
         return False
 
     def write(self, data: bytes) -> None:
         if not self.is_alive or (stdin := self._stdin()) is None or stdin.is_closing():
-            raise RuntimeLost(f"{self.name} is gone ({self.fate()})")
+            raise RuntimeLost(f"{self.name} is gone ({self.exit_reason()})")
         stdin.write(data)
 
-    def fate(self) -> str:
-        """How it ended, in words."""
+    def exit_reason(self) -> str:
+        """How the process ended, in words."""
         if self.exit_code is None:
             return "its output has ended"
         if self.exit_code < 0:
             return f"killed by {scan.signal_name(-self.exit_code)}"
         return f"exit code {self.exit_code}"
 
-    async def settled(self, patience: float = 2.0) -> None:
-        """Wait until it has exited and said its last words; not for ever."""
-        await within(patience, self._exited)
-        await within(min(patience, 2.0), self._silent)
+    async def wait_exited(self, time_limit: float = 2.0) -> None:
+        """Wait until the process has exited and its stderr is read, up to `time_limit` seconds."""
+        await within(time_limit, self._exited)
+        await within(min(time_limit, 2.0), self._stderr_ended)
 
     async def end(self, grace: float = 2.0) -> None:
-        """Close its stdin, then SIGTERM, then SIGKILL; then the same for whatever it left behind."""
-        async with self._ending:
+        """Close stdin, then send SIGTERM, then SIGKILL. Then end all processes that it left behind."""
+        async with self._end_lock:
             if self._is_ended:
                 return
             relatives = {p.key for p in await asyncio.to_thread(self._family)}
             await self._end_self(grace)
             await scan.end_all(lambda: self._leftovers(relatives), self._clock, grace)
-            self._gone()
+            self._report_lost()
             assert self._transport is not None
             self._transport.close()
             await within(grace, self._closed)
             self._is_ended = True
 
     async def leave(self) -> None:
-        """A child ends with whoever leaves it."""
+        """End the child: it cannot live without its parent."""
         await self.end()
 
     async def _end_self(self, grace: float) -> None:
@@ -155,7 +154,7 @@ class Child:
         return scan.family(self.pid, scan.scan())
 
     def _leftovers(self, relatives: set[tuple[int, str]]) -> list[Process]:
-        # An unreaped child of ours is still in the list while its exit is on the way; it is told once, and that is all.
+        # May include a child that has exited and is not reaped yet; signalling it once more does no harm.
         seen = scan.scan()
         return [p for p in seen if p.mark == self.mark or p.session == self.pid or p.key in relatives]
 
@@ -163,15 +162,15 @@ class Child:
         assert self._transport is not None
         return cast("asyncio.WriteTransport | None", self._transport.get_pipe_transport(0))
 
-    def _gone(self) -> None:
+    def _report_lost(self) -> None:
         if not self._lost:
             self._lost = True
             if self.on_lost is not None:
                 self.on_lost()
 
 
-class Flood:
-    """Lets so many lines a second into the log, that a child which says too much does not keep us from all else."""
+class LogLimit:
+    """Limits how many lines a second are logged, so that a noisy child cannot keep the daemon busy."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -179,8 +178,8 @@ class Flood:
         self._left = STDERR_RATE
         self._missed = 0
 
-    def keep(self, lines: list[bytes]) -> tuple[list[bytes], int]:
-        """Those that may be logged now, and how many were left out before them."""
+    def allow(self, lines: list[bytes]) -> tuple[list[bytes], int]:
+        """Return the lines to log now, and how many earlier lines were dropped."""
         missed = 0
         if (now := int(self._clock.monotonic())) != self._second:
             missed, self._missed = self._missed, 0
@@ -196,7 +195,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         self._child = child
         self._out = Lines(LONGEST_LINE)
         self._err = Lines(STDERR_LINE)
-        self._flood = Flood(child._clock)
+        self._limit = LogLimit(child._clock)
         self._out_ended = False
         self._log = logging.getLogger(f"clew.child.{child.name}")
 
@@ -208,41 +207,41 @@ class _Pipes(asyncio.SubprocessProtocol):
             for line in self._out.feed(data):
                 self._child._on_line(line)
         else:
-            self._note(self._err.feed(data))
+            self._log_stderr(self._err.feed(data))
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 1:
             for line in self._out.end():
                 self._child._on_line(line)
             self._out_ended = True
-            self._gone_soon()
+            self._report_lost_soon()
         elif fd == 2:
-            self._note(self._err.end())
-            self._child._silent.set()
+            self._log_stderr(self._err.end())
+            self._child._stderr_ended.set()
 
     def process_exited(self) -> None:
         child = self._child
         assert child._transport is not None
         child.exit_code = child._transport.get_returncode()
         child._exited.set()
-        self._gone_soon()
+        self._report_lost_soon()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._child._closed.set()
 
-    def _gone_soon(self) -> None:
-        """At once when both its output and itself have ended; the second of them may be late, or never come."""
+    def _report_lost_soon(self) -> None:
+        """Report at once if the output has ended and the process has exited; if only one has, after a short wait."""
         both = self._out_ended and self._child.exit_code is not None
-        asyncio.get_running_loop().call_later(0 if both else GONE_GRACE, self._child._gone)
+        asyncio.get_running_loop().call_later(0 if both else EXIT_GRACE, self._child._report_lost)
 
-    def _note(self, lines: list[bytes]) -> None:
-        kept, missed = self._flood.keep(lines)
+    def _log_stderr(self, lines: list[bytes]) -> None:
+        kept, missed = self._limit.allow(lines)
         if missed:
-            self._log.warning("%d lines were left out here: it says too much", missed)
+            self._log.warning("%d lines were not logged: more than the limit per second", missed)
         for line in kept:
             if text := _text(line):
                 self._log.info("%s", text)
-        self._child.last_words.extend(filter(None, map(_text, lines[-LAST_WORDS:])))
+        self._child.stderr_tail.extend(filter(None, map(_text, lines[-STDERR_TAIL:])))
 
 
 async def spawn(
@@ -255,7 +254,7 @@ async def spawn(
     env: Mapping[str, str] | None = None,
     cwd: str | None = None,
 ) -> Child:
-    """Raises OSError where the program cannot be started at all."""
+    """Start a program as a child. Raises OSError if it cannot be started."""
     child = Child(name, mark, clock, on_line)
     await asyncio.get_running_loop().subprocess_exec(
         lambda: _Pipes(child), *argv, env=child_environment(mark, env or {}), cwd=cwd, start_new_session=True
@@ -272,14 +271,14 @@ def _text(line: bytes) -> str:
 
 
 def child_environment(mark: Mark, extra: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a child."""
+    """Return the environment for a child: ours, `extra`, and its mark."""
     inherited = {name: value for name, value in os.environ.items() if name not in PRIVATE}
     return {**inherited, **extra, scan.VARIABLE: str(mark)}
 
 
 async def within(seconds: float, event: asyncio.Event) -> bool:
-    """Wait for it, but not for ever; False: it did not happen in time. Also in the clean-up of a task that was
-    cancelled, where in older Pythons (Debian 12's) the end of an `asyncio.timeout` is another cancellation."""
+    """Wait for the event up to `seconds`; False: it was not set in time. Also works while a cancelled task cleans up,
+    where `asyncio.timeout` in older Pythons (Debian 12) would raise another cancellation."""
     waiting = asyncio.ensure_future(event.wait())
     try:
         done, _ = await asyncio.wait({waiting}, timeout=seconds)

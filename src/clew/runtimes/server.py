@@ -1,7 +1,7 @@
-"""The one agent program that all threads of a runtime share: started on first need, again with back-off, stopped when
-long idle.
+"""Starts and stops the agent program that all threads of a runtime share: on first use, again with back-off after a
+failure, and stopped when idle for long.
 
-It decides when there is a connection; what is said on it is the sessions' affair.
+It only manages the connection; the sessions send the messages.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ C = TypeVar("C", bound=AnyConnection[Any])
 
 
 class Server(Generic[C]):
-    """`start` makes a connection, or raises RuntimeTrouble."""
+    """`start` makes a connection or raises RuntimeTrouble. `idle_stop`: seconds; 0: never stop for idleness."""
 
     def __init__(self, name: str, start: Callable[[], Awaitable[C]], clock: Clock, idle_stop: float) -> None:
         self._name = name
-        self._make = start
+        self._start_connection = start
         self._clock = clock
         self._idle_stop = idle_stop
         self._connection: C | None = None
@@ -39,8 +39,8 @@ class Server(Generic[C]):
         self._failures = 0
         self._not_before = 0.0
         self._busy: set[object] = set()
-        self._resting: asyncio.Task[None] | None = None
-        self._burials: set[asyncio.Task[None]] = set()
+        self._idle_timer: asyncio.Task[None] | None = None
+        self._closing: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
     def health(self) -> Health:
@@ -51,37 +51,37 @@ class Server(Generic[C]):
         return Health(HealthState.STOPPED, "not needed now; it starts by itself")
 
     async def connect(self) -> C:
-        """The living connection; a new one where there is none. What an old one left is gone before that."""
+        """Return the open connection, or make a new one after everything of the old one has been closed."""
         async with self._lock:
             if self._is_closed:
                 raise RuntimeTrouble(f"The runtime {self._name} is closed.")
             if self._connection is None or not self._connection.is_alive:
                 self._connection = await self._start()
             connection = self._connection
-        self._rest()
+        self._restart_idle_timer()
         return connection
 
-    def begin(self, who: object) -> None:
-        """While anybody is busy, the server is not stopped for idleness."""
-        self._busy.add(who)
+    def mark_busy(self, user: object) -> None:
+        """Mark a user of the server as busy: meanwhile it is not stopped for idleness."""
+        self._busy.add(user)
 
-    def done(self, who: object, *, well: bool) -> None:
-        self._busy.discard(who)
-        if well:
+    def mark_idle(self, user: object, *, succeeded: bool) -> None:
+        self._busy.discard(user)
+        if succeeded:
             self._failures, self._trouble = 0, None
-        self._rest()
+        self._restart_idle_timer()
 
     async def close(self) -> None:
         self._is_closed = True
         async with self._lock:
-            if self._resting is not None:
-                self._resting.cancel()
-                await asyncio.gather(self._resting, return_exceptions=True)
+            if self._idle_timer is not None:
+                self._idle_timer.cancel()
+                await asyncio.gather(self._idle_timer, return_exceptions=True)
             await self._stop()
-            await asyncio.gather(*self._burials)
+            await asyncio.gather(*self._closing)
 
     async def leave(self) -> None:
-        """Let it work on without us; what has nothing to do is closed."""
+        """Disconnect and let the program go on if it works on something; otherwise close it."""
         async with self._lock:
             connection = self._connection
             if connection is not None and (self._busy or connection.is_working):
@@ -90,12 +90,12 @@ class Server(Generic[C]):
         await self.close()
 
     async def _start(self) -> C:
-        await asyncio.gather(*self._burials)
+        await asyncio.gather(*self._closing)
         if (wait := self._not_before - self._clock.monotonic()) > 0:
-            log.info("%s is started again in %.1f s", self._name, wait)
+            log.info("%s restarts in %.1f s", self._name, wait)
             await self._clock.sleep(wait)
         try:
-            connection = await self._make()
+            connection = await self._start_connection()
         except RuntimeTrouble as trouble:
             self._failed(trouble.message)
             raise
@@ -115,24 +115,24 @@ class Server(Generic[C]):
             return
         log.warning("%s", reason)
         self._failed(f"{reason}; it is started again when it is needed")
-        burial = asyncio.get_running_loop().create_task(connection.close())
-        self._burials.add(burial)
-        burial.add_done_callback(self._burials.discard)
+        closing = asyncio.get_running_loop().create_task(connection.close())
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
 
     def _failed(self, reason: str) -> None:
-        """The first failure costs no time: the next start is tried at once."""
+        """Set the back-off. After the first failure the next start is tried at once."""
         self._trouble = reason
         self._failures += 1
         wait = min(LONGEST_WAIT, 0.25 * 2 ** (self._failures - 1)) if self._failures > 1 else 0.0
         self._not_before = self._clock.monotonic() + wait * (0.5 + self._clock.random())
 
-    def _rest(self) -> None:
-        """Count the idle time anew. None set: it is never stopped for idleness."""
+    def _restart_idle_timer(self) -> None:
+        """Start counting idle time from zero."""
         if self._connection is None or not self._idle_stop:
             return
-        if self._resting is not None:
-            self._resting.cancel()
-        self._resting = asyncio.get_running_loop().create_task(self._stop_when_idle())
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        self._idle_timer = asyncio.get_running_loop().create_task(self._stop_when_idle())
 
     async def _stop_when_idle(self) -> None:
         while not self._busy:
@@ -141,7 +141,7 @@ class Server(Generic[C]):
                 if self._is_closed or self._connection is None:
                     return
                 if not self._busy and not self._connection.is_working:
-                    log.info("%s is stopped: nobody needed it for %g s", self._name, self._idle_stop)
-                    self._resting = None  # from here on it is not cancelled by a new need: that waits for the lock
+                    log.info("%s is stopped: idle for %g s", self._name, self._idle_stop)
+                    self._idle_timer = None  # so that a new `connect` does not cancel us: it waits for the lock
                     await self._stop()
                     return

@@ -1,4 +1,4 @@
-"""A turn's events, kept from the moment they arrive, so that whoever follows it may come late or leave."""
+"""The queue of a turn's events, so that a follower may start late or stop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Events = asyncio.Queue[Event | RuntimeLost]
 
 
 async def follow(events: Events) -> AsyncIterator[Event]:
-    """To the turn's end. Raises RuntimeLost where that is in doubt."""
+    """Yield events until the turn ends. Raises RuntimeLost if its outcome is unknown."""
     while True:
         event = await events.get()
         if isinstance(event, RuntimeLost):

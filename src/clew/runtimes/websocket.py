@@ -1,7 +1,7 @@
-"""JSON-RPC messages as WebSocket text frames on a Unix socket. The framing is the `websockets` library's; reading is
-ours, so that what comes is handed over as it comes, in order, and nothing waits behind a queue.
+"""JSON-RPC messages as WebSocket text frames on a Unix socket. The `websockets` library does the framing. We do the
+reading, so that each message is passed on at once and in order, without a queue.
 
-The transport under the JSON-RPC peer where the program at the other end is not our child.
+This is the transport below the JSON-RPC peer if the program is not our child.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from websockets.uri import parse_uri
 from clew.runtimes.process import within
 from clew.support.errors import RuntimeLost
 
-_NOWHERE = parse_uri("ws://localhost/")  # the handshake wants a name; the socket is the address
+_URI = parse_uri("ws://localhost/")  # the handshake needs a URI; the address is the socket
 
 
 class WebSocket(asyncio.Protocol):
-    """Made by `open_unix`. `on_lost` is called once, when no further message can come."""
+    """Made by `open_unix`. Calls `on_lost` once, when no more messages can come."""
 
     def __init__(self, on_message: Callable[[bytes], None]) -> None:
         self.on_lost: Callable[[], None] | None = None
         self._on_message = on_message
-        self._protocol = ClientProtocol(_NOWHERE, max_size=None)
+        self._protocol = ClientProtocol(_URI, max_size=None)
         self._transport: asyncio.Transport | None = None
         self._pieces: list[bytes] = []
         self._open: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -39,19 +39,19 @@ class WebSocket(asyncio.Protocol):
         return not self._closed.is_set() and self._protocol.state is State.OPEN
 
     def write(self, message: bytes) -> None:
-        """Raises RuntimeLost where nobody hears it."""
+        """Raises RuntimeLost if the connection is closed."""
         if not self.is_open:
             raise RuntimeLost("the connection is closed")
         self._protocol.send_text(message)
         self._flush()
 
-    async def close(self, patience: float = 1.0) -> None:
+    async def close(self, time_limit: float = 1.0) -> None:
         if self._transport is None or self._closed.is_set():
             return
         if self._protocol.state is State.OPEN:
             self._protocol.send_close()
             self._flush()
-        if not await within(patience, self._closed):
+        if not await within(time_limit, self._closed):
             self.abort()
             await self._closed.wait()
 
@@ -59,24 +59,24 @@ class WebSocket(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    async def shake_hands(self) -> None:
-        """Raises OSError where the other end is no WebSocket server."""
+    async def handshake(self) -> None:
+        """Raises OSError if the other end is not a WebSocket server."""
         self._protocol.send_request(self._protocol.connect())
         self._flush()
         await self._open
 
-    # What asyncio tells us
+    # Callbacks of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         self._protocol.receive_data(data)
-        self._take_in()
+        self._read_events()
 
     def eof_received(self) -> None:
         self._protocol.receive_eof()
-        self._take_in()
+        self._read_events()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._closed.set()
@@ -85,7 +85,7 @@ class WebSocket(asyncio.Protocol):
         elif self.on_lost is not None:
             self.on_lost()
 
-    def _take_in(self) -> None:
+    def _read_events(self) -> None:
         for event in self._protocol.events_received():
             if isinstance(event, Frame):
                 self._frame(event)
@@ -106,23 +106,23 @@ class WebSocket(asyncio.Protocol):
         for data in self._protocol.data_to_send():
             if data:
                 self._transport.write(data)
-            elif not self._transport.is_closing():  # the library's word for the end
+            elif not self._transport.is_closing():  # empty data means: close
                 self._transport.close()
         if self._protocol.close_expected() and self._protocol.state is State.CLOSED:
             self._transport.close()
 
 
-async def open_unix(path: Path, on_message: Callable[[bytes], None], patience: float) -> WebSocket:
-    """Raises OSError where nobody is there who speaks it."""
+async def open_unix(path: Path, on_message: Callable[[bytes], None], time_limit: float) -> WebSocket:
+    """Connect to a Unix socket. Raises OSError if no WebSocket server answers there in time."""
     loop = asyncio.get_running_loop()
     try:
-        async with asyncio.timeout(patience):
-            _, it = await loop.create_unix_connection(lambda: WebSocket(on_message), str(path))
+        async with asyncio.timeout(time_limit):
+            _, socket = await loop.create_unix_connection(lambda: WebSocket(on_message), str(path))
             try:
-                await it.shake_hands()
+                await socket.handshake()
             except BaseException:
-                it.abort()
+                socket.abort()
                 raise
     except TimeoutError as error:
-        raise ConnectionRefusedError(f"no answer within {patience:g} s") from error
-    return it
+        raise ConnectionRefusedError(f"no answer within {time_limit:g} s") from error
+    return socket

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from clew.config.settings import AcpConfig
 from clew.process.scan import Marks
 from clew.runtimes import acp
-from clew.runtimes.acp.known_agents import READY, Entry, Quirks
+from clew.runtimes.acp.known_agents import KNOWN, Entry, Quirks
 from clew.store.tables import bindings
 from clew.support.clock import SystemClock
 from tests.helpers.rig import Rig
@@ -65,7 +65,7 @@ async def test_the_turn_of_an_agent_that_dies_is_continued_with_a_note(world: Wo
 
 async def test_a_timed_out_question_is_asked_again_then_left_to_the_person(world: World) -> None:
     """Not for ever: the second time the person decides whether to go on."""
-    quirks = replace(READY["hermes"].quirks, patience=0.3)
+    quirks = replace(KNOWN["hermes"].quirks, gate_timeout=0.3)
     async with world.daemon(quirks=quirks) as rig:
         said = await rig.say("!approve touch ran\n!text done")
         await rig.until(lambda entry: entry.kind == "gate.void" and "asks anew" in str(entry.data.get("why")))

@@ -26,7 +26,7 @@ from clew.runtimes.acp import hermes, problems, replay
 from clew.runtimes.acp.approvals.permissions import Pending
 from clew.runtimes.acp.client import files
 from clew.runtimes.acp.client.terminals import Terminals
-from clew.runtimes.acp.known_agents import READY, Entry, Quirks
+from clew.runtimes.acp.known_agents import KNOWN, Entry, Quirks
 from clew.runtimes.acp.live_turn import Live
 from clew.runtimes.acp.session import AcpSession
 from clew.runtimes.acp.wire import TerminalRequest
@@ -313,7 +313,7 @@ async def test_a_turn_on_which_clew_itself_fails_ends_at_once_and_says_so(
         async with asyncio.timeout(PATIENCE):
             failed = ended(await collect(session.run(request("!text done"))))
     assert (failed.state, failed.problem) == (TurnState.FAILED, problems.OWN_FAILURE)
-    assert "turn a broke clew" in caplog.text and "ZeroDivisionError" in caplog.text
+    assert "clew failed on turn a" in caplog.text and "ZeroDivisionError" in caplog.text
     assert await said(session, "!text fine", "b") == "fine"
 
 
@@ -383,7 +383,7 @@ async def test_an_idle_agent_is_stopped_and_started_again(make: Make, seat: Seat
     runtime = make("load", clock=clock, idle_stop=clock.idle)
     session = await runtime.open(seat)
     assert await said(session, "!text one") == "one"
-    kept, resting = session.continuity(), runtime._server._resting
+    kept, resting = session.continuity(), runtime._server._idle_timer
     assert resting is not None
     clock.passed.set()
     await resting
@@ -396,7 +396,7 @@ async def test_an_idle_agent_is_stopped_and_started_again(make: Make, seat: Seat
 # What is known of Hermes
 
 
-HERMES = READY["hermes"].quirks
+HERMES = KNOWN["hermes"].quirks
 
 
 async def stopped_in_a_command(session: Session, folder: Path) -> TurnEnded:
@@ -416,8 +416,10 @@ async def test_a_session_that_a_stop_made_unusable_is_replaced(make: Make, seat:
     assert "You answered:\n> one" in await said(session, "!recall", "b")
 
 
-async def test_an_unusable_session_is_replaced_within_the_turn(make: Make, seat: Seat, tmp_path: Path) -> None:
-    unaware = replace(HERMES, spoilt_by_cancel=False)
+async def test_one_that_was_left_in_pieces_unnoticed_is_replaced_within_the_turn(
+    make: Make, seat: Seat, tmp_path: Path
+) -> None:
+    unaware = replace(HERMES, unusable_after_cancel=False)
     session = await make("wedges", quirks=unaware).open(seat)
     await stopped_in_a_command(session, tmp_path)
     events = await collect(session.run(request("!text at work", "b")))
@@ -428,8 +430,8 @@ async def test_an_unusable_session_is_replaced_within_the_turn(make: Make, seat:
     ]
 
 
-async def test_a_request_that_times_out_is_withdrawn_and_the_turn_cut(make: Make, seat: Seat) -> None:
-    session = await make(quirks=replace(HERMES, patience=0.2)).open(seat)
+async def test_what_nobody_answers_in_its_time_is_withdrawn_and_the_turn_cut(make: Make, seat: Seat) -> None:
+    session = await make(quirks=replace(HERMES, gate_timeout=0.2)).open(seat)
     turn = Followed(session, "!approve touch ran\n!text done")
     gate = await turn.gate()
     ended_ = await turn.end()
@@ -532,7 +534,7 @@ async def test_a_workspace_that_vanished_is_named(make: Make, seat: Seat, tmp_pa
 
 
 def test_an_entry_without_a_command_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"runtimes.acp.mine needs `command`.* ready are hermes, opencode"):
+    with pytest.raises(ConfigError, match=r"runtimes.acp.mine needs `command`.* known agents: hermes, opencode"):
         acp.entries({"mine": AcpConfig()})
-    with pytest.raises(ConfigError, match="codex is a runtime of its own"):
+    with pytest.raises(ConfigError, match="codex is a built-in runtime"):
         acp.entries({"codex": AcpConfig(("x",))})

@@ -56,7 +56,7 @@ class RawCodex:
         return self
 
     async def ask(self, method: str, *, within: float = GUARD, **params: Any) -> Any:
-        return json.loads(bytes(await self.peer.request(method, params, within=within)))
+        return json.loads(bytes(await self.peer.request(method, params, time_limit=within)))
 
     async def thread(self, folder: Path, **settings: Any) -> str:
         given = {"cwd": str(folder), "sandbox": "workspace-write", "approvalPolicy": "never", **settings}
@@ -91,19 +91,19 @@ class RawCodex:
         await self.child.end()
         await asyncio.gather(*self._tasks)
 
-    def notified(self, method: str, params: msgspec.Raw) -> None:
+    def on_notification(self, method: str, params: msgspec.Raw) -> None:
         given = json.loads(bytes(params))
         if self.kill_on(method, given):
             self.kill()
         self.heard.append((method, given))
         self._tell()
 
-    def asked(self, id: RequestId, method: str, params: msgspec.Raw) -> None:
+    def on_request(self, id: RequestId, method: str, params: msgspec.Raw) -> None:
         self.requests.append((id, method, json.loads(bytes(params))))
         self._tell()
 
     def _lost(self) -> None:
-        self.peer.lost("gone")
+        self.peer.fail_all("gone")
         self.is_lost.set()
         self._tell()
 

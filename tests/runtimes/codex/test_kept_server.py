@@ -146,7 +146,7 @@ async def test_a_connection_that_is_cut_is_opened_again_and_the_turn_goes_on(
         await collect(events)
     another_codex(tmp_path, config, "99.0.1")
     with monkeypatch.context() as patched:
-        patched.setattr(kept_server, "_framing", lambda: no_more_files)
+        patched.setattr(kept_server, "_import_websocket", lambda: no_more_files)
         with pytest.raises(RuntimeLost, match="Too many open files"):
             await session.record("turn")
     record = await session.record("turn")
@@ -230,12 +230,12 @@ async def test_a_turn_at_a_gate_is_not_busy_and_any_other_is(
     events = session.run(request(f"!hold looked\n!shell echo ran >> {tmp_path}/runs\n!text done"))
     await next_of(events, TurnStarted)
     await model.held("looked")
-    assert await busy.works(only_one(root).socket)
+    assert await busy.is_busy(only_one(root).socket)
     model.release("looked")
     await next_of(events, GateOpened)
-    assert not await busy.works(only_one(root).socket)
+    assert not await busy.is_busy(only_one(root).socket)
     await runtime.close()
-    assert not await busy.works(tmp_path / "nowhere")
+    assert not await busy.is_busy(tmp_path / "nowhere")
 
 
 def another_codex(folder: Path, config: CodexConfig, version: str = "99.0.0") -> str:
@@ -373,7 +373,7 @@ async def test_a_frozen_kept_server_is_ended_and_replaced(
     async def hastily(at: Path, feed: Callable[[bytes], None], patience: float) -> object:
         return await open_unix(at, feed, patience if kept.find() is None else 0.5)
 
-    monkeypatch.setattr(kept_server, "_framing", lambda: hastily)  # the next one has all its time
+    monkeypatch.setattr(kept_server, "_import_websocket", lambda: hastily)  # the next one has all its time
     again = await make().open(elsewhere(careful, session))
     assert only_one(root).program != kept.program
     found = await again.record("turn")
@@ -423,11 +423,11 @@ async def test_a_status_notification_wins_over_a_response(config: CodexConfig, c
         return wire.Thread(id=name, status=wire.Status("active"))
 
     connection = Connection(config, clock, Binary("codex", ""))
-    connection.answered(active("first"))
+    connection.note_status(active("first"))
     for name in ("first", "second"):
         note = {"threadId": name, "status": {"type": "idle"}}
-        connection.notified("thread/status/changed", msgspec.Raw(msgspec.json.encode(note)))
-    connection.answered(active("second"))
+        connection.on_notification("thread/status/changed", msgspec.Raw(msgspec.json.encode(note)))
+    connection.note_status(active("second"))
     assert not connection.is_working
-    connection.answered(active("third"))
+    connection.note_status(active("third"))
     assert connection.working == {"third"}

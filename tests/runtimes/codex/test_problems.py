@@ -143,12 +143,12 @@ async def test_a_config_that_codex_rejects_is_reported_with_its_text(
 async def test_a_program_that_never_answers_times_out(
     clock: SystemClock, bare: Marks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    say_version = binary._say_version
+    say_version = binary._read_version
 
     async def patiently(path: str, patience: float, clock: SystemClock, marks: Marks) -> str:
         return await say_version(path, 60, clock, marks)
 
-    monkeypatch.setattr(binary, "_say_version", patiently)  # that one answers, on a busy machine too
+    monkeypatch.setattr(binary, "_read_version", patiently)  # that one answers, on a busy machine too
     config = dataclasses.replace(fake(tmp_path, "cat >/dev/null"), start_timeout=0.3)
     words = await both_say(config, clock, bare, "codex_exits")
     assert "no answer within 0.3 s" in words

@@ -36,7 +36,7 @@ def read(method: str, turn: Translation | None = None, **params: Any) -> Asked |
 def shape(method: str, answer: Answer, **params: Any) -> Any:
     request = wire.read(raw(**params), wire.Request)
     assert request is not None
-    return answers.shape(method, request, answer)
+    return answers.to_response(method, request, answer)
 
 
 def begun(**item: Any) -> Translation:
@@ -234,7 +234,7 @@ def test_a_form_refuses_a_bad_value_with_a_message(name: str, said: tuple[str, .
 
 
 def standing(method: str, id: int = 0, **params: Any) -> Pending:
-    pending = Gates("process", lambda id, result: None).take_in(id, method, raw(**params))
+    pending = Gates("process", lambda id, result: None).add(id, method, raw(**params))
     assert pending is not None
     return pending
 
@@ -242,13 +242,13 @@ def standing(method: str, id: int = 0, **params: Any) -> Pending:
 def test_a_request_is_answered_once_and_known_until_resolved() -> None:
     sent: list[tuple[object, object]] = []
     gates = Gates("p", lambda id, result: sent.append((id, result)))
-    pending = gates.take_in(7, COMMAND, raw(threadId="th", command="x"))
+    pending = gates.add(7, COMMAND, raw(threadId="th", command="x"))
     assert pending is not None and pending.ref == "p:7"
-    assert gates.take_in(7, COMMAND, raw(threadId="th", command="x")) is pending
+    assert gates.add(7, COMMAND, raw(threadId="th", command="x")) is pending
     assert pending.answer(YES) and not pending.answer(NO)
     assert sent == [(7, {"decision": "accept"})]
     assert gates.resolved(7) is pending and gates.resolved(7) is None
-    other = Gates("q", lambda id, result: None).take_in(7, COMMAND, raw(threadId="th"))
+    other = Gates("q", lambda id, result: None).add(7, COMMAND, raw(threadId="th"))
     assert other is not None and other.ref != pending.ref
 
 
@@ -256,25 +256,25 @@ def test_a_request_is_answered_once_and_known_until_resolved() -> None:
 def test_a_second_request_with_the_id_of_an_open_one_is_refused(answered: bool) -> None:
     """The answer to one of them could count for the other."""
     gates = Gates("p", lambda id, result: None)
-    first = gates.take_in(7, COMMAND, raw(threadId="th", command="x"))
+    first = gates.add(7, COMMAND, raw(threadId="th", command="x"))
     assert first is not None and (not answered or first.answer(YES))
     for method, params in ((COMMAND, {"command": "y"}), (CHANGE, {"command": "x"}), (COMMAND, {"threadId": "other"})):
         with pytest.raises(BadInput, match="is that of another request"):
-            gates.take_in(7, method, raw(**{"threadId": "th", **params}))
-    assert gates.take_in(7, COMMAND, raw(threadId="th", command="x")) is first
+            gates.add(7, method, raw(**{"threadId": "th", **params}))
+    assert gates.add(7, COMMAND, raw(threadId="th", command="x")) is first
 
 
 def test_ids_that_look_alike_are_two_requests() -> None:
     gates, live = Gates("p", lambda id, result: None), Live("turn", "T")
     for id, command in ((7, "x"), ("7", "y")):
-        pending = gates.take_in(id, COMMAND, raw(threadId="th", turnId="T", command=command))
+        pending = gates.add(id, COMMAND, raw(threadId="th", turnId="T", command=command))
         assert pending is not None and live.ask(pending)
     assert [pending.asked and pending.asked.title for pending in live.gates.values()] == ["x", "y"]
 
 
 def test_a_request_that_codex_settles_itself_is_closed_and_takes_no_answer() -> None:
     gates, live = Gates("p", lambda id, result: None), Live("turn", "T")
-    pending = gates.take_in(0, COMMAND, raw(threadId="th", turnId="T", command="x"))
+    pending = gates.add(0, COMMAND, raw(threadId="th", turnId="T", command="x"))
     assert pending is not None and live.ask(pending) and live.ask(pending)
     assert gates.resolved(0) is pending
     live.resolved(pending)

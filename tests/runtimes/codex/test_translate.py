@@ -251,7 +251,7 @@ def test_each_request_is_declined_in_its_own_shape(
 ) -> None:
     request = wire.read(raw(**params), wire.Request)
     assert request is not None
-    assert (answers.shape(method, request, answers.NO), requests.about(request)) == (result, about)
+    assert (answers.to_response(method, request, answers.NO), requests.summary(request)) == (result, about)
 
 
 def test_an_unknown_request_is_not_answered_by_guessing() -> None:

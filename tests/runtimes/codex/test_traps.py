@@ -182,7 +182,7 @@ async def test_a_second_interrupt_is_never_answered_so_ours_is_sent_once(
     await codex.ask("turn/interrupt", threadId=thread, turnId=turn)
     await codex.hear("turn/completed")
     with pytest.raises(RpcTimeout):
-        await codex.ask("turn/interrupt", threadId=thread, turnId=turn, within=0.3)
+        await codex.ask("turn/interrupt", threadId=thread, turnId=turn, time_limit=0.3)
 
     events = session.run(request("!hold thrice", turn="a"))
     await next_of(events, TurnStarted)
@@ -621,7 +621,7 @@ async def test_a_clean_exit_during_a_turn_sends_no_end_of_the_turn(raw: MakeRaw,
         stdin.close()
     else:
         os.kill(first.child.pid, signal.SIGTERM)
-    await first.child.settled(GUARD)
+    await first.child.wait_exited(GUARD)
     assert first.child.exit_code == 0
     assert "turn/completed" not in [method for method, _ in first.heard]
     await first.end()

@@ -1,4 +1,5 @@
-"""Any agent that speaks the Agent Client Protocol over stdio, as a runtime: one program for all threads of an entry."""
+"""Runs any agent of the Agent Client Protocol (stdio) as a runtime: one program serves all threads of a config
+entry."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from clew.model.runtime import Health, HealthState, ProgramInfo, RuntimeCan, Sea
 from clew.process.scan import Marks
 from clew.runtimes.acp import problems
 from clew.runtimes.acp.connection import Connection, connect
-from clew.runtimes.acp.known_agents import READY, Entry
-from clew.runtimes.acp.open_session import begin
+from clew.runtimes.acp.known_agents import KNOWN, Entry
+from clew.runtimes.acp.open_session import start
 from clew.runtimes.acp.session import AcpSession
 from clew.runtimes.jsonrpc import RpcTimeout
 from clew.runtimes.server import Server
@@ -49,12 +50,12 @@ class AcpRuntime:
             return Health(HealthState.STOPPED, missing.message, is_there=False)
         return self._server.health()
 
-    async def look(self) -> ProgramInfo:
-        """Whether it is logged in shows only when it is to begin a session."""
+    async def look(self) -> Look:
+        """Start a session, because only that shows whether the agent is logged in."""
         connection = await self._connect()
         try:
             with tempfile.TemporaryDirectory(prefix="clew-look-") as folder:
-                await begin(connection, Seat("look", folder))
+                await start(connection, Seat("look", folder))
         except RpcTimeout:
             raise problems.silent(self._entry, self._config.request_timeout) from None
         finally:
@@ -72,7 +73,7 @@ class AcpRuntime:
 
 
 def locate(entry: Entry) -> str:
-    """Where the program is. Raises AgentMissing."""
+    """Return the path of the program. Raises AgentMissing."""
     wanted = str(Path(entry.command[0]).expanduser())
     if found := shutil.which(wanted):
         return found
@@ -82,22 +83,22 @@ def locate(entry: Entry) -> str:
 
 
 def entries(config: Mapping[str, AcpConfig]) -> dict[str, tuple[Entry, AcpConfig]]:
-    """The ready ones and those of the config. Raises ConfigError where one has no command."""
-    found = {name: (entry, AcpConfig()) for name, entry in READY.items()}
+    """Return the known agents and those of the config. Raises ConfigError if one has no command."""
+    found = {name: (entry, AcpConfig()) for name, entry in KNOWN.items()}
     for name, settings in config.items():
         if name in plugins.BUILT_IN[plugins.RUNTIMES]:
-            raise ConfigError(f"runtimes.acp.{name}: {name} is a runtime of its own; call this one otherwise")
-        if name not in READY and not settings.command:
-            known = ", ".join(READY)
-            raise ConfigError(f'runtimes.acp.{name} needs `command`, such as ["{name}", "acp"]; ready are {known}')
-        entry = READY.get(name) or Entry(name, name, settings.command)
+            raise ConfigError(f"runtimes.acp.{name}: {name} is a built-in runtime. Choose another name")
+        if name not in KNOWN and not settings.command:
+            known = ", ".join(KNOWN)
+            raise ConfigError(f'runtimes.acp.{name} needs `command`, such as ["{name}", "acp"]; known agents: {known}')
+        entry = KNOWN.get(name) or Entry(name, name, settings.command)
         found[name] = replace(entry, command=settings.command or entry.command), settings
     return found
 
 
 def names(config: Mapping[str, AcpConfig]) -> list[str]:
-    """Of every runtime that there is by these settings."""
-    return sorted({*plugins.names(plugins.RUNTIMES), *READY, *config} - {"acp"})
+    """Return the names of all runtimes with these settings."""
+    return sorted({*plugins.names(plugins.RUNTIMES), *KNOWN, *config} - {"acp"})
 
 
 def make(config: Mapping[str, AcpConfig], clock: Clock, marks: Marks) -> dict[str, AcpRuntime]:

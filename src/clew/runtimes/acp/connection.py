@@ -1,4 +1,4 @@
-"""One life of an ACP agent: what is said to the child, and which session hears what it says."""
+"""The connection to an ACP agent: sends requests, and passes what arrives to its session."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ CAN = {"fs": {"readTextFile": True, "writeTextFile": True}, "terminal": True}
 class Route(AnyRoute, Protocol):
     def updated(self, update: msgspec.Raw) -> None: ...
 
-    def asked(self, id: RequestId, method: str, params: msgspec.Raw) -> bool:
-        """False: nobody here knows such a request."""
+    def on_request(self, id: RequestId, method: str, params: msgspec.Raw) -> bool:
+        """False: this kind of request is unknown."""
 
 
 class Connection(AnyConnection[Route]):
@@ -40,13 +40,13 @@ class Connection(AnyConnection[Route]):
         super().__init__(entry.title, clock, with_version=True)
         self.entry = entry
         self.agent = wire.Initialized()
-        self.spoilt: set[str] = set()  # sessions that take nothing any more
+        self.unusable: set[str] = set()  # sessions that accept no more prompts
         self.token = clock.token()[:12]
         self._config = config
         self._clock = clock
         self._marks = marks
-        self._numbers = itertools.count(1)  # of the agent's requests
-        self._unanswered: dict[RequestId, str] = {}  # its requests, with our reference of each
+        self._numbers = itertools.count(1)  # for the agent's requests
+        self._unanswered: dict[RequestId, str] = {}  # the agent's open requests, with our reference of each
 
     def mark(self) -> Mark:
         return self._marks.next()
@@ -70,42 +70,41 @@ class Connection(AnyConnection[Route]):
             "clientCapabilities": CAN,
             "clientInfo": {"name": "clew", "title": "clew", "version": __version__},
         }
-        raw = await self._peer.request("initialize", params, within=self._config.start_timeout)
+        raw = await self._peer.request("initialize", params, time_limit=self._config.start_timeout)
         self.agent = wire.read(raw, wire.Initialized) or wire.Initialized()
         if self.agent.protocol_version != wire.VERSION:
             raise problems.wrong_version(self.entry, self.agent.protocol_version)
         if self._config.auth is not None:
             given = {"methodId": self._config.auth}
-            await self._peer.request("authenticate", given, within=self._config.start_timeout)
+            await self._peer.request("authenticate", given, time_limit=self._config.start_timeout)
 
-    async def why_not(self) -> RuntimeTrouble:
-        """What to say when it did not come up."""
+    async def start_error(self) -> RuntimeTrouble:
+        """Return the error for an agent that did not start."""
         assert self._transport is not None
-        await self._transport.settled()
-        return problems.exits(self.entry, self._transport.fate(), self._transport.last_words)
+        await self._transport.wait_exited()
+        return problems.exits(self.entry, self._transport.exit_reason(), self._transport.stderr_tail)
 
     async def ask(self, method: str, params: object, kind: type[T]) -> T:
-        """Raises RpcError where it says no, RuntimeLost where it says nothing. An agent that leaves such a request
-        unanswered is as good as dead, and is made so."""
+        """Send a request. Raises RpcError if the agent refuses, RuntimeLost if it does not answer in time; then it is
+        killed."""
         try:
-            raw = await self._peer.request(method, params, within=self._config.request_timeout)
+            raw = await self._peer.request(method, params, time_limit=self._config.request_timeout)
         except RpcTimeout:
-            log.warning("%s does not answer %s; it is ended", self.entry.title, method)
-            await self.bury()
+            log.warning("%s does not answer %s; ending it", self.entry.title, method)
+            await self.kill()
             raise
         return wire.read(raw, kind) or kind()
 
     async def prompt(self, params: object) -> wire.Prompted:
-        """It takes as long as it takes."""
-        raw = await self._peer.request("session/prompt", params, within=None)
+        """Send a prompt and wait for the end of the turn, without a time limit."""
+        raw = await self._peer.request("session/prompt", params, time_limit=None)
         return wire.read(raw, wire.Prompted) or wire.Prompted()
 
     def notify(self, method: str, params: object) -> None:
         self._peer.notify(method, params)
 
     def reference(self, id: RequestId) -> str:
-        """Our own name for a request that waits for its answer. No other request ever has it, whatever id the agent
-        gives to that one."""
+        """Return our own reference of an open request. It is unique even if the agent uses an id again."""
         return self._unanswered[id]
 
     def answer(self, id: RequestId, result: object) -> None:
@@ -116,12 +115,12 @@ class Connection(AnyConnection[Route]):
         self._unanswered.pop(id, None)
         self._peer.refuse(id, code, message)
 
-    def give_up(self, id: RequestId, reference: str) -> None:
-        """It will not be answered any more, if it was not."""
+    def forget_request(self, id: RequestId, reference: str) -> None:
+        """Drop a request that will not be answered."""
         if self._unanswered.get(id) == reference:
             del self._unanswered[id]
 
-    def notified(self, method: str, params: msgspec.Raw) -> None:
+    def on_notification(self, method: str, params: msgspec.Raw) -> None:
         address = wire.read(params, wire.Address) if method == "session/update" else None
         route = self._routes.get(address.session_id) if address else None
         if address is None or route is None:
@@ -129,25 +128,25 @@ class Connection(AnyConnection[Route]):
         else:
             route.updated(address.update)
 
-    def asked(self, id: RequestId, method: str, params: msgspec.Raw) -> None:
-        """Two requests under one id could get each other's answers, so the second is refused and never served."""
+    def on_request(self, id: RequestId, method: str, params: msgspec.Raw) -> None:
+        """Refuse a second request with the id of an open one: each could get the other's answer."""
         if id in self._unanswered:
-            log.warning("%s asked for %s under the id of a request that is not answered yet", self.entry.title, method)
+            log.warning("%s sent %s with the id of a request that is still open", self.entry.title, method)
             self._peer.refuse(id, INVALID_REQUEST, f"the id {id!r} is that of a request that is not answered yet")
             return
         self._unanswered[id] = f"{self.token}:{next(self._numbers)}"
-        self._hand_over(id, method, params)
+        self._dispatch(id, method, params)
 
-    def _hand_over(self, id: RequestId, method: str, params: msgspec.Raw) -> None:
+    def _dispatch(self, id: RequestId, method: str, params: msgspec.Raw) -> None:
         address = wire.read(params, wire.Address) or wire.Address()
         route = self._routes.get(address.session_id)
-        if route is None or not route.asked(id, method, params):
-            log.warning("%s asked for %s, which clew does not know", self.entry.title, method)
+        if route is None or not route.on_request(id, method, params):
+            log.warning("%s sent %s, which clew does not know", self.entry.title, method)
             self.refuse(id, METHOD_NOT_FOUND, f"clew does not know {method}, or not for this session")
 
 
 async def connect(entry: Entry, config: AcpConfig, clock: Clock, marks: Marks) -> Connection:
-    """The child is there and initialised. Raises RuntimeTrouble with what is wrong, and leaves no process then."""
+    """Start the agent and initialize it. On failure it raises RuntimeTrouble and leaves no process."""
     connection = Connection(entry, config, clock, marks)
     try:
         await connection.start()
@@ -156,7 +155,7 @@ async def connect(entry: Entry, config: AcpConfig, clock: Clock, marks: Marks) -
         await connection.close()
         raise problems.silent(entry, config.start_timeout) from None
     except RuntimeLost:
-        why = await connection.why_not()
+        why = await connection.start_error()
         await connection.close()
         raise why from None
     except OSError as error:

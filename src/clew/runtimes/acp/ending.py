@@ -1,4 +1,4 @@
-"""How a turn ended, by what its agent answered. Pure."""
+"""Decides how a turn ended from the agent's response. Pure."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from clew.runtimes.acp.live_turn import Live
 from clew.runtimes.jsonrpc import RpcError
 from clew.support.errors import RuntimeTrouble
 
-_SHORT = {
+_EARLY_STOPS = {
     "max_tokens": "the model may not say more in one go",
     "max_turn_requests": "the agent may not ask its model more often in one turn",
 }
 
 
-def ended_by(entry: Entry, live: Live, answer: wire.Prompted | RpcError) -> TurnEnded:
-    """An answer that was broken off is told to be so."""
+def end_from_response(entry: Entry, live: Live, answer: wire.Prompted | RpcError) -> TurnEnded:
+    """Return the end of the turn. Adds a notice if the answer stopped early."""
     if live.is_ending:
         return TurnEnded(TurnState.INTERRUPTED)
     if isinstance(answer, RpcError):
         return TurnEnded(TurnState.FAILED, problem=problems.problem(entry, answer.code, answer.message))
     if answer.usage is not None:
-        live.tell([Usage(_tokens(answer.usage))])
+        live.add_events([Usage(_tokens(answer.usage))])
     text = live.translation.text
     if answer.stop_reason == "cancelled":
         return TurnEnded(TurnState.INTERRUPTED)
@@ -32,12 +32,12 @@ def ended_by(entry: Entry, live: Live, answer: wire.Prompted | RpcError) -> Turn
         return TurnEnded(TurnState.FAILED, problem=problems.refusal(entry))
     if (failure := entry.quirks.failure(text)) is not None:
         return TurnEnded(TurnState.FAILED, problem=failure)
-    if (why := _SHORT.get(answer.stop_reason)) is not None:
-        live.tell([Notice(NoticeKind.WARNING, f"The answer stops here: {why}. Say `continue` to have the rest.")])
+    if (why := _EARLY_STOPS.get(answer.stop_reason)) is not None:
+        live.add_events([Notice(NoticeKind.WARNING, f"The answer stops here: {why}. Say `continue` to have the rest.")])
     return TurnEnded(TurnState.COMPLETED, text)
 
 
-def ended_with(bad: RuntimeTrouble) -> TurnEnded:
+def end_from_error(bad: RuntimeTrouble) -> TurnEnded:
     return TurnEnded(TurnState.FAILED, problem=Problem(bad.code, bad.message))
 
 

@@ -1,4 +1,4 @@
-"""What is peculiar to Hermes, by its release 0.19. Pure."""
+"""Quirks of Hermes, as of release 0.19. Pure."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 
 from clew.model.turns import Problem
 
-PATIENCE = 55.0  # it denies after 60 s what nobody has answered, whatever its config says; some of that is the way
+GATE_TIMEOUT = 55.0  # below the 60 s after which Hermes denies an unanswered request, whatever its config says
 _STUCK = re.compile(r"Queued for the next turn\. \(\d+ queued\)")
-# Errors of the model come as the text of an answer that counts as a success.
+# Hermes reports errors of the model as the text of a successful answer.
 _FAILURE = re.compile(r"(?:API call failed after \d+ retries[:.] ?)?(?:Error: )?HTTP (\d{3})\b.*|Error: .*", re.DOTALL)
 _PROBLEMS = {
     401: ("not_logged_in", "Hermes is not logged in at its model. Run `hermes setup`, or mend its config.yaml"),
@@ -19,7 +19,7 @@ _PROBLEMS = {
 
 
 def is_stuck(text: str) -> bool:
-    """The session waits for a turn that is over: what is said to it never runs."""
+    """Whether the session waits for a turn that is over: its prompts never run."""
     return _STUCK.fullmatch(text.strip()) is not None
 
 

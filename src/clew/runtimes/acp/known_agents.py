@@ -1,4 +1,4 @@
-"""The agents that clew knows how to start, and what is peculiar to some of them."""
+"""The ACP agents that clew knows how to start, and their quirks."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from clew.runtimes.acp import hermes
 
 
 class Quirks(Struct, frozen=True):
-    """What an agent does otherwise than the protocol says."""
+    """How an agent differs from the protocol."""
 
-    patience: float | None = None  # seconds that it waits for an answer to what it asks; then it denies by itself
-    is_stuck: Callable[[str], bool] = lambda text: False  # what it said means that it did nothing, and never will
-    failure: Callable[[str], Problem | None] = lambda text: None  # what it said as its answer is an error
-    refuses_unknown: bool = False  # a session that it does not know ends the turn with `refusal`
-    spoilt_by_cancel: bool = False  # a turn that was stopped leaves its session in pieces
-    tells_folder: bool = True  # False: it may run a command in another folder than the workspace, and not say so
+    gate_timeout: float | None = None  # seconds after which it denies an unanswered request
+    is_stuck: Callable[[str], bool] = lambda text: False  # whether this text means that the session is dead
+    failure: Callable[[str], Problem | None] = lambda text: None  # the error, if this answer text is one
+    refuses_unknown: bool = False  # it answers `refusal` if it does not know the session
+    unusable_after_cancel: bool = False  # its session cannot be used after a stopped turn
+    runs_in_workspace: bool = True  # False: it may run a command elsewhere and not say so
 
 
 class Entry(Struct, frozen=True):
@@ -32,15 +32,15 @@ class Entry(Struct, frozen=True):
 
 
 _HERMES = Quirks(
-    patience=hermes.PATIENCE,
+    gate_timeout=hermes.GATE_TIMEOUT,
     is_stuck=hermes.is_stuck,
     failure=hermes.failure,
     refuses_unknown=True,
-    spoilt_by_cancel=True,
-    tells_folder=False,
+    unusable_after_cancel=True,
+    runs_in_workspace=False,
 )
 
-READY: Mapping[str, Entry] = {
+KNOWN: Mapping[str, Entry] = {
     entry.name: entry
     for entry in (
         Entry(

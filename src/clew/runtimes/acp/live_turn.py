@@ -1,4 +1,4 @@
-"""A turn that an agent works on: its events, and what it asks meanwhile."""
+"""State of a turn that an agent works on: its events and its open requests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Live:
     def __init__(
         self, turn: str, longest_text: int = LONGEST, opened: Callable[[str], None] = lambda ref: None
     ) -> None:
-        """`opened` is told of each gate."""
+        """`opened` is called with the reference of each new gate."""
         self.turn = turn
         self._opened = opened
         self.translation = Translation(turn, longest_text)
@@ -32,9 +32,9 @@ class Live:
         self.gates: dict[str, Pending] = {}
         self.over = asyncio.Event()
         self.is_interrupted = False
-        self.ran_out = False  # nobody answered in the time that the agent gives
+        self.timed_out = False  # nobody answered before the agent's own timeout
         self.granted = Grants()
-        self.moved = asyncio.Event()  # set when the agent told something, or a gate was answered
+        self.changed = asyncio.Event()  # set on each update of the agent and each answer
 
     @property
     def is_over(self) -> bool:
@@ -42,7 +42,7 @@ class Live:
 
     @property
     def is_stopped(self) -> bool:
-        return self.is_interrupted or self.ran_out
+        return self.is_interrupted or self.timed_out
 
     @property
     def is_ending(self) -> bool:
@@ -50,16 +50,16 @@ class Live:
 
     def feed(self, update: msgspec.Raw) -> None:
         if not self.is_over:
-            self.tell(self.translation.feed(update))
-            self.moved.set()
+            self.add_events(self.translation.feed(update))
+            self.changed.set()
 
-    def tell(self, events: Iterable[Event]) -> None:
+    def add_events(self, events: Iterable[Event]) -> None:
         for event in events:
             self.events.put_nowait(event)
 
     def ask(self, pending: Pending) -> None:
-        """A turn that is ending asks nobody any more. A reference that is in use stays with what a person was shown
-        under it."""
+        """Open a gate. Cancels the request if the turn is ending, or if its reference is in use: a reference must
+        always mean what the person was shown."""
         if self.is_ending or pending.ref in self.gates:
             pending.answer(CANCELLED)
             return
@@ -68,8 +68,9 @@ class Live:
         self._opened(pending.ref)
 
     def answer(self, pending: Pending, answer: Answer) -> bool:
-        """False: it was answered before, or is not asked any more. Raises BadInput where the answer does not fit."""
-        self.moved.set()
+        """Give the answer to the agent; False: already answered, or the request has changed. Raises BadInput if it does
+        not fit."""
+        self.changed.set()
         if (answer.is_yes or answer.replies) and not pending.is_current():
             return False
         if not pending.answer(answer):
@@ -79,30 +80,30 @@ class Live:
         if answer.is_yes:
             self.granted.add(*pending.grants)
         elif answer.decision is Decision.DECLINE and pending.asked.item:
-            self.tell(self.translation.decline(pending.asked.item))
+            self.add_events(self.translation.decline(pending.asked.item))
         return True
 
     def withdraw(self, pending: Pending) -> None:
-        """What it asked has changed: no answer to it counts any more."""
+        """Close a gate whose request has changed."""
         if self.gates.pop(pending.ref, None) is not None:
             self.events.put_nowait(GateClosed(pending.ref, changed=True))
 
     def cancel_gates(self) -> None:
-        self.moved.set()
+        self.changed.set()
         waiting, self.gates = self.gates, {}
         for pending in waiting.values():
             if pending.answer(CANCELLED):
-                self.events.put_nowait(GateClosed(pending.ref, self.ran_out))
-                self.tell(self.translation.decline(pending.asked.item or ""))
+                self.events.put_nowait(GateClosed(pending.ref, self.timed_out))
+                self.add_events(self.translation.decline(pending.asked.item or ""))
 
     def end(self, ended: TurnEnded) -> None:
         if not self.is_over:
             self.cancel_gates()
-            self.tell([*self.translation.end(), ended])
+            self.add_events([*self.translation.end(), ended])
             self.over.set()
 
     def fail(self, problem: Problem) -> None:
-        """At once, and without what may be broken."""
+        """End the turn as failed at once, without the translation, which may be broken."""
         if not self.is_over:
             self.over.set()
             self.events.put_nowait(TurnEnded(TurnState.FAILED, problem=problem))

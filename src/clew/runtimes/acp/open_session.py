@@ -1,5 +1,5 @@
-"""How a session gets onto the agent's own: loaded or resumed where that is offered and can be believed, else a new one;
-always with our mode and model."""
+"""Opens a session of the agent: loads or resumes the old one if the agent can, otherwise starts a new one; always sets
+our mode and model."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ log = logging.getLogger(__name__)
 
 
 class Position(msgspec.Struct, frozen=True):
-    """Our continuity: which session of the agent it is, and how many turns it has had. Later versions add fields; what
-    they do not know they ignore."""
+    """What we store as continuity: the agent's session and how many turns it had. Unknown fields of later versions are
+    ignored."""
 
     session: str
     turns: int = 0
@@ -31,16 +31,16 @@ class Position(msgspec.Struct, frozen=True):
         try:
             return msgspec.json.decode(continuity.data, type=cls)
         except msgspec.DecodeError:
-            log.warning("cannot read the stored continuity %.200r; the agent begins anew", continuity.data)
+            log.warning("cannot read the stored continuity %.200r; starting a new session", continuity.data)
             return None
 
     def continuity(self) -> Continuity:
         return Continuity(msgspec.json.encode(self).decode())
 
 
-async def come_back(connection: Connection, position: Position, seat: Seat, replayed: Callable[[], int]) -> Any:
-    """None: the agent does not know the session, or cannot come back to any. `replayed` tells how much of its past it
-    has told us: one that says yes and knows nothing of turns that it has had is not believed."""
+async def reopen(connection: Connection, position: Position, seat: Seat, replayed: Callable[[], int]) -> Any:
+    """Load or resume the session; None: the agent does not know it, or can do neither. `replayed` returns how many past
+    updates the agent has sent: if it loads a session that had turns and sends none, it has forgotten the session."""
     can = connection.agent.agent_capabilities
     methods = ["session/load"] if can.load_session else []
     if not methods and can.session_capabilities.resume is not None:
@@ -52,16 +52,16 @@ async def come_back(connection: Connection, position: Position, seat: Seat, repl
         except RpcError as error:
             if error.code == wire.AUTH_REQUIRED:
                 raise problems.not_logged_in(connection.entry, error.message) from error
-            log.info("%s does not come back to %s: %s", connection.entry.title, position.session, error.message)
+            log.info("%s cannot reopen the session %s: %s", connection.entry.title, position.session, error.message)
             continue
         if method == "session/load" and position.turns and not replayed():
-            log.warning("%s says that it loaded %s, and knows nothing", connection.entry.title, position.session)
+            log.warning("%s loaded the session %s, but without its history", connection.entry.title, position.session)
             continue
         return entered
     return None
 
 
-async def begin(connection: Connection, seat: Seat) -> wire.Entered:
+async def start(connection: Connection, seat: Seat) -> wire.Entered:
     params = {"cwd": seat.workspace, "mcpServers": []}
     try:
         entered = await connection.ask("session/new", params, wire.Entered)
@@ -72,8 +72,8 @@ async def begin(connection: Connection, seat: Seat) -> wire.Entered:
     return entered
 
 
-async def settle(connection: Connection, session: str, entered: wire.Entered, seat: Seat, config: AcpConfig) -> None:
-    """The mode and the model that are wanted."""
+async def configure(connection: Connection, session: str, entered: wire.Entered, seat: Seat, config: AcpConfig) -> None:
+    """Set the mode and model of the seat or the config."""
     try:
         if config.mode is not None:
             await _set_mode(connection, session, entered, config.mode)

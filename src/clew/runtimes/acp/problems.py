@@ -1,5 +1,5 @@
-"""What can be wrong with an ACP agent, in words for a person: what happened and what to do. One place, so that `ping`,
-`doctor` and a failed turn all say the same."""
+"""Error texts about ACP agents: what happened and what to do. In one module, so that `ping`, `doctor` and a failed turn
+say the same."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AgentNotLoggedIn(RuntimeTrouble):
 
 
 class AgentRefuses(RuntimeTrouble):
-    """It runs, but said no to something that we need."""
+    """The agent runs, but refused a request that clew needs."""
 
     code = "agent_refuses"
 
@@ -45,8 +45,8 @@ def missing(entry: Entry, why: str) -> AgentMissing:
     )
 
 
-def exits(entry: Entry, fate: str, last_words: Iterable[str] = ()) -> AgentExits:
-    words = list(last_words)
+def exits(entry: Entry, fate: str, stderr_tail: Iterable[str] = ()) -> AgentExits:
+    words = list(stderr_tail)
     said = f"; its last words: {words[-1]}" if words else ""
     return AgentExits(
         f"{entry.title} does not stay up, or is no ACP agent ({fate}{said})."

@@ -1,4 +1,4 @@
-"""What a person said as an agent's input; and for an agent that does not know a thread, what was said there before."""
+"""Converts people's messages to an agent's prompt, and the history for an agent that does not know the thread."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clew.model.messages import Attachment, PromptMessage
 from clew.model.runtime import PastMessage
 from clew.runtimes.acp.problems import unreadable
 
-LONGEST = 200_000  # characters of history that are told; what is older is left out, and that is said
+LONGEST = 200_000  # characters of history; older messages are left out, with a notice
 _HEAD = (
     "You come new to a thread of work that others and you have begun. This is what was said in it, oldest first; lines"
     " that begin with > are quoted. Do none of it again: it is over. The next message is what is to be done now."
@@ -19,12 +19,12 @@ _HEAD = (
 _LEFT_OUT = "[… what is older was left out …]"
 
 
-def history(past: Iterable[PastMessage]) -> list[dict[str, Any]]:
-    told = [_quoted(each) for each in past if each.text.strip()]
-    if not told:
+def history(past: Iterable[Past]) -> list[dict[str, Any]]:
+    quoted = [_quoted(each) for each in past if each.text.strip()]
+    if not quoted:
         return []
     kept, size = [], 0
-    for each in reversed(told):
+    for each in reversed(quoted):
         size += len(each)
         if size > LONGEST:
             kept.append(_LEFT_OUT)
@@ -33,8 +33,8 @@ def history(past: Iterable[PastMessage]) -> list[dict[str, Any]]:
     return [{"type": "text", "text": "\n\n".join([_HEAD, *reversed(kept)])}]
 
 
-def as_prompt(messages: Iterable[PromptMessage], *, images: bool) -> list[dict[str, Any]]:
-    """Every agent takes text and links; images only where it says so. Raises FileUnreadable."""
+def as_prompt(messages: Iterable[Said], *, images: bool) -> list[dict[str, Any]]:
+    """Every agent takes text and links; `images`: it takes images too. Raises FileUnreadable."""
     blocks: list[dict[str, Any]] = []
     for message in messages:
         if message.told:

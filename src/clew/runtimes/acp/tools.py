@@ -1,4 +1,4 @@
-"""How a tool call of an agent is shown. Pure."""
+"""Converts a tool call of an agent to an Activity. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KINDS = {
 
 
 def merge(known: ToolCall | None, news: ToolCall) -> ToolCall:
-    """News of a call tell only what has changed."""
+    """Merge an update into a known call: an update has only the changed fields."""
     if known is None:
         return news
     return ToolCall(
@@ -53,7 +53,7 @@ def kind(call: ToolCall) -> ActivityKind:
 
 
 def title(call: ToolCall) -> str:
-    """The exact command, the paths, or what the agent calls it."""
+    """Return the exact command, the paths, or the agent's own title."""
     if kind(call) is ActivityKind.COMMAND and (said := command(call)):
         return said
     if kind(call) is ActivityKind.CHANGE and (touched := paths(call)):
@@ -82,21 +82,21 @@ def detail(call: ToolCall) -> str:
 
 
 def diff(path: str, old: str | None, new: str) -> str:
-    """To the byte: other ends of lines than a newline stay in their line, and a missing last one is told."""
-    name = named(path)
+    """Return an exact unified diff. Only a newline ends a line, and a missing last newline is shown."""
+    name = quoted_path(path)
     before = name if old is not None else "/dev/null"
     return "\n".join(difflib.unified_diff(_lines(old or ""), _lines(new), before, name, lineterm=""))
 
 
-def named(path: str) -> str:
-    """A path on one line, with all of it to be seen, and no two of them alike."""
-    is_plain = path == escape_hidden(path, lines=False) and not path.startswith('"')
+def quoted_path(path: str) -> str:
+    """Return a path on one line, quoted if it has invisible characters, so that no two paths look alike."""
+    is_plain = path == exactly(path, lines=False) and not path.startswith('"')
     return path if is_plain else json.dumps(path)
 
 
-def applied(now: str, old: str, new: str) -> str:
-    """The text of a file after a change. Agents give the whole text, before and after, or only the piece that changes:
-    it is a piece if it is found once."""
+def apply_change(now: str, old: str, new: str) -> str:
+    """Return the text of a file after a change. Agents send the complete old and new text, or only the changed piece:
+    `old` is a piece if it occurs once."""
     return now.replace(old, new, 1) if old and now.count(old) == 1 else new
 
 
@@ -106,8 +106,8 @@ def _lines(text: str) -> list[str]:
     return [*lines, *([f"{last}\n\\ No newline at end of file"] if last else [])]
 
 
-def texts(call: ToolCall) -> str:
-    """What a call shows beside its diffs."""
+def shown_texts(call: ToolCall) -> str:
+    """Return what a call shows beside its diffs."""
     return "\n".join(filter(None, (_shown(part) for part in call.content or () if part.type != "diff")))
 
 

@@ -1,7 +1,7 @@
-"""Folds the updates of one turn into events. Pure: no I/O, no clock.
+"""Converts the updates of one turn into events. Pure: no I/O, no clock.
 
-The protocol has no end of a message: a text ends where a tool call or another message begins, and with the turn. The
-newest text is the answer."""
+The protocol has no end of a message: a text ends when a tool call or another message starts, or with the turn. The last
+text is the answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from clew.support.text import LONGEST
 
 log = logging.getLogger(__name__)
 
-TAIL = 4000  # characters of a thought that an update carries; its end carries all
+TAIL = 4000  # characters of a thought in an update; the last event has all of it
 QUIET = frozenset(
     {
         "user_message_chunk",
@@ -41,7 +41,7 @@ class Translation:
         self._count = 0
         self._open: tuple[str, GrowingText, str | None] | None = None  # item, text so far, the agent's id of it
         self._thought: tuple[str, GrowingText] | None = None
-        self._newest = ""  # the end of the thought
+        self._newest = ""  # the last characters of the thought
         self._plan: Activity | None = None
         self._tools: dict[str, ToolCall] = {}
         self._done: dict[str, Activity] = {}
@@ -63,7 +63,7 @@ class Translation:
 
     @property
     def activities(self) -> tuple[Activity, ...]:
-        """What was begun; what has an end, with it."""
+        """The activities so far; those that have ended, with their outcome."""
         begun = {id: self._done.get(id) or activity(call, Phase.STARTED) for id, call in self._tools.items()}
         return tuple(begun.values())
 
@@ -72,27 +72,27 @@ class Translation:
         if (handler := self._handlers.get(kind)) is not None:
             return handler(self, update)
         if kind not in QUIET:
-            log.info("passed over an update of the unknown kind %r", kind)
+            log.info("ignored an update of the unknown kind %r", kind)
         return []
 
     def tool(self, id: str) -> ToolCall | None:
         return self._tools.get(id)
 
     def decline(self, id: str) -> list[Event]:
-        """A person said no: whatever the agent says of it later, it did nothing."""
+        """Mark a tool call as declined by a person. Later updates about it are ignored."""
         if id not in self._tools or id in self._done:
             return []
         self._done[id] = replace(activity(self._tools[id], Phase.DONE), outcome=Outcome.DECLINED)
         return [self._done[id]]
 
-    def give_up(self) -> list[Event]:
-        """What was said counts for nothing."""
+    def discard(self) -> list[Event]:
+        """Discard the text so far: it is not the answer."""
         events = [*self._end_thought(), *self._end_text(cut=True)]
         self._texts = []
         return events
 
     def end(self) -> list[Event]:
-        """Everything that is open has its end."""
+        """End everything that is open."""
         events = [*self._end_thought(), *self._end_text()]
         if self._plan is not None:
             events.append(replace(self._plan, phase=Phase.DONE))
@@ -106,7 +106,7 @@ class Translation:
         chunk = wire.read(update, wire.Chunk) or wire.Chunk()
         piece = _said(chunk.content)
         if self._open is None:
-            piece = piece.lstrip("\n")  # some begin each message with what would part it from the last one
+            piece = piece.lstrip("\n")  # some agents start each message with a separator
         if not piece:
             return []
         events = self._end_thought()
@@ -138,7 +138,7 @@ class Translation:
         return [self._plan]
 
     def _called(self, update: msgspec.Raw) -> list[Event]:
-        """A tool call, or news of one. What has ended stays so."""
+        """Handle a tool call or an update of one. A call that has ended does not change."""
         call = wire.read(update, ToolCall)
         if call is None or not call.tool_call_id or call.tool_call_id in self._done:
             return []

@@ -1,4 +1,4 @@
-"""The parts of the Agent Client Protocol that we read. Lenient: what is missing has a default, what is new is
+"""The parts of the Agent Client Protocol that clew reads. Lenient: a missing field has a default, unknown fields are
 ignored."""
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class AgentInfo(Wire, frozen=True):
 
 
 class Initialized(Wire, frozen=True):
-    """The answer to `initialize`."""
+    """The response to `initialize`."""
 
     protocol_version: int | str | None = None
     agent_capabilities: AgentCan = AgentCan()
@@ -80,7 +80,7 @@ class ConfigOption(Wire, frozen=True):
 
 
 class Entered(Wire, frozen=True):
-    """The answer to `session/new`, `session/load` and `session/resume`."""
+    """The response to `session/new`, `session/load` and `session/resume`."""
 
     session_id: str = ""
     modes: Modes | None = None
@@ -97,7 +97,7 @@ class Spent(Wire, frozen=True):
 
 
 class Prompted(Wire, frozen=True):
-    """The answer to `session/prompt`."""
+    """The response to `session/prompt`."""
 
     stop_reason: str = "end_turn"
     usage: Spent | None = None
@@ -114,7 +114,7 @@ class Place(Wire, frozen=True):
 
 
 class Part(Wire, frozen=True):
-    """What a tool call shows: content, a diff, or a terminal."""
+    """One part of a tool call's content: text, a diff, or a terminal."""
 
     type: str = ""
     content: Content | None = None
@@ -141,7 +141,7 @@ class PlanEntry(Wire, frozen=True):
 
 
 class Address(Wire, frozen=True):
-    """Which session it is about, and of an update, which kind."""
+    """The session of a message and, of an update, its body."""
 
     session_id: str = ""
     update: msgspec.Raw = msgspec.Raw(b"{}")
@@ -194,9 +194,9 @@ class TerminalRequest(Wire, frozen=True):
 
 
 def read(raw: msgspec.Raw, kind: type[T]) -> T | None:
-    """None, and a line in the log, where it has another shape than we know."""
+    """Decode a message. If its shape is unknown, log a warning and return None."""
     try:
         return msgspec.json.decode(raw, type=kind)
     except msgspec.DecodeError as error:
-        log.warning("an agent sent a %s in a shape we do not know (%s): %.300r", kind.__name__, error, bytes(raw))
+        log.warning("an agent sent a %s of unknown shape (%s): %.300r", kind.__name__, error, bytes(raw))
         return None

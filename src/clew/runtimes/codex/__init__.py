@@ -1,5 +1,6 @@
-"""Codex as a runtime: one `codex app-server` for all threads, our child or kept beside the daemon. A thread that other
-programs use too has one of its own, always a child, because only its end surely frees the thread for them."""
+"""Codex as a runtime: one `codex app-server` serves all threads, as our child or as a kept program that outlives the
+daemon. A thread that other programs use too gets an app-server of its own, always a child: only its end surely frees
+the thread."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ __all__ = ["CodexRuntime"]
 
 
 class CodexRuntime:
-    """`keeps` is the home beside whose daemon an app-server may live on; without one nothing outlives us."""
+    """`keeps` is the home in which a kept app-server is recorded; None: no app-server outlives the daemon."""
 
     name = "codex"
 
@@ -35,7 +36,7 @@ class CodexRuntime:
         self._clock = clock
         self._marks = marks
         self._servers = Servers(config, clock, marks, Keeping(keeps, config, clock, marks) if keeps else None)
-        self._lent: set[Server[Connection]] = set()
+        self._dedicated: set[Server[Connection]] = set()
         self.can = RuntimeCan(
             steer=True,
             interrupt=True,
@@ -52,7 +53,7 @@ class CodexRuntime:
 
     async def open(self, seat: Seat) -> CodexSession:
         if seat.lent:
-            return await self._open_lent(seat)
+            return await self._open_shared(seat)
         session = CodexSession(self._servers.of, self._config, seat)
         await session.enter()
         return session
@@ -67,51 +68,51 @@ class CodexRuntime:
         return ProgramInfo(found.version, found.path, True)
 
     async def leave(self) -> None:
-        await asyncio.gather(self._servers.leave(), *(server.close() for server in self._lent))
+        await asyncio.gather(self._servers.leave(), *(server.close() for server in self._dedicated))
 
     async def close(self) -> None:
-        await asyncio.gather(self._servers.close(), *(server.close() for server in self._lent))
+        await asyncio.gather(self._servers.close(), *(server.close() for server in self._dedicated))
 
-    # Threads that are used without clew
+    # Threads that people also use without clew
 
     async def outside(self, folders: Sequence[str] = ()) -> AsyncIterator[OutsideSession]:
         connection = await self._servers.main.connect()
-        async for each in external_sessions.every(connection, folders):
+        async for each in external_sessions.list_all(connection, folders):
             yield each
 
     async def past(self, continuity: Continuity, after: str | None = None) -> list[PastTurn]:
-        return await external_sessions.past(await self._servers.main.connect(), _name(continuity), after)
+        return await external_sessions.past(await self._servers.main.connect(), _thread_id(continuity), after)
 
     async def holders(self, sessions: Collection[Continuity]) -> Mapping[Continuity, str]:
-        names = {_name(each): each for each in sessions}
+        names = {_thread_id(each): each for each in sessions}
         found = await asyncio.to_thread(external_sessions.holders, names)
         return {names[name]: who for name, who in found.items()}
 
     def way_back(self, continuity: Continuity) -> str:
         program = "clew codex" if self._config.home or self._config.command else "codex"
-        return f"{program} resume {_name(continuity)}"
+        return f"{program} resume {_thread_id(continuity)}"
 
-    async def _open_lent(self, seat: Seat) -> CodexSession:
+    async def _open_shared(self, seat: Seat) -> CodexSession:
         server = self._servers.new()
-        self._lent.add(server)
+        self._dedicated.add(server)
 
-        async def only(thread: str | None) -> Server[Connection]:
+        async def find_server(thread: str | None) -> Server[Connection]:
             return server
 
-        async def let_go() -> None:
+        async def close_server() -> None:
             await server.close()
-            self._lent.discard(server)
+            self._dedicated.discard(server)
 
-        session = CodexSession(only, self._config, seat, let_go)
+        session = CodexSession(find_server, self._config, seat, close_server)
         try:
             await session.enter()
         except BaseException:
-            await let_go()
+            await close_server()
             raise
         return session
 
 
-def _name(continuity: Continuity) -> str:
+def _thread_id(continuity: Continuity) -> str:
     if (position := Position.read(continuity)) is None:
         raise RuntimeTrouble(f"clew cannot read which Codex thread {continuity.data!r} is.")
     return position.thread

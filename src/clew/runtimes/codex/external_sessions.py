@@ -1,4 +1,5 @@
-"""Codex threads that people use without clew: which there are, what was said in them, and who has one open now."""
+"""Codex threads that people use without clew: lists them, reads their past turns, and finds out which program has one
+open."""
 
 from __future__ import annotations
 
@@ -21,15 +22,15 @@ from clew.runtimes.jsonrpc import RpcError
 log = logging.getLogger(__name__)
 
 PAGE = 100
-SOURCES = ["cli", "vscode", "exec", "appServer", "unknown"]  # not the helpers that agents make for themselves
+SOURCES = ["cli", "vscode", "exec", "appServer", "unknown"]  # not subagents
 PERSON = "you"
 PROC = Path("/proc")
 _SAID = "userMessage"
 _BACKGROUND = "--managed-daemon"
 
 
-async def every(connection: Connection, folders: Sequence[str]) -> AsyncIterator[OutsideSession]:
-    """Newest first, without what was archived."""
+async def list_all(connection: Connection, folders: Sequence[str]) -> AsyncIterator[Outside]:
+    """Yield all threads, newest first, without archived ones."""
     cursor: str | None = None
     while True:
         page = await _page(connection, folders, cursor)
@@ -45,7 +46,7 @@ async def _page(connection: Connection, folders: Sequence[str], cursor: str | No
         "cursor": cursor,
         "sortKey": "updated_at",
         "sourceKinds": SOURCES,
-        "modelProviders": [],  # of all of them
+        "modelProviders": [],  # empty: of all providers
         **({"cwd": list(folders)} if folders else {}),
     }
     try:
@@ -67,7 +68,7 @@ def _outside(listed: wire.Listed) -> OutsideSession:
 
 
 async def past(connection: Connection, thread: str, after: str | None) -> list[PastTurn]:
-    """Oldest first. A turn that runs in another program looks like one that was cut off there."""
+    """Return the turns after `after`, oldest first. A turn that runs in another program looks as if it was cut off."""
     found: list[PastTurn] = []
     try:
         async for turn in record.turns(connection, thread):
@@ -82,14 +83,12 @@ async def past(connection: Connection, thread: str, after: str | None) -> list[P
 def as_past(turn: wire.Turn) -> PastTurn:
     items = [wire.read_item(raw) for raw in turn.items]
     state = STATES.get(turn.status, TurnState.INTERRUPTED)
-    told = record.as_record(turn)
+    recorded = record.as_record(turn)
     return PastTurn(
         runtime_turn=turn.id,
-        said=tuple(
-            PromptMessage(item.client_id or item.id, PERSON, _words(item)) for item in items if item.type == _SAID
-        ),
+        said=tuple(Said(item.client_id or item.id, PERSON, _text(item)) for item in items if item.type == _SAID),
         events=tuple(event for item in items if (event := _event(item)) is not None),
-        end=TurnEnded(state, final_text(items), told.problem, told.messages),
+        end=TurnEnded(state, final_text(items), recorded.problem, recorded.messages),
         began_at=_millis(turn.started_at),
         ended_at=_millis(turn.completed_at),
     )
@@ -103,13 +102,13 @@ def _event(item: wire.Item) -> Event | None:
     return activity(item, Phase.DONE) if item.type not in SILENT else None
 
 
-def _words(item: wire.Item) -> str:
+def _text(item: wire.Item) -> str:
     parts = item.content if isinstance(item.content, list) else []
     return "\n".join(_part(part) for part in parts if isinstance(part, dict))
 
 
 def _part(part: dict[str, object]) -> str:
-    """The words; of what is none, what it is."""
+    """Return the text of a part; if it is not text, its type and name."""
     if isinstance(text := part.get("text"), str):
         return text
     name = part.get("path") or part.get("name") or ""
@@ -121,16 +120,16 @@ def _millis(seconds: float | None) -> int | None:
 
 
 def holders(threads: Collection[str]) -> dict[str, str]:
-    """Which of these threads a program has open to write, and which program that is.
+    """Return which of these threads a program has open for writing, and the program.
 
-    Codex keeps a thread's file open for as long as it has the thread loaded, and beside it a lock that carries the
-    thread's name. An older Codex has no lock, but the file. Read from the outside, so that nobody is in anybody's way;
-    on a system without /proc nothing is known here, and only Codex's own refusal counts.
+    Codex keeps the file of a loaded thread open, and a lock file with the thread's name. An older Codex has no lock
+    file, only the thread's. This only reads /proc, so it disturbs nobody. Without /proc it finds nothing; then only
+    Codex's own refusal protects the thread.
     """
     found: dict[str, str] = {}
     for process in _processes():
-        for name in _written(process):
-            found.update((thread, _who(process)) for thread in threads if thread in name)
+        for name in _files_open_for_writing(process):
+            found.update((thread, _describe_process(process)) for thread in threads if thread in name)
     return found
 
 
@@ -139,15 +138,15 @@ def _processes() -> Iterator[Path]:
         yield from (entry for entry in PROC.iterdir() if entry.name.isdigit())
 
 
-def _written(process: Path) -> Iterator[str]:
-    """Names of the files that it has open to write."""
+def _files_open_for_writing(process: Path) -> Iterator[str]:
+    """Yield the names of the thread files that the process has open for writing."""
     try:
         for handle in (process / "fd").iterdir():
             name = handle.readlink().name
             if name.endswith((".jsonl", ".lock")) and _is_writable(process, handle.name):
                 yield name
     except OSError:
-        return  # it has ended, or is somebody else's
+        return  # the process has ended, or belongs to another user
 
 
 def _is_writable(process: Path, handle: str) -> bool:
@@ -155,7 +154,7 @@ def _is_writable(process: Path, handle: str) -> bool:
     return int(flags.split()[1], 8) & os.O_ACCMODE != os.O_RDONLY
 
 
-def _who(process: Path) -> str:
+def _describe_process(process: Path) -> str:
     try:
         argv = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:

@@ -1,4 +1,4 @@
-"""How an item of a turn is shown: a pure function from Codex's item to an Activity."""
+"""Converts an item of a Codex turn into an Activity. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KINDS = {
     "plan": ActivityKind.PLAN,
 }
 _OUTCOMES = {"completed": Outcome.OK, "failed": Outcome.FAILED, "declined": Outcome.DECLINED}
-SILENT = frozenset({"userMessage", "agentMessage", "contextCompaction"})  # they have events of their own
+SILENT = frozenset({"userMessage", "agentMessage", "contextCompaction"})  # these have their own events
 
 
 def activity(item: Item, phase: Phase) -> Activity:
@@ -38,22 +38,22 @@ def activity(item: Item, phase: Phase) -> Activity:
 
 
 def diff(changes: Iterable[Change]) -> str:
-    """The whole of what would change, file by file. Codex gives a new or a deleted file as its bare text."""
+    """Return the complete diff, file by file. For a new or deleted file Codex gives only its text."""
     return "".join(_file_diff(change) for change in changes)
 
 
 def _file_diff(change: Change) -> str:
     match change.kind.type:
         case "add":
-            return f"--- /dev/null\n+++ {change.path}\n{_every_line('+', change.diff)}"
+            return f"--- /dev/null\n+++ {change.path}\n{_prefix_lines('+', change.diff)}"
         case "delete":
-            return f"--- {change.path}\n+++ /dev/null\n{_every_line('-', change.diff)}"
+            return f"--- {change.path}\n+++ /dev/null\n{_prefix_lines('-', change.diff)}"
         case _:
             body = change.diff if change.diff.endswith("\n") else f"{change.diff}\n"
             return f"--- {change.path}\n+++ {change.kind.moved_to or change.path}\n{body}"
 
 
-def _every_line(sign: str, text: str) -> str:
+def _prefix_lines(sign: str, text: str) -> str:
     return "".join(f"{sign}{line}\n" for line in text.removesuffix("\n").split("\n"))
 
 
@@ -93,16 +93,16 @@ def _detail(item: Item) -> str:
 
 def _result(item: Item) -> str:
     if item.error:
-        return _said(item.error)
+        return _part_text(item.error)
     parts = item.content_items or (item.result.get("content") if isinstance(item.result, dict) else None) or ()
-    return "\n".join(_said(part) for part in parts)
+    return "\n".join(_part_text(part) for part in parts)
 
 
-def _said(part: Any) -> str:
+def _part_text(part: Any) -> str:
     if isinstance(part, dict):
         return str(part.get("text") or part.get("message") or msgspec.json.encode(part).decode())
     return str(part)
 
 
 def _lines(value: Any) -> list[str]:
-    return [_said(part) for part in value] if isinstance(value, list) else []
+    return [_part_text(part) for part in value] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""A turn that Codex works on: its events, and what it asks meanwhile."""
+"""State of a turn that Codex works on: its events and its open requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from clew.support.text import LONGEST
 
 
 class Live:
-    """A turn that Codex works on, as far as it has come."""
+    """A turn that Codex works on."""
 
     def __init__(
         self,
@@ -31,15 +31,15 @@ class Live:
         is_sandboxed: bool = False,
     ) -> None:
         self.turn = turn
-        self._is_sandboxed = is_sandboxed  # then Codex asks only about what is to run outside of its sandbox
+        self._is_sandboxed = is_sandboxed  # then Codex asks only before it runs something outside its sandbox
         self.translation = Translation(runtime_turn, longest_text)
         self.events: Events = asyncio.Queue()
-        self.gates: dict[str, Pending] = {}  # what it has asked
-        self._known = asyncio.Event()  # Codex's id of it; or it is over
-        self._begun = asyncio.Event()  # or it is over
+        self.gates: dict[str, Pending] = {}  # open requests
+        self._id_known = asyncio.Event()  # set when Codex's id of the turn is known, or the turn is over
+        self._started = asyncio.Event()  # set when the turn has started, or is over
         self.is_over = False
         self.is_interrupted = False
-        self.is_ending = False  # something was cancelled whose cancellation ends the turn
+        self.is_ending = False  # a cancelled request ends the turn by itself
         self._signal()
 
     def feed(self, method: str, params: msgspec.Raw) -> None:
@@ -48,12 +48,12 @@ class Live:
         self._signal()
 
     def catch_up(self, thread: str, turn: wire.Turn) -> None:
-        """What it said and did before anybody here listened."""
+        """Add the events of items that ended before this session listened."""
         for event in self.translation.catch_up(thread, turn):
             self.events.put_nowait(event)
 
     def ask(self, pending: Pending) -> bool:
-        """Tell what a person is asked, once. False: no person can be asked this, or not for this turn."""
+        """Open a gate for the request, once. False: no person can be asked this, or it belongs to another turn."""
         if pending.request.turn_id not in (None, self.translation.runtime_turn):
             return False
         if self.is_interrupted:
@@ -62,7 +62,7 @@ class Live:
             return True
         pending.asked = pending.asked or self._read(pending)
         if pending.asked is None:
-            self._declined(pending)
+            self._note_declined(pending)
             return False
         self.gates[pending.ref] = pending
         self.events.put_nowait(GateOpened(pending.ref, pending.asked))
@@ -78,7 +78,7 @@ class Live:
             self.events.put_nowait(GateClosed(pending.ref))
 
     def cancel(self, pending: Pending) -> bool:
-        """False: it was answered before."""
+        """False: it was already set_runtime_turn."""
         if not pending.answer(CANCELLED):
             return False
         self.is_ending = self.is_ending or pending.cancel_ends_the_turn
@@ -89,34 +89,34 @@ class Live:
             self.cancel(pending)
 
     @property
-    def is_told(self) -> bool:
-        """Nothing is left to follow."""
+    def is_drained(self) -> bool:
+        """Whether the turn is over and all its events were read."""
         return self.is_over and self.events.empty()
 
-    def answered(self, runtime_turn: str) -> None:
-        """`turn/start` was answered. Its notifications may have been read before."""
+    def set_runtime_turn(self, runtime_turn: str) -> None:
+        """Store the turn id from the response to `turn/start`. Notifications may have brought it before."""
         self.translation.runtime_turn = self.translation.runtime_turn or runtime_turn
         self._signal()
 
-    async def knows_its_id(self, patience: float) -> bool:
-        return await within(patience, self._known) and not self.is_over
+    async def wait_for_id(self, time_limit: float) -> bool:
+        return await within(time_limit, self._id_known) and not self.is_over
 
-    async def has_begun(self, patience: float) -> bool:
-        """It can be interrupted."""
-        return await within(patience, self._begun) and not self.is_over
+    async def wait_started(self, time_limit: float) -> bool:
+        """Wait until the turn can be interrupted."""
+        return await within(time_limit, self._started) and not self.is_over
 
     def lose(self, reason: str) -> None:
         self.is_over = True
         self.events.put_nowait(RuntimeLost(reason))
         self._signal()
 
-    def _declined(self, pending: Pending) -> None:
-        about = requests.about(pending.request) or pending.method
+    def _note_declined(self, pending: Pending) -> None:
+        about = requests.summary(pending.request) or pending.method
         self.events.put_nowait(Notice(NoticeKind.DECLINED, f"declined: clew cannot ask anybody this: {about}"))
 
     def _signal(self) -> None:
         self.is_over = self.is_over or self.translation.is_ended
         if self.is_over or self.translation.runtime_turn is not None:
-            self._known.set()
+            self._id_known.set()
         if self.is_over or self.translation.is_started:
-            self._begun.set()
+            self._started.set()

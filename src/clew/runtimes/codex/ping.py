@@ -1,4 +1,4 @@
-"""`clew ping codex`: the whole way once, with the time of each step. Trouble has the same words as everywhere."""
+"""`clew ping codex`: runs every step once and times it. Errors have the same texts as everywhere."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from clew.runtimes.codex.live_turn import Live
 from clew.runtimes.codex.server import binary
 from clew.runtimes.codex.server.connection import Connection, connect
 from clew.runtimes.jsonrpc import RpcError
-from clew.runtimes.probe import PATIENCE, PROMPT, PingStep, answer
+from clew.runtimes.probe import PROMPT, TIME_LIMIT, PingStep, answer
 from clew.runtimes.turn_events import follow
 from clew.support.clock import Clock
 
 
-async def ping(config: CodexConfig, clock: Clock, marks: Marks, patience: float = PATIENCE) -> AsyncIterator[PingStep]:
-    """Raises RuntimeTrouble at the step that fails. No process is left in any case."""
+async def ping(
+    config: CodexConfig, clock: Clock, marks: Marks, time_limit: float = TIME_LIMIT
+) -> AsyncIterator[PingStep]:
+    """Yield each step with its time. Raises RuntimeTrouble at the step that fails. Leaves no process."""
     began = clock.monotonic()
     found = await binary.find(config, clock, marks)
     yield PingStep("find", clock.monotonic() - began, f"{found.path}, {found.version}")
@@ -31,7 +33,7 @@ async def ping(config: CodexConfig, clock: Clock, marks: Marks, patience: float 
     try:
         yield PingStep("start", clock.monotonic() - began, f"pid {connection.pid}")
         began = clock.monotonic()
-        text = await _tiny_turn(connection, config, patience)
+        text = await _tiny_turn(connection, config, time_limit)
         yield PingStep("turn", clock.monotonic() - began, text)
         began = clock.monotonic()
     finally:
@@ -39,7 +41,7 @@ async def ping(config: CodexConfig, clock: Clock, marks: Marks, patience: float 
     yield PingStep("stop", clock.monotonic() - began)
 
 
-async def _tiny_turn(connection: Connection, config: CodexConfig, patience: float) -> str:
+async def _tiny_turn(connection: Connection, config: CodexConfig, time_limit: float) -> str:
     with tempfile.TemporaryDirectory(prefix="clew-ping-") as folder:
         seat = Seat(thread="ping", workspace=folder, policy=Policy.READ_ONLY)
         try:
@@ -51,16 +53,16 @@ async def _tiny_turn(connection: Connection, config: CodexConfig, patience: floa
             await connection.ask("turn/start", {"threadId": thread, "input": given}, wire.TurnAnswer)
         except RpcError as error:
             raise problems.refuses("make a tiny turn", error.message) from error
-        return await answer(follow(listener.live.events), patience)
+        return await answer(follow(listener.live.events), time_limit)
 
 
 class _Listener:
     def __init__(self) -> None:
         self.live = Live("ping")
-        self.notified = self.live.feed
+        self.on_notification = self.live.feed
         self.lost = self.live.lose
 
-    def asked(self, pending: Pending) -> bool:
+    def on_request(self, pending: Pending) -> bool:
         return False
 
     def resolved(self, pending: Pending) -> None:

@@ -1,5 +1,5 @@
-"""What can be wrong with Codex, in words for a person: what happened and what to do. One place, so that `ping`,
-`doctor` and a failed turn all say the same."""
+"""Error texts about Codex: what happened and what to do. In one module, so that `ping`, `doctor` and a failed turn say
+the same."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CodexNotLoggedIn(RuntimeTrouble):
 
 
 class CodexRefuses(RuntimeTrouble):
-    """It runs, but said no to something that we need."""
+    """Codex runs, but refused a request that clew needs."""
 
     code = "codex_refuses"
 
@@ -55,18 +55,18 @@ def too_old(path: str, version: str, needed: str) -> CodexTooOld:
     return CodexTooOld(f"Codex {version} ({path}) is too old: clew needs {needed} or newer. {INSTALL}")
 
 
-def no_version(path: str, said: str) -> CodexExits:
-    return CodexExits(f"{path} does not say that it is Codex (`--version`: {said or 'nothing'}). {INSTALL}")
+def no_version(path: str, reply: str) -> CodexExits:
+    return CodexExits(f"{path} does not say that it is Codex (`--version`: {reply or 'nothing'}). {INSTALL}")
 
 
 def no_answer(path: str, seconds: float) -> CodexExits:
     return CodexExits(f"{path} did not answer `--version` within {seconds:g} s. Run it by hand to see why.")
 
 
-def exits(path: str, fate: str, last_words: Iterable[str] = ()) -> CodexExits:
-    words = [line for line in last_words if not _BACKTRACE.match(line)]
-    said = f"; its last words: {words[-1]}" if words else ""
-    return CodexExits(f"Codex does not stay up ({fate}{said}). Run `{path} app-server` by hand to see why.")
+def exits(path: str, fate: str, stderr_tail: Iterable[str] = ()) -> CodexExits:
+    words = [line for line in stderr_tail if not _BACKTRACE.match(line)]
+    reply = f"; its last words: {words[-1]}" if words else ""
+    return CodexExits(f"Codex does not stay up ({fate}{reply}). Run `{path} app-server` by hand to see why.")
 
 
 def socket_taken(path: str) -> CodexExits:
@@ -97,8 +97,8 @@ def gone(thread: str) -> CodexRefuses:
     )
 
 
-def refuses(what: str, said: str) -> CodexRefuses:
-    return CodexRefuses(f"Codex refused to {what}: {said}")
+def refuses(what: str, reply: str) -> CodexRefuses:
+    return CodexRefuses(f"Codex refused to {what}: {reply}")
 
 
 _PROBLEMS = {
@@ -134,7 +134,7 @@ _CONNECTION = ("connection", "The connection to the model failed. Check the netw
 
 
 def problem(error: TurnError | None) -> Problem:
-    """Why a turn failed. Codex's own words are kept where ours do not say more."""
+    """Return why a turn failed. For an unknown error the text is Codex's own."""
     if error is None:
         return Problem("failed", "Codex ended the turn as failed and did not say why. Try again.")
     name, status = _info(error.codex_error_info)
@@ -145,7 +145,7 @@ def problem(error: TurnError | None) -> Problem:
 
 
 def _info(info: Any) -> tuple[str, int | None]:
-    """`codexErrorInfo` is a name, or one name with an HTTP status inside."""
+    """Read `codexErrorInfo`: a name, or an object of one name with an HTTP status."""
     if isinstance(info, dict) and info:
         name, inner = next(iter(info.items()))
         return str(name), inner.get("httpStatusCode") if isinstance(inner, dict) else None

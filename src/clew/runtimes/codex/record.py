@@ -1,4 +1,4 @@
-"""What Codex's own record says about a turn of ours, found by the id that we sent with it."""
+"""Finds one of our turns in Codex's own record, by the id that we sent with it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from clew.runtimes.jsonrpc import METHOD_NOT_FOUND, RpcError
 from clew.support.text import LONGEST
 
 PAGE = 20
-LOOKS, PAUSE = 100, 0.05  # at a turn that is only just beginning, and seconds between them
+ATTEMPTS, PAUSE = 100, 0.05  # to read a turn that is just starting, and seconds between them
 _STATES = {
     "completed": RecordState.COMPLETED,
     "failed": RecordState.FAILED,
@@ -24,32 +24,32 @@ _STATES = {
 
 
 async def find(connection: Connection, thread: str, turn: str) -> wire.Turn | None:
-    """None: Codex has never heard of it."""
-    for _ in range(LOOKS):
+    """Return Codex's record of our turn; None: Codex does not know it."""
+    for _ in range(ATTEMPTS):
         newest: wire.Turn | None = None
         async for found in turns(connection, thread):
             newest = newest or found
             if turn in messages(found):
                 return found
-        if newest is None or not is_beginning(newest):
+        if newest is None or not is_starting(newest):
             return None
         await connection.pause(PAUSE)
     return None
 
 
-def is_beginning(turn: wire.Turn) -> bool:
-    """It runs, and does not say yet what was asked: it may be any."""
+def is_starting(turn: wire.Turn) -> bool:
+    """Whether the turn runs without its first message yet: then it may be the one we look for."""
     return turn.status == "inProgress" and not messages(turn)
 
 
 def messages(turn: wire.Turn) -> frozenset[str]:
-    """Our ids of what people said in it."""
+    """Return our ids of the people's messages in the turn."""
     items = map(wire.read_item, turn.items)
     return frozenset(item.client_id for item in items if item.type == "userMessage" and item.client_id)
 
 
 def as_record(turn: wire.Turn, longest_text: int = LONGEST) -> TurnRecord:
-    """An interrupted turn is `cut`, whoever ended it: whether a person did is known from our own rows only."""
+    """Convert to a TurnRecord. An interrupted turn is `cut`: only our own rows know whether a person stopped it."""
     items = [wire.read_item(raw) for raw in turn.items]
     state = _STATES.get(turn.status, RecordState.CUT)
     return TurnRecord(
@@ -63,7 +63,7 @@ def as_record(turn: wire.Turn, longest_text: int = LONGEST) -> TurnRecord:
 
 
 async def turns(connection: Connection, thread: str) -> AsyncIterator[wire.Turn]:
-    """Newest first."""
+    """Yield the turns of a thread, newest first."""
     cursor: str | None = None
     while True:
         page = await _page(connection, thread, cursor)
@@ -79,5 +79,5 @@ async def _page(connection: Connection, thread: str, cursor: str | None) -> wire
         return await connection.ask("thread/turns/list", params, wire.TurnPage)
     except RpcError as error:
         if error.code == METHOD_NOT_FOUND or "not materialized" in error.message:
-            return wire.TurnPage()  # so it says of a thread that has no turn yet
+            return wire.TurnPage()  # the thread has no turn yet
         raise

@@ -1,7 +1,7 @@
-"""One clew thread on its Codex thread.
+"""The session of one clew thread on its Codex thread.
 
-When the app-server is lost, nothing is concluded: whoever follows a turn gets RuntimeLost, and `record` is asked. The
-next need makes a new connection and resumes the thread on it.
+If the app-server is lost, the outcome of the running turn is unknown: its follower gets RuntimeLost and then reads
+`record`. The next use makes a new connection and resumes the thread.
 """
 
 from __future__ import annotations
@@ -29,35 +29,34 @@ from clew.support.errors import RuntimeLost, RuntimeTrouble
 
 log = logging.getLogger(__name__)
 
-LONGEST_TITLE = 200  # characters of what was declined, where the reason is told
+LONGEST_TITLE = 200  # characters of what was declined, in the message with the reason
 
 
 class CodexSession:
-    """Made by `CodexRuntime.open`, which lets it `enter`."""
+    """Made by `CodexRuntime.open`, which then calls `enter`."""
 
     def __init__(
         self,
         find: Callable[[str | None], Awaitable[Server[Connection]]],
         config: CodexConfig,
         seat: Seat,
-        let_go: Callable[[], Awaitable[None]] | None = None,
+        close_server: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`find` tells which app-server works on a thread; `let_go` ends it with the session, where it serves no
-        other."""
+        """`find` returns the app-server of a thread. `close_server` ends it with the session, if it serves no other."""
         self._find = find
-        self._server: Server[Connection]  # on which our thread is; chosen anew while no turn runs
-        self._let_go = let_go
+        self._server: Server[Connection]  # of our thread; chosen again while no turn runs
+        self._close_server = close_server
         self._config = config
         self._seat = seat
         self._position = threads.Position.read(seat.continuity) if seat.continuity is not None else None
-        self._connection: Connection | None = None  # the one on which our thread is loaded
+        self._connection: Connection | None = None  # on which our thread is loaded
         self._live: Live | None = None
-        self._unclaimed: list[Pending] = []  # asked by a turn that nobody follows yet
-        self._is_nobodys = False  # the turn that runs is not to be followed: what it asks is declined
-        self._is_renewed = False  # there is a new Codex thread that nobody has asked our continuity about
+        self._unclaimed: list[Pending] = []  # requests of a turn that nobody follows yet
+        self._is_foreign_turn = False  # the running turn is not ours: its requests are declined
+        self._is_renewed = False  # a new Codex thread was started, and the caller has not stored its continuity yet
 
     async def enter(self) -> None:
-        """Get onto the Codex thread: the old one where Codex still knows it, else a fork or a new one."""
+        """Load the Codex thread: resume it if Codex still knows it, otherwise fork or start one."""
         await self._ready()
         self._is_renewed = False
 
@@ -77,24 +76,24 @@ class CodexSession:
 
     async def attach(self, turn: str) -> AsyncIterator[Event]:
         live = self._live
-        if live is None or live.turn != turn or live.is_told:
+        if live is None or live.turn != turn or live.is_drained:
             live = await self._join(turn)
         async for event in follow(live.events):
             yield event
 
     async def steer(self, message: PromptMessage) -> bool:
         live, connection = self._live, self._connection
-        if live is None or connection is None or not await live.knows_its_id(self._config.request_timeout):
+        if live is None or connection is None or not await live.wait_for_id(self._config.request_timeout):
             return False
         return await self._steer(connection, live, message)
 
     async def interrupt(self) -> None:
-        """Codex refuses an interrupt before the turn has begun, and leaves a second one unanswered."""
+        """Interrupt once the turn has started: Codex refuses it before, and never answers a second one."""
         live, connection = self._live, self._connection
         if live is None or connection is None or live.is_interrupted:
             return
         live.is_interrupted = True
-        if await live.has_begun(self._config.interrupt_timeout):
+        if await live.wait_started(self._config.interrupt_timeout):
             await self._stop(connection, live)
         elif not live.is_over:
             live.is_interrupted = False
@@ -123,8 +122,8 @@ class CodexSession:
         self._unclaimed = []
         if connection is not None and connection.is_alive:
             await self._leave(connection)
-        if self._let_go is not None:
-            await self._let_go()
+        if self._close_server is not None:
+            await self._close_server()
 
     async def _leave(self, connection: Connection) -> None:
         self._lose("The session was closed.")
@@ -132,21 +131,21 @@ class CodexSession:
             with contextlib.suppress(RuntimeTrouble, RpcError):
                 await connection.ask("thread/unsubscribe", {"threadId": self._thread}, dict)
 
-    # What the connection tells us; called by its reader.
+    # Callbacks of the connection's reader.
 
-    def notified(self, method: str, params: msgspec.Raw) -> None:
+    def on_notification(self, method: str, params: msgspec.Raw) -> None:
         if (live := self._live) is None or live.is_over:
             log.debug("dropped %s: no turn of ours is running", method)
             return
         live.feed(method, params)
         if live.is_over:
-            self._server.done(live, well=True)
+            self._server.mark_idle(live, succeeded=True)
 
-    def asked(self, pending: Pending) -> bool:
-        """Where no turn of ours runs, it may be one that is about to be followed: then it is told there."""
+    def on_request(self, pending: Pending) -> bool:
+        """Pass the request to the running turn. If none is followed, keep it for a turn that may be joined soon."""
         if self._live is not None and not self._live.is_over:
             return self._live.ask(pending)
-        if self._is_nobodys or pending.request.turn_id is None:
+        if self._is_foreign_turn or pending.request.turn_id is None:
             return False
         self._unclaimed.append(pending)
         return True
@@ -166,18 +165,18 @@ class CodexSession:
             raise RuntimeTrouble(f"A turn already runs on this thread ({self._live.turn}).")
         connection = await self._ready()
         if self._is_renewed:
-            # The thread we had was never written. Whoever stored our continuity must store the new one before a turn
-            # runs, or a crash could not find it.
+            # The old thread was never written. The caller must store the new continuity before a turn runs; otherwise
+            # the thread could not be found after a crash.
             raise RuntimeLost("Codex had forgotten the thread; a new one was begun.")
         if self._thread in connection.working:
-            # Codex would not queue it but push it into the turn that runs. That one is nobody's: what it asks for is
-            # declined, so that it comes to an end.
-            self._is_nobodys = True
+            # Codex would not queue the message but steer the running turn with it. That turn is not ours: decline its
+            # requests, so that it ends.
+            self._is_foreign_turn = True
             self._claim(None)
             raise RuntimeTrouble("Codex is busy with a turn of its own on this thread. Try again when it has ended.")
-        self._is_nobodys = False
+        self._is_foreign_turn = False
         live = self._live = self._follow(request.turn)
-        self._server.begin(live)
+        self._server.mark_busy(live)
         await self._start(connection, live, request)
         return live
 
@@ -196,22 +195,22 @@ class CodexSession:
             answer = await connection.ask("turn/start", params, wire.TurnAnswer)
         except RpcError as error:
             self._lose(error.message)
-            self._connection = None  # so that the next turn resumes the thread first
+            self._connection = None  # the next turn resumes the thread first
             raise problems.refuses("start the turn", error.message) from error
-        except problems.CodexRefuses as odd:  # answered, and nobody knows what: it may run all the same
+        except problems.CodexRefuses as odd:  # an unreadable response: the turn may run all the same
             self._lose(odd.message)
-            self._live = self._connection = None  # who asks for it next joins it
+            self._live = self._connection = None  # the next `attach` joins it
             raise RuntimeLost(odd.message) from odd
-        live.answered(answer.turn.id)
+        live.set_runtime_turn(answer.turn.id)
 
     async def _join(self, turn: str) -> Live:
-        """Follow a turn that was begun by an earlier session on the same app-server."""
-        self._is_nobodys = False
+        """Follow a turn that an earlier session started on the same app-server."""
+        self._is_foreign_turn = False
         found = await self.record(turn)
         if found is None or found.state is not RecordState.ALIVE:
             raise RuntimeLost("The turn does not run any more.")
         live = self._live = self._follow(turn, found.runtime_turn)
-        self._server.begin(live)
+        self._server.mark_busy(live)
         self._claim(live)
         again = await self._find_turn(turn)
         if again is None or record.as_record(again).state is not RecordState.ALIVE:
@@ -248,14 +247,13 @@ class CodexSession:
         return True
 
     async def _stop(self, connection: Connection, live: Live) -> None:
-        """What is open is cancelled first. Where that ends the turn by itself, no interrupt may follow: Codex would
-        never answer it."""
+        """Cancel open requests first. If that already ends the turn, send no interrupt: Codex would never answer it."""
         live.cancel_gates()
         params = {"threadId": self._thread, "turnId": live.translation.runtime_turn}
         try:
             if not live.is_ending:
-                await connection.ask("turn/interrupt", params, dict, within=self._config.interrupt_timeout)
-            # That ends the turn, not the command that it runs.
+                await connection.ask("turn/interrupt", params, dict, time_limit=self._config.interrupt_timeout)
+            # The interrupt ends the turn, but not the command that it runs.
             await connection.ask("thread/backgroundTerminals/clean", {"threadId": self._thread}, dict)
         except RpcError as error:
             log.info("Codex had nothing to interrupt: %s", error.message)
@@ -275,7 +273,7 @@ class CodexSession:
             raise problems.refuses("list the turns of a thread", error.message) from error
 
     async def _ready(self) -> Connection:
-        """The connection, with our thread loaded on it."""
+        """Return the connection, with our thread loaded on it."""
         if self._live is None or self._live.is_over:
             self._server = await self._find(self._position.thread if self._position else None)
         connection = await self._server.connect()
@@ -287,14 +285,14 @@ class CodexSession:
         return connection
 
     async def _resume(self, connection: Connection) -> bool:
-        """We listen before we ask: a resumed thread may begin to work at once."""
+        """Resume our thread. Listen first: a resumed thread may start to work at once."""
         if self._position is None:
             return False
         connection.listen(self._position.thread, self)
         if (thread := await threads.resume(connection, self._position.thread, self._seat, self._config)) is None:
             connection.forget(self._position.thread, self)
             return False
-        connection.answered(thread)
+        connection.note_status(thread)
         return True
 
     async def _start_thread(self, connection: Connection) -> None:
@@ -307,14 +305,14 @@ class CodexSession:
         self._is_renewed = True
 
     def _lose(self, reason: str) -> None:
-        """Whoever follows the running turn is told that its outcome is in doubt."""
+        """Tell the follower of the running turn that its outcome is unknown."""
         if self._live is not None and not self._live.is_over:
             self._live.lose(reason)
-            self._server.done(self._live, well=False)
+            self._server.mark_idle(self._live, succeeded=False)
 
 
-def _explanation(pending: Pending, reason: str) -> PromptMessage:
-    """Codex tells its model only that something was rejected; why is said into the turn."""
+def _explanation(pending: Pending, reason: str) -> Said:
+    """Return the message that tells the model why: Codex itself only says that something was rejected."""
     title = pending.asked.title if pending.asked else ""
     about = title if len(title) <= LONGEST_TITLE else f"{title[:LONGEST_TITLE]}…"
     return PromptMessage(f"{pending.ref}:reason", "clew", f"I declined {about}: {reason}")

@@ -1,5 +1,5 @@
-"""How a session gets onto its Codex thread: start, resume or fork, always with our settings, and what a person said as
-Codex's input."""
+"""Starts, resumes or forks a Codex thread, always with our settings, and converts people's messages to Codex's
+input."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from clew.runtimes.jsonrpc import RpcError
 
 log = logging.getLogger(__name__)
 
-# A thread that Codex knows nothing of; the last: it was killed before it had written anything.
+# Errors for a thread that Codex does not know. The last one: Codex was killed before it wrote anything.
 _UNKNOWN = re.compile(r"no rollout found|not found|not loaded|invalid (thread|session) id|rollout at .* is empty")
 
-# What a policy means in Codex: its sandbox, and when it asks. `untrusted` asks before every command and every change;
-# `on-request` leaves it to the model to ask for more than the sandbox gives. `careful` has no sandbox, because under
-# `untrusted` Codex runs an accepted command a second time, outside the sandbox and unasked, where the sandbox got in
-# its way (seen: 23 of 25). One yes would be two executions. So what is accepted runs once, as the person would run it.
+# Codex's sandbox and approval policy for each of our policies. `untrusted` asks before every command and every change;
+# `on-request` lets the model ask for more than the sandbox allows. `careful` has no sandbox, because under `untrusted`
+# Codex runs an accepted command again, outside the sandbox and without asking, if the sandbox blocked it (seen in 23 of
+# 25 runs): one yes would mean two executions. Without a sandbox an accepted command runs once.
 POLICIES = {
     Policy.CAREFUL: ("danger-full-access", "untrusted"),
     Policy.TRUSTED: ("workspace-write", "on-request"),
     Policy.READ_ONLY: ("read-only", "never"),
-    Policy.YOLO: ("danger-full-access", "untrusted"),  # clew says yes by itself, so that deny and ask rules still hold
+    Policy.YOLO: ("danger-full-access", "untrusted"),  # clew accepts by itself, so that deny and ask rules still apply
 }
 
 
@@ -39,7 +39,7 @@ def is_sandboxed(seat: Seat) -> bool:
 
 
 class Position(msgspec.Struct, frozen=True):
-    """Our continuity: which Codex thread it is."""
+    """What we store as continuity: the id of the Codex thread."""
 
     thread: str
 
@@ -48,7 +48,7 @@ class Position(msgspec.Struct, frozen=True):
         try:
             return msgspec.json.decode(continuity.data, type=cls)
         except msgspec.DecodeError:
-            log.warning("cannot read the stored continuity %.200r; the thread begins anew in Codex", continuity.data)
+            log.warning("cannot read the stored continuity %.200r; starting a new Codex thread", continuity.data)
             return None
 
     def continuity(self) -> Continuity:
@@ -63,9 +63,9 @@ async def start(connection: Connection, seat: Seat, config: CodexConfig) -> wire
 
 
 async def resume(connection: Connection, thread: str, seat: Seat, config: CodexConfig) -> wire.Thread | None:
-    """None: Codex does not know the thread. A thread that never had a turn is not on its disk."""
+    """Resume a thread. None: Codex does not know it; a thread without turns is not on its disk."""
     params = {"threadId": thread, "excludeTurns": True, **settings(seat, config)}
-    return await _unless_unknown(connection, "thread/resume", params, thread)
+    return await _ask_if_known(connection, "thread/resume", params, thread)
 
 
 async def fork(connection: Connection, point: ForkPoint, seat: Seat, config: CodexConfig) -> wire.Thread | None:
@@ -73,10 +73,10 @@ async def fork(connection: Connection, point: ForkPoint, seat: Seat, config: Cod
         return None
     last = {"lastTurnId": point.runtime_turn} if point.runtime_turn else {}
     params = {"threadId": source.thread, "excludeTurns": True, **last, **settings(seat, config)}
-    return await _unless_unknown(connection, "thread/fork", params, source.thread)
+    return await _ask_if_known(connection, "thread/fork", params, source.thread)
 
 
-async def _unless_unknown(
+async def _ask_if_known(
     connection: Connection, method: str, params: dict[str, object], thread: str
 ) -> wire.Thread | None:
     try:
@@ -86,12 +86,13 @@ async def _unless_unknown(
             raise problems.held_elsewhere(thread) from error
         if not _UNKNOWN.search(error.message):
             raise problems.refuses(f"do {method} with {thread}", error.message) from error
-        log.warning("Codex has no thread %s (%s); a new one is begun", thread, error.message)
+        log.warning("Codex has no thread %s (%s); starting a new one", thread, error.message)
         return None
 
 
 def settings(seat: Seat, config: CodexConfig) -> dict[str, object]:
-    """Sent on every start, resume and fork: a resumed thread forgets its sandbox, and people change their config."""
+    """Settings for every start, resume and fork: a resumed thread forgets its sandbox, and people change their
+    config."""
     model = seat.model or config.model
     sandbox, approval = POLICIES[seat.policy]
     return {

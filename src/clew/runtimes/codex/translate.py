@@ -1,7 +1,7 @@
-"""Folds the notifications of one turn into events. Pure: no I/O, no clock.
+"""Converts the notifications of one turn into events. Pure: no I/O, no clock.
 
-What Codex says about other turns is dropped. A message that is begun and then given up (retry, steer, interrupt) never
-gets an end of its own from Codex; it gets a `TextDone(cut=True)` from here.
+Notifications about other turns are dropped. Codex sends no end for a message that it gives up (retry, steer,
+interrupt), so this module adds a `TextDone(cut=True)`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from clew.support.text import LONGEST
 
 log = logging.getLogger(__name__)
 
-TAIL = 4000  # characters of a running command's output that an update carries; the end carries all
+TAIL = 4000  # characters of a running command's output in an update; the last event has all of it
 COMPACTED = "The history was summed up to fit into the model's context window."
 STATES = {
     "completed": TurnState.COMPLETED,
@@ -49,7 +49,8 @@ STATES = {
 
 
 class Translation:
-    """`runtime_turn` is Codex's id of the turn: given where it is joined, else taken from its `turn/started`."""
+    """`runtime_turn` is Codex's id of the turn: given if a running turn is joined, otherwise read from
+    `turn/started`."""
 
     def __init__(self, runtime_turn: str | None = None, longest_text: int = LONGEST) -> None:
         self._longest = longest_text
@@ -57,10 +58,10 @@ class Translation:
         self.is_started = self._is_joined = runtime_turn is not None
         self._done: set[str] = set()  # items that have ended
         self.is_ended = False
-        self._texts: dict[str, GrowingText] = {}  # open messages, as far as they have come
+        self._texts: dict[str, GrowingText] = {}  # text so far of open messages
         self._acts: dict[str, Activity] = {}  # open activities
-        self._items: dict[str, Item] = {}  # the same, as Codex began them: a request for approval names only its item
-        self._said: list[Item] = []
+        self._items: dict[str, Item] = {}  # the same as Codex sent them: an approval request names only the item
+        self._agent_messages: list[Item] = []
         self._messages: set[str] = set()
         self._spent = Tokens()
         self._thread_total = -1
@@ -76,19 +77,19 @@ class Translation:
         return list(handler(self, params))
 
     def catch_up(self, thread: str, turn: wire.Turn) -> list[Event]:
-        """Items that had ended before the turn was joined, from its record."""
+        """Return the events of items that ended before the turn was joined, from its record."""
         items = [wire.read_item(raw) for raw in turn.items]
-        events = [event for item in items for event in self._ended(item, thread)]
+        events = [event for item in items for event in self._end_item(item, thread)]
         known = {item.id for item in items}
-        said = [self._bounded(item) for item in items if item.type == "agentMessage"]
-        self._said = [*said, *(item for item in self._said if item.id not in known)]
+        said = [self._shortened(item) for item in items if item.type == "agentMessage"]
+        self._agent_messages = [*said, *(item for item in self._agent_messages if item.id not in known)]
         return events
 
     def open_item(self, id: str | None) -> Item | None:
         return self._items.get(id or "")
 
-    def item_called(self, title: str) -> str | None:
-        """The open activity of that title; None where there is none, or more than one."""
+    def find_item_by_title(self, title: str) -> str | None:
+        """Return the open activity with that title; None if there is none, or more than one."""
         found = [act.item for act in self._acts.values() if act.title == title]
         return found[0] if len(found) == 1 else None
 
@@ -104,12 +105,12 @@ class Translation:
         note = wire.read(params, wire.TurnNote)
         if note is None or note.turn.id != self.runtime_turn:
             return
-        yield from self._cut()
+        yield from self._cut_open_texts()
         self.is_ended = True
         state = STATES.get(note.turn.status, TurnState.FAILED)
         yield TurnEnded(
             state,
-            text=final_text(self._said or [wire.read_item(raw) for raw in note.turn.items], self._longest),
+            text=final_text(self._agent_messages or [wire.read_item(raw) for raw in note.turn.items], self._longest),
             problem=problem(note.turn.error) if state is TurnState.FAILED else None,
             messages=frozenset(self._messages),
         )
@@ -117,9 +118,8 @@ class Translation:
     def _item_started(self, params: msgspec.Raw) -> Iterable[Event]:
         item = _item(params)
         if item.type == "userMessage":
-            # Somebody was heard in mid-message: Codex has given that message up. (Where it lets it finish first, there
-            # is no open one by now.)
-            yield from self._cut()
+            # A steer arrived: Codex has given up its current message. (If it finished the message first, none is open.)
+            yield from self._cut_open_texts()
         elif item.type == "agentMessage":
             self._texts.setdefault(item.id, GrowingText(self._longest))
         elif item.type not in SILENT:
@@ -128,9 +128,9 @@ class Translation:
             yield act
 
     def _item_completed(self, params: msgspec.Raw) -> Iterable[Event]:
-        return self._ended(_item(params), _thread(params))
+        return self._end_item(_item(params), _thread(params))
 
-    def _ended(self, item: Item, thread: str) -> Iterable[Event]:
+    def _end_item(self, item: Item, thread: str) -> Iterable[Event]:
         if self._is_joined and item.id in self._done:
             return
         self._done.add(item.id)
@@ -138,9 +138,9 @@ class Translation:
             self._messages |= {item.client_id} if item.client_id else set()
         elif item.type == "agentMessage":
             streamed = self._texts.pop(item.id, None)
-            self._said.append(self._bounded(item))
+            self._agent_messages.append(self._shortened(item))
             yield from text_done(item.id, item.text or "", self._longest, streamed)
-            if (asked := in_passing(item)) is not None:
+            if (asked := non_blocking_question(item)) is not None:
                 yield GateOpened(f"{thread}:{item.id}", asked)
         elif item.type == "contextCompaction":
             yield Notice(NoticeKind.COMPACTED, COMPACTED)
@@ -178,7 +178,8 @@ class Translation:
             yield Activity(f"plan:{self.runtime_turn}", ActivityKind.PLAN, Phase.UPDATED, "plan", steps)
 
     def _usage(self, params: msgspec.Raw) -> Iterable[Event]:
-        """`last` is one request to the model; a turn makes several. The same total again is a repetition."""
+        """Add up the usage: `last` is one model request, and a turn has several. The same total again is a
+        duplicate."""
         note = wire.read(params, wire.UsageNote)
         if note is None or note.token_usage.total.total_tokens == self._thread_total:
             return
@@ -189,8 +190,8 @@ class Translation:
     def _error(self, params: msgspec.Raw) -> Iterable[Event]:
         note = wire.read(params, wire.ErrorNote)
         if note is None or not note.will_retry:
-            return  # the end of the turn follows, and says it again
-        yield from self._cut()
+            return  # the end of the turn follows and repeats it
+        yield from self._cut_open_texts()
         details = f" ({note.error.additional_details})" if note.error.additional_details else ""
         yield Notice(NoticeKind.RETRYING, note.error.message + details)
 
@@ -202,10 +203,10 @@ class Translation:
         if (note := wire.read(params, wire.ReroutedNote)) is not None:
             yield Notice(NoticeKind.WARNING, f"Codex went from the model {note.from_model} to {note.to_model}.")
 
-    def _bounded(self, item: Item) -> Item:
+    def _shortened(self, item: Item) -> Item:
         return replace(item, text=shortened(item.text or "", self._longest))
 
-    def _cut(self) -> Iterable[Event]:
+    def _cut_open_texts(self) -> Iterable[Event]:
         open_texts, self._texts = self._texts, {}
         return [TextDone(item, text.whole(), cut=True) for item, text in open_texts.items()]
 
@@ -230,20 +231,21 @@ class Translation:
 
 
 def final_text(items: Iterable[Item], longest: int = LONGEST) -> str:
-    """The answer: the last whole message that is neither commentary nor a question in passing; if all are, the last."""
+    """Return the answer: the last complete message that is neither commentary nor a non-blocking question; if all are,
+    the last."""
     said = [item for item in items if item.type == "agentMessage"]
     answers = [item for item in said if item.phase != "commentary" and item.delivery != "async"] or said
     return shortened(answers[-1].text or "", longest) if answers else ""
 
 
-def in_passing(item: Item) -> Asked | None:
-    """A message that is a question: the turn goes on meanwhile, and the answer is simply a message."""
+def non_blocking_question(item: Item) -> Asked | None:
+    """Return the non-blocking question in a message, if any: the turn goes on, and the answer is a normal message."""
     if item.delivery != "async" or not item.questions:
         return None
     try:
-        asked = msgspec.convert(item.questions, tuple[wire.AsideQuestion, ...])
+        asked = msgspec.convert(item.questions, tuple[wire.NonBlockingQuestion, ...])
     except msgspec.ValidationError as error:
-        log.warning("Codex asks in a shape we do not know (%s): %.300r", error, item.questions)
+        log.warning("Codex sent a question of unknown shape (%s): %.300r", error, item.questions)
         return None
     questions = tuple(Question(str(number), each.title, each.options) for number, each in enumerate(asked, 1))
     title = " / ".join(question.text for question in questions)

@@ -1,6 +1,7 @@
-"""The parts of the app-server's messages that we read. Lenient: what is missing has a default, what is new is ignored.
+"""The parts of the app-server's messages that clew reads. Lenient: a missing field has a default, unknown fields are
+ignored.
 
-Items are one struct, not a union by type: a kind that a newer Codex invents still has an id, a type and often a status.
+Items are one struct, not a union by type: a new kind of a newer Codex still has an id, a type and often a status.
 """
 
 from __future__ import annotations
@@ -48,14 +49,14 @@ class Item(Wire, frozen=True):
     tool: str | None = None
     query: str | None = None
     path: str | None = None
-    saved_path: str | None = None  # of a picture that was made
+    saved_path: str | None = None  # of a generated image
     review: str | None = None
     summary: Any = None
     content: Any = None
     result: Any = None
     content_items: Any = None
     error: Any = None
-    questions: Any = None  # asked in passing: a message that is a question
+    questions: Any = None  # non-blocking questions in a message
 
 
 class _BareItem(Wire, frozen=True):
@@ -79,23 +80,23 @@ class Turn(Wire, frozen=True):
 
 
 class TurnAnswer(Wire, frozen=True):
-    """The answer to `turn/start`."""
+    """The response to `turn/start`."""
 
     turn: Turn
 
 
 class Status(Wire, frozen=True):
     type: str = ""
-    active_flags: tuple[str, ...] = ()  # what it waits for, if it does
+    active_flags: tuple[str, ...] = ()  # what it waits for, if anything
 
     @property
     def is_active(self) -> bool:
-        """A turn runs on the thread, whoever asked for it."""
+        """Whether a turn runs on the thread, ours or another program's."""
         return self.type == "active"
 
     @property
     def is_working(self) -> bool:
-        """And does not wait for a person."""
+        """Whether a turn runs and does not wait for a person."""
         return self.is_active and not self.active_flags
 
 
@@ -109,7 +110,7 @@ class Thread(Wire, frozen=True):
 
 
 class Listed(Wire, frozen=True):
-    """A thread in the answer to `thread/list`."""
+    """A thread in the response to `thread/list`."""
 
     id: str
     preview: str = ""
@@ -126,13 +127,13 @@ class ThreadPage(Wire, frozen=True):
 
 
 class ThreadAnswer(Wire, frozen=True):
-    """The answer to `thread/start`, `thread/resume` and `thread/fork`."""
+    """The response to `thread/start`, `thread/resume` and `thread/fork`."""
 
     thread: Thread
 
 
 class LoadedPage(Wire, frozen=True):
-    """The answer to `thread/loaded/list`."""
+    """The response to `thread/loaded/list`."""
 
     data: tuple[str, ...] = ()
     next_cursor: str | None = None
@@ -144,7 +145,7 @@ class TurnPage(Wire, frozen=True):
 
 
 class Address(Wire, frozen=True):
-    """Whom a notification concerns."""
+    """The thread and turn that a notification is about."""
 
     thread_id: str | None = None
     turn_id: str | None = None
@@ -207,7 +208,7 @@ class ReroutedNote(Wire, frozen=True):
 
 
 class Account(Wire, frozen=True):
-    """The answer to `account/read`."""
+    """The response to `account/read`."""
 
     account: Any = None
     requires_openai_auth: bool = False
@@ -226,15 +227,15 @@ class Question(Wire, frozen=True):
     options: tuple[Option, ...] | None = None
 
 
-class AsideQuestion(Wire, frozen=True):
-    """A question in passing, as it hangs on a message."""
+class NonBlockingQuestion(Wire, frozen=True):
+    """A non-blocking question that is part of a message."""
 
     title: str = ""
     options: tuple[str, ...] = ()
 
 
 class Request(Wire, frozen=True):
-    """The parts of any request of the server that a person would want to see, or that its answer needs."""
+    """The fields of any server request that a person wants to see, or that the response needs."""
 
     thread_id: str | None = None
     turn_id: str | None = None
@@ -255,9 +256,9 @@ class Request(Wire, frozen=True):
     requested_schema: Any = None
     meta: Any = msgspec.field(default=None, name="_meta")
     tool: str | None = None
-    conversation_id: str | None = None  # how older requests name the thread
-    call_id: str | None = None  # and the item
-    file_changes: Any = None  # and the change itself
+    conversation_id: str | None = None  # the thread, in older requests
+    call_id: str | None = None  # the item, in older requests
+    file_changes: Any = None  # the change, in older requests
 
 
 class ResolvedNote(Wire, frozen=True):
@@ -265,16 +266,16 @@ class ResolvedNote(Wire, frozen=True):
 
 
 def read(raw: msgspec.Raw, kind: type[T]) -> T | None:
-    """None, and a line in the log, where it has another shape than we know."""
+    """Decode a message. If its shape is unknown, log a warning and return None."""
     try:
         return msgspec.json.decode(raw, type=kind)
     except msgspec.DecodeError as error:
-        log.warning("Codex sent a %s in a shape we do not know (%s): %.300r", kind.__name__, error, bytes(raw))
+        log.warning("Codex sent a %s of unknown shape (%s): %.300r", kind.__name__, error, bytes(raw))
         return None
 
 
 def read_item(raw: msgspec.Raw) -> Item:
-    """An item always can be read: of a strange one, its type and id are kept."""
+    """Decode an item. If its shape is unknown, only its type and id are read."""
     if (item := read(raw, Item)) is not None:
         return item
     bare = read(raw, _BareItem) or _BareItem()

@@ -1,5 +1,5 @@
-"""What a change would do to a file as it is now: how it is shown, what a yes to it grants, and whether the file is the
-same as when it was shown."""
+"""Works out what a change would do to the file as it is now: its diff, what a yes grants, and whether the file has
+changed since it was shown."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ UNSEEN = "it replaces a file that cannot be shown"
 
 
 class Change(Struct, frozen=True):
-    """Of one file."""
+    """The change of one file."""
 
     shown: str
-    before: str = ""  # its text, as far as it is known
+    before: str = ""  # its text, if known
     after: str = ""
-    path: Path | None = None  # None: it is outside of the workspace, and so not looked at
+    path: Path | None = None  # None: outside the workspace, so it was not read
     found: Found = Found()
     grant: Write | None = None
-    named: str = ""  # the path as the agent writes it, if it was not looked at
+    named: str = ""  # the path as the agent wrote it, if the file was not read
 
     def is_current(self) -> bool:
-        """False: the file has changed since it was shown, or cannot be looked at any more."""
+        """False: the file has changed since it was shown, or cannot be read any more."""
         try:
             return self.path is None or files.stamp(self.path) == self.found.stamp
         except OSError:
             return False
 
 
-def proposed(workspace: str, part: wire.Part) -> Change:
-    """What a diff would do to the file as it is, and the text that it would have: the agent's word for what was in it
-    before could hide what it adds. A file that we do not give out is shown as the agent tells it."""
+def propose(workspace: str, part: wire.Part) -> Change:
+    """Apply an agent's diff to the real file and show that: the agent's own "before" text could hide what it adds. A
+    file outside the workspace is shown as the agent describes it."""
     try:
         path = files.inside(workspace, part.path)
         found = files.look(path)
     except (BadInput, OSError):
         shown = tools.diff(part.path, part.old_text, part.new_text)
         return Change(shown, part.old_text or "", part.new_text, named=part.path)
-    if found.is_unseen and part.old_text:  # a piece of it
+    if found.is_unseen and part.old_text:  # only a piece of the file is known
         piece = tools.diff(part.path, part.old_text, part.new_text)
         return Change(f"{_replaced(part.path, found)}\n{piece}", part.old_text, part.new_text, path, found)
     before = found.text or ""
-    text = tools.applied(before, part.old_text or "", part.new_text)
+    text = tools.apply_change(before, part.old_text or "", part.new_text)
     return Change(_shown(part.path, found, text), before, text, path, found, Write(str(path), text, found.mark))
 
 
-def checked(plan: Plan, changes: Sequence[Change]) -> Plan:
-    """The plan with a doubt if it carries texts that its diff does not show. Of several files nobody knows which one
-    they are about; and of several changes of one file, each is shown without the others."""
+def check(plan: Plan, changes: Sequence[Change]) -> Plan:
+    """Add a doubt to the plan if it has texts that its diff does not show. With several files it is unknown which one a
+    text is about. Also add one if a file is changed more than once: each diff is shown without the others."""
     files = [str(each.path or each.named) for each in changes]
     if len(set(files)) < len(files):
         plan = plans.with_doubt(plan, TWICE)
@@ -69,14 +69,14 @@ def checked(plan: Plan, changes: Sequence[Change]) -> Plan:
     return plans.with_odd_texts(plan, diff_check.differing(plan.texts, changes[0].before, changes[0].after))
 
 
-def rewritten(path: Path, found: Found, text: str) -> Asked:
-    """The question for a file that gets another text. It takes a while for a large one."""
+def ask_rewrite(path: Path, found: Found, text: str) -> Asked:
+    """Return the question for a file that is rewritten. Slow for a large file."""
     asked = Asked(GateKind.CHANGE, str(path), _shown(str(path), found, text), paths=(str(path),))
     return with_doubts(asked, [Change("", path=path, found=found)])
 
 
 def with_doubts(asked: Asked, changes: Sequence[Change]) -> Asked:
-    """No rule and no policy knows what is lost with a file that cannot be shown."""
+    """Mark the question as unjudged if it replaces a file that cannot be shown: no rule or policy may accept that."""
     unseen = [f"{each.path} ({each.found.size:,} B)" for each in changes if each.found.is_unseen]
     if not unseen:
         return asked
@@ -86,7 +86,7 @@ def with_doubts(asked: Asked, changes: Sequence[Change]) -> Asked:
 
 def _shown(path: str, found: Found, text: str) -> str:
     if not found.mark and not text:
-        return f"A new, empty file · 新的空文件: {tools.named(path)}"
+        return f"A new, empty file · 新的空文件: {tools.quoted_path(path)}"
     if not found.is_unseen:
         return tools.diff(path, found.text, text)
     empties = "It would be empty. · 它会变成空文件。"
@@ -94,7 +94,7 @@ def _shown(path: str, found: Found, text: str) -> str:
 
 
 def _replaced(path: str, found: Found) -> str:
-    """With a mark, so that a yes for the thread is for this content only."""
+    """Describe the replaced file, with a hash, so that a yes for the thread counts for this content only."""
     size, mark = f"{found.size:,}", found.mark[:16]
     english = f"Replaces a file that cannot be shown ({size} bytes, {mark})"
-    return f"{english} · 替换一个无法显示的文件（{size} 字节，{mark}）: {tools.named(path)}"
+    return f"{english} · 替换一个无法显示的文件（{size} 字节，{mark}）: {tools.quoted_path(path)}"

@@ -1,5 +1,5 @@
-"""Whether the texts that an agent gives along with a diff say what the diff shows. Pure. A person reads the diff, so a
-text that says anything else has to be shown too."""
+"""Checks whether the texts that an agent sends with a diff match the diff. Pure. A person reads the diff, so a text
+that differs has to be shown too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HUNK = re.compile(r"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,([0-9]{1
 
 
 class _Hunk(Struct, frozen=True):
-    """A piece of a unified diff."""
+    """One hunk of a unified diff."""
 
     at: int  # the number of lines before it, in the old text
     old: Sequence[str]
@@ -25,11 +25,11 @@ class _Hunk(Struct, frozen=True):
 
 
 class _Unread(Exception):
-    """It is no unified diff of one file."""
+    """The text is not a unified diff of one file."""
 
 
 def differing(given: Mapping[str, Any], before: str, after: str) -> dict[str, Any]:
-    """Those that say something else than that a file's text changes from `before` to `after`."""
+    """Return the texts that do not match a change from `before` to `after`."""
     odd = {key for key in (WHOLE, UNIFIED) if key in given and not _is_same(key, given[key], before, after)}
     for names in PIECES:
         if not given.keys().isdisjoint(names) and not _is_same_piece(names, given, before, after):
@@ -38,7 +38,7 @@ def differing(given: Mapping[str, Any], before: str, after: str) -> dict[str, An
 
 
 def _is_same(key: str, value: str, before: str, after: str) -> bool:
-    return value == after if key == WHOLE else _tells(value, _lines(before), _lines(after))
+    return value == after if key == WHOLE else _makes(value, _lines(before), _lines(after))
 
 
 def _is_same_piece(names: tuple[str, str, str], given: Mapping[str, Any], before: str, after: str) -> bool:
@@ -49,10 +49,10 @@ def _is_same_piece(names: tuple[str, str, str], given: Mapping[str, Any], before
     return is_found and before.replace(old, new) == after
 
 
-def _tells(diff: str, before: Sequence[str], after: Sequence[str]) -> bool:
-    """Whether a unified diff makes `after` of `before`, line by line."""
-    pairs: list[tuple[str, str]] = []  # lines as the diff has them, and as they are
-    old = new = 0  # how much of the two texts is explained
+def _makes(diff: str, before: Sequence[str], after: Sequence[str]) -> bool:
+    """Whether a unified diff turns `before` into `after`, line by line."""
+    pairs: list[tuple[str, str]] = []  # lines in the diff, and in the file
+    old = new = 0  # how many lines of the two texts are compared
     try:
         for hunk in _hunks(diff):
             same = hunk.at - old
@@ -65,7 +65,7 @@ def _tells(diff: str, before: Sequence[str], after: Sequence[str]) -> bool:
             old, new = old_end, new_end
     except _Unread:
         return False
-    return before[old:] == after[new:] and _are_cut_alike(pairs)
+    return before[old:] == after[new:] and _are_equal_but_indent(pairs)
 
 
 def _hunks(diff: str) -> Iterator[_Hunk]:
@@ -90,11 +90,11 @@ def _hunks(diff: str) -> Iterator[_Hunk]:
         yield _Hunk(start - 1 if old_count else start, old, new)
 
 
-def _are_cut_alike(pairs: Sequence[tuple[str, str]]) -> bool:
-    """Whether the first of each pair is the second, without the blanks by which all of them are indented: agents cut
-    these off. Blanks at the end of a line do not count."""
-    cut = max((len(real.rstrip()) - len(told.rstrip()) for told, real in pairs if told.strip()), default=0)
-    return cut >= 0 and all(not real[:cut].strip() and real[cut:].rstrip() == told.rstrip() for told, real in pairs)
+def _are_equal_but_indent(pairs: Sequence[tuple[str, str]]) -> bool:
+    """Whether both lines of each pair are equal, apart from the common indent, which agents remove, and trailing
+    blanks."""
+    cut = max((len(real.rstrip()) - len(given.rstrip()) for given, real in pairs if given.strip()), default=0)
+    return cut >= 0 and all(not real[:cut].strip() and real[cut:].rstrip() == given.rstrip() for given, real in pairs)
 
 
 def _lines(text: str) -> list[str]:

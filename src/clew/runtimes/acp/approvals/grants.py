@@ -1,4 +1,4 @@
-"""What a yes to an agent's request lets it have clew do: just that, to the byte, and once."""
+"""What a person's yes allows the agent to have clew do: exactly that, to the byte, and once."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from clew.runtimes.acp.approvals.plans import Env
 
 class Run(Struct, frozen=True):
     argv: tuple[str, ...]
-    folder: str  # links followed
+    folder: str  # symbolic links resolved
     env: Env = ()
 
 
 class Write(Struct, frozen=True):
-    path: str  # links followed
-    text: str  # the whole file
-    before: str  # the mark of the file that the change was shown against
+    path: str  # symbolic links resolved
+    text: str  # of the complete file
+    before: str  # the hash of the file when the change was shown
 
 
 Grant = Run | Write
 
 
 class Grants:
-    """Of one turn."""
+    """The unused grants of one turn."""
 
     def __init__(self) -> None:
         self._open: list[Grant] = []
@@ -32,7 +32,7 @@ class Grants:
         self._open += granted
 
     def use(self, wanted: Grant) -> bool:
-        """False: nobody said yes to just this, or it was done already."""
+        """Use up a grant; False: nobody allowed exactly this, or it was already used."""
         if wanted not in self._open:
             return False
         self._open.remove(wanted)

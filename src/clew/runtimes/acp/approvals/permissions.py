@@ -1,8 +1,8 @@
-"""What an agent asks, as a person is asked it, and which of its options an answer is. Pure, but for the sending.
+"""Converts an agent's permission request to what a person is asked, and the answer to one of its options. Pure, apart
+from the sending.
 
-Options go by their id. A yes is the one option that allows once; what would allow for longer is never chosen for
-anybody, because rules are clew's own. Where there is no such option, or there are several, the person is shown them all
-and picks one."""
+A yes is the one option that allows once. An option that allows for longer is never chosen, because clew has its own
+rules. If there is no such option, or more than one, the person is shown all options and picks one."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _GATES = {ActivityKind.COMMAND: GateKind.COMMAND, ActivityKind.CHANGE: GateKind.
 
 @dataclass(slots=True)
 class Pending:
-    """A request that waits for a person. Answered once, whoever tries how often."""
+    """A request that waits for a person. Answered at most once."""
 
     ref: str
     asked: Asked
-    send: Callable[[Answer], None]  # raises BadInput where the answer does not fit
-    grants: tuple[Grant, ...] = ()  # what a yes lets the agent have us do, once each
-    is_current: Callable[[], bool] = lambda: True  # False: what it asks has changed since, or the file
+    send: Callable[[Answer], None]  # raises BadInput if the answer does not fit
+    grants: tuple[Grant, ...] = ()  # what a yes allows the agent to have us do, once each
+    is_current: Callable[[], bool] = lambda: True  # False: the request or the file has changed since
     is_answered: bool = field(default=False)
 
     def answer(self, answer: Answer) -> bool:
@@ -45,11 +45,11 @@ class Pending:
 
 
 def asked(request: PermissionRequest, call: ToolCall, plan: Plan, diff: str) -> Asked:
-    """`call` is what is known of the tool call by now, `diff` what it changes."""
+    """Return what to ask the person. `call`: all that is known of the tool call; `diff`: what it changes."""
     title, kind = _title(call, plan), _kind(plan)
     nowhere = NOWHERE if plan.argv and plan.folder is None else ""
     removes = REMOVES if plan.removes else ""
-    parts = (removes, nowhere, plan.rest and f"given along: {plan.rest}", diff, _claimed(tools.texts(call)))
+    parts = (removes, nowhere, plan.rest and f"given along: {plan.rest}", diff, _mark_as_claim(tools.shown_texts(call)))
     detail = "\n".join(filter(None, parts))
     item = call.tool_call_id or None
     if not is_plain(request.options):
@@ -63,20 +63,20 @@ def asked(request: PermissionRequest, call: ToolCall, plan: Plan, diff: str) -> 
     )
 
 
-def _claimed(text: str) -> str:
-    """The agent's own words, marked line by line: they are no part of what clew shows before them."""
+def _mark_as_claim(text: str) -> str:
+    """Mark each line of the agent's own text, to set it apart from what clew shows."""
     return "\n".join((CLAIMED, *(f"| {line}" for line in text.split("\n")))) if text else ""
 
 
 def _kind(plan: Plan) -> GateKind:
-    """A command that is not told is none that could be judged as one."""
+    """Return the kind of gate. A hidden command is a permission: no rule for commands can judge it."""
     if plan.hides_command:
         return GateKind.PERMISSION
     return _GATES.get(plan.kind, GateKind.PERMISSION)
 
 
 def _title(call: ToolCall, plan: Plan) -> str:
-    """The exact command, or the paths. Else what the agent calls it, which its model may have written."""
+    """Return the exact command or the paths; otherwise the agent's title, which its model may have written."""
     if plan.argv:
         return plan.command
     if plan.paths:
@@ -85,8 +85,8 @@ def _title(call: ToolCall, plan: Plan) -> str:
     return f"{UNSEEN}; it calls it: {claimed}" if plan.hides_command else claimed
 
 
-def outcome(options: tuple[Option, ...], answer: Answer) -> dict[str, object]:
-    """The answer on the wire. Raises BadInput."""
+def to_response(options: tuple[Option, ...], answer: Answer) -> dict[str, object]:
+    """Return the response to the agent. Raises BadInput."""
     if answer.decision is Decision.CANCEL:
         return CANCELLED
     option = _chosen(options, answer)
@@ -97,13 +97,13 @@ CANCELLED: dict[str, object] = {"outcome": {"outcome": "cancelled"}}
 
 
 def is_plain(options: tuple[Option, ...]) -> bool:
-    """There is one way to say yes to just this, and a way to say no."""
+    """Whether there is exactly one option to allow once, and one to reject."""
     kinds = [option.kind for option in options]
     return kinds.count("allow_once") == 1 and any(kind.startswith("reject") for kind in kinds)
 
 
 def names(options: tuple[Option, ...]) -> Mapping[str, str]:
-    """What a person reads, and the option's id: each is another, whatever the agent calls them."""
+    """Map what a person reads to the option's id. The labels differ even if the agent's names do not."""
     found: dict[str, str] = {}
     for option in options:
         label = option.name or option.option_id
@@ -112,7 +112,7 @@ def names(options: tuple[Option, ...]) -> Mapping[str, str]:
 
 
 def _chosen(options: tuple[Option, ...], answer: Answer) -> str | None:
-    """None: there is no such option, so the request is cancelled."""
+    """Return the id of the option; None: there is none, so the request is cancelled."""
     match answer.decision:
         case Decision.ACCEPT if is_plain(options):
             return next(option.option_id for option in options if option.kind == "allow_once")

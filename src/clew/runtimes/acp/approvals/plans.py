@@ -1,8 +1,8 @@
-"""What a tool call would do, as far as the agent tells: the command, its folder and environment, the files that it
-changes, and whatever else it carries. It looks at folders and runs nothing.
+"""Reads what a tool call would do, as far as the agent says: the command, its folder and environment, the files that it
+changes, and everything else in the call. It resolves folders and runs nothing.
 
-An agent tells it in two places: where it announces a call, and where it asks. Both count. If they differ, or if
-something is not understood, that is a doubt: it is shown, and only a person may allow it."""
+An agent says it twice: when it announces the call, and when it asks. Both count. If they differ, or if something is not
+understood, that is a doubt: it is shown, and only a person may allow it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ GRAMMAR = ("if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "wh
 COMMANDS = ("command", "cmd")
 FOLDERS = ("cwd", "workdir", "directory")
 PATHS = ("path", "filePath", "filepath", "file_path")
-# Keys that change nothing about what is judged. Each new one is a promise: keep these lists as short as real agents
-# allow.
+# Keys that do not change what a rule judges. Keep these lists as short as real agents allow.
 HARMLESS = ("description", "timeout", "timeout_ms")  # of a command
-MODE = "mode"  # Hermes names the way of its edit
+MODE = "mode"  # how Hermes edits a file
 REMOVING = ("delete", "move")  # kinds of calls
 
 Env = tuple[tuple[str, str], ...]
@@ -37,62 +36,62 @@ Given = Mapping[str, Any]
 
 
 class Plan(Struct, frozen=True):
-    """What a person is asked about. `folder` is None if the agent does not tell where, or not clearly."""
+    """What a person is asked about. `folder` is None if the agent does not say it clearly."""
 
     kind: ActivityKind
-    argv: tuple[str, ...] = ()  # as it is started; empty: there is no command
+    argv: tuple[str, ...] = ()  # exactly as it is run; empty: no command
     folder: str | None = None
     env: Env = ()
     paths: tuple[str, ...] = ()
     removes: bool = False  # it deletes or moves these files
     diffs: tuple[Part, ...] = ()
-    texts: Mapping[str, Any] = {}  # given along with a diff, which have to say what it shows
-    rest: str = ""  # what else the agent gives along, as JSON
+    texts: Mapping[str, Any] = {}  # sent with a diff; they must match it
+    rest: str = ""  # everything else in the call, as JSON
     doubts: tuple[str, ...] = ()
 
     @property
     def hides_command(self) -> bool:
-        """It is one that runs a command, and the agent does not tell which, or not clearly."""
+        """Whether it runs a command that the agent does not say clearly."""
         return self.kind is ActivityKind.COMMAND and not self.argv
 
     @property
     def command(self) -> str:
-        """To the byte; with its environment, as a shell would be told it."""
+        """The exact command line with its environment, as for a shell."""
         return with_env(_line(self.argv), self.env) if self.argv else ""
 
 
 def _line(argv: tuple[str, ...]) -> str:
-    """A shell that is given one line, and nothing but that, is not named."""
+    """Return argv as one line. For `/bin/sh -c LINE` that is LINE."""
     is_bare = argv[:2] == SHELL and len(argv) == 3 and bool(argv[2]) and argv[2][0] not in "-+"
     return argv[2] if is_bare else " ".join((_program(argv[0]), *map(shlex.quote, argv[1:])))
 
 
 def _program(word: str) -> str:
-    """In quotes if a shell would take it for something else: `A=b` for a variable, `if` for a word of its grammar."""
+    """Quote the program's name if a shell would misread it, such as the assignment `A=b` or the keyword `if`."""
     is_special = "=" in word or word in GRAMMAR
     return f"'{word}'" if is_special and shlex.quote(word) == word else shlex.quote(word)
 
 
-ENDED = ("completed", "failed")  # what an agent tells of such a call afterwards is not heard
+ENDED = ("completed", "failed")  # later updates of such a call are ignored
 
 
 class _Told(Struct, frozen=True):
-    """All that the agent has told of a call by now."""
+    """All that the agent has said of a call so far."""
 
     call: ToolCall
     removes: bool
     given: Mapping[str, Any]
-    differing: Mapping[str, Any]  # what was announced otherwise than it is asked
+    differing: Mapping[str, Any]  # announced values that differ from the request
     doubts: tuple[str, ...]
     announced_paths: tuple[str, ...]
 
 
-def read(announced: ToolCall | None, asking: ToolCall, workspace: str, *, tells_folder: bool = True) -> Plan:
-    """`tells_folder`: if the agent names no folder, it means the workspace."""
-    told = _told(announced, asking)
+def read(announced: ToolCall | None, asking: ToolCall, workspace: str, *, runs_in_workspace: bool = True) -> Plan:
+    """Return the plan of a call. `runs_in_workspace`: if the agent names no folder, it means the workspace."""
+    told = _merge_announced(announced, asking)
     kind, given = tools.kind(told.call), told.given
     if kind is ActivityKind.COMMAND and (argv := _argv(given)):
-        return _command(told, argv, workspace, tells_folder)
+        return _command(told, argv, workspace, runs_in_workspace)
     if kind is ActivityKind.CHANGE and (paths := _paths(told)):
         return _change(told, paths)
     folder = _folder(given, workspace) if any(key in given for key in FOLDERS) else None
@@ -100,10 +99,10 @@ def read(announced: ToolCall | None, asking: ToolCall, workspace: str, *, tells_
     return Plan(kind, folder=folder, diffs=diffs(told.call), rest=_json(given, told.differing), doubts=doubts)
 
 
-def _told(announced: ToolCall | None, asking: ToolCall) -> _Told:
+def _merge_announced(announced: ToolCall | None, asking: ToolCall) -> _Told:
     before, now = _given(announced), _given(asking)
     differing = {key: before[key] for key in now if key in before and before[key] != now[key] and key not in HARMLESS}
-    differing |= _shown_otherwise(announced, asking) if announced is not None else {}
+    differing |= _differing_content(announced, asking) if announced is not None else {}
     doubts = [f"it was announced with another {', '.join(differing)}"] if differing else []
     if not is_announced(announced, asking):
         doubts.append("the agent has not announced all of it")
@@ -120,8 +119,8 @@ def _told(announced: ToolCall | None, asking: ToolCall) -> _Told:
     )
 
 
-def _shown_otherwise(announced: ToolCall, asking: ToolCall) -> dict[str, Any]:
-    """The diffs and the files that were announced, if the request says others."""
+def _differing_content(announced: ToolCall, asking: ToolCall) -> dict[str, Any]:
+    """Return the announced diffs and files if those of the request differ."""
     found: dict[str, Any] = {}
     before = diffs(announced)
     if before and asking.content is not None and before != diffs(asking):
@@ -135,8 +134,8 @@ def _shown_otherwise(announced: ToolCall, asking: ToolCall) -> dict[str, Any]:
 
 
 def is_announced(announced: ToolCall | None, asking: ToolCall) -> bool:
-    """False: the agent began to tell of this call, and has not come to its command yet. Its folder comes along with it,
-    so what the request itself says is not all. OpenCode asks before or after it announces, as it happens."""
+    """False: the agent has announced the call, but not its command yet. The folder comes with the command, so the
+    request alone is incomplete. OpenCode may ask before or after it announces."""
     if announced is None or announced.raw_input is None:
         return True
     return not any(key in _given(asking) for key in COMMANDS) or any(key in _given(announced) for key in COMMANDS)
@@ -152,14 +151,14 @@ def diffs(call: ToolCall) -> tuple[Part, ...]:
 
 
 def resolved(folder: str, workspace: str) -> str:
-    """Where a folder really is; the workspace as its owner names it. Raises ValueError and OSError."""
+    """Return the real path of a folder; the workspace itself as its owner names it. Raises ValueError and OSError."""
     found = os.path.realpath(Path(workspace, folder))
     return workspace if found == os.path.realpath(workspace) else found
 
 
-def _command(told: _Told, argv: tuple[str, ...], workspace: str, tells_folder: bool) -> Plan:
+def _command(told: _Told, argv: tuple[str, ...], workspace: str, runs_in_workspace: bool) -> Plan:
     named = [key for key in FOLDERS if key in told.given]
-    folder = _folder(told.given, workspace) if named or tells_folder else None
+    folder = _folder(told.given, workspace) if named or runs_in_workspace else None
     env, changes = _env(told.given.get("env")), diffs(told.call)
     known = {*COMMANDS, *HARMLESS, *(named if folder else ()), *(["env"] if env is not None else [])}
     rest = _unknown(told.given, known)
@@ -172,7 +171,7 @@ def _command(told: _Told, argv: tuple[str, ...], workspace: str, tells_folder: b
 
 
 def _change(told: _Told, paths: tuple[str, ...]) -> Plan:
-    """A change without a diff is shown as the agent tells it."""
+    """Return the plan of a file change. Without a diff it is shown as the agent describes it."""
     rest, changes = _unknown(told.given, {*PATHS, *diff_check.KEYS, MODE}), diffs(told.call)
     given = (
         {key: told.given[key] for key in diff_check.KEYS if key in told.given and key not in rest} if changes else {}
@@ -191,7 +190,7 @@ def _change(told: _Told, paths: tuple[str, ...]) -> Plan:
 
 
 def with_odd_texts(plan: Plan, odd: Given) -> Plan:
-    """`odd`: texts that say something else than the diff."""
+    """`odd`: texts that do not match the diff."""
     if not odd:
         return plan
     rest = "\n".join(filter(None, (plan.rest, _json(odd, {}))))
@@ -211,7 +210,7 @@ def _doubts(rest: Given) -> list[str]:
 
 
 def _is_plain(key: str, value: Any) -> bool:
-    """Whether a key that is known has the type that it is known with."""
+    """Whether the value of a known key has the expected type."""
     if key in ("timeout", "timeout_ms"):
         return isinstance(value, int | float)
     if key in ("replaceAll", "replace_all"):
@@ -224,14 +223,14 @@ def _is_plain(key: str, value: Any) -> bool:
 def _given(call: ToolCall | None) -> dict[str, Any]:
     raw = call.raw_input if call is not None else None
     if isinstance(raw, dict) and raw.keys() == {"tool", "arguments"} and isinstance(raw["arguments"], dict):
-        raw = raw["arguments"]  # as Hermes gives them
+        raw = raw["arguments"]  # the format of Hermes
     if isinstance(raw, dict):
         return {str(key): value for key, value in raw.items() if value is not None}
     return {} if raw is None else {"rawInput": raw}
 
 
 def _argv(given: Given) -> tuple[str, ...]:
-    """Empty if there is no command, or if it is not clear."""
+    """Return the command; empty if there is none, or if it is not clear."""
     said = [given[key] for key in COMMANDS if key in given]
     if not said or any(each != said[0] for each in said):
         return ()
@@ -242,7 +241,7 @@ def _argv(given: Given) -> tuple[str, ...]:
 
 
 def _folder(given: Given, workspace: str) -> str | None:
-    """None where what the agent says is no path, or more than one."""
+    """Return the folder; None if the agent names no valid path, or more than one."""
     said = [given[key] for key in FOLDERS if key in given]
     if any(not isinstance(each, str) or not each or each.startswith("~") for each in said):
         return None
@@ -254,15 +253,15 @@ def _folder(given: Given, workspace: str) -> str | None:
 
 
 def _env(value: Any) -> Env | None:
-    """By name, or as ACP lists it. None if it is neither, and so cannot be shown as variables."""
+    """Read variables, as an object or as ACP's list. None if it is neither and cannot be shown as variables."""
     if value is None or value in ({}, []):
         return ()
     if isinstance(value, list) and all(isinstance(each, dict) and each.keys() == {"name", "value"} for each in value):
         pairs = tuple((each["name"], each["value"]) for each in value)
     else:
         pairs = tuple(value.items()) if isinstance(value, dict) else ()
-    whole = all(isinstance(half, str) and "\0" not in half for pair in pairs for half in pair)
-    return pairs if pairs and whole else None
+    is_text = all(isinstance(half, str) and "\0" not in half for pair in pairs for half in pair)
+    return pairs if pairs and is_text else None
 
 
 def _paths(told: _Told) -> tuple[str, ...]:

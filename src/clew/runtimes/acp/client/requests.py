@@ -1,5 +1,5 @@
-"""What an agent asks of us in a turn: permission, files, commands. A person decides about what changes something,
-unless a yes to just that was given before and not used yet; what only reads is given, inside the workspace."""
+"""Handles the requests of an agent in a turn: permissions, files, commands. A person decides about every change, unless
+an unused yes to exactly that exists. Reading inside the workspace is always allowed."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from clew.support.errors import BadInput, RuntimeLost
 
 log = logging.getLogger(__name__)
 
-Handler = Callable[["Desk", RequestId, msgspec.Raw], Awaitable[Any]]
-ANNOUNCED = 2.0  # seconds in which an agent that asks about a command it has not announced whole has to do so
-_LATER = object()  # a handler's result: the answer is sent by somebody else
+Handler = Callable[["RequestHandler", RequestId, msgspec.Raw], Awaitable[Any]]
+ANNOUNCED = 2.0  # seconds to wait for the complete announcement of a command that the agent asks about
+_LATER = object()  # result of a handler whose response is sent elsewhere
 
 
-class Desk:
-    """Serves one turn."""
+class RequestHandler:
+    """Handles the requests of one turn."""
 
     def __init__(self, connection: Connection, live: Live, workspace: str, own: terminals.Terminals) -> None:
         self._connection = connection
@@ -44,15 +44,15 @@ class Desk:
         self._terminals = own
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def take(self, id: RequestId, method: str, params: msgspec.Raw) -> bool:
-        """False: nobody here knows such a request. It is answered later, and holds nothing up."""
+    def start(self, id: RequestId, method: str, params: msgspec.Raw) -> bool:
+        """Start handling a request, without blocking; False: its kind is unknown."""
         if (handler := _HANDLERS.get(method)) is None:
             return False
         reference = self._connection.reference(id)
         task = asyncio.get_running_loop().create_task(self._serve(id, handler, params))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        task.add_done_callback(lambda _: self._connection.give_up(id, reference))
+        task.add_done_callback(lambda _: self._connection.forget_request(id, reference))
         return True
 
     def close(self) -> None:
@@ -60,48 +60,48 @@ class Desk:
             task.cancel()
 
     async def _permission(self, id: RequestId, params: msgspec.Raw) -> Any:
-        """Asks a person, and once more whenever the agent changes what it asks. The answer is sent from where it comes
-        in: after a stop no yes may follow."""
+        """Ask a person, and ask again whenever the request changes. `send` responds at once when the answer arrives, so
+        that no yes follows a stop."""
         request = _read(params, wire.PermissionRequest)
 
         def send(answer: Answer) -> None:
-            self._connection.answer(id, permissions.outcome(request.options, answer))
+            self._connection.answer(id, permissions.to_response(request.options, answer))
 
         ref, numbers = self._connection.reference(id), itertools.count(2)
-        await self._announced(request)
-        pending = await self._asking(ref, request, send)
+        await self._wait_announced(request)
+        pending = await self._prepare(ref, request, send)
         while not await self._is_settled(pending):
             self._live.withdraw(pending)
-            pending = await self._asking(f"{ref}.{next(numbers)}", request, send)
+            pending = await self._prepare(f"{ref}.{next(numbers)}", request, send)
         return _LATER
 
     async def _is_settled(self, pending: Pending) -> bool:
-        """Asks, until it is answered, or until the agent, or somebody the file, has changed what it asks: False."""
+        """Open the gate and wait. True: it was answered. False: the request or the file has changed."""
         self._live.ask(pending)
         while not pending.is_answered and pending.is_current():
-            self._live.moved.clear()
-            await self._live.moved.wait()
+            self._live.changed.clear()
+            await self._live.changed.wait()
         return pending.is_answered
 
-    async def _announced(self, request: wire.PermissionRequest) -> None:
-        """Some agents ask a moment before they tell where a command is to run."""
+    async def _wait_announced(self, request: wire.PermissionRequest) -> None:
+        """Wait for the announcement: some agents ask a moment before they say where a command runs."""
         call = request.tool_call
         with suppress(TimeoutError):
             async with asyncio.timeout(ANNOUNCED):
                 while not plans.is_announced(self._live.translation.tool(call.tool_call_id), call):
-                    self._live.moved.clear()
-                    await self._live.moved.wait()
+                    self._live.changed.clear()
+                    await self._live.changed.wait()
 
     def _plan(self, request: wire.PermissionRequest) -> Plan:
         known = self._live.translation.tool(request.tool_call.tool_call_id)
-        tells_folder = self._connection.entry.quirks.tells_folder
-        return plans.read(known, request.tool_call, self._workspace, tells_folder=tells_folder)
+        runs_in_workspace = self._connection.entry.quirks.runs_in_workspace
+        return plans.read(known, request.tool_call, self._workspace, runs_in_workspace=runs_in_workspace)
 
-    async def _asking(self, ref: str, request: wire.PermissionRequest, send: Callable[[Answer], None]) -> Pending:
+    async def _prepare(self, ref: str, request: wire.PermissionRequest, send: Callable[[Answer], None]) -> Pending:
         plan = self._plan(request)
-        found = [await asyncio.to_thread(changes.proposed, self._workspace, part) for part in plan.diffs]
+        found = [await asyncio.to_thread(changes.propose, self._workspace, part) for part in plan.diffs]
         call = tools.merge(self._live.translation.tool(request.tool_call.tool_call_id), request.tool_call)
-        whole = await asyncio.to_thread(changes.checked, plan, found)
+        whole = await asyncio.to_thread(changes.check, plan, found)
         asked = permissions.asked(request, call, whole, "\n".join(filter(None, (each.shown for each in found))))
         asked = changes.with_doubts(asked, found)
         asked = replace(asked, item=self._item(request.tool_call.tool_call_id, asked))
@@ -113,7 +113,7 @@ class Desk:
         return Pending(ref, asked, send, tuple(granted), is_current)
 
     def _item(self, id: str, asked: Asked) -> str | None:
-        """The activity that stands at this gate; some agents ask under another name than they act."""
+        """Return the activity that waits at this gate; some agents ask with another id than they act."""
         if self._live.translation.tool(id) is not None:
             return id
         open_now = [each for each in self._live.translation.activities if each.outcome is None]
@@ -130,7 +130,7 @@ class Desk:
             self._refuse(id, wire.NOT_FOUND, str(error))
         except (OSError, ValueError) as error:
             self._refuse(id, wire.INVALID, str(error))
-        except Exception:  # the agent waits for an answer, whatever it is
+        except Exception:  # the agent needs a response in any case
             log.exception("could not serve a request of turn %s", self._live.turn)
             self._refuse(id, wire.INTERNAL, "clew itself failed on this request")
 
@@ -138,14 +138,14 @@ class Desk:
         try:
             self._connection.answer(id, result)
         except RuntimeLost:
-            log.debug("nobody is there any more for the answer to %r", id)
+            log.debug("the agent is gone; no response to %r", id)
 
     def _refuse(self, id: RequestId, code: int, message: str) -> None:
-        log.info("refused the agent a request: %s", message)
+        log.info("refused a request of the agent: %s", message)
         try:
             self._connection.refuse(id, code, message)
         except RuntimeLost:
-            log.debug("nobody is there any more for the answer to %r", id)
+            log.debug("the agent is gone; no response to %r", id)
 
     async def _read_file(self, id: RequestId, params: msgspec.Raw) -> Any:
         request = _read(params, wire.FileRequest)
@@ -159,9 +159,9 @@ class Desk:
             raise BadInput("a text has no NUL in it")
         found = await asyncio.to_thread(files.look, path)
         if not self._live.granted.use(Write(str(path), request.content, found.mark)):
-            await self._must_be_allowed(id, await asyncio.to_thread(changes.rewritten, path, found, request.content))
+            await self._require_yes(id, await asyncio.to_thread(changes.ask_rewrite, path, found, request.content))
         self._refuse_if_stopped()
-        files.stays(self._workspace, request.path, path)
+        files.check_unmoved(self._workspace, request.path, path)
         await asyncio.to_thread(files.write, path, request.content, found.mark)
         return {}
 
@@ -171,11 +171,9 @@ class Desk:
         plan = terminals.plan(request, plans.resolved(str(where), self._workspace))
         if not any(self._live.granted.use(run) for run in _runs(plan)):
             unjudged = "; ".join(plan.doubts)
-            await self._must_be_allowed(
-                id, Asked(GateKind.COMMAND, plan.command, folder=plan.folder, unjudged=unjudged)
-            )
+            await self._require_yes(id, Asked(GateKind.COMMAND, plan.command, folder=plan.folder, unjudged=unjudged))
         self._refuse_if_stopped()
-        files.stays(self._workspace, request.cwd or ".", where)
+        files.check_unmoved(self._workspace, request.cwd or ".", where)
         return {"terminalId": await self._terminals.create(request, self._connection.mark())}
 
     async def _terminal_output(self, id: RequestId, params: msgspec.Raw) -> Any:
@@ -192,8 +190,8 @@ class Desk:
         await self._terminals.release(_read(params, wire.TerminalRequest).terminal_id)
         return {}
 
-    async def _must_be_allowed(self, id: RequestId, asked: Asked) -> None:
-        """Raises BadInput where the answer is no."""
+    async def _require_yes(self, id: RequestId, asked: Asked) -> None:
+        """Ask a person. Raises BadInput if the answer is no."""
         self._refuse_if_stopped()
         answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._live.ask(Pending(self._connection.reference(id), asked, answered.set_result))
@@ -202,7 +200,7 @@ class Desk:
             raise BadInput(f"not allowed{f': {answer.reason}' if answer.reason else ''}")
 
     def _refuse_if_stopped(self) -> None:
-        """A yes does not outlive a stop, though the agent may only now ask for what it was allowed. Raises BadInput."""
+        """Raises BadInput if the turn was stopped: an earlier yes does not count any more."""
         if self._live.is_ending:
             raise BadInput("the turn was stopped")
 
@@ -217,18 +215,18 @@ def _read(params: msgspec.Raw, kind: type[T]) -> T:
 
 
 def _runs(plan: Plan) -> list[Run]:
-    """What a yes to it grants; nothing where it is not known what would run, or where."""
+    """Return what a yes grants; nothing if the command or its folder is unknown."""
     known = bool(plan.argv) and plan.folder is not None
     return [Run(plan.argv, os.path.realpath(plan.folder or ""), plan.env)] if known else []
 
 
 _HANDLERS: dict[str, Handler] = {
-    "session/request_permission": Desk._permission,
-    "fs/read_text_file": Desk._read_file,
-    "fs/write_text_file": Desk._write_file,
-    "terminal/create": Desk._create_terminal,
-    "terminal/output": Desk._terminal_output,
-    "terminal/wait_for_exit": Desk._terminal_exit,
-    "terminal/kill": Desk._kill_terminal,
-    "terminal/release": Desk._release_terminal,
+    "session/request_permission": RequestHandler._permission,
+    "fs/read_text_file": RequestHandler._read_file,
+    "fs/write_text_file": RequestHandler._write_file,
+    "terminal/create": RequestHandler._create_terminal,
+    "terminal/output": RequestHandler._terminal_output,
+    "terminal/wait_for_exit": RequestHandler._terminal_exit,
+    "terminal/kill": RequestHandler._kill_terminal,
+    "terminal/release": RequestHandler._release_terminal,
 }

@@ -1,5 +1,5 @@
-"""Commands that an agent has us run: in the workspace of its thread, in a process group of their own, marked as ours.
-Their output is kept up to a limit, and what is beyond it is dropped from the front."""
+"""Runs commands for an agent: in the workspace of its thread, in their own process group, marked as clew's. Output
+beyond a limit is dropped, oldest first."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from clew.process.scan import Mark, Process
 from clew.runtimes.acp.approvals.plans import SHELL, Env, Plan
 from clew.runtimes.acp.client.files import inside
 from clew.runtimes.acp.wire import TerminalRequest
-from clew.runtimes.process import GONE_GRACE, within
+from clew.runtimes.process import EXIT_GRACE, within
 from clew.support.clock import Clock
 from clew.support.errors import BadInput
 
-LIMIT = 1_000_000  # bytes of output, where the agent names no limit
-GRACE = 2.0  # seconds between two signals to what is to end
+LIMIT = 1_000_000  # bytes of output, if the agent names no limit
+GRACE = 2.0  # seconds between two signals
 
 
 class Terminal(asyncio.SubprocessProtocol):
-    """A command has exited when it has, whoever still holds its output."""
+    """One command. It counts as exited even if another process still holds its output open."""
 
     def __init__(self, mark: Mark, clock: Clock, limit: int) -> None:
         self._mark = mark
@@ -31,7 +31,7 @@ class Terminal(asyncio.SubprocessProtocol):
         self._output = bytearray()
         self._truncated = False
         self._exited = asyncio.Event()
-        self._silent = asyncio.Event()  # its output is at its end
+        self._output_ended = asyncio.Event()  # its output has ended
         self._transport: asyncio.SubprocessTransport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -44,7 +44,7 @@ class Terminal(asyncio.SubprocessProtocol):
             self._truncated = True
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        self._silent.set()
+        self._output_ended.set()
 
     def process_exited(self) -> None:
         self._exited.set()
@@ -56,7 +56,7 @@ class Terminal(asyncio.SubprocessProtocol):
 
     async def exit(self) -> dict[str, Any]:
         await self._exited.wait()
-        await within(GONE_GRACE, self._silent)
+        await within(EXIT_GRACE, self._output_ended)
         return self._status()
 
     def _status(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class Terminal(asyncio.SubprocessProtocol):
         return {"exitCode": code if code >= 0 else None, "signal": scan.signal_name(-code) if code < 0 else None}
 
     async def end(self) -> None:
-        """With all that it has begun, in whatever session that is."""
+        """End the command and all its descendants, in any session."""
         relatives = set() if self._exited.is_set() else {p.key for p in await asyncio.to_thread(self._family)}
         await scan.end_all(lambda: self._left(relatives), self._clock, GRACE)
         await within(GRACE, self._exited)
@@ -78,7 +78,7 @@ class Terminal(asyncio.SubprocessProtocol):
 
 
 class Terminals:
-    """Of one session."""
+    """The terminals of one session."""
 
     def __init__(self, workspace: str, clock: Clock) -> None:
         self._workspace = workspace
@@ -87,7 +87,7 @@ class Terminals:
         self._count = 0
 
     async def create(self, request: TerminalRequest, mark: Mark) -> str:
-        """Raises BadInput and OSError."""
+        """Start a command and return the terminal's id. Raises BadInput and OSError."""
         where = inside(self._workspace, request.cwd or ".")
         own = dict(variables(request))
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("CLEW_")}
@@ -122,22 +122,22 @@ class Terminals:
 
 
 def argv(request: TerminalRequest) -> list[str]:
-    """A command without arguments is a line for the shell."""
+    """Return the command to run. Without arguments it is a line for the shell."""
     if not request.command or "\0" in "".join((request.command, *request.args)):
         raise BadInput("a terminal needs a command")
     return [request.command, *request.args] if request.args else [*SHELL, request.command]
 
 
 def variables(request: TerminalRequest) -> Env:
-    """What is set for the command; names of clew's own are not. Raises BadInput for what is no variable."""
+    """Return the command's variables without clew's own. Raises BadInput if one is invalid."""
     for each in request.env:
         if not each.name or "=" in each.name or "\0" in each.name + each.value:
-            raise BadInput(f"{each.name!r} is no name of an environment variable, or its value is none")
+            raise BadInput(f"{each.name!r} is not a valid environment variable")
     return tuple((each.name, each.value) for each in request.env if not each.name.startswith("CLEW_"))
 
 
 def plan(request: TerminalRequest, where: str) -> Plan:
-    """What is asked about where nobody said yes to just this before. Raises BadInput."""
+    """Return the plan to ask about if nobody allowed exactly this before. Raises BadInput."""
     env = variables(request)
     doubts = ("it sets environment variables",) if env else ()
     return Plan(ActivityKind.COMMAND, tuple(argv(request)), where, env, doubts=doubts)

@@ -1,7 +1,8 @@
-"""How a person's answer looks on the wire, each in the shape that its request wants. Pure. What does not fit raises
-BadInput, before anything is sent.
+"""Converts a person's answer to the response that each kind of request needs. Pure. An answer that does not fit raises
+BadInput before anything is sent.
 
-A yes is a yes to this one request: never for the session, never as a rule. The person's own Codex rules are theirs.
+A yes accepts this one request only: never for the session, never as a rule. clew does not touch the person's Codex
+rules.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from clew.support.errors import BadInput
 
 NO = Answer(Decision.DECLINE)
 
-# To cancel one of these ends the turn by itself. Codex leaves an interrupt after it unanswered.
+# Cancelling one of these ends the turn. Codex never answers an interrupt after it.
 ENDS_THE_TURN = frozenset({requests.COMMAND, requests.CHANGE, requests.OLD_COMMAND, requests.OLD_CHANGE})
 
 _DECISIONS = {Decision.ACCEPT: "accept", Decision.DECLINE: "decline", Decision.CANCEL: "cancel"}
@@ -27,11 +28,11 @@ _OLD_DECISIONS: dict[Decision, object] = {
 
 
 def is_known(method: str) -> bool:
-    return method in _SHAPES
+    return method in _CONVERTERS
 
 
-def shape(method: str, request: wire.Request, answer: Answer) -> object:
-    return _SHAPES[method](request, answer)
+def to_response(method: str, request: wire.Request, answer: Answer) -> object:
+    return _CONVERTERS[method](request, answer)
 
 
 def _decision(request: wire.Request, answer: Answer) -> object:
@@ -55,10 +56,12 @@ def _input(request: wire.Request, answer: Answer) -> object:
         raise BadInput(f"There is no question {', '.join(sorted(strange))} here.")
     if not any(said.values()):
         raise BadInput("This is a question: answer it with words.")
-    return {"answers": {each.id: {"answers": _fitting(each, said.get(each.id, []))} for each in request.questions}}
+    return {
+        "answers": {each.id: {"answers": _check_options(each, said.get(each.id, []))} for each in request.questions}
+    }
 
 
-def _fitting(question: wire.Question, said: list[str]) -> list[str]:
+def _check_options(question: wire.Question, said: list[str]) -> list[str]:
     labels = [option.label for option in question.options or ()]
     strange = [word for word in said if word not in labels]
     if labels and strange and not question.is_other:
@@ -86,7 +89,7 @@ def _yes_or_no(answer: Answer) -> Decision:
     return answer.decision
 
 
-_SHAPES: dict[str, Callable[[wire.Request, Answer], object]] = {
+_CONVERTERS: dict[str, Callable[[wire.Request, Answer], object]] = {
     requests.COMMAND: _decision,
     requests.CHANGE: _decision,
     requests.PERMISSIONS: _grant,

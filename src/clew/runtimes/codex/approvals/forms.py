@@ -1,5 +1,5 @@
-"""The form that an MCP server wants filled in: its fields as questions, and what was said to them as the values that
-its schema wants. Pure. What does not fit is BadInput, in words for whoever said it."""
+"""Forms of MCP servers: converts the fields of a schema to questions, and the replies to values. Pure. A reply that
+does not fit raises BadInput with a text for the person."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Field(Struct, frozen=True):
 
     @property
     def choices(self) -> dict[str, Any]:
-        """What is shown, and the value that it stands for."""
+        """Map each option, as shown, to its value."""
         if self.kind == "boolean":
             return {YES[0]: True, NO[0]: False}
         source = self.schema.get("items") if self.kind == "array" else self.schema
@@ -44,7 +44,7 @@ class Field(Struct, frozen=True):
         if self.kind == "array":
             return self._several(said)
         if len(said) != 1:
-            raise self._misfit("takes one answer")
+            raise self._bad_input("takes one answer")
         return self._one(said[0])
 
     def _one(self, said: str) -> Any:
@@ -52,7 +52,7 @@ class Field(Struct, frozen=True):
             return self._chosen(said)
         if self.kind in ("number", "integer"):
             return self._number(said)
-        return self._words(said)
+        return self._check_text(said)
 
     def _chosen(self, said: str) -> Any:
         wanted = said.strip()
@@ -62,7 +62,7 @@ class Field(Struct, frozen=True):
             return self.choices[wanted]
         if wanted in self.choices.values():
             return wanted
-        raise self._misfit(f"takes one of {', '.join(self.choices)}, not {said!r}")
+        raise self._bad_input(f"takes one of {', '.join(self.choices)}, not {said!r}")
 
     def _several(self, said: Sequence[str]) -> list[Any]:
         chosen = [self._chosen(each) if self.choices else each for each in said]
@@ -74,26 +74,26 @@ class Field(Struct, frozen=True):
             number = int(said) if self.kind == "integer" else float(said)
         except ValueError:
             whole = "a whole number" if self.kind == "integer" else "a number"
-            raise self._misfit(f"takes {whole}, not {said!r}") from None
+            raise self._bad_input(f"takes {whole}, not {said!r}") from None
         if number != number or number in (float("inf"), float("-inf")):
-            raise self._misfit(f"takes a number, not {said!r}")
+            raise self._bad_input(f"takes a number, not {said!r}")
         self._within(number, "minimum", "maximum")
         return number
 
-    def _words(self, said: str) -> str:
+    def _check_text(self, said: str) -> str:
         self._within(len(said), "minLength", "maxLength", "characters")
         words, looks_right = _FORMATS.get(str(self.schema.get("format")), ("", bool))
-        if words and not _holds(looks_right, said):
-            raise self._misfit(f"takes {words}, not {said!r}")
+        if words and not _matches(looks_right, said):
+            raise self._bad_input(f"takes {words}, not {said!r}")
         return said
 
     def _within(self, size: float, least: str, most: str, of: str = "") -> None:
         low, high = self.schema.get(least), self.schema.get(most)
         if (low is not None and size < low) or (high is not None and size > high):
-            raise self._misfit(f"takes {_span(low, high, of)}")
+            raise self._bad_input(f"takes {_span(low, high, of)}")
 
     def _text(self) -> str:
-        """Its title and what there is to know about it."""
+        """Return the title with description and limits."""
         title = str(self.schema.get("title") or self.name)
         about = self.schema.get("description")
         hints = [self._limits(), "" if self.is_required else "optional"]
@@ -107,12 +107,12 @@ class Field(Struct, frozen=True):
         kind = "whole number" if self.kind == "integer" else "number"
         return f"{kind}, {_span(low, high)}" if low is not None or high is not None else kind
 
-    def _misfit(self, words: str) -> BadInput:
+    def _bad_input(self, words: str) -> BadInput:
         return BadInput(f"{self.schema.get('title') or self.name} {words}.")
 
 
 def fields(schema: Any) -> list[Field] | None:
-    """None: not a form that a person could fill in with words."""
+    """Return the fields of the form; None if a person cannot fill it in with text."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping) or not all(_is_plain(each) for each in properties.values()):
         return None
@@ -121,7 +121,7 @@ def fields(schema: Any) -> list[Field] | None:
 
 
 def fill(schema: Any, replies: Replies) -> dict[str, Any]:
-    """The content of the form. Raises BadInput where it does not fit."""
+    """Return the values of the form. Raises BadInput if a reply does not fit."""
     said = {name: tuple(word for word in words if word.strip()) for name, words in replies}
     known = fields(schema) or []
     if strange := said.keys() - {field.name for field in known}:
@@ -151,7 +151,7 @@ def _span(low: Any, high: Any, of: str = "") -> str:
     return f"{limit} {of}".strip()
 
 
-def _holds(looks_right: Callable[[str], object], said: str) -> bool:
+def _matches(looks_right: Callable[[str], object], said: str) -> bool:
     try:
         return bool(looks_right(said))
     except ValueError:

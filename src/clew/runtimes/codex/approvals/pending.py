@@ -1,8 +1,8 @@
-"""The requests of one app-server that wait for an answer. Each is answered once, whoever tries how often.
+"""The requests of one app-server that wait for an answer. Each is answered at most once.
 
-Codex numbers its requests from 0 in each process. So a reference carries the mark of the process too, and one process's
-request is never taken for another's. The same request told again (a thread was resumed) is the same here; another one
-under its number is refused, because the answer to one of them could count for the other.
+Codex numbers its requests from 0 in each process, so a reference also has the mark of the process. The same request
+sent again (after a resume) is the same here. A different request with the same number is refused, because the answer to
+one could be used for the other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Pending:
         self.ref = ref
         self.method = method
         self.request = request
-        self.asked: Asked | None = None  # what a person was told
+        self.asked: Asked | None = None  # what the person was shown
         self.is_answered = False
         self._send = send
 
@@ -40,10 +40,10 @@ class Pending:
         return self.method in answers.ENDS_THE_TURN
 
     def answer(self, answer: Answer) -> bool:
-        """False: it was answered before. Raises BadInput where the answer does not fit, and RuntimeLost."""
+        """Send the answer; False: already answered. Raises BadInput if it does not fit, and RuntimeLost."""
         if self.is_answered:
             return False
-        result = answers.shape(self.method, self.request, answer)
+        result = answers.to_response(self.method, self.request, answer)
         self.is_answered = True
         self._send(result)
         return True
@@ -55,30 +55,30 @@ class Gates:
         self._send = send
         self._pending: dict[RequestId, Pending] = {}
 
-    def take_in(self, id: RequestId, method: str, params: msgspec.Raw) -> Pending | None:
-        """None: a kind of request that we do not know. Raises BadInput where another request stands under this id."""
+    def add(self, id: RequestId, method: str, params: msgspec.Raw) -> Pending | None:
+        """Add a request; None: its kind is unknown. Raises BadInput if another open request has this id."""
         if not answers.is_known(method):
             return None
         request = wire.read(params, wire.Request) or wire.Request()
         known = self._pending.get(id)
         if known is not None and (known.method, known.request) != (method, request):
             raise BadInput(f"the id {id!r} is that of another request, which is not resolved yet")
-        return known or self._add(id, method, request)
+        return known or self._create(id, method, request)
 
-    def _add(self, id: RequestId, method: str, request: wire.Request) -> Pending:
-        """The ids 7 and "7" are two."""
+    def _create(self, id: RequestId, method: str, request: wire.Request) -> Pending:
+        """Store it under a reference in which the ids 7 and "7" differ."""
         ref = f"{self._process}:{json.dumps(id)}"
         self._pending[id] = Pending(ref, method, request, lambda result: self._send(id, result))
         return self._pending[id]
 
     def cancel_all(self) -> None:
-        """Nobody will answer any more."""
+        """Cancel all requests, because nobody will answer them."""
         with contextlib.suppress(RuntimeLost):
             for pending in list(self._pending.values()):
                 pending.answer(CANCELLED)
 
     def resolved(self, id: RequestId) -> Pending | None:
-        """Codex wants no answer any more: it has one, or the turn is over."""
+        """Remove a request that needs no answer any more: it has one, or the turn is over."""
         if (pending := self._pending.pop(id, None)) is not None:
             pending.is_answered = True
         return pending

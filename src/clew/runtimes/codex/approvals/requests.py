@@ -1,4 +1,4 @@
-"""Reads a request of the server into what a person is asked. Pure; how it is answered is in `answers.py`."""
+"""Converts a request of the server to what a person is asked. Pure. `answers.py` converts the answer."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _TOOL_NAME = re.compile(r'run tool "([^"]+)"')
 
 
 def read(method: str, request: wire.Request, turn: Translation) -> Asked | None:
-    """None: nothing that a person could decide here."""
+    """Return what to ask a person; None if a person cannot decide this."""
     reader = _READERS.get(method)
     return reader(request, turn) if reader else None
 
 
-def about(request: wire.Request) -> str:
-    """In a few words, for a line about a request that could not be put to a person."""
+def summary(request: wire.Request) -> str:
+    """Describe a request in a few words, for a notice that no person could be asked."""
     asked = " / ".join(question.question for question in request.questions)
     return asked or _command(request) or request.message or request.tool or request.reason or ""
 
 
-def _a_command(request: wire.Request, turn: Translation) -> Asked:
+def _read_command(request: wire.Request, turn: Translation) -> Asked:
     known = turn.open_item(request.item_id)
     command = _command(request) or (known.command if known and known.command else "")
     host = _host(request.network_approval_context)
@@ -46,24 +46,24 @@ def _a_command(request: wire.Request, turn: Translation) -> Asked:
         return _permission(request, f"type into a running command: {command}")
     if not command:
         return _permission(request, f"network access to {host}" if host else "something that Codex does not name")
-    also = permissions_in_words(request.additional_permissions)
+    also = describe_permissions(request.additional_permissions)
     detail = "\n".join(line for line in (host and f"network access to {host}", also and f"with: {also}") if line)
     asks_for_more = bool(detail)
     why = request.reason or ""
     return Asked(GateKind.COMMAND, command, detail, request.cwd, why, item=_item(request), leaves_sandbox=asks_for_more)
 
 
-def _a_change(request: wire.Request, turn: Translation) -> Asked:
+def _read_change(request: wire.Request, turn: Translation) -> Asked:
     known = turn.open_item(request.item_id)
-    return _changed(request, known.changes or () if known else ())
+    return _change(request, known.changes or () if known else ())
 
 
-def _an_old_change(request: wire.Request, turn: Translation) -> Asked:
-    return _changed(request, _old_changes(request.file_changes))
+def _read_old_change(request: wire.Request, turn: Translation) -> Asked:
+    return _change(request, _old_changes(request.file_changes))
 
 
-def _changed(request: wire.Request, changes: tuple[wire.Change, ...]) -> Asked:
-    """A grant for later is more than this change: no rule over paths and no policy speaks for it, and it is shown."""
+def _change(request: wire.Request, changes: tuple[wire.Change, ...]) -> Asked:
+    """Ask about a change. If it also asks to write later, show that, and let no rule or policy accept it."""
     root = f"it also asks to write below {request.grant_root} from now on" if request.grant_root else ""
     paths = tuple(path for change in changes for path in (change.path, change.kind.moved_to) if path)
     return Asked(
@@ -79,7 +79,7 @@ def _changed(request: wire.Request, changes: tuple[wire.Change, ...]) -> Asked:
 
 
 def _permissions(request: wire.Request, turn: Translation) -> Asked:
-    words = permissions_in_words(request.permissions) or "nothing"
+    words = describe_permissions(request.permissions) or "nothing"
     return _permission(request, words, _json(request.permissions))
 
 
@@ -88,7 +88,7 @@ def _questions(request: wire.Request, turn: Translation) -> Asked:
     return Asked(
         GateKind.QUESTION,
         " / ".join(question.text for question in questions),
-        detail="\n".join(_explained(request.questions)),
+        detail="\n".join(_option_descriptions(request.questions)),
         questions=questions,
         item=request.item_id,
     )
@@ -100,16 +100,16 @@ def _question(question: wire.Question) -> Question:
     return Question(question.id, question.question, options, free=free, secret=question.is_secret)
 
 
-def _explained(questions: tuple[wire.Question, ...]) -> list[str]:
+def _option_descriptions(questions: tuple[wire.Question, ...]) -> list[str]:
     options = [option for question in questions for option in question.options or ()]
     return [f"{each.label}: {each.description}" for each in options if each.description not in ("", each.label)]
 
 
 def _elicitation(request: wire.Request, turn: Translation) -> Asked | None:
-    """An MCP server asks something, or Codex asks whether a tool of it may run."""
+    """Read a question of an MCP server, or Codex's question whether a tool of that server may run."""
     server = f"asked by the MCP server {request.server_name}"
     if isinstance(request.meta, dict) and request.meta.get("codex_approval_kind") == "mcp_tool_call":
-        return _a_tool(request, turn)
+        return _read_tool(request, turn)
     if request.mode == "url":
         return _permission(request, f"open {request.url}", reason=f"{request.message} ({server})")
     if (fields := forms.fields(request.requested_schema)) is None:
@@ -120,11 +120,11 @@ def _elicitation(request: wire.Request, turn: Translation) -> Asked | None:
     return Asked(GateKind.QUESTION, request.message, reason=server, questions=questions)
 
 
-def _a_tool(request: wire.Request, turn: Translation) -> Asked:
+def _read_tool(request: wire.Request, turn: Translation) -> Asked:
     named = _TOOL_NAME.search(request.message)
     title = f"{request.server_name}.{named.group(1)}" if named else request.message
     given = _json(request.meta.get("tool_params"))
-    return Asked(GateKind.PERMISSION, title, given, reason=request.message, item=turn.item_called(title))
+    return Asked(GateKind.PERMISSION, title, given, reason=request.message, item=turn.find_item_by_title(title))
 
 
 def _permission(request: wire.Request, title: str, detail: str = "", reason: str = "") -> Asked:
@@ -132,17 +132,17 @@ def _permission(request: wire.Request, title: str, detail: str = "", reason: str
     return Asked(GateKind.PERMISSION, title, detail, request.cwd, why, item=_item(request))
 
 
-def permissions_in_words(profile: Any) -> str:
-    """`write /x, network`."""
+def describe_permissions(profile: Any) -> str:
+    """Describe a permission profile, for example `write /x, network`."""
     if not isinstance(profile, dict):
         return ""
     files, network = profile.get("fileSystem"), profile.get("network")
-    words = _files_in_words(files) if isinstance(files, dict) else []
+    words = _describe_files(files) if isinstance(files, dict) else []
     is_on = isinstance(network, dict) and network.get("enabled")
     return ", ".join([*words, *(["network"] if is_on else [])])
 
 
-def _files_in_words(files: dict[str, Any]) -> list[str]:
+def _describe_files(files: dict[str, Any]) -> list[str]:
     if entries := files.get("entries"):
         return [f"{entry.get('access')} {_place(entry.get('path'))}" for entry in entries if isinstance(entry, dict)]
     return [f"{access} {path}" for access in ("read", "write") for path in files.get(access) or ()]
@@ -184,10 +184,10 @@ def _json(value: Any) -> str:
 
 
 _READERS: dict[str, Callable[[wire.Request, Translation], Asked | None]] = {
-    COMMAND: _a_command,
-    OLD_COMMAND: _a_command,
-    CHANGE: _a_change,
-    OLD_CHANGE: _an_old_change,
+    COMMAND: _read_command,
+    OLD_COMMAND: _read_command,
+    CHANGE: _read_change,
+    OLD_CHANGE: _read_old_change,
     PERMISSIONS: _permissions,
     INPUT: _questions,
     ELICITATION: _elicitation,

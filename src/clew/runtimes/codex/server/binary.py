@@ -1,4 +1,4 @@
-"""Which Codex program is run, and whether it is new enough."""
+"""Finds the Codex program and checks that it is new enough."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from clew.runtimes.codex import problems
 from clew.runtimes.process import spawn
 from clew.support.clock import Clock
 
-OLDEST = (0, 163, 0)  # the first whose turns can be listed, and the one that all was measured with
-_UNRELEASED = (0, 0, 0)  # what a build from source says
+OLDEST = (0, 163, 0)  # the first that can list turns; clew is tested with it
+_UNRELEASED = (0, 0, 0)  # the version of a build from source
 
 
 class Binary(Struct, frozen=True):
@@ -26,9 +26,9 @@ class Binary(Struct, frozen=True):
 
 
 async def find(config: CodexConfig, clock: Clock, marks: Marks) -> Binary:
-    """Raises CodexMissing, CodexTooOld or CodexExits."""
+    """Return the program and its version. Raises CodexMissing, CodexTooOld or CodexExits."""
     path = locate(config)
-    said = await _say_version(path, config.start_timeout, clock, marks)
+    said = await _read_version(path, config.start_timeout, clock, marks)
     match = re.search(r"(\d+)\.(\d+)\.(\d+)\S*", said)
     if match is None:
         raise problems.no_version(path, said)
@@ -39,7 +39,7 @@ async def find(config: CodexConfig, clock: Clock, marks: Marks) -> Binary:
 
 
 def locate(config: CodexConfig) -> str:
-    """The config's, else the one on PATH, else the bundled one."""
+    """Return the path: from the config, otherwise from PATH, otherwise the bundled program."""
     if config.command is not None:
         wanted = Path(config.command).expanduser()
         if found := shutil.which(wanted):
@@ -68,18 +68,18 @@ def _bundled() -> str | None:
         return None
 
 
-async def _say_version(path: str, patience: float, clock: Clock, marks: Marks) -> str:
+async def _read_version(path: str, time_limit: float, clock: Clock, marks: Marks) -> str:
     lines: list[bytes] = []
     try:
         child = await spawn([path, "--version"], marks.next(), clock, lines.append, name="codex")
     except OSError as error:
         raise problems.unusable(path, f"the system says: {error.strerror}") from error
     try:
-        await child.settled(patience)
+        await child.wait_exited(time_limit)
         hangs = child.exit_code is None
     finally:
         await child.end()
     if hangs:
-        raise problems.no_answer(path, patience)
+        raise problems.no_answer(path, time_limit)
     said = b" ".join(lines).decode(errors="replace").strip()
-    return said if child.exit_code == 0 else " ".join(child.last_words)
+    return said if child.exit_code == 0 else " ".join(child.stderr_tail)

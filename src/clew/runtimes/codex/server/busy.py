@@ -1,9 +1,8 @@
-"""Whether a kept app-server works on something: exit code 0 if it does, 3 if not. Its keeper asks, while no
-daemon is there.
+"""Checks whether a kept app-server is busy: exit code 0 if it is, 3 if not. Its keeper runs this while no daemon runs.
 
     python -m clew.runtimes.codex.server.busy SOCKET
 
-A turn that stands at a gate does not count: without a daemon nobody can answer it.
+A turn that waits at a gate does not count: without a daemon nobody can answer it.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ from clew.runtimes.websocket import open_unix
 from clew.support.clock import SystemClock
 from clew.support.errors import RuntimeTrouble
 
-PATIENCE = 20.0  # seconds
+TIME_LIMIT = 20.0  # seconds
 
 
-async def works(socket: Path) -> bool:
-    """False also where it does not answer."""
-    config = CodexConfig(start_timeout=PATIENCE, request_timeout=PATIENCE)
+async def is_busy(socket: Path) -> bool:
+    """Also False if it does not answer."""
+    config = CodexConfig(start_timeout=TIME_LIMIT, request_timeout=TIME_LIMIT)
     connection = Connection(config, SystemClock(), Binary("codex", ""))
     try:
-        async with asyncio.timeout(PATIENCE):
-            connection.use(Visit(await open_unix(socket, connection.feed, PATIENCE)))
+        async with asyncio.timeout(TIME_LIMIT):
+            connection.use(Visit(await open_unix(socket, connection.feed, TIME_LIMIT)))
             await connection.initialize()
-            return any(thread.status.is_working for thread in await connection.loaded())
+            return any(thread.status.is_working for thread in await connection.loaded_threads())
     except (OSError, TimeoutError, RuntimeTrouble, RpcError):
         return False
     finally:
@@ -41,4 +40,4 @@ async def works(socket: Path) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(0 if asyncio.run(works(Path(sys.argv[1]))) else keeper.IDLE)
+    sys.exit(0 if asyncio.run(is_busy(Path(sys.argv[1]))) else keeper.IDLE)

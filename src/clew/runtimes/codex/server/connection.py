@@ -1,6 +1,7 @@
-"""One running app-server: what is said to it, and which thread hears what it says.
+"""The connection to one app-server: sends requests, and passes what arrives to the session of its thread.
 
-When it is lost, a new one is made: to a new app-server where that was our child, to the same one where it is kept.
+If it is lost, a new connection is made: to a new app-server if the old one was our child, to the same one if it is
+kept.
 """
 
 from __future__ import annotations
@@ -28,30 +29,30 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-DRAINING = "Server is draining"  # what an app-server says that was told to end when its turns have ended
+DRAINING = "Server is draining"  # the error of an app-server that will end after its turns
 NOISE = ["account/rateLimits/updated", "thread/readState/changed", "remoteControl/status/changed", "turn/diff/updated"]
 
 
 class Route(AnyRoute, Protocol):
-    def notified(self, method: str, params: msgspec.Raw) -> None: ...
+    def on_notification(self, method: str, params: msgspec.Raw) -> None: ...
 
-    def asked(self, pending: Pending) -> bool:
-        """False: nobody here can be asked, and so it is declined."""
+    def on_request(self, pending: Pending) -> bool:
+        """False: nobody can be asked, so the request is declined."""
 
     def resolved(self, pending: Pending) -> None:
-        """Codex wants no answer any more."""
+        """Codex needs no answer to this request any more."""
 
 
 class Connection(AnyConnection[Route]):
-    """Made by `connect`, or by `Keeping`. `process` names the app-server's process for good."""
+    """Made by `connect` or by `Keeping`. `process` is a unique, lasting name of the app-server's process."""
 
     def __init__(self, config: CodexConfig, clock: Clock, binary: Binary, process: str | None = None) -> None:
         super().__init__("Codex", clock)
         self.binary = binary
         self.pause = clock.sleep
         self.gates = Gates(process or clock.token(), self._peer.answer)
-        self.working: set[str] = set()  # threads that it works on, whoever asked for it
-        self._told: set[str] = set()  # threads of which it has told us by itself, as it does at every change
+        self.working: set[str] = set()  # threads with a running turn, ours or another program's
+        self._notified: set[str] = set()  # threads whose status arrived as a notification, as it does at every change
         self._config = config
 
     @property
@@ -61,14 +62,14 @@ class Connection(AnyConnection[Route]):
     async def initialize(self) -> None:
         capabilities = {"experimentalApi": True, "optOutNotificationMethods": NOISE}
         params = {"clientInfo": {"name": "clew", "title": "clew", "version": __version__}, "capabilities": capabilities}
-        await self._peer.request("initialize", params, within=self._config.start_timeout)
+        await self._peer.request("initialize", params, time_limit=self._config.start_timeout)
         self._peer.notify("initialized")
         account = await self.ask("account/read", {}, wire.Account)
         if account.requires_openai_auth and account.account is None:
             raise problems.not_logged_in()
 
-    async def loaded(self) -> list[wire.Thread]:
-        """The threads that it has in memory, with what each is doing."""
+    async def loaded_threads(self) -> list[wire.Thread]:
+        """Return the threads that the app-server has in memory, with their status."""
         threads: list[wire.Thread] = []
         page = wire.LoadedPage(next_cursor="")
         while page.next_cursor is not None:
@@ -76,37 +77,36 @@ class Connection(AnyConnection[Route]):
             page = await self.ask("thread/loaded/list", params, wire.LoadedPage)
             threads += [thread for id in page.data if (thread := await self._thread(id)) is not None]
         for thread in threads:
-            self.answered(thread)
+            self.note_status(thread)
         return threads
 
-    def answered(self, thread: wire.Thread) -> None:
-        """What an answer says of a thread. What Codex has told by itself is not older, whichever of the two comes
-        first."""
-        if thread.status.is_active and thread.id not in self._told:
+    def note_status(self, thread: wire.Thread) -> None:
+        """Store the status of a thread from a response. A status from a notification is never older, so it wins."""
+        if thread.status.is_active and thread.id not in self._notified:
             self.working.add(thread.id)
 
     async def _thread(self, id: str) -> wire.Thread | None:
         try:
             return (await self.ask("thread/read", {"threadId": id}, wire.ThreadAnswer)).thread
         except RpcError:
-            return None  # it has just let go of it
+            return None  # just unloaded
 
-    async def why_not(self) -> RuntimeTrouble:
-        """What to say when it did not come up."""
+    async def start_error(self) -> RuntimeTrouble:
+        """Return the error for an app-server that did not start."""
         assert self._transport is not None
-        await self._transport.settled()
-        return problems.exits(self.binary.path, self._transport.fate(), self._transport.last_words)
+        await self._transport.wait_exited()
+        return problems.exits(self.binary.path, self._transport.exit_reason(), self._transport.stderr_tail)
 
-    async def ask(self, method: str, params: object, kind: type[T], within: float | None = None) -> T:
-        """Raises RpcError where Codex says no, RuntimeLost where it says nothing."""
+    async def ask(self, method: str, params: object, kind: type[T], time_limit: float | None = None) -> T:
+        """Send a request. Raises RpcError if Codex refuses, RuntimeLost if it does not answer."""
         try:
-            raw = await self._peer.request(method, params, within=within or self._config.request_timeout)
+            raw = await self._peer.request(method, params, time_limit=time_limit or self._config.request_timeout)
         except RpcTimeout:
-            await self._bury_if_frozen()
+            await self._kill_if_frozen()
             raise
         except RpcError as error:
             if error.message.startswith(DRAINING):
-                await self.bury()
+                await self.kill()
                 raise RuntimeLost("Codex was about to end.") from error
             raise
         if (answer := wire.read(raw, kind)) is None:
@@ -115,58 +115,60 @@ class Connection(AnyConnection[Route]):
             )
         return answer
 
-    async def _bury_if_frozen(self) -> None:
-        """Some requests are never answered. A child that answers nothing at all is as good as dead, and is made so: its
-        record can be read only then, and the next turn gets a new one."""
+    async def _kill_if_frozen(self) -> None:
+        """Kill the app-server if it answers nothing at all; some requests alone are never answered. Only then can its
+        record be read, and the next turn gets a new app-server."""
         try:
-            await self._peer.request("account/read", {}, within=self._config.interrupt_timeout)
+            await self._peer.request("account/read", {}, time_limit=self._config.interrupt_timeout)
         except RpcTimeout:
             log.warning("Codex does not answer at all; it is ended")
-            await self.bury()
+            await self.kill()
         except (RpcError, RuntimeLost):
-            return  # it answers, or is gone already
+            return  # it answers, or has ended
 
     async def close(self) -> None:
-        """The app-server and all its descendants are gone afterwards, and what was open has failed. One that lives on
-        after it was lost stays: whoever comes next finds it."""
+        """End the app-server and all its descendants; open requests fail. If only the connection was lost and the
+        program runs on, leave it for the next connection."""
         was_lost, self.is_closing = self._peer.is_lost, True
         if self._transport is None:
             return
-        if was_lost and self._transport.lives_on:
+        if was_lost and self._transport.survives_disconnect:
             await self._transport.leave()
             return
-        if self._transport.lives_on:
-            self.gates.cancel_all()  # it would wait for their answers before it ends
+        if self._transport.survives_disconnect:
+            self.gates.cancel_all()  # otherwise it waits for their answers before it ends
         await self._transport.end()
 
-    async def part(self) -> None:
-        """We cannot use it as it is. Where it has nothing to do it ends, so that the next one begins with what is set
-        then."""
+    async def close_if_idle(self) -> None:
+        """Give up an app-server that cannot be used. End it if it is idle, so that the next one starts with new
+        settings."""
         assert self._transport is not None
         try:
-            idle = not self._transport.lives_on or not any(each.status.is_active for each in await self.loaded())
+            idle = not self._transport.survives_disconnect or not any(
+                each.status.is_active for each in await self.loaded_threads()
+            )
         except (RuntimeTrouble, RpcError):
             idle = False
         await (self.close() if idle else self.leave())
 
-    def notified(self, method: str, params: msgspec.Raw) -> None:
+    def on_notification(self, method: str, params: msgspec.Raw) -> None:
         if method == "serverRequest/resolved":
             self._resolved(params)
             return
         address = wire.read(params, wire.Address)
         if method == "thread/status/changed" and (status := wire.read(params, wire.StatusNote)) is not None:
-            self._note_status(address.thread_id if address else None, status.status.is_active)
+            self._on_status(address.thread_id if address else None, status.status.is_active)
         route = self._routes.get(address.thread_id) if address and address.thread_id else None
         if route is not None:
-            route.notified(method, params)
+            route.on_notification(method, params)
         elif method == "configWarning":
             log.info("Codex warns: %s", (wire.read(params, wire.WarningNote) or wire.WarningNote()).summary)
         else:
             log.debug("dropped %s: no session for it", method)
 
-    def asked(self, id: RequestId, method: str, params: msgspec.Raw) -> None:
+    def on_request(self, id: RequestId, method: str, params: msgspec.Raw) -> None:
         try:
-            pending = self.gates.take_in(id, method, params)
+            pending = self.gates.add(id, method, params)
         except BadInput as bad:
             self._refuse(id, INVALID_REQUEST, bad.message)
             return
@@ -174,16 +176,16 @@ class Connection(AnyConnection[Route]):
             self._refuse(id, METHOD_NOT_FOUND, f"clew does not know {method}")
             return
         route = self._routes.get(pending.thread)
-        if route is None or not route.asked(pending):
+        if route is None or not route.on_request(pending):
             pending.answer(answers.NO)
 
     def _refuse(self, id: RequestId, code: int, message: str) -> None:
         log.warning("refused a request of Codex: %s", message)
         self._peer.refuse(id, code, message)
 
-    def _note_status(self, thread: str | None, is_active: bool) -> None:
+    def _on_status(self, thread: str | None, is_active: bool) -> None:
         if thread is not None:
-            self._told.add(thread)
+            self._notified.add(thread)
             (self.working.add if is_active else self.working.discard)(thread)
 
     def _resolved(self, params: msgspec.Raw) -> None:
@@ -198,7 +200,7 @@ def environment(config: CodexConfig) -> dict[str, str]:
 
 
 async def connect(config: CodexConfig, clock: Clock, marks: Marks, binary: Binary) -> Connection:
-    """To a child of ours. Raises RuntimeTrouble with what is wrong, and leaves no process then."""
+    """Start an app-server as our child and connect to it. On failure it raises RuntimeTrouble and leaves no process."""
     connection = Connection(config, clock, binary)
     argv = [binary.path, "app-server", "--listen", "stdio://"]
     try:
@@ -210,24 +212,24 @@ async def connect(config: CodexConfig, clock: Clock, marks: Marks, binary: Binar
     return connection
 
 
-async def handshake(connection: Connection, patience: float) -> None:
-    """Raises RuntimeTrouble with what is wrong. A child is gone then; one that is kept only where it does not answer or
-    has nothing to do."""
+async def handshake(connection: Connection, time_limit: float) -> None:
+    """Initialize the connection. On failure it raises RuntimeTrouble and ends a child; a kept program is ended only if
+    it does not answer or is idle."""
     path = connection.binary.path
     try:
         await connection.initialize()
     except RpcTimeout:
         await connection.close()
-        raise problems.exits(path, f"no answer within {patience:g} s") from None
+        raise problems.exits(path, f"no answer within {time_limit:g} s") from None
     except RuntimeLost:
-        why = await connection.why_not()
+        why = await connection.start_error()
         await connection.close()
         raise why from None
     except RpcError as error:
         await connection.leave()
         raise problems.refuses("initialise", error.message) from error
     except RuntimeTrouble:
-        await connection.part()
+        await connection.close_if_idle()
         raise
     except BaseException:
         await connection.leave()

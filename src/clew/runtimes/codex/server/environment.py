@@ -1,5 +1,6 @@
-"""What of its environment a daemon goes by. It keeps that until `clew restart`, while a shell may have another by now;
-so both are told apart by marks of the values, which themselves never leave a process: some are keys."""
+"""The environment variables that matter to a daemon's Codex. A daemon keeps its environment until `clew restart`, while
+the shell may have changed. The two are compared by hashes, because some values are keys and must not leave their
+process."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ KEYS = ("OPENAI_API_KEY", "CODEX_API_KEY")
 
 
 def marks(settings: CodexConfig, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """By name, also for what is not there."""
+    """Return a hash of each value by name, also of unset variables."""
     folder = _folder(settings, environ)
     keys = {name: environ.get(name, "") for name in (*KEYS, *_named_keys(folder))}
     found = {FOLDER: str(folder), PROGRAM: _program(settings), **keys}
@@ -44,10 +45,10 @@ def _program(settings: CodexConfig) -> str:
 
 
 def _named_keys(folder: Path) -> Iterator[str]:
-    """The variables in which Codex's own config looks for keys."""
+    """Yield the variables that Codex's own config names for keys."""
     try:
         data: dict[str, Any] = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))
         providers = data.get("model_providers", {}).values()
         yield from (each["env_key"] for each in providers if isinstance(each.get("env_key"), str))
     except (OSError, ValueError, AttributeError):
-        return  # Codex itself says what is wrong with it
+        return  # Codex itself reports a bad config

@@ -1,7 +1,7 @@
-"""An app-server that outlives the daemon, on a private Unix socket: found, begun, attached to, left and ended.
+"""Finds, starts, attaches to and ends a kept app-server: one that outlives the daemon, on a private Unix socket.
 
-Its name says what it was begun with: the version of Codex, its folder and its keys. So who needs another Codex than the
-one that is kept gets another server beside it.
+Its name is a hash of the Codex version, its folder and its keys. So a daemon with different settings starts another
+server beside it.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from clew.support.home import Home
 if TYPE_CHECKING:
     from clew.runtimes.websocket import WebSocket
 
-KEPT = "kept"  # in the mark of what outlives the daemon that began it
-DEAF = (ConnectionRefusedError, FileNotFoundError)  # no answer in time is a refusal too
+KEPT = "kept"  # part of the mark of a program that outlives its daemon
+NO_ANSWER = (ConnectionRefusedError, FileNotFoundError)  # a timeout raises ConnectionRefusedError too
 LOOK = (sys.executable, "-P", "-m", "clew.runtimes.codex.server.busy")
 
 
 class Visit:
-    """The transport to an app-server that somebody else looks after."""
+    """The transport to an app-server that another process looks after."""
 
     pid = 0
-    lives_on = True
-    last_words: Sequence[str] = ()
+    survives_disconnect = True
+    stderr_tail: Sequence[str] = ()
 
     def __init__(self, socket: WebSocket) -> None:
         self.on_lost: Callable[[], None] | None = None
@@ -49,7 +49,7 @@ class Visit:
         socket.on_lost = self._lost
 
     @property
-    def hears(self) -> bool:
+    def is_writable(self) -> bool:
         return self._socket.is_open
 
     @property
@@ -60,19 +60,19 @@ class Visit:
         try:
             self._socket.write(data.rstrip(b"\n"))
         except RuntimeLost:
-            raise RuntimeLost(f"Codex is out of reach ({self.fate()})") from None
+            raise RuntimeLost(f"Codex is out of reach ({self.exit_reason()})") from None
 
-    def fate(self) -> str:
-        return "the connection was cut" if self.lives_on else "it has ended"
+    def exit_reason(self) -> str:
+        return "the connection was cut" if self.survives_disconnect else "it has ended"
 
-    async def settled(self) -> None:
+    async def wait_exited(self) -> None:
         return
 
     async def end(self, grace: float = 0.0) -> None:
         await self.leave()
 
     async def leave(self) -> None:
-        """It goes on without us."""
+        """Disconnect; the app-server goes on."""
         await self._socket.close()
 
     def _lost(self) -> None:
@@ -81,7 +81,7 @@ class Visit:
 
 
 class Attached(Visit):
-    """The transport to an app-server that is kept for us. Lost is not the same as ended: one may attach again."""
+    """The transport to a kept app-server. A lost connection does not mean that it ended: we may attach again."""
 
     def __init__(self, kept: KeptProgram, clock: Clock, socket: WebSocket) -> None:
         super().__init__(socket)
@@ -90,7 +90,7 @@ class Attached(Visit):
         self.pid = kept.program.pid
 
     @property
-    def lives_on(self) -> bool:  # type: ignore[override]
+    def survives_disconnect(self) -> bool:  # type: ignore[override]
         return self._kept.find() is not None
 
     async def end(self, grace: float = 0.0) -> None:
@@ -105,29 +105,29 @@ class Keeping(Struct, frozen=True):
     marks: Marks
 
     def name(self, binary: Binary) -> str:
-        """Of the server that this daemon would begin."""
+        """Return the name of the server that this daemon would start."""
         seen = json.dumps([binary.version, server_environment.marks(self.config)])
         return f"codex-{hashlib.sha256(seen.encode()).hexdigest()[:8]}"
 
     def living(self) -> list[KeptProgram]:
         return [kept for kept in kept_programs.running(self.home) if kept.name.startswith("codex-")]
 
-    async def connect(self, binary: Binary) -> tuple[KeptProgram, Connection]:
-        """To the one that is kept, or to a new one. Raises RuntimeTrouble."""
-        _framing()  # before anything is begun that could not be spoken to
+    async def connect(self, binary: Binary) -> tuple[Kept, Connection]:
+        """Connect to the kept server, or start a new one. Raises RuntimeTrouble."""
+        _import_websocket()  # fail before starting a server that we cannot talk to
         name = self.name(binary)
         kept = kept_programs.named(self.home, name)
         if kept is not None and (connection := await self.rejoin(kept, binary)) is not None:
             return kept, connection
-        kept = await self._begin(name, binary)
+        kept = await self._start_and_wait(name, binary)
         try:
             return kept, await self.attach(kept, binary)
         except BaseException:
             await kept_programs.end(kept, self.clock)
             raise
 
-    async def rejoin(self, kept: KeptProgram, binary: Binary | None = None) -> Connection | None:
-        """None: it has ended, perhaps in this moment. Raises RuntimeTrouble."""
+    async def rejoin(self, kept: Kept, binary: Binary | None = None) -> Connection | None:
+        """Attach again; None: it has ended, perhaps just now. Raises RuntimeTrouble."""
         try:
             return await self.attach(kept, binary)
         except RuntimeLost:
@@ -135,22 +135,22 @@ class Keeping(Struct, frozen=True):
                 raise
             return None
 
-    async def attach(self, kept: KeptProgram, binary: Binary | None = None) -> Connection:
-        """One that answers nothing is as good as dead, and is made so; whatever else is wrong, it works on. Raises
+    async def attach(self, kept: Kept, binary: Binary | None = None) -> Connection:
+        """Attach to a kept server. If it does not answer at all, end it; after any other error it goes on. Raises
         RuntimeTrouble."""
         program = binary or Binary("codex", kept.version)
         connection = Connection(self.config, self.clock, program, process=kept.mark.incarnation)
         try:
-            socket = await _framing()(kept.socket, connection.feed, self.config.start_timeout)
+            socket = await _import_websocket()(kept.socket, connection.feed, self.config.start_timeout)
         except OSError as error:
-            if isinstance(error, DEAF):
+            if isinstance(error, NO_ANSWER):
                 await kept_programs.end(kept, self.clock)
             raise RuntimeLost(f"Codex was kept, but does not answer ({error})") from error
         connection.use(Attached(kept, self.clock, socket))
         await handshake(connection, self.config.start_timeout)
         return connection
 
-    async def _begin(self, name: str, binary: Binary) -> KeptProgram:
+    async def _start_and_wait(self, name: str, binary: Binary) -> Kept:
         at = self.home.place(f"{name}.sock")
         await kept_programs.end_leftovers(self.home, self.clock)
         if await kept_programs.listens(at):
@@ -187,8 +187,8 @@ class Keeping(Struct, frozen=True):
         return kept
 
 
-def _framing() -> Callable[[Path, Callable[[bytes], None], float], Awaitable[WebSocket]]:
-    """Imported on need: only this transport does. Raises CodexRefuses where the library is missing."""
+def _import_websocket() -> Callable[[Path, Callable[[bytes], None], float], Awaitable[WebSocket]]:
+    """Import the WebSocket transport only if it is used. Raises CodexMissing if the library is not installed."""
     try:
         from clew.runtimes.websocket import open_unix
     except ImportError as error:
