@@ -113,7 +113,7 @@ def test_an_impossible_handoff_is_refused_with_a_clear_message(clew: Clew) -> No
     nowhere = "'nowhere' is no place where people talk; there are: feishu, telegram. `clew connect` sets one up."
     refused(clew, "handoff", thread, "nowhere", code=2, words=nowhere)
     refused(clew, "away", "nowhere", code=2, words=nowhere)
-    refused(clew, "handoff", thread, "telegram:somewhere", code=2, words="no chat of Telegram")
+    refused(clew, "handoff", thread, "telegram:somewhere", code=2, words="not a Telegram chat")
     refused(clew, "handoff", "01HNOTHERE", "telegram", code=1, words="no thread")
     clew("cancel", thread)
     refused(clew, "handoff", thread, "telegram", code=1, words="cancelled")

@@ -1,5 +1,5 @@
-"""Calls to a chat platform over HTTP. A delivery has to know whether a call never left or lost its answer, and no words
-about it may hold the secret that it carries."""
+"""HTTP calls to a chat platform. They report whether a request was never sent or its response was lost, and keep
+secrets out of every error text."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from clew.surfaces.local import one_line
 if TYPE_CHECKING:
     import httpx
 
-CONNECT = 10.0  # seconds to reach it
-ANSWER = 30.0  # seconds for an answer
-UPLOAD = 300.0  # and where a file has to get there first
+CONNECT = 10.0  # seconds to connect
+ANSWER = 30.0  # seconds for a response
+UPLOAD = 300.0  # seconds for a response to an upload
 TIMED_OUT = 408
 BUSY = 429
 TOO_LARGE = 413
-PLAIN = frozenset({BUSY, TOO_LARGE})  # means what it says, whoever answers: a body that is too large stays so
+PLAIN = frozenset({BUSY, TOO_LARGE})  # clear statuses, even if a proxy sent them
 
 
 class Unread(Down):
-    """Something on the way answered in the platform's place, so the call never got there."""
+    """A proxy or firewall answered in place of the platform, so the request never arrived."""
 
 
 class Caller:
-    """`unusable` is said where the settings make no address; `base` is the one in the settings."""
+    """Sends requests. `unusable`: the error text if the settings give no valid URL; `base`: the base URL of the
+    settings."""
 
     def __init__(self, platform: str, secret: str, unusable: str, base: str = "") -> None:
         self._platform = platform
@@ -39,26 +40,27 @@ class Caller:
         self._client: httpx.AsyncClient | None = None
 
     async def exchange(
-        self, method: str, url: str, given: Mapping[str, Any], patience: float, largest: int | None = None
+        self, method: str, url: str, given: Mapping[str, Any], time_limit: float, largest: int | None = None
     ) -> tuple[int, Mapping[str, str], bytes]:
-        """Status, headers and body. Raises Down where the call never left; InDoubt where its answer was lost."""
+        """Return status, headers and body. Raises Down if the request was not sent, InDoubt if the response was
+        lost."""
         import httpx
 
-        limits = httpx.Timeout(patience, connect=CONNECT)
+        limits = httpx.Timeout(time_limit, connect=CONNECT)
         sending = self._open().stream(method, url, timeout=limits, **given)
         try:
-            async with asyncio.timeout(CONNECT + 2 * patience), sending as response:
+            async with asyncio.timeout(CONNECT + 2 * time_limit), sending as response:
                 return response.status_code, response.headers, await _read(response, largest)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError) as error:
-            raise Down(f"{self._platform} is out of reach: {self._words(error)}") from error
+            raise Down(f"{self._platform} is out of reach: {self._describe(error)}") from error
         except (httpx.HTTPError, TimeoutError) as error:
-            raise InDoubt(f"{self._platform} gave no answer: {self._words(error)}") from error
+            raise InDoubt(f"{self._platform} gave no answer: {self._describe(error)}") from error
         except (httpx.InvalidURL, UnicodeError) as error:
             raise Down(self._unusable) from error
 
-    def unread(self, what: str, status: int, retry_after: float | None = None) -> NotSent:
-        """An answer that is not the platform's own, such as a page of a proxy, is not the platform's no. One that went
-        well, or that something broke at or waited too long for, may have been lost behind it."""
+    def unreadable_response(self, what: str, status: int, retry_after: float | None = None) -> NotSent:
+        """Return the error for a response that is not the platform's own, such as a proxy's page: InDoubt after a
+        success, a server error or a timeout, because the platform may have got the request; otherwise Unread."""
         if 200 <= status < 300 or status >= 500 or status == TIMED_OUT:
             return InDoubt(f"{self._platform}'s answer to {what} cannot be read (HTTP {status})", retry_after)
         return Unread(
@@ -67,7 +69,7 @@ class Caller:
             retry_after,
         )
 
-    def safe(self, words: str) -> str:
+    def redact(self, words: str) -> str:
         return one_line(without_secrets(words.replace(self._secret, "[secret]") if self._secret else words, self._base))
 
     async def close(self) -> None:
@@ -75,21 +77,21 @@ class Caller:
         if client is not None:
             await client.aclose()
 
-    def _words(self, error: Exception) -> str:
-        return self.safe(str(error)) or type(error).__name__
+    def _describe(self, error: Exception) -> str:
+        return self.redact(str(error)) or type(error).__name__
 
     def _open(self) -> httpx.AsyncClient:
         if self._client is None:
             import httpx
 
-            # At INFO httpx logs whole addresses, and a token may be in each of them.
+            # At INFO httpx logs complete URLs, which may contain a token.
             logging.getLogger("httpx").setLevel(logging.WARNING)
             self._client = httpx.AsyncClient(follow_redirects=False)
         return self._client
 
 
 async def _read(response: httpx.Response, largest: int | None) -> bytes:
-    """All of it; of what is larger than it may be, just enough to see that."""
+    """Read the body. Stops soon after `largest` bytes."""
     data = bytearray()
     async for piece in response.aiter_bytes():
         data += piece

@@ -1,5 +1,5 @@
-"""The person's own machine: a line in the terminal that started the work, else a desktop notification, else only the
-receipt. It never fails: what it could not show is in the thread, and the receipt says how far it came."""
+"""The person's own machine: shows a line in the terminal that started the work, otherwise a desktop notification,
+otherwise nothing. It never fails: the text is in the thread anyway, and the receipt says where it was shown."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ LINE = 200  # characters of a notification
 _STATE = {DeliveryKind.FINAL: " is done", DeliveryKind.ASK: " waits for you"}
 _TERMINAL = re.compile(r"/dev/(pts/\d+|tty[A-Za-z0-9]+)")
 
-# The text reaches AppleScript as an argument, never as a part of the script, so that it cannot become one.
+# The text is an argument of the script, not a part of it, to prevent injection.
 _APPLESCRIPT = ("on run argv", "display notification (item 2 of argv) with title (item 1 of argv)", "end run")
 
 
 def one_line(text: str, limit: int = LINE) -> str:
-    """Text of any origin as one line that is safe to show: no control characters, no more than `limit` characters."""
+    """Return untrusted text as one safe line: no control characters, at most `limit` characters."""
     spaced = " ".join(text.split())
     line = "".join(char for char in spaced if not unicodedata.category(char).startswith("C"))
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def write_line(terminal: str, line: str) -> bool:
-    """A line on a terminal, if it is one, is still there, and is ours. Never waits."""
+    """Write a line to a terminal that still exists and belongs to us; False: it could not. Never blocks."""
     if not _TERMINAL.fullmatch(terminal):
         return False
     try:
@@ -59,11 +59,11 @@ def write_line(terminal: str, line: str) -> bool:
 
 
 class Desktop(Struct, frozen=True):
-    """The notifications of the desktop that clew runs on, if it runs on one."""
+    """Desktop notifications, if clew runs on a desktop."""
 
     platform: str = sys.platform
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
-    patience: float = 5.0  # seconds for the program to end
+    time_limit: float = 5.0  # seconds for the program to end
 
     async def show(self, title: str, line: str) -> bool:
         command = self.command(title, line)
@@ -93,9 +93,9 @@ class Desktop(Struct, frozen=True):
             log.info("cannot run %s: %s", command[0], error)
             return False
         try:
-            code = await asyncio.wait_for(child.wait(), self.patience)
+            code = await asyncio.wait_for(child.wait(), self.time_limit)
         except TimeoutError:
-            log.info("%s did not end within %g seconds", command[0], self.patience)
+            log.info("%s did not end within %g seconds", command[0], self.time_limit)
             return False
         finally:
             await _end(child)
@@ -110,7 +110,7 @@ async def _end(child: asyncio.subprocess.Process) -> None:
 
 
 class LocalSurface:
-    """`announce` gives a delivery to the terminals that watch its thread, and says whether there was one."""
+    """`announce` passes a delivery to the terminals that watch its thread, and returns whether there was one."""
 
     name = "local"
     trouble = ""
@@ -121,13 +121,13 @@ class LocalSurface:
         self._desktop = desktop or Desktop()
 
     def resolve(self, address: str) -> Conversation:
-        """Bare, or with the terminal that started the work, which `clew start --notify local` adds by itself."""
+        """The address is empty, or the terminal that started the work, which `clew start --notify local` adds."""
         if address and not _TERMINAL.fullmatch(address):
             raise BadInput(f"`local` takes no address: say `local`, not `local:{one_line(address)}`")
         return Conversation(self.name, address)
 
     async def run(self, inbox: Inbox) -> None:
-        """Nothing arrives by itself: the CLI speaks through the API. Waits until cancelled."""
+        """Wait until cancelled. Nothing arrives here: the CLI uses the API."""
         await asyncio.Event().wait()
 
     async def send(self, outgoing: Outgoing) -> Receipt:

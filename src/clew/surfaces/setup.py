@@ -1,4 +1,4 @@
-"""How a surface is set up from the terminal: what it asks a person for, and what it finds out with that."""
+"""Setting up a surface from the terminal: the settings to ask for, and a check of them."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class Field(Struct, frozen=True):
     words: str
     secret: bool = False
     default: str = ""
-    is_asked: bool = True  # otherwise only by an option
+    is_asked: bool = True  # False: only settable by an option
 
 
 class Connected(Struct, frozen=True):
-    who: str  # as what clew appears there
-    next: str  # what the person does now
+    who: str  # the name of the bot or app
+    next: str  # what the person should do now
 
 
 class Connecting(Protocol):
-    """A module here; of a plugin, whatever its factory has as `connecting`."""
+    """The setup of one surface: a module here, or the `connecting` attribute of a plugin's factory."""
 
     SURFACE: str
     FIELDS: tuple[Field, ...]

@@ -1,4 +1,4 @@
-"""How a webhook's two ends know each other: HMAC-SHA256 over `timestamp.body` with a shared secret. Pure."""
+"""Signs and verifies webhook requests: HMAC-SHA256 over `timestamp.body` with a shared secret. Pure."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import re
 
 from clew.support.errors import ClewError
 
-WINDOW = 300  # seconds that a signed request stays good, in both directions: clocks differ either way
+WINDOW = 300  # seconds by which a timestamp may be off, in both directions
 
 _TIMESTAMP = re.compile(r"[0-9]{1,12}", re.ASCII)
 
 
 class BadSignature(ClewError):
-    """A request that is not proven to come from somebody who holds the secret."""
+    """The request has no valid signature."""
 
     status = 401
 
@@ -29,10 +29,9 @@ def sign(secret: str, timestamp: int, body: bytes) -> str:
 
 
 def verify(secret: str, timestamp: str | None, signature: str | None, body: bytes, now: int) -> int:
-    """Check the two headers of a request and give its timestamp; `now` in Unix seconds. Raises BadSignature with the
-    reason.
+    """Check the two headers of a request and return its timestamp; `now` in Unix seconds. Raises BadSignature.
 
-    The signature is judged before the time, so that only who holds the secret learns anything about our clock.
+    The signature is checked before the time, so that only someone with the secret learns anything about our clock.
     """
     if not timestamp or not signature:
         raise BadSignature("unsigned", "X-Clew-Timestamp and X-Clew-Signature are both needed")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clew.model.delivery import Button
 from clew.surfaces.feishu import content, events, markup
 from clew.surfaces.feishu.content import Content, File
-from clew.surfaces.feishu.events import Mention, _Id, _named
+from clew.surfaces.feishu.events import Mention, _Id, _replace_mentions
 from tests.surfaces.fakes.feishu import _check_content
 
 KEYS = ["message", "sender", "sender_id", "open_id", "sender_type", "message_id", "chat_id", "chat_type", "mentions"]
@@ -143,8 +143,8 @@ def test_messages_of_any_kind_are_parsed(kind: str, given_: object, wanted: Cont
 def test_mentions_become_names_and_the_bots_own_is_removed() -> None:
     people = {"@_user_1": ("me", "clew"), "@_user_10": ("x", "Zoe"), "@_user_2": ("y", "Bob")}
     mentions = tuple(Mention(key, _Id(id), name) for key, (id, name) in people.items())
-    assert _named("@_user_1 ask @_user_2 and @_user_10", mentions, "me") == "ask @Bob and @Zoe"
-    assert _named("@_user_10@_user_1", mentions, "me") == "@Zoe"
+    assert _replace_mentions("@_user_1 ask @_user_2 and @_user_10", mentions, "me") == "ask @Bob and @Zoe"
+    assert _replace_mentions("@_user_10@_user_1", mentions, "me") == "@Zoe"
 
 
 ODD = st.recursive(
@@ -159,9 +159,9 @@ def test_anything_that_arrives_is_read_or_skipped(kind: str, event: object) -> N
     header = {"event_id": "e", "event_type": kind, "app_id": "cli_1"}
     read = events.read(json.dumps({"header": header, "event": event}).encode(), "cli_1")
     if isinstance(read, events.Event) and isinstance(read.what, events.Said):
-        events.heard(read.what, "ou_clew")
+        events.message_to_inbound(read.what, "ou_clew")
     elif isinstance(read, events.Event) and isinstance(read.what, events.Pressed):
-        events.pressed("e", read.what)
+        events.press_to_inbound("e", read.what)
     assert events.shown(event, "cli_1") is None
 
 
@@ -173,5 +173,5 @@ def test_unknown_values_may_be_null() -> None:
     header = {"event_id": "e", "event_type": events.SAID, "app_id": "cli_1"}
     read = events.read(json.dumps({"header": header, "event": event}).encode(), "cli_1")
     assert isinstance(read, events.Event) and isinstance(read.what, events.Said)
-    heard = events.heard(read.what, "ou_clew")
+    heard = events.message_to_inbound(read.what, "ou_clew")
     assert isinstance(heard, tuple) and heard[0].text == "hello" and heard[0].sent_at is None

@@ -133,7 +133,7 @@ async def test_bot_and_service_messages_are_skipped_and_logged_once(
     await app.do("event", kind="card.action.trigger", content=value)
     await app.say("at last")
     assert (await hear(app, tmp_path)).text == "at last"
-    told = [record.getMessage() for record in caplog.records if "passed over" in record.getMessage()]
+    told = [record.getMessage() for record in caplog.records if "are skipped" in record.getMessage()]
     assert len(told) == len(set(told)) and any("bot.added" in line for line in told)
 
 
@@ -621,7 +621,7 @@ async def test_wrong_credentials_are_reported_until_corrected(app: App, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("arm", "said"), [({"refused": True}, "too many connections"), ({"ping_interval": "soon"}, "where to connect")]
+    ("arm", "said"), [({"refused": True}, "too many connections"), ({"ping_interval": "soon"}, "address to connect")]
 )
 async def test_while_it_cannot_receive_it_says_why(app: App, tmp_path: Path, arm: dict[str, Any], said: str) -> None:
     surface = app.surface(tmp_path, clock := Standing())
@@ -709,7 +709,7 @@ async def test_an_address_is_a_chat_and_an_empty_one_is_the_home(app: App, tmp_p
     assert surface.resolve("") == Conversation("feishu", "oc_1/omt_2")
     assert surface.resolve(ALONE) == HERE
     for wrong in ("ann", "ou_ann", "oc_", "oc_1/", "oc_1/oc_2", "oc_1 ", "oc_é", "oc_1/omt_2/x", "oc_" + "1" * 200):
-        with pytest.raises(BadInput, match="no chat of Feishu"):
+        with pytest.raises(BadInput, match="not a Feishu chat"):
             surface.resolve(wrong)
     with pytest.raises(BadInput, match="set `home`"):
         app.surface(tmp_path).resolve("")

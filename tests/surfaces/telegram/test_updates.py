@@ -9,7 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.model.messages import Inbound
-from clew.surfaces.telegram.updates import Message, Query, Skipped, Update, User, heard, number, pressed, read
+from clew.surfaces.telegram.updates import (
+    Message,
+    Query,
+    Skipped,
+    Update,
+    User,
+    number,
+    press_to_inbound,
+    read,
+    to_inbound,
+)
 
 ME = User(7000, is_bot=True, username="clew_bot")
 NAMES = sorted({"from", "type", "offset", "length", "file_id", "id", "first_name", *get_type_hints(Message)})
@@ -53,10 +63,10 @@ UPDATES = st.fixed_dictionaries(
 
 def follow(update: Update) -> None:
     if isinstance(update.message, Message):
-        inbound = heard(update.message, ME)
+        inbound = to_inbound(update.message, ME)
         assert isinstance(inbound, Skipped) or (inbound.sender and inbound.sender_id and inbound.message_id)
     if isinstance(update.callback_query, Query):
-        inbound = pressed(update.callback_query, ME)
+        inbound = press_to_inbound(update.callback_query, ME)
         assert isinstance(inbound, Skipped) or (inbound.pressed and inbound.quoted)
 
 
@@ -76,7 +86,7 @@ def test_a_button_on_an_old_message_without_details_still_counts() -> None:
     query = {"id": "q", "from": {"id": 7}, "data": "continue", "message": known}
     update = read({"update_id": 1, "callback_query": query})
     assert isinstance(update, Update) and isinstance(update.callback_query, Query)
-    inbound = pressed(update.callback_query, ME)
+    inbound = press_to_inbound(update.callback_query, ME)
     assert isinstance(inbound, Inbound) and (inbound.conversation.address, inbound.quoted) == ("7", "7000:5")
 
 
@@ -88,7 +98,7 @@ def _hear(text: str = "y", **more: object) -> Inbound:
     said = {"message_id": 9, "chat": {"id": 7, "type": "private"}, "from": {"id": 7}, "text": text, **more}
     update = read({"update_id": 1, "message": said})
     assert isinstance(update, Update) and isinstance(update.message, Message)
-    inbound = heard(update.message, ME)
+    inbound = to_inbound(update.message, ME)
     assert isinstance(inbound, Inbound)
     return inbound
 

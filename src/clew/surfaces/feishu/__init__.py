@@ -2,9 +2,9 @@
 
 How to set it up: docs/how-to/surfaces/feishu.md.
 
-`frames` is how the connection speaks, `api` the rest of the wire, `connection` one life of it; `places` are
-conversations, `content` and `events` what arrives, `names` who said it, `markup` how Markdown looks there; `receiving`
-commits before it acknowledges, `surface` is the whole.
+`connection` is the long connection and `frames` its format, `api` the HTTP calls; `places` has the addresses of
+conversations, `content` and `events` parse what arrives, `names` looks up people, `markup` converts Markdown;
+`receiving` commits before it acknowledges, and `surface` puts it all together.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def make(config: FeishuConfig, clock: Clock, home: Home) -> FeishuSurface | None:
-    """None where no app is configured."""
+    """Return the surface; None if no app is configured."""
     if config.app_id is None:
         return None
     secret = config.app_secret or os.environ.get(config.app_secret_env or "", "").strip()

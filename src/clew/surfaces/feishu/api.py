@@ -1,5 +1,5 @@
-"""The wire of Feishu's open platform: JSON over HTTPS, with a token that lasts two hours and is got anew before that.
-It knows what came back, and not what that means for a delivery."""
+"""Calls Feishu's open platform: JSON over HTTPS, with a token that lasts two hours and is renewed in time. It does not
+decide what a response means for a delivery."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from clew.support.clock import Clock
 from clew.surfaces.http_calls import ANSWER, BUSY, PLAIN, UPLOAD, Caller
 from clew.surfaces.local import one_line
 
-EARLY = 1200.0  # seconds before its end at which a token is got anew; Feishu gives another one from 1800 on
-STALE = frozenset({99991661, 99991663, 99991664, 99991668, 99991671})  # what it says to a token that is no good
+EARLY = 1200.0  # seconds before its expiry at which a token is renewed; Feishu gives a new one in the last 1800
+STALE = frozenset({99991661, 99991663, 99991664, 99991668, 99991671})  # error codes for an invalid token
 NOT_ALLOWED = frozenset({99991672, 99991679, 230027})  # the app lacks a permission
 
 REFUSED = (
@@ -29,7 +29,7 @@ UNUSABLE = "the base_url of [surfaces.feishu] cannot be used as an address"
 
 
 class Refusal(Exception):
-    """Feishu answered, and said no."""
+    """Feishu answered with an error."""
 
     def __init__(self, code: int, words: str, retry_after: float | None = None) -> None:
         super().__init__(f"{words} ({code})")
@@ -43,7 +43,7 @@ class _ClientConfig(msgspec.Struct, frozen=True):
 
 
 class Endpoint(msgspec.Struct, frozen=True):
-    """Where to connect to."""
+    """The address of the long connection."""
 
     URL: str
     ClientConfig: _ClientConfig = _ClientConfig()
@@ -62,7 +62,7 @@ class OpenApi:
         self._clock = clock
         self._caller = Caller("Feishu", secret, UNUSABLE, base_url)
         self._token: _Token | None = None
-        self._getting = asyncio.Lock()
+        self._token_lock = asyncio.Lock()
 
     async def call(
         self,
@@ -71,12 +71,12 @@ class OpenApi:
         body: Mapping[str, object] | None = None,
         query: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
-        """The `data` of the answer. Raises Refusal; Down where the call never left; InDoubt where its answer was
-        lost."""
+        """Return the `data` of the response. Raises Refusal; Down if the request was not sent; InDoubt if the response
+        was lost."""
         return await self._call(method, path, _as_json(body), query)
 
     async def upload(self, path: str, fields: Mapping[str, str], name: str, file: tuple[str, bytes]) -> dict[str, Any]:
-        """Raises as `call` does. The file is a form's field `name`."""
+        """Upload a file as the form field `name`. Raises as `call` does."""
         return await self._call("POST", path, {"data": fields, "files": {name: file}}, None)
 
     async def _call(
@@ -87,7 +87,7 @@ class OpenApi:
             try:
                 answer = await self._ask(method, path, given, query, token.value)
             except Refusal as refusal:
-                self._forget(token, refusal)
+                self._forget_if_stale(token, refusal)
                 if refusal.code not in STALE or not again:
                     raise
             else:
@@ -96,7 +96,7 @@ class OpenApi:
         raise AssertionError("unreachable")
 
     async def download(self, path: str, query: Mapping[str, str], largest: int) -> bytes:
-        """Raises as `call` does; Refusal 413 where it is too large."""
+        """Download a file. Raises as `call` does; Refusal 413 if it is too large."""
         for again in (True, False):
             token = await self._tenant_token()
             status, headers, data = await self._exchange("GET", path, {}, query, token.value, largest)
@@ -104,7 +104,7 @@ class OpenApi:
                 if status != 200:
                     raise self._refusal(status, headers, _read_json(data), path)
             except Refusal as refusal:
-                self._forget(token, refusal)
+                self._forget_if_stale(token, refusal)
                 if refusal.code not in STALE or not again:
                     raise
                 continue
@@ -114,30 +114,30 @@ class OpenApi:
         raise AssertionError("unreachable")
 
     async def endpoint(self) -> Endpoint:
-        """Where the long connection is."""
+        """Ask for the address of the long connection."""
         body = {"AppID": self.app_id, "AppSecret": self._secret}
         answer = await self._ask("POST", "/callback/ws/endpoint", _as_json(body), None, None)
         try:
             found = msgspec.convert(answer.get("data"), Endpoint)
         except msgspec.ValidationError as error:
-            raise InDoubt(f"Feishu does not tell where to connect to: {error}") from error
+            raise InDoubt(f"Feishu returned no address to connect to: {error}") from error
         if self._base.startswith("https://") and not found.URL.startswith("wss://"):
-            raise InDoubt("Feishu tells an address that is not encrypted; it is not used")
+            raise InDoubt("Feishu returned an address that is not encrypted; clew does not use it")
         return found
 
     async def close(self) -> None:
         await self._caller.close()
 
     async def _tenant_token(self) -> _Token:
-        """Raises Down where none can be had: without it nothing leaves."""
-        async with self._getting:
+        """Return a valid token. Raises Down if there is none: without a token nothing can be sent."""
+        async with self._token_lock:
             if self._token is None or self._clock.monotonic() >= self._token.until:
                 try:
                     self._token = await self._get_token()
                 except NotSent as error:
                     raise Down(error.reason, error.retry_after) from error
                 except Refusal as refusal:
-                    words = "Feishu is busy" if is_frequency(refusal.code) else REFUSED
+                    words = "Feishu is busy" if is_rate_limit(refusal.code) else REFUSED
                     raise Down(f"{words}: {refusal.words}", refusal.retry_after) from refusal
             return self._token
 
@@ -148,10 +148,10 @@ class OpenApi:
         answer = await self._ask("POST", path, _as_json(body), None, None)
         value, lasts = answer.get("tenant_access_token"), answer.get("expire")
         if not isinstance(value, str) or not isinstance(lasts, int | float):
-            raise InDoubt("Feishu gave no token that can be read")
+            raise InDoubt("Feishu returned no readable token")
         return _Token(value, asked + lasts - min(EARLY, lasts / 4))
 
-    def _forget(self, token: _Token, refusal: Refusal) -> None:
+    def _forget_if_stale(self, token: _Token, refusal: Refusal) -> None:
         if refusal.code in STALE and self._token is token:
             self._token = None
 
@@ -165,11 +165,11 @@ class OpenApi:
         return answer
 
     def _refusal(self, status: int, headers: Mapping[str, str], answer: dict[str, Any] | None, path: str) -> Exception:
-        """HTTP 200 is no success there, only code 0 is; and what broke on their side may have broken after it was
-        taken."""
+        """Return the error of a response. Only code 0 is a success, not HTTP 200. After a server error it is unknown
+        whether the request took effect."""
         code = answer.get("code") if answer is not None else None
         wait = _seconds(headers.get("x-ogw-ratelimit-reset") or headers.get("retry-after"))
-        if status == BUSY or (isinstance(code, int) and is_frequency(code)):
+        if status == BUSY or (isinstance(code, int) and is_rate_limit(code)):
             return Refusal(BUSY, "too many calls", wait)
         if status >= 500:
             return InDoubt(f"Feishu failed at {one_line(path, 60)} (HTTP {status})", wait)
@@ -177,7 +177,7 @@ class OpenApi:
             return Refusal(code, one_line(str((answer or {}).get("msg", ""))) or f"HTTP {status}", wait)
         if status in PLAIN:
             return Refusal(status, f"HTTP {status}", wait)
-        return self._caller.unread(one_line(path, 60), status, wait)
+        return self._caller.unreadable_response(one_line(path, 60), status, wait)
 
     async def _exchange(
         self,
@@ -190,11 +190,11 @@ class OpenApi:
     ) -> tuple[int, Mapping[str, str], bytes]:
         headers = given.get("headers", {}) | ({"Authorization": f"Bearer {token}"} if token else {})
         more = {**given, "params": query, "headers": headers}
-        patience = UPLOAD if "files" in given else ANSWER
-        return await self._caller.exchange(method, f"{self._base}{path}", more, patience, largest)
+        time_limit = UPLOAD if "files" in given else ANSWER
+        return await self._caller.exchange(method, f"{self._base}{path}", more, time_limit, largest)
 
 
-def is_frequency(code: int) -> bool:
+def is_rate_limit(code: int) -> bool:
     return code in (429, 99991400, 230020, 11232, 11233, 11247)
 
 

@@ -1,4 +1,4 @@
-"""Setting Feishu or Lark up: what is asked for, and whose app it is."""
+"""Setup of Feishu or Lark: the settings to ask for, and a check of the app."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ FIELDS = (
 
 
 async def check(values: dict[str, str]) -> Connected:
-    """Raises BadInput, in words that say what to do."""
+    """Check the app and return its name. Raises BadInput with what to do."""
     app_id, secret = values["app_id"].strip(), values["app_secret"].strip()
     if not app_id.startswith("cli_"):
-        raise BadInput("That is no App ID; it looks like cli_a1b2c3d4e5f6 and is on the page of your app.")
+        raise BadInput("That is not an App ID. It looks like cli_a1b2c3d4e5f6 and is on the page of your app.")
     api = OpenApi(app_id, secret, values["base_url"], SystemClock())
     try:
         bot = (await api.call("GET", "/open-apis/bot/v3/info")).get("bot")

@@ -1,5 +1,5 @@
-"""Feishu's long connection, from its opening to its end: frames in, pings out, and each event handed on with the way to
-answer it. It never decides what an answer is, and nothing is answered before somebody says so."""
+"""Feishu's long connection: reads frames, sends pings, and passes each event on with a function to answer it. It
+answers nothing by itself."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 OPEN = 20.0  # seconds to open it
-CLOSE = 1.0  # seconds for a polite end
+CLOSE = 1.0  # seconds for a clean close
 SHORTEST_PING, LONGEST_PING = 1.0, 3600.0
 
 Answer = Callable[[int, object], Awaitable[None]]
-"""Tells the platform what became of an event: 200, and data for it; anything else, and it comes again."""
+"""Answers an event: 200 with optional data; after any other code the platform sends it again."""
 
-Hear = Callable[[bytes, Answer], None]
+OnEvent = Callable[[bytes, Answer], None]
 
 
-async def listen(api: OpenApi, clock: Clock, opened: Callable[[], None], hear: Hear) -> None:
-    """Until the connection ends. Raises Down, and what `OpenApi.endpoint` raises."""
+async def listen(api: OpenApi, clock: Clock, opened: Callable[[], None], on_event: OnEvent) -> None:
+    """Connect, and listen until the connection ends. Raises Down, and what `OpenApi.endpoint` raises."""
     endpoint = await api.endpoint()
     async with _connected(endpoint) as socket:
         opened()
-        line = _Line(socket, endpoint, clock, hear)
+        connection = _Connection(socket, endpoint, clock, on_event)
         async with asyncio.TaskGroup() as group:
-            pinging = group.create_task(line.ping())
+            pinging = group.create_task(connection.ping())
             try:
-                await line.read()
+                await connection.read()
             finally:
                 pinging.cancel()
 
@@ -54,7 +54,7 @@ async def _connected(endpoint: Endpoint) -> AsyncIterator[ClientConnection]:
     from websockets.asyncio.client import connect
     from websockets.exceptions import InvalidStatus, WebSocketException
 
-    logging.getLogger("websockets").setLevel(logging.WARNING)  # the address has a key in it
+    logging.getLogger("websockets").setLevel(logging.WARNING)  # the URL contains a key
     try:
         async with connect(endpoint.URL, open_timeout=OPEN, close_timeout=CLOSE, max_size=LARGEST) as socket:
             yield socket
@@ -69,19 +69,19 @@ async def _connected(endpoint: Endpoint) -> AsyncIterator[ClientConnection]:
         ) from error
 
 
-class _Line:
-    def __init__(self, socket: ClientConnection, endpoint: Endpoint, clock: Clock, hear: Hear) -> None:
+class _Connection:
+    def __init__(self, socket: ClientConnection, endpoint: Endpoint, clock: Clock, on_event: OnEvent) -> None:
         self._socket = socket
         self._clock = clock
-        self._hear = hear
+        self._on_event = on_event
         self._every = endpoint.ClientConfig.PingInterval
         service = parse_qs(urlsplit(endpoint.URL).query).get("service_id", ["0"])[0]
         self._service = int(service) if service.isdecimal() else 0
         self._parts = Assembler()
-        self._told = False
+        self._has_warned = False
 
     async def read(self) -> None:
-        """Until it ends, however it does."""
+        """Read until the connection ends."""
         from websockets.exceptions import ConnectionClosed
 
         while True:
@@ -92,10 +92,10 @@ class _Line:
             try:
                 self._take(decode(data if isinstance(data, bytes) else data.encode()))
             except BadFrame as error:
-                self._tell(error)
+                self._warn_once(error)
 
     async def ping(self) -> None:
-        """As often as the platform says."""
+        """Send pings, as often as the platform asks for."""
         while True:
             await self._send(Frame(CONTROL, self._service, (("type", "ping"),)))
             await self._clock.sleep(min(max(self._every, SHORTEST_PING), LONGEST_PING))
@@ -104,25 +104,25 @@ class _Line:
         if frame.method == DATA:
             payload = self._parts.add(frame)
             if payload is not None:
-                self._hear(payload, self._answer_to(frame, self._clock.monotonic()))
+                self._on_event(payload, self._answer_to(frame, self._clock.monotonic()))
         elif frame.header("type") == "pong" and frame.payload:
-            self._settings(frame.payload)
+            self._read_settings(frame.payload)
 
-    def _tell(self, error: BadFrame) -> None:
-        """Once for each connection: nobody can fill the log from outside."""
-        if not self._told:
-            log.warning("a frame of Feishu cannot be read, and is passed over: %s", error)
-        self._told = True
+    def _warn_once(self, error: BadFrame) -> None:
+        """Log once per connection, so that nobody can fill the log from outside."""
+        if not self._has_warned:
+            log.warning("a frame of Feishu cannot be read; skipped: %s", error)
+        self._has_warned = True
 
-    def _settings(self, payload: bytes) -> None:
+    def _read_settings(self, payload: bytes) -> None:
         try:
             self._every = float(msgspec.json.decode(payload).get("PingInterval") or self._every)
         except (msgspec.DecodeError, AttributeError, TypeError, ValueError):
-            log.info("a pong of Feishu says nothing that can be read")
+            log.info("a pong of Feishu cannot be read")
 
-    def _answer_to(self, frame: Frame, came: float) -> Answer:
+    def _answer_to(self, frame: Frame, received_at: float) -> Answer:
         async def answer(code: int, data: object) -> None:
-            took = int((self._clock.monotonic() - came) * 1000)
+            took = int((self._clock.monotonic() - received_at) * 1000)
             body: dict[str, object] = {"code": code, "headers": {}}
             if data is not None:
                 body["data"] = base64.b64encode(msgspec.json.encode(data)).decode()
@@ -132,7 +132,8 @@ class _Line:
         return answer
 
     async def _send(self, frame: Frame) -> None:
-        """On a connection that has ended nobody hears it; then the event comes again, over another one."""
+        """Send a frame. Ignored if the connection has ended: then the platform sends the event again on the next
+        one."""
         from websockets.exceptions import ConnectionClosed
 
         try:

@@ -1,5 +1,4 @@
-"""What people say on Feishu, whatever kind of message it is: words, and files by their keys. Read leniently; what is
-not understood is no words. Pure."""
+"""Parses a Feishu message of any kind into text and file keys. Lenient: what is not understood gives no text. Pure."""
 
 from __future__ import annotations
 
@@ -8,19 +7,19 @@ from collections.abc import Iterator, Mapping
 import msgspec
 from msgspec import Struct
 
-LANGUAGES = ("zh_cn", "en_us", "ja_jp")  # a post may be wrapped in one
+LANGUAGES = ("zh_cn", "en_us", "ja_jp")  # a post may be nested below one
 
 
 class File(Struct, frozen=True):
     key: str
-    kind: str  # as the platform asks for it: image or file
+    kind: str  # image or file, for the download
     name: str = ""
 
 
 class Content(Struct, frozen=True):
     text: str = ""
     files: tuple[File, ...] = ()
-    struck: bool = False  # all of its words are struck out
+    struck: bool = False  # all of its text is struck out
 
 
 def read(kind: str, content: str) -> Content:
@@ -38,7 +37,7 @@ def read(kind: str, content: str) -> Content:
 
 
 def _file(kind: str, given: Mapping[str, object]) -> Iterator[File]:
-    """A picture has an `image_key`; files, sounds and videos have a `file_key`, and videos a still of their own."""
+    """Yield the file of a message: a picture has an `image_key`; files, sounds and videos have a `file_key`."""
     if kind == "image" and (key := _text(given, "image_key")):
         yield File(key, "image")
     elif kind in ("file", "audio", "media") and (key := _text(given, "file_key")):
@@ -50,10 +49,10 @@ def _post(given: Mapping[str, object]) -> Content:
     assert isinstance(body, Mapping)
     rows = body.get("content")
     pieces = [[piece for piece in row if isinstance(piece, dict)] for row in _list(rows) if isinstance(row, list)]
-    lines = ["".join(map(_words, row)) for row in pieces]
+    lines = ["".join(map(_as_text, row)) for row in pieces]
     title = [_text(body, "title")] if _text(body, "title") else []
     files = (file for row in pieces for piece in row for file in _file(_kind(piece), piece))
-    said = [piece for row in pieces for piece in row if _words(piece).strip() and _text(piece, "tag") != "at"]
+    said = [piece for row in pieces for piece in row if _as_text(piece).strip() and _text(piece, "tag") != "at"]
     struck = bool(said) and not title and all("lineThrough" in _list(piece.get("style")) for piece in said)
     return Content("\n".join([*title, *lines]).strip("\n"), tuple(files), struck)
 
@@ -62,14 +61,14 @@ def _kind(piece: Mapping[str, object]) -> str:
     return {"img": "image"}.get(_text(piece, "tag"), _text(piece, "tag"))
 
 
-def _words(piece: Mapping[str, object]) -> str:
+def _as_text(piece: Mapping[str, object]) -> str:
     text = _text(piece, "text")
     match _text(piece, "tag"):
         case "a":
             link = _text(piece, "href")
             return f"[{text}]({link})" if text and text != link else link
         case "at":
-            return _text(piece, "user_id")  # the key of a mention, as in a text
+            return _text(piece, "user_id")  # the key of a mention, as in a text message
         case "code_block":
             return f"```{_text(piece, 'language').lower()}\n{text.rstrip(chr(10))}\n```"
         case "emotion":

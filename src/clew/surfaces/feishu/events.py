@@ -1,4 +1,4 @@
-"""What arrives from Feishu, read leniently: only what is needed is looked at, and what does not fit is a value."""
+"""Parses what arrives from Feishu. Lenient: only needed fields are read, and an unreadable event becomes `Skipped`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ YES = frozenset({"thumbsup", "ok", "done", "yes", "checkmark", "lgtm", "jiayi"})
 NO = frozenset({"thumbsdown", "no", "crossmark"})
 
 
-Text = str | None  # what the platform does not tell may be missing, empty or null
+Text = str | None  # an unknown value may be missing, empty or null
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -64,7 +64,7 @@ class Message(msgspec.Struct, frozen=True):
 
     @property
     def hangs(self) -> bool:
-        """In a thread everything is a reply to its beginning, which stands in the chat."""
+        """Whether it only replies to the first message of its thread, as every message in a thread does."""
         return bool(self.thread_id and self.parent_id and self.parent_id == self.root_id)
 
 
@@ -74,7 +74,7 @@ class Said(msgspec.Struct, frozen=True):
 
     @property
     def by(self) -> str:
-        """The person; empty where it was a bot."""
+        """The sender; empty if it was a bot."""
         who = self.sender.sender_id
         return (who.open_id if who and self.sender.sender_type == "user" else None) or ""
 
@@ -110,7 +110,7 @@ class Reacted(msgspec.Struct, frozen=True):
 
     @property
     def means(self) -> str | None:
-        """`y` or `n`, as a button says it behind the code of its gate."""
+        """The answer of a reaction, `y` or `n`, as in a button's text after the code of its gate."""
         kind = (self.reaction_type.emoji_type or "").lower()
         return "y" if kind in YES else "n" if kind in NO else None
 
@@ -121,7 +121,7 @@ class _Event(msgspec.Struct, frozen=True):
 
 
 class Skipped(Struct, frozen=True):
-    """Nothing for clew, and why."""
+    """Not for clew, and why."""
 
     why: str
 
@@ -132,7 +132,7 @@ class Event(Struct, frozen=True):
 
 
 class Shown(Struct, frozen=True):
-    """A message of ours as the platform tells it: where it is, and what its buttons say."""
+    """A message of clew as the platform returns it: its place and the texts of its buttons."""
 
     place: Place
     says: tuple[str, ...]
@@ -151,8 +151,8 @@ def read(payload: bytes, app_id: str) -> Event | Skipped:
         return Skipped(f"that do not look as they should: {str(error)[:100]}")
 
 
-def heard(said: Said, me: str) -> tuple[Inbound, Content] | Skipped:
-    """A message as clew hears it, without its files and its sender's name."""
+def message_to_inbound(said: Said, me: str) -> tuple[Inbound, Content] | Skipped:
+    """Convert a message to an Inbound, without its files and its sender's name."""
     message = said.message
     if not said.by:
         return Skipped("by a bot or an app")
@@ -163,7 +163,7 @@ def heard(said: Said, me: str) -> tuple[Inbound, Content] | Skipped:
         message.place.conversation,
         message.message_id,
         said.by,
-        _named(content.text, mentions, me).strip(),
+        _replace_mentions(content.text, mentions, me).strip(),
         sent_at=_millis(message.create_time),
         sender_id=said.by,
         direct=is_alone or any(mention.whom == me for mention in mentions),
@@ -177,12 +177,12 @@ def heard(said: Said, me: str) -> tuple[Inbound, Content] | Skipped:
     return inbound, content
 
 
-def _millis(told: str | int | None) -> int | None:
-    return int(told) if told is not None and re.fullmatch(r"[0-9]{10,16}", str(told)) else None
+def _millis(text: str | int | None) -> int | None:
+    return int(text) if text is not None and re.fullmatch(r"[0-9]{10,16}", str(text)) else None
 
 
-def pressed(id: str, press: Pressed) -> Inbound | Skipped:
-    """A button, as if what it says had been said."""
+def press_to_inbound(id: str, press: Pressed) -> Inbound | Skipped:
+    """Convert a button press to an Inbound with the button's text."""
     value = press.action.value if isinstance(press.action.value, dict) else {}
     says, thread = value.get("says"), value.get("thread")
     if not isinstance(says, str) or not press.operator.open_id or not press.context.open_chat_id:
@@ -201,7 +201,7 @@ def pressed(id: str, press: Pressed) -> Inbound | Skipped:
 
 
 def shown(data: object, app_id: str) -> Shown | None:
-    """None: it is no message of ours with buttons."""
+    """Parse a message of clew; None: it is not one."""
     try:
         item = msgspec.convert(data, _Got).items[0]
         card = msgspec.json.decode(item.body.content)
@@ -209,12 +209,12 @@ def shown(data: object, app_id: str) -> Shown | None:
         return None
     if item.sender.id != app_id or not item.chat_id:
         return None
-    return Shown(Place(item.chat_id, item.thread_id or None), tuple(_said_by(card)))
+    return Shown(Place(item.chat_id, item.thread_id or None), tuple(_button_texts(card)))
 
 
-def reacted(id: str, reaction: Reacted, on: Shown) -> Inbound | Skipped:
-    """A yes or a no to what its card asks, where a button says so, too; which gate that is, the engine knows. Others
-    read along, for all that is known."""
+def reaction_to_inbound(id: str, reaction: Reacted, on: Shown) -> Inbound | Skipped:
+    """Convert a reaction to the yes or no of a button on the same card. The engine finds the gate. It counts as said in
+    a group, because others may read along."""
     if reaction.means is None or not any(says.split()[-1:] == [reaction.means] for says in on.says):
         return Skipped("by reactions on what asks nothing")
     return Inbound(
@@ -249,12 +249,12 @@ class _Got(msgspec.Struct, frozen=True):
     items: tuple[_Item, ...] = ()
 
 
-def _named(text: str, mentions: tuple[Mention, ...], me: str) -> str:
-    """Mentions are keys such as `@_user_1` in the text: ours goes, the others get their names."""
+def _replace_mentions(text: str, mentions: tuple[Mention, ...], me: str) -> str:
+    """Replace mention keys such as `@_user_1`: remove the bot's own, and put in the names of the others."""
     names = {mention.key: "" if mention.whom == me else f"@{mention.name or ''}" for mention in mentions if mention.key}
     if not names:
         return text
-    longest_first = sorted(names, key=len, reverse=True)  # @_user_1 is the beginning of @_user_10
+    longest_first = sorted(names, key=len, reverse=True)  # @_user_1 is a prefix of @_user_10
     found = re.compile("|".join(f"{re.escape(key)}(?![0-9])[ ]?" for key in longest_first))
     return found.sub(lambda hit: _with_space(names[hit[0].rstrip(" ")], hit[0]), text)
 
@@ -263,11 +263,11 @@ def _with_space(name: str, hit: str) -> str:
     return f"{name} " if name and hit.endswith(" ") else name
 
 
-def _said_by(card: object) -> list[str]:
-    """Every `says` in it, in their order, however deep."""
+def _button_texts(card: object) -> list[str]:
+    """Return every `says` in a card, in order, at any depth."""
     if isinstance(card, list):
-        return [says for each in card for says in _said_by(each)]
+        return [says for each in card for says in _button_texts(each)]
     if not isinstance(card, dict):
         return []
     own = [card["says"]] if isinstance(card.get("says"), str) else []
-    return own + [says for each in card.values() for says in _said_by(each)]
+    return own + [says for each in card.values() for says in _button_texts(each)]

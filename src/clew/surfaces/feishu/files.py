@@ -1,4 +1,4 @@
-"""Files on their way to Feishu: uploaded first, and then named in a message by the key that they got."""
+"""Uploads files to Feishu, and builds the message that refers to them by key."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from clew.support.files import read
 from clew.surfaces.feishu.api import NOT_ALLOWED, STALE, OpenApi, Refusal
 from clew.surfaces.http_calls import BUSY, Unread
 
-LARGEST_IMAGE = 10 << 20  # bytes; what is larger goes as a file
+LARGEST_IMAGE = 10 << 20  # bytes; a larger picture is sent as a file
 
 
-async def uploaded(api: OpenApi, file: Attachment) -> dict[str, str]:
-    """What its message looks like: a picture as one; if Feishu should not like it, as a file."""
+async def upload_file(api: OpenApi, file: Attachment) -> dict[str, str]:
+    """Upload a file and return its message: a picture as an image; if Feishu refuses it, as a file."""
     data = await asyncio.to_thread(read, Path(file.path))
     try:
         if file.is_image and len(data) <= LARGEST_IMAGE:
@@ -27,9 +27,9 @@ async def uploaded(api: OpenApi, file: Attachment) -> dict[str, str]:
                 if refusal.code in NOT_ALLOWED | STALE | {BUSY}:
                     raise
         return await _file(api, file.name, data)
-    except Unread as away:  # a filter on the way may let words through
+    except Unread as away:  # a proxy blocked the file; text may still pass
         raise Never(away.reason) from away
-    except InDoubt as lost:  # nobody has seen it yet: to upload it again is harmless
+    except InDoubt as lost:  # nobody has seen it yet, so uploading again is harmless
         raise TryAgain(lost.reason, lost.retry_after) from lost
     except Refusal as refusal:
         if refusal.code in STALE | {BUSY}:
@@ -50,5 +50,5 @@ async def _file(api: OpenApi, name: str, data: bytes) -> dict[str, str]:
 
 def _message(kind: str, key: str, got: dict[str, object]) -> dict[str, str]:
     if not isinstance(got.get(key), str):
-        raise InDoubt("Feishu took a file without telling its key")
+        raise InDoubt("Feishu took a file but returned no key for it")
     return {"msg_type": kind, "content": msgspec.json.encode({key: got[key]}).decode()}

@@ -1,5 +1,5 @@
-"""The frames of Feishu's long connection: a small protobuf message (its `pbbp2.Frame`), written and read here by hand,
-and events that come in several frames. Pure; whatever cannot be a frame is a BadFrame."""
+"""Encodes and decodes the frames of Feishu's long connection, a small protobuf message (`pbbp2.Frame`), and joins
+events of several frames. Pure. Invalid data raises BadFrame."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5  # protobuf's wire types
 
 
 class BadFrame(ValueError):
-    """These bytes are no frame."""
+    """The bytes are not a valid frame."""
 
 
 class Frame(Struct, frozen=True):
@@ -43,7 +43,7 @@ class Frame(Struct, frozen=True):
 
 def encode(frame: Frame) -> bytes:
     numbers = ((1, frame.seq), (2, frame.log), (3, frame.service), (4, frame.method))
-    pieces = [_tag(place, _VARINT) + _varint(value) for place, value in numbers]  # required, so also where 0
+    pieces = [_tag(place, _VARINT) + _varint(value) for place, value in numbers]  # required, so written even if 0
     for key, value in frame.headers:
         pieces.append(_bytes(5, _bytes(1, key.encode()) + _bytes(2, value.encode())))
     texts = ((6, frame.encoding.encode()), (7, frame.type.encode()), (8, frame.payload), (9, frame.log_new.encode()))
@@ -52,7 +52,7 @@ def encode(frame: Frame) -> bytes:
 
 
 def decode(data: bytes) -> Frame:
-    """Unknown fields are passed over."""
+    """Decode a frame; unknown fields are ignored."""
     numbers = {1: 0, 2: 0, 3: 0, 4: 0}
     texts = {6: b"", 7: b"", 8: b"", 9: b""}
     headers: list[tuple[str, str]] = []
@@ -78,12 +78,12 @@ def decode(data: bytes) -> Frame:
 
 @dataclass(slots=True)
 class Assembler:
-    """Puts together what comes in parts."""
+    """Joins events that come in several frames."""
 
     _open: OrderedDict[str, dict[int, bytes]] = field(default_factory=OrderedDict)
 
     def add(self, frame: Frame) -> bytes | None:
-        """The whole payload once all of it is there. Raises BadFrame."""
+        """Return the complete payload once all parts are there; otherwise None. Raises BadFrame."""
         count, place = frame.number("sum", 1), frame.number("seq", 0)
         if count <= 1:
             return frame.payload

@@ -1,6 +1,7 @@
-"""Markdown as Feishu shows it: a post, or a card where there are buttons, tables, or something to rewrite. Pure.
+"""Converts Markdown to what Feishu shows: a post, or a card for buttons, tables and messages that are edited later.
+Pure.
 
-Nothing in it can call people (`<at …>`), and pictures, which would have to be uploaded first, become links.
+It disables mentions (`<at …>`). Pictures, which would have to be uploaded first, become links.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import msgspec
 from clew.model.delivery import Button
 from clew.support.text import clean
 
-TABLES = 5  # that one card may have
-SUMMARY = 80  # characters of a card that a list of chats shows
+TABLES = 5  # in one card
+SUMMARY = 80  # characters of a card in the list of chats
 NOTHING = "(no text)"
 BLANK = "\u200b"  # an element may not be empty
 
@@ -37,53 +38,55 @@ def has_table(text: str) -> bool:
 
 
 def post(text: str, note: str = "") -> str:
-    """The content of a post; it has no headings of its own."""
-    shown = "\n".join(_in_post(kind, piece) for kind, piece in pieces(_said(text)))
+    """Return the content of a post. Headings become bold: a post has none."""
+    shown = "\n".join(_in_post(kind, piece) for kind, piece in pieces(_text_or_placeholder(text)))
     rows = [[{"tag": "md", "text": shown}]]
     if note:
-        rows.append([{"tag": "md", "text": f"*{_safe(note)}*"}])
+        rows.append([{"tag": "md", "text": f"*{_without_mentions(note)}*"}])
     return _json({"zh_cn": {"content": rows}})
 
 
 def card(text: str, note: str = "", buttons: tuple[Button, ...] = (), thread: str | None = None) -> str:
-    """The content of a card. A button tells the thread that it is in, because the platform does not."""
+    """Return the content of a card. A button's value includes its thread, because the platform does not send it."""
     elements: list[dict[str, object]] = [{"tag": "markdown", "content": markdown(text)}]
     if buttons:
         columns = [_column(button, number == 0, thread) for number, button in enumerate(buttons)]
         elements.append({"tag": "column_set", "flex_mode": "flow", "columns": columns})
     if note:
-        elements.append({"tag": "markdown", "content": _safe(note), "text_size": "notation"})
+        elements.append({"tag": "markdown", "content": _without_mentions(note), "text_size": "notation"})
     config = {"update_multi": True, "enable_forward": not buttons, "summary": {"content": _summary(text)}}
     return _json({"schema": "2.0", "config": config, "body": {"elements": elements}})
 
 
 def streaming(text: str) -> str:
-    """The content of a card whose elements `head` and `said` are rewritten one by one."""
+    """Return the content of a card whose elements `head` and `said` are updated one by one."""
     elements = [
         {"tag": "markdown", "element_id": "head", "content": markdown(text)},
         {"tag": "markdown", "element_id": "said", "content": BLANK},
     ]
     config = {"update_multi": True, "streaming_mode": True, "summary": {"content": _summary(text)}}
-    config["streaming_config"] = {"print_strategy": "fast"}  # what comes is shown at once, and does not lag behind
+    config["streaming_config"] = {"print_strategy": "fast"}  # show new text at once
     return _json({"schema": "2.0", "config": config, "body": {"elements": elements}})
 
 
 def markdown(text: str) -> str:
-    """An element of a card."""
-    return "\n".join(_in_card(_said(text)))
+    """Return the content of a Markdown element of a card."""
+    return "\n".join(_in_card(_text_or_placeholder(text)))
 
 
 def _summary(text: str) -> str:
-    return " ".join(_said(text).split())[:SUMMARY]
+    return " ".join(_text_or_placeholder(text).split())[:SUMMARY]
 
 
 def plain(text: str, note: str = "") -> str:
-    """The content of a text, where nothing else is taken."""
-    return _json({"text": _safe(f"{_said(text)}\n\n{note}" if note else _said(text))})
+    """Return the content of a plain text message, for when nothing else is accepted."""
+    return _json(
+        {"text": _without_mentions(f"{_text_or_placeholder(text)}\n\n{note}" if note else _text_or_placeholder(text))}
+    )
 
 
 def pieces(text: str) -> Iterator[tuple[Kind, str]]:
-    """What is fenced, what is a table, and what is between; joined by line feeds they are the text."""
+    """Split a text into fenced code, tables and the text between. Joined by newlines they are the text."""
     lines, at, begun = text.split("\n"), 0, 0
     while at < len(lines):
         kind, end = _special(lines, at)
@@ -111,7 +114,7 @@ def _special(lines: list[str], at: int) -> tuple[Kind, int]:
 
 
 def _after_fence(lines: list[str], at: int, ticks: str) -> int:
-    """A fence that is never closed goes on to the end."""
+    """Return the line after the closing fence; an unclosed fence goes to the end."""
     for number in range(at, len(lines)):
         close = _FENCE.fullmatch(lines[number])
         if close and close[1].startswith(ticks) and not close[2].strip():
@@ -124,15 +127,15 @@ def _in_card(text: str) -> Iterator[str]:
     for kind, piece in pieces(text):
         tables += kind is Kind.TABLE
         if kind is Kind.TABLE and tables > TABLES:
-            yield f"```\n{_safe(piece)}\n```"
+            yield f"```\n{_without_mentions(piece)}\n```"
         else:
-            yield _safe(piece) if kind is Kind.CODE else _PICTURE.sub("", _safe(piece))
+            yield _without_mentions(piece) if kind is Kind.CODE else _PICTURE.sub("", _without_mentions(piece))
 
 
 def _in_post(kind: Kind, piece: str) -> str:
     if kind is Kind.CODE:
-        return _safe(piece)
-    return _HEADING.sub(lambda found: f"**{found['title']}**", _PICTURE.sub("", _safe(piece)))
+        return _without_mentions(piece)
+    return _HEADING.sub(lambda found: f"**{found['title']}**", _PICTURE.sub("", _without_mentions(piece)))
 
 
 def _column(button: Button, is_first: bool, thread: str | None) -> dict[str, object]:
@@ -146,12 +149,12 @@ def _column(button: Button, is_first: bool, thread: str | None) -> dict[str, obj
     return {"tag": "column", "width": "auto", "elements": [key]}
 
 
-def _said(text: str) -> str:
+def _text_or_placeholder(text: str) -> str:
     return clean(text) if text.strip() else NOTHING
 
 
-def _safe(text: str) -> str:
-    """An invisible space keeps `<at` from being one."""
+def _without_mentions(text: str) -> str:
+    """Insert an invisible space, so that `<at` is not a mention."""
     return _AT.sub("<\u200b", clean(text))
 
 

@@ -1,4 +1,4 @@
-"""What people on Feishu are called. Messages tell only ids, so names are asked for, where the app may, and kept."""
+"""Looks up and caches people's names: messages have only ids."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clew.surfaces.feishu.api import OpenApi, Refusal
 from clew.surfaces.feishu.events import Mention
 
 MOST = 2000
-PATIENCE = 1.0  # seconds: an event wants to be answered within three
+TIME_LIMIT = 1.0  # seconds; an event must be answered within three
 
 
 class Names:
@@ -23,27 +23,27 @@ class Names:
     def learn(self, mentions: Iterable[Mention]) -> None:
         for mention in mentions:
             if mention.whom and mention.name:
-                self._keep(mention.whom, mention.name)
+                self._store(mention.whom, mention.name)
 
     async def of(self, person: str) -> str:
-        """Their name; their id where nobody tells."""
+        """Return a person's name; their id if the name is unknown."""
         if person not in self._known:
             try:
-                async with asyncio.timeout(PATIENCE):
-                    self._keep(person, await self._asked(person))
+                async with asyncio.timeout(TIME_LIMIT):
+                    self._store(person, await self._fetch(person))
             except Refusal:
-                self._keep(person, person)  # the app may not ask
+                self._store(person, person)  # the app has no permission
             except (NotSent, TimeoutError):
                 return person
         return self._known[person]
 
-    async def _asked(self, person: str) -> str:
+    async def _fetch(self, person: str) -> str:
         path = f"/open-apis/contact/v3/users/{quote(person, safe='')}"
         user = (await self._api.call("GET", path, query={"user_id_type": "open_id"})).get("user")
         name = user.get("name") if isinstance(user, dict) else None
         return name if isinstance(name, str) and name else person
 
-    def _keep(self, person: str, name: str) -> None:
+    def _store(self, person: str, name: str) -> None:
         self._known[person] = name
         while len(self._known) > MOST:
             self._known.popitem(last=False)

@@ -1,4 +1,4 @@
-"""Conversations of Feishu: a chat, or a thread in one. Written `CHAT` or `CHAT/THREAD`, as Feishu names them."""
+"""Addresses of Feishu conversations: a chat or a thread in it, written `CHAT` or `CHAT/THREAD` with Feishu's ids."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def place(address: str) -> Place:
     found = _ADDRESS.fullmatch(address)
     if found is None:
         raise BadInput(
-            f"{one_line(address)!r} is no chat of Feishu: it looks like feishu:oc_a0553eda9014c201e6969b478895c230,"
-            " for a thread with /omt_… behind it; say /home in the chat that you mean, or look with `clew where`"
+            f"{one_line(address)!r} is not a Feishu chat. It looks like feishu:oc_a0553eda9014c201e6969b478895c230,"
+            " for a thread with /omt_… behind it. Say /home in the chat that you mean, or run `clew where`"
         )
     return Place(found[1], found[2])

@@ -1,6 +1,6 @@
-"""Receiving from Feishu: an event is answered only after the inbox has committed it. What is said in one chat is taken
-in its order; a button is answered within the platform's three seconds, and where it could not be committed by then,
-whoever pressed is told so. Whatever cannot be an event is told once in the log, and passed over; nothing else stops."""
+"""Receives events from Feishu. An event is answered only after the inbox has committed it. Messages of one chat are
+handled in order. A button press is answered within the platform's three seconds; if it is not committed by then, the
+person is told so. An event that cannot be read is logged once and skipped."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clew.support.errors import StoreError
 from clew.support.files import LARGEST, safe_names, save
 from clew.surfaces.feishu import events
 from clew.surfaces.feishu.api import REFUSED, OpenApi, Refusal
-from clew.surfaces.feishu.connection import Answer, Hear, listen
+from clew.surfaces.feishu.connection import Answer, OnEvent, listen
 from clew.surfaces.feishu.content import File
 from clew.surfaces.feishu.events import Event, Pressed, Reacted, Said, Skipped
 from clew.surfaces.feishu.markup import plain
@@ -33,13 +33,13 @@ from clew.surfaces.feishu.names import Names
 
 log = logging.getLogger(__name__)
 
-FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two tries to connect
-STEADY = 60.0  # seconds after which a connection counts as a good one
-QUICK = 2.0  # seconds after which whoever pressed a button is told that it is not stored yet
-TOAST = 200  # characters that they can be told
-TRIES = 4  # to fetch a file
-KINDS_TOLD = 100  # of what was passed over, for the log
-TAKEN, FAILED = 200, 500  # what the platform is told
+FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two attempts to connect
+STEADY = 60.0  # seconds after which a connection counts as stable
+QUICK = 2.0  # seconds after which a person who pressed a button is told that it is not stored yet
+TOAST = 200  # characters of the answer to a button press
+TRIES = 4  # attempts to fetch a file
+MOST_LOGGED = 100  # kinds of skipped events that are logged
+TAKEN, FAILED = 200, 500  # answers to the platform
 
 UNSTORED = "Not stored yet: if the card does not change, press again. 尚未保存：如果卡片没有变化，请再按一次。"
 BROKEN = "clew could not take this; its log says why. 未能处理，原因见日志。"
@@ -53,54 +53,54 @@ T = TypeVar("T")
 
 
 class Receiver:
-    """`trouble` says why nothing comes in."""
+    """Keeps a connection open and handles its events. `trouble` says why nothing comes in."""
 
     def __init__(self, api: OpenApi, clock: Clock, files: Path, seen: Callable[[str, str], None]) -> None:
         self.trouble = ""
         self._api = api
         self._clock = clock
         self._files = files
-        self._seen = seen  # is told of a message in a thread: what is said there next hangs on one
+        self._seen = seen  # called with a message of a thread, to which the next one there replies
         self._names = Names(api)
         self._me = ""
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
         self._chats: dict[str, tuple[asyncio.Lock, int]] = {}
 
     async def run(self, inbox: Inbox) -> None:
-        """What is being taken outlives a connection: its files come, and it is committed, all the same."""
+        """Connect again and again. Handling of an event goes on if its connection ends."""
         async with asyncio.TaskGroup() as work:
 
-            def hear(payload: bytes, answer: Answer) -> None:
+            def on_event(payload: bytes, answer: Answer) -> None:
                 work.create_task(self._take(inbox, work, payload, answer))
 
             wait = FIRST_WAIT
             while True:
                 began = self._clock.monotonic()
-                error = await self._live(hear)
-                self._ail(_words(error))
+                error = await self._listen_once(on_event)
+                self._set_trouble(_describe(error))
                 wait = FIRST_WAIT if self._clock.monotonic() - began >= STEADY else wait
                 await self._clock.sleep(error.retry_after or wait * (0.5 + self._clock.random() / 2))
                 wait = min(2 * wait, LONGEST_WAIT)
 
-    async def _live(self, hear: Hear) -> NotSent | Refusal:
-        """One connection; why it is over."""
+    async def _listen_once(self, on_event: OnEvent) -> NotSent | Refusal:
+        """Listen on one connection, and return why it ended."""
         try:
-            self._me = self._me or await self._who()
-            await listen(self._api, self._clock, self._recover, hear)
+            self._me = self._me or await self._get_bot_id()
+            await listen(self._api, self._clock, self._recover, on_event)
         except (NotSent, Refusal) as error:
             return error
         return Down("Feishu has ended the connection; it is opened again")
 
-    async def _who(self) -> str:
-        """The name by which people mention the bot."""
+    async def _get_bot_id(self) -> str:
+        """Return the bot's id, by which people mention it."""
         bot = (await self._api.call("GET", "/open-apis/bot/v3/info")).get("bot")
         name = bot.get("open_id") if isinstance(bot, dict) else None
         if not isinstance(name, str) or not name:
-            raise InDoubt("Feishu does not tell who the bot is: add the feature Bot to the app, and publish a version")
+            raise InDoubt("Feishu returned no bot: add the feature Bot to the app, and publish a version")
         return name
 
     async def _take(self, inbox: Inbox, work: asyncio.TaskGroup, payload: bytes, answer: Answer) -> None:
-        """However it ends, the platform is told; it brings what failed again."""
+        """Handle an event and always answer it. After a failure the platform sends it again."""
         event = events.read(payload, self._api.app_id)
         try:
             data = None
@@ -115,15 +115,15 @@ class Receiver:
             await answer(TAKEN, data)
         except Exception as error:  # one event must not stop the others
             if isinstance(error, NotSent | Refusal):
-                log.warning("an event of Feishu is not taken yet: %s", error)
+                log.warning("could not handle an event of Feishu yet: %s", error)
             else:
-                log.exception("an event of Feishu cannot be taken")
+                log.exception("could not handle an event of Feishu")
             await answer(FAILED, None)
 
     async def _take_message(self, inbox: Inbox, said: Said) -> None:
         async with self._in_order(said.message.chat_id):
             self._names.learn(said.message.mentions or ())
-            heard = events.heard(said, self._me)
+            heard = events.message_to_inbound(said, self._me)
             if isinstance(heard, Skipped):
                 self._skip(heard)
                 return
@@ -131,32 +131,32 @@ class Receiver:
             if said.message.thread_id:
                 self._seen(said.message.thread_id, said.message.root_id or said.message.message_id)
             if inbound.direct or inbound.in_thread:
-                await self._accept(inbox, await self._named(inbound), content.files)
+                await self._accept(inbox, await self._with_name(inbound), content.files)
             else:
                 await self._accept(inbox, inbound, ())
 
-    async def _named(self, inbound: Inbound) -> Inbound:
+    async def _with_name(self, inbound: Inbound) -> Inbound:
         return replace(inbound, sender=await self._names.of(inbound.sender_id))
 
     async def _accept(self, inbox: Inbox, inbound: Inbound, files: tuple[File, ...]) -> None:
         folder = self._files / f"feishu-{next(safe_names([inbound.message_id]))}"
-        may_speak = bool(files) and await self._insist(partial(inbox.welcomes, inbound))
+        may_speak = bool(files) and await self._retry_until_stored(partial(inbox.welcomes, inbound))
         files = files if may_speak else ()
         accepted = await self._commit(inbox, await self._with_files(inbound, files, folder))
         if files and accepted.fate is Fate.REFUSED:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     async def _commit(self, inbox: Inbox, inbound: Inbound) -> Accepted:
-        return await self._insist(partial(inbox.accept, inbound))
+        return await self._retry_until_stored(partial(inbox.accept, inbound))
 
-    async def _insist(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """Tried until the store can: the platform would bring the event again only a few times, and out of order."""
+    async def _retry_until_stored(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Retry until the store works: the platform would send the event again only a few times, and out of order."""
         wait = FIRST_WAIT
         while True:
             try:
                 done = await ask()
             except StoreError as error:
-                self._ail(f"what arrives cannot be stored: {error.message}")
+                self._set_trouble(f"what arrives cannot be stored: {error.message}")
                 await self._clock.sleep(wait)
                 wait = min(2 * wait, LONGEST_WAIT)
             else:
@@ -166,7 +166,7 @@ class Receiver:
 
     @asynccontextmanager
     async def _in_order(self, chat: str) -> AsyncIterator[None]:
-        """One after the other, as they came; other chats do not wait."""
+        """Handle the messages of one chat in order; other chats do not wait."""
         lock, waiting = self._chats.get(chat, (asyncio.Lock(), 0))
         self._chats[chat] = (lock, waiting + 1)
         try:
@@ -178,7 +178,7 @@ class Receiver:
                 self._chats[chat] = (lock, waiting - 1)
 
     async def _take_press(self, inbox: Inbox, work: asyncio.TaskGroup, id: str, press: Pressed) -> object:
-        inbound = events.pressed(id, press)
+        inbound = events.press_to_inbound(id, press)
         if isinstance(inbound, Skipped):
             self._skip(inbound)
             return None
@@ -188,9 +188,9 @@ class Receiver:
 
     async def _press(self, inbox: Inbox, inbound: Inbound) -> object:
         try:
-            accepted = await self._commit(inbox, await self._named(inbound))
-        except Exception:  # whoever pressed has to hear of it
-            log.exception("a press on Feishu cannot be taken")
+            accepted = await self._commit(inbox, await self._with_name(inbound))
+        except Exception:  # the person who pressed must be told
+            log.exception("could not handle a button press on Feishu")
             return _toast(BROKEN, "error")
         return _toast(accepted.words, "warning" if accepted.fate is Fate.REFUSED else "info")
 
@@ -198,26 +198,28 @@ class Receiver:
         if reaction.means is None or not reaction.by:
             self._skip(Skipped("by reactions that mean nothing to clew"))
             return
-        on = await self._shown(reaction.message_id)
-        inbound = events.reacted(event.id, reaction, on) if on else Skipped("by reactions on what asks nothing")
+        on = await self._fetch_message(reaction.message_id)
+        inbound = (
+            events.reaction_to_inbound(event.id, reaction, on) if on else Skipped("by reactions on what asks nothing")
+        )
         if isinstance(inbound, Skipped):
             self._skip(inbound)
             return
-        accepted = await self._commit(inbox, await self._named(inbound))
-        await self._tell_refused(reaction.message_id, inbound, accepted)
+        accepted = await self._commit(inbox, await self._with_name(inbound))
+        await self._reply_if_refused(reaction.message_id, inbound, accepted)
 
-    async def _shown(self, message: str) -> events.Shown | None:
-        """A reaction does not tell where it was made."""
+    async def _fetch_message(self, message: str) -> events.Shown | None:
+        """Fetch the message of a reaction, because the event does not say where it is."""
         query = {"card_msg_content_type": "user_card_content", "user_id_type": "open_id"}
         try:
             found = await self._api.call("GET", f"/open-apis/im/v1/messages/{quote(message, safe='')}", query=query)
         except Refusal as refusal:
-            log.info("a reaction is passed over, its message cannot be read: %s", refusal)
+            log.info("skipped a reaction whose message cannot be read: %s", refusal)
             return None
         return events.shown(found, self._api.app_id)
 
-    async def _tell_refused(self, message: str, inbound: Inbound, accepted: Accepted) -> None:
-        """A reaction has no toast, and what counted is seen on the card."""
+    async def _reply_if_refused(self, message: str, inbound: Inbound, accepted: Accepted) -> None:
+        """Reply if a reaction was refused: it has no toast. If it counted, the card shows it."""
         if accepted.fate is not Fate.REFUSED or not accepted.words or accepted.repeated:
             return
         uuid = hashlib.sha256(inbound.message_id.encode()).hexdigest()[:40]
@@ -225,7 +227,7 @@ class Receiver:
         try:
             await self._api.call("POST", f"/open-apis/im/v1/messages/{quote(message, safe='')}/reply", body)
         except (NotSent, Refusal) as error:
-            log.info("whoever reacted cannot be told: %s", error)
+            log.info("cannot reply to a reaction: %s", error)
 
     async def _with_files(self, inbound: Inbound, files: tuple[File, ...], folder: Path) -> Inbound:
         got: list[Attachment] = []
@@ -244,7 +246,7 @@ class Receiver:
         return replace(inbound, text=text, attachments=tuple(got))
 
     async def _fetch(self, message: str, file: File, target: Path) -> None:
-        """Raises Refusal where it does not come, and OSError; what else goes wrong is tried again, a few times."""
+        """Download a file. Raises Refusal if that fails, and OSError; other errors are retried a few times."""
         if await asyncio.to_thread(target.exists):
             return
         path = f"/open-apis/im/v1/messages/{quote(message, safe='')}/resources/{quote(file.key, safe='')}"
@@ -260,23 +262,23 @@ class Receiver:
                 return
 
     def _skip(self, skipped: Skipped) -> None:
-        """Each kind once: nobody can fill the log from outside."""
-        if skipped.why not in self._told and len(self._told) < KINDS_TOLD:
-            self._told.add(skipped.why)
-            log.info("events %s are passed over", skipped.why)
+        """Log each kind once, so that nobody can fill the log from outside."""
+        if skipped.why not in self._logged and len(self._logged) < MOST_LOGGED:
+            self._logged.add(skipped.why)
+            log.info("events %s are skipped", skipped.why)
 
     def _recover(self) -> None:
         if self.trouble:
             log.info("messages come in again")
         self.trouble = ""
 
-    def _ail(self, words: str) -> None:
+    def _set_trouble(self, words: str) -> None:
         if words != self.trouble:
             log.warning("%s", words)
         self.trouble = words
 
 
-def _words(error: NotSent | Refusal) -> str:
+def _describe(error: NotSent | Refusal) -> str:
     if isinstance(error, NotSent):
         return error.reason
     if error.code in _WRONG_APP:
@@ -290,7 +292,7 @@ def _toast(words: str, kind: str = "info") -> object:
 
 
 def _name(file: File, place: int) -> str:
-    """As its sender called it; pictures have no name."""
+    """Return the sender's file name, or make one: pictures have none."""
     return file.name or (f"image-{place + 1}.png" if file.kind == "image" else f"file-{place + 1}")
 
 

@@ -1,9 +1,8 @@
-"""The card that shows what an agent does while it does it, with the text as it is being written: an entity of CardKit,
-whose elements are rewritten one by one, in the order of a number that only grows.
+"""Streaming cards: show what an agent does, with its text as it is written. Such a card is a CardKit entity whose
+elements are updated one by one, each update with a growing sequence number.
 
-The platform ends the streaming by itself after ten minutes, and the engine owes each such card its last words; so none
-streams for ever. Where CardKit refuses, as without its permission, or is not there at all, there is None, and the card
-is a plain one."""
+The platform stops streaming after ten minutes, and the engine always sends a last update, so no card streams for ever.
+If CardKit refuses (no permission) or is missing, `begin` returns None and the card is a plain one."""
 
 from __future__ import annotations
 
@@ -22,9 +21,9 @@ from clew.surfaces.feishu.api import OpenApi, Refusal
 from clew.surfaces.http_calls import BUSY, Unread
 
 CARDS = "/open-apis/cardkit/v1/cards"
-PAUSE = 600.0  # seconds for which CardKit is left alone after it refused
-EPOCH = 1_767_225_600_000  # the numbers are tenths of a second since 2026: they grow over restarts, and fit in 31 bits
-AHEAD = 100  # by which the numbers of an earlier daemon may have run ahead of the clock
+PAUSE = 600.0  # seconds without CardKit after it refused
+EPOCH = 1_767_225_600_000  # sequence numbers are tenths of a second since 2026: they grow over restarts, in 31 bits
+AHEAD = 100  # by which an earlier daemon's numbers may be ahead of the clock
 MOST_KEPT = 500
 HEAD, SAID = "head", "said"
 
@@ -47,13 +46,13 @@ class Streaming:
         self._again_at = 0.0
 
     async def begin(self, outgoing: Outgoing) -> str | None:
-        """A card for a message that is about to be sent. Raises Down."""
+        """Create a card for a message to be sent; None: no streaming. Raises Down."""
         if self._clock.monotonic() < self._again_at:
             return None
         try:
             made = await self._api.call("POST", CARDS, {"type": "card_json", "data": markup.streaming(outgoing.text)})
         except (Refusal, InDoubt, Unread) as error:
-            self._rest(error)
+            self._pause(error)
             return None
         name = made.get("card_id")
         return name if isinstance(name, str) and name else None
@@ -64,11 +63,11 @@ class Streaming:
             self._cards.popitem(last=False)
 
     async def find(self, message: str) -> bool:
-        """Whether a message that an earlier daemon sent is such a card."""
+        """Whether a message of an earlier daemon is a streaming card."""
         try:
             found = await self._api.call("POST", f"{CARDS}/id_convert", {"message_id": message})
         except (Refusal, Unread) as error:
-            log.info("a card on Feishu cannot be found again: %s", error)
+            log.info("cannot find a card on Feishu: %s", error)
             return False
         name = found.get("card_id")
         if isinstance(name, str) and name:
@@ -77,7 +76,8 @@ class Streaming:
         return message in self._cards
 
     async def rewrite(self, message: str, outgoing: Outgoing, thread: str | None) -> bool:
-        """False: it is no such card, or none any more. Raises Refusal where it is too much at once, and NotSent."""
+        """Update a card; False: it is not a streaming card, or not any more. Raises Refusal if rate-limited, and
+        NotSent."""
         card = self._cards.get(message)
         if card is None:
             return False
@@ -94,7 +94,7 @@ class Streaming:
         return True
 
     async def _stream(self, card: _Card, outgoing: Outgoing) -> bool:
-        """What has changed, element by element. False: it does not stream any more."""
+        """Update the changed elements; False: the card does not stream any more."""
         for element, text in ((HEAD, outgoing.text), (SAID, outgoing.live)):
             content = markup.markdown(text) if text.strip() else markup.BLANK
             if card.shown.get(element, markup.BLANK) == content:
@@ -111,7 +111,7 @@ class Streaming:
         return True
 
     async def _replace(self, card: _Card, outgoing: Outgoing, thread: str | None) -> None:
-        """All of it, and from then on it does not stream."""
+        """Replace the card; afterwards it does not stream."""
         text = f"{outgoing.text}\n\n{outgoing.live}" if outgoing.live else outgoing.text
         look = markup.card(text, outgoing.note, outgoing.buttons, thread)
         body = {"card": {"type": "card_json", "data": look}, "sequence": self._next(card)}
@@ -125,10 +125,10 @@ class Streaming:
     def _now(self) -> int:
         return (self._clock.now() - EPOCH) // 100
 
-    def _rest(self, error: Refusal | InDoubt | Unread) -> None:
+    def _pause(self, error: Refusal | InDoubt | Unread) -> None:
         self._again_at = self._clock.monotonic() + PAUSE
         log.info(
-            "Feishu makes no streaming card, so the next ones are plain (the app may lack cardkit:card:write): %s",
+            "Feishu created no streaming card; using plain ones for a while (the app may lack cardkit:card:write): %s",
             error,
         )
 

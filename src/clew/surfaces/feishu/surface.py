@@ -1,4 +1,5 @@
-"""Feishu, and Lark, as a surface. A message has a key of ours for an hour, so a send in doubt is simply sent again."""
+"""The surface for Feishu and Lark. The platform knows the key of a message for an hour, so a send in doubt is simply
+sent again."""
 
 from __future__ import annotations
 
@@ -30,22 +31,22 @@ from clew.support.errors import BadInput
 from clew.support.files import LARGEST
 from clew.surfaces.feishu import markup, streaming
 from clew.surfaces.feishu.api import NOT_ALLOWED, REFUSED, STALE, OpenApi, Refusal
-from clew.surfaces.feishu.files import uploaded
+from clew.surfaces.feishu.files import upload_file
 from clew.surfaces.feishu.places import NAME, Place, place
 from clew.surfaces.feishu.receiving import Receiver
 from clew.surfaces.feishu.streaming import Streaming
 
-LONGEST = 20_000  # bytes of text; the platform takes 30 KB, in which each line feed and quotation mark is two or three
-PACE = 0.2  # seconds between two messages to one chat: it takes five in a second
+LONGEST = 20_000  # bytes of text; the platform takes 30 KB of JSON, in which a newline or quote is two or three
+PACE = 0.2  # seconds between two messages to one chat: the platform accepts five a second
 TITLE = 100
-MOST_KEPT = 2000  # chats and threads about which something is remembered
+MOST_KEPT = 2000  # cached chats and threads
 
 OPENED = "Reply here, in this thread. 请在本话题中回复。"
 
-_CARDS = frozenset({DeliveryKind.PLACEHOLDER, DeliveryKind.ASK, DeliveryKind.REDRAW})  # what is rewritten later
-_CONTENT = frozenset({230001, 230025, 230099, 11310})  # refusals of how it looks, not of what it is
-_GONE = frozenset({230011, 230110})  # the message was taken back or deleted
-_ON_ITS_WAY = 230049  # the same key is being sent just now
+_CARDS = frozenset({DeliveryKind.PLACEHOLDER, DeliveryKind.ASK, DeliveryKind.REDRAW})  # edited later
+_CONTENT = frozenset({230001, 230025, 230099, 11310})  # the platform refused the format, not the message
+_GONE = frozenset({230011, 230110})  # the message was recalled or deleted
+_ON_ITS_WAY = 230049  # a message with the same key is being sent now
 
 T = TypeVar("T")
 MESSAGES = "/open-apis/im/v1/messages"
@@ -73,15 +74,15 @@ class FeishuSurface:
         self._api = OpenApi(config.app_id or "", secret, config.base_url, clock)
         self._streaming = Streaming(self._api, clock)
         self._receiver = Receiver(self._api, clock, files, self._anchor)
-        self._anchors: OrderedDict[str, str] = OrderedDict()  # by thread: a message in it, to hang the next one on
-        self._free_at: OrderedDict[str, float] = OrderedDict()  # by chat: when it takes the next one
+        self._anchors: OrderedDict[str, str] = OrderedDict()  # by thread: a message in it to reply to
+        self._free_at: OrderedDict[str, float] = OrderedDict()  # by chat: when the next message may be sent
 
     @property
     def trouble(self) -> str:
         return self._receiver.trouble
 
     def resolve(self, address: str) -> Conversation:
-        """Bare it is the home of the config."""
+        """Parse an address; an empty one means the `home` of the config."""
         if not address and self._config.home is None:
             raise BadInput("say which chat, as in feishu:oc_…, or set `home` in [surfaces.feishu]")
         return place(address or self._config.home or "").conversation
@@ -90,24 +91,25 @@ class FeishuSurface:
         await self._receiver.run(inbox)
 
     async def send(self, outgoing: Outgoing) -> Receipt:
-        """As it should look; if the platform should not like that, as plain text."""
+        """Send a delivery formatted; if the platform refuses the format, as plain text."""
         where = _place(outgoing.conversation)
         try:
             if outgoing.file is not None:
-                return await self._hand_over(where, outgoing, outgoing.file)
-            sent = await self._stream(where, outgoing) or await self._show(where, outgoing)
+                return await self._send_file(where, outgoing, outgoing.file)
+            sent = await self._send_streaming(where, outgoing) or await self._send_formatted(where, outgoing)
         except Refusal as refusal:
-            raise _judged(refusal) from refusal
+            raise _to_not_sent(refusal) from refusal
         return Receipt(where.conversation, _message_id(sent))
 
-    async def _stream(self, where: Place, outgoing: Outgoing) -> dict[str, Any] | None:
-        """A placeholder as a card that streams; not one that may be there already, as another card under its key."""
+    async def _send_streaming(self, where: Place, outgoing: Outgoing) -> dict[str, Any] | None:
+        """Send a placeholder as a streaming card. Not if it may have been sent before: that would be another card with
+        the same key."""
         streams = outgoing.kind is DeliveryKind.PLACEHOLDER and not outgoing.again
         card = await self._streaming.begin(outgoing) if streams else None
         if card is None:
             return None
         try:
-            sent = await self._say(where, {**streaming.message(card), "uuid": _key(outgoing.id)})
+            sent = await self._send_message(where, {**streaming.message(card), "uuid": _key(outgoing.id)})
         except Refusal as refusal:
             if refusal.code not in _CONTENT:
                 raise
@@ -115,36 +117,36 @@ class FeishuSurface:
         self._streaming.sent(_message_id(sent), card)
         return sent
 
-    async def _show(self, where: Place, outgoing: Outgoing) -> dict[str, Any]:
+    async def _send_formatted(self, where: Place, outgoing: Outgoing) -> dict[str, Any]:
         uuid = _key(outgoing.id)
         try:
-            return await self._say(where, {**_look(outgoing, where), "uuid": uuid})
+            return await self._send_message(where, {**_look(outgoing, where), "uuid": uuid})
         except Refusal as refusal:
             if refusal.code not in _CONTENT:
                 raise
             text = {"msg_type": "text", "content": markup.plain(outgoing.text, outgoing.note)}
-            return await self._say(where, {**text, "uuid": uuid})
+            return await self._send_message(where, {**text, "uuid": uuid})
 
-    async def _hand_over(self, where: Place, outgoing: Outgoing, file: Attachment) -> Receipt:
-        """Uploaded first, then a message that names it. Small print is a message of its own there."""
-        look = await uploaded(self._api, file)
-        sent = await self._say(where, {**look, "uuid": _key(outgoing.id)})
+    async def _send_file(self, where: Place, outgoing: Outgoing, file: Attachment) -> Receipt:
+        """Upload a file, then send its message. A note is sent as a separate message."""
+        look = await upload_file(self._api, file)
+        sent = await self._send_message(where, {**look, "uuid": _key(outgoing.id)})
         if outgoing.note:
             note = {"msg_type": "text", "content": markup.plain(outgoing.note)}
-            await self._say(where, {**note, "uuid": _key(f"{outgoing.id}:note")})
+            await self._send_message(where, {**note, "uuid": _key(f"{outgoing.id}:note")})
         return Receipt(where.conversation, _message_id(sent))
 
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
-        """Almost always it is a card; what was sent as a post is rewritten as one."""
+        """Edit a message: usually a card, sometimes a post."""
         where, message = _place(receipt.conversation), receipt.message_id
         try:
             if not await self._streaming.rewrite(message, outgoing, where.thread):
                 await self._rewrite(message, outgoing, where.thread)
         except Refusal as refusal:
-            raise _judged(refusal) from refusal
+            raise _to_not_sent(refusal) from refusal
 
     async def _rewrite(self, message: str, outgoing: Outgoing, thread: str | None) -> None:
-        """A plain card; else one that an earlier daemon let stream; else a post."""
+        """Edit a message as a plain card, otherwise as an earlier daemon's streaming card, otherwise as a post."""
         path, text = f"{MESSAGES}/{quote(message, safe='')}", "\n\n".join(filter(None, (outgoing.text, outgoing.live)))
         try:
             look = markup.card(text, outgoing.note, outgoing.buttons, thread)
@@ -163,18 +165,18 @@ class FeishuSurface:
         return None
 
     async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
-        """A message with the title, and a first reply in its thread, which is what makes the thread."""
+        """Send a message with the title, and a first reply, which creates the thread."""
         where = Place(_place(parent).chat)
         name = " ".join(title.split())[:TITLE] or "clew"
         try:
-            root = await self._say(where, {"msg_type": "post", "content": markup.post(f"**{name}**")})
-            if not isinstance(root.get("thread_id"), str):  # in a group of topics it has one at once
+            root = await self._send_message(where, {"msg_type": "post", "content": markup.post(f"**{name}**")})
+            if not isinstance(root.get("thread_id"), str):  # in a topic group the message already has a thread
                 root |= await self._reply(_message_id(root), {"msg_type": "text", "content": markup.plain(OPENED)})
         except Refusal as refusal:
-            judged = _judged(refusal)
-            if isinstance(judged, Never):
+            error = _to_not_sent(refusal)
+            if isinstance(error, Never):
                 return None
-            raise judged from refusal
+            raise error from refusal
         thread = root.get("thread_id")
         if not isinstance(thread, str) or not thread:
             return None
@@ -184,25 +186,25 @@ class FeishuSurface:
     async def close(self) -> None:
         await self._api.close()
 
-    async def _say(self, where: Place, body: Mapping[str, object]) -> dict[str, Any]:
+    async def _send_message(self, where: Place, body: Mapping[str, object]) -> dict[str, Any]:
         await self._pace(where.chat)
         if where.thread is None:
             chat = {"receive_id": where.chat, **body}
             return await self._api.call("POST", MESSAGES, chat, {"receive_id_type": "chat_id"})
         known = self._anchors.get(where.thread)
         try:
-            return await self._reply(known or await self._in_thread(where.thread), body)
+            return await self._reply(known or await self._find_message_in(where.thread), body)
         except Refusal as refusal:
             if known is None or refusal.code not in _GONE:
                 raise
-            return await self._reply(await self._in_thread(where.thread), body)
+            return await self._reply(await self._find_message_in(where.thread), body)
 
     async def _reply(self, message: str, body: Mapping[str, object]) -> dict[str, Any]:
         path = f"{MESSAGES}/{quote(message, safe='')}/reply"
         return await self._api.call("POST", path, {**body, "reply_in_thread": True})
 
-    async def _in_thread(self, thread: str) -> str:
-        """Any message that is in it."""
+    async def _find_message_in(self, thread: str) -> str:
+        """Return the id of any message in the thread."""
         query = {"container_id_type": "thread", "container_id": thread, "page_size": "10"}
         items = (await self._api.call("GET", MESSAGES, query=query)).get("items")
         found = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
@@ -252,12 +254,12 @@ def _place(conversation: Conversation) -> Place:
 def _message_id(message: Mapping[str, Any]) -> str:
     name = message.get("message_id")
     if not isinstance(name, str) or not name:
-        raise InDoubt("Feishu took it without telling its id")
+        raise InDoubt("Feishu took the message but returned no id for it")
     return name
 
 
-def _judged(refusal: Refusal) -> NotSent:
-    """What a refusal means for a delivery."""
+def _to_not_sent(refusal: Refusal) -> NotSent:
+    """Convert a refusal to the delivery's error."""
     words = f"Feishu refuses: {refusal.words}"
     if refusal.code == 429:
         return TryAgain(words, refusal.retry_after)

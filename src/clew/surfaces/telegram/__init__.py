@@ -1,7 +1,7 @@
 """Telegram, through its Bot API: long polling in, plain text with entities out. See docs/how-to/surfaces/telegram.md.
 
-`places` are conversations, `updates` is what arrives, `entities` is how Markdown looks there, `api` is the wire,
-`receiving` is the loop that commits before it acknowledges, `surface` is the whole.
+`places` has the addresses of conversations, `updates` the types of what arrives, `entities` converts Markdown, `api`
+calls Telegram, `receiving` is the loop that commits before it acknowledges, and `surface` puts it all together.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def make(config: TelegramConfig, clock: Clock, home: Home) -> TelegramSurface | None:
-    """None where no bot is configured."""
+    """Return the surface; None if no bot is configured."""
     if not config.is_on:
         return None
     from clew.surfaces.telegram.surface import TelegramSurface

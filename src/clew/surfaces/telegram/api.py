@@ -1,9 +1,8 @@
-"""The wire of Telegram's Bot API: one POST of JSON per method. It knows what came back, and not what that means for a
-delivery.
+"""Calls Telegram's Bot API: one JSON POST per method. It does not decide what a response means for a delivery.
 
-Plain httpx and not python-telegram-bot: what is needed are nine methods of JSON, the polling must be ours (the
-library's own confirms before anything is stored), and a delivery has to know whether a call never left, was refused, or
-lost its answer, which the library's exceptions do not tell apart.
+It uses httpx and not python-telegram-bot, because clew needs only nine methods; its polling must not confirm an update
+before it is stored, as the library does; and it must know whether a call was not sent, was refused, or lost its
+response, which the library's exceptions do not distinguish.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ UNUSABLE = "the base_url or the token of [surfaces.telegram] cannot be used in a
 
 
 class Upload(Struct, frozen=True):
-    """A file that a call brings along."""
+    """A file to upload with a call."""
 
     field: str
     name: str
@@ -31,7 +30,7 @@ class Upload(Struct, frozen=True):
 
 
 class Refusal(Exception):
-    """Telegram answered, and said no."""
+    """Telegram answered with an error."""
 
     def __init__(self, code: int, words: str, retry_after: float | None = None, moved_to: int | None = None) -> None:
         super().__init__(f"{code} {words}")
@@ -61,28 +60,28 @@ class BotApi:
         self._caller = Caller("Telegram", token, UNUSABLE, base_url)
 
     async def call(
-        self, method: str, fields: Mapping[str, object], patience: float = ANSWER, upload: Upload | None = None
+        self, method: str, fields: Mapping[str, object], time_limit: float = ANSWER, upload: Upload | None = None
     ) -> Any:
-        """What it answered. Raises Refusal; Down where the call never left; InDoubt where its answer was lost."""
+        """Return the result. Raises Refusal; Down if the request was not sent; InDoubt if the response was lost."""
         body = {name: value for name, value in fields.items() if value is not None}
         url = f"{self._base}/bot{self._token}/{method}"
         given = _as_json(body) if upload is None else _as_form(body, upload)
-        status, _, data = await self._caller.exchange("POST", url, given, patience if upload is None else UPLOAD)
+        status, _, data = await self._caller.exchange("POST", url, given, time_limit if upload is None else UPLOAD)
         answer = _read(data)
         if answer is not None and answer.ok:
             return answer.result
         raise self._refusal(method, status, answer)
 
     async def poll(self, offset: int | None, kinds: tuple[str, ...], seconds: int) -> list[Any]:
-        """What is new, or nothing after so long. An offset confirms all before it."""
+        """Return new updates, or none after `seconds`. An offset confirms all updates before it."""
         wanted = {"offset": offset, "timeout": seconds, "allowed_updates": kinds}
         updates = await self.call("getUpdates", wanted, seconds + CONNECT)
         if not isinstance(updates, list):
-            raise InDoubt("Telegram's updates are no list")
+            raise InDoubt("Telegram's updates are not a list")
         return updates
 
     async def download(self, path: str, largest: int) -> bytes:
-        """A file whose path `getFile` told. Raises as `call` does; Refusal 413 where it is too large."""
+        """Download a file by its path from `getFile`. Raises as `call` does; Refusal 413 if it is too large."""
         url = f"{self._base}/file/bot{self._token}/{quote(path)}"
         status, _, data = await self._caller.exchange("GET", url, {}, ANSWER, largest)
         if status != 200:
@@ -96,9 +95,11 @@ class BotApi:
 
     def _refusal(self, what: str, status: int, answer: _Answer | None) -> Exception:
         if answer is None:
-            return Refusal(status, f"HTTP {status}") if status in PLAIN else self._caller.unread(what, status)
+            return (
+                Refusal(status, f"HTTP {status}") if status in PLAIN else self._caller.unreadable_response(what, status)
+            )
         more = answer.parameters or _Parameters()
-        words = self._caller.safe(answer.description) or f"HTTP {status}"
+        words = self._caller.redact(answer.description) or f"HTTP {status}"
         return Refusal(answer.error_code or status, words, more.retry_after, more.migrate_to_chat_id)
 
 
@@ -114,6 +115,6 @@ def _as_json(body: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _as_form(body: Mapping[str, object], upload: Upload) -> dict[str, Any]:
-    """With a file in it. What is not text is JSON there."""
+    """Encode a form with a file. Values that are not text are JSON."""
     texts = {name: value if isinstance(value, str) else msgspec.json.encode(value) for name, value in body.items()}
     return {"data": texts, "files": {upload.field: (upload.name, upload.data, upload.media_type)}}

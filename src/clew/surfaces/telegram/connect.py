@@ -1,4 +1,4 @@
-"""Setting Telegram up: what is asked for, and whose bot a token is."""
+"""Setup of Telegram: the settings to ask for, and a check of the token."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _TOKEN = re.compile(r"\d{3,20}:[\w-]{20,100}")
 
 
 async def check(values: dict[str, str]) -> Connected:
-    """Raises BadInput, in words that say what to do."""
+    """Check the token and return the bot's name. Raises BadInput with what to do."""
     token = values["token"].strip()
     if not _TOKEN.fullmatch(token):
-        raise BadInput("That is no token of a bot; it looks like 7123456789:AAF… and comes from @BotFather.")
+        raise BadInput("That is not a bot token. It looks like 7123456789:AAF… and comes from @BotFather.")
     api = BotApi(token, values["base_url"])
     try:
         me = await api.call("getMe", {})

@@ -1,7 +1,7 @@
-"""Markdown as Telegram shows it: plain text and a list of entities, counted in UTF-16. Pure.
+"""Converts Markdown to plain text and Telegram's entities, whose offsets count UTF-16 units. Pure.
 
-Bold, italic, code, fences and links become entities; everything else stays the text that it is. So there is nothing
-that Telegram could fail to parse, and the text is never longer than what it was made from.
+Bold, italic, code, fences and links become entities; everything else stays as text. So Telegram has nothing to parse
+that could fail, and the text is never longer than its source.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def units(text: str) -> int:
 
 
 def shown(markdown: str, note: str = "") -> Shown:
-    """With the note as a small line below."""
+    """Convert Markdown, with the note as a small line below."""
     whole = _joined(_blocks(markdown))
     if note:
         whole += Shown("\n\n" if whole.text else "") + _styled("italic", Shown(note))
@@ -61,7 +61,7 @@ def shown(markdown: str, note: str = "") -> Shown:
 
 
 def _joined(pieces: Iterator[Shown]) -> Shown:
-    """In one pass: an answer may have many."""
+    """Join many pieces in one pass."""
     texts: list[str] = []
     entities: list[Entity] = []
     at = 0
@@ -73,7 +73,7 @@ def _joined(pieces: Iterator[Shown]) -> Shown:
 
 
 def _blocks(text: str) -> Iterator[Shown]:
-    """What is fenced, and what is between. A fence that is never closed goes on to the end."""
+    """Yield fenced code and the text between. An unclosed fence goes to the end."""
     at = 0
     while found := _FENCE.search(text, at):
         yield from _inline(text[at : found.start()])

@@ -1,4 +1,5 @@
-"""Conversations of Telegram: a chat, or a topic in one. Written `CHAT` or `CHAT/TOPIC`, both numbers of Telegram's."""
+"""Addresses of Telegram conversations: a chat or a topic in it, written `CHAT` or `CHAT/TOPIC` with Telegram's
+numbers."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def place(address: str) -> Place:
     found = _ADDRESS.fullmatch(address)
     if found is None:
         raise BadInput(
-            f"{one_line(address)!r} is no chat of Telegram: it is a number such as telegram:123456789, for a topic with"
-            " the topic's behind it, as in telegram:-100123456789/42"
+            f"{one_line(address)!r} is not a Telegram chat. Give a number such as telegram:123456789, for a topic with"
+            " its number behind it, as in telegram:-100123456789/42"
         )
     return Place(int(found[1]), int(found[2]) if found[2] else None)

@@ -1,6 +1,5 @@
-"""One who polls per token. A clew has its home for itself, but two homes of one person may name the same bot, and each
-would get some of the messages. The lock is the kernel's, and ends with its process; other programs than clew are told
-of by Telegram itself (409)."""
+"""A lock so that only one clew polls a bot. Two homes of one person may use the same bot, and each would get only some
+of the messages. It is a kernel lock, which ends with its process. Telegram itself reports other programs (409)."""
 
 from __future__ import annotations
 
@@ -14,15 +13,15 @@ from types import TracebackType
 
 from clew.support.clock import Clock
 
-EVERY = 5.0  # seconds between two looks whether it is free
+EVERY = 5.0  # seconds between two attempts
 HELD = (
     "another clew of yours receives the messages of this bot: stop it (`clew down` with its CLEW_HOME), or make another"
     " bot for this one with @BotFather"
 )
 
 
-class Seat:
-    """Entered when it is ours; until then `tell` gets the words that somebody else has it."""
+class PollLock:
+    """Waits for the lock on entry; meanwhile `tell` gets the text that another clew has it."""
 
     def __init__(self, token: str, clock: Clock, tell: Callable[[str], None]) -> None:
         name = hashlib.sha256(f"telegram {token}".encode()).hexdigest()[:24]
@@ -46,7 +45,7 @@ class Seat:
             os.close(handle)
 
     def _take(self) -> bool:
-        """Where no lock can be had at all, it is done without."""
+        """Try to get the lock. If the lock file cannot be opened at all, go on without it."""
         try:
             handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError:
@@ -58,7 +57,7 @@ class Seat:
         return True
 
     def _lock(self, handle: int) -> bool:
-        """False also where whoever had it has just removed the file: the next look finds another."""
+        """Also False if the last holder has just removed the file; the next attempt makes a new one."""
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return os.fstat(handle).st_ino == self._path.stat().st_ino

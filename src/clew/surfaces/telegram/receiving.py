@@ -1,5 +1,5 @@
-"""Receiving from Telegram: an update counts as received, by the offset, only after the inbox has committed it and all
-before it. Whatever cannot be an update is told once in the log and passed over; nothing else stops."""
+"""Receives updates from Telegram. The offset confirms an update only after the inbox has committed it and all before
+it. An update that cannot be read is logged once and skipped."""
 
 from __future__ import annotations
 
@@ -18,15 +18,26 @@ from clew.support.clock import Clock
 from clew.support.errors import StoreError
 from clew.support.files import LARGEST, safe_names, save
 from clew.surfaces.telegram.api import BotApi, Refusal
-from clew.surfaces.telegram.updates import KINDS, File, Message, Query, Skipped, User, heard, number, pressed, read
+from clew.surfaces.telegram.updates import (
+    KINDS,
+    File,
+    Message,
+    Query,
+    Skipped,
+    User,
+    number,
+    press_to_inbound,
+    read,
+    to_inbound,
+)
 
 log = logging.getLogger(__name__)
 
-POLL = 30  # seconds that one call may wait for something new
-FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two tries to reach it
-TOAST = 200  # characters that whoever pressed a button can be told
-TRIES = 5  # to fetch a file
-KINDS_TOLD = 100  # of what was passed over, for the log
+POLL = 30  # seconds that one call waits for updates
+FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0  # seconds between two attempts
+TOAST = 200  # characters of the answer to a button press
+TRIES = 5  # attempts to fetch a file
+MOST_LOGGED = 100  # kinds of skipped updates that are logged
 
 REFUSED = "Telegram refuses the token: get a new one from @BotFather, put it into [surfaces.telegram], `clew restart`"
 TAKEN = (
@@ -37,7 +48,7 @@ HOOKED = "a webhook is set for this bot, so messages go there: remove it (the Bo
 
 
 class Receiver:
-    """`trouble` says why nothing comes in."""
+    """The polling loop. `trouble` says why nothing comes in."""
 
     def __init__(self, api: BotApi, clock: Clock, files: Path) -> None:
         self.trouble = ""
@@ -47,39 +58,39 @@ class Receiver:
         self._files = files
         self._me: User | None = None
         self._offset: int | None = None
-        self._told: set[str] = set()
-        self._tried = (0, 0)  # an update whose file does not come, and how often that was
+        self._logged: set[str] = set()
+        self._tried = (0, 0)  # an update whose file could not be fetched, and how often
 
     async def run(self, inbox: Inbox) -> None:
         wait = FIRST_WAIT
         while True:
             try:
-                await self._round(inbox)
+                await self._poll_once(inbox)
             except (NotSent, Refusal, StoreError) as error:
-                self._ail(_words(error))
-                await self._clock.sleep(_told_to_wait(error) or wait)
+                self._set_trouble(_describe(error))
+                await self._clock.sleep(_retry_after(error) or wait)
                 wait = min(2 * wait, LONGEST_WAIT)
             else:
                 wait = FIRST_WAIT
 
-    async def _round(self, inbox: Inbox) -> None:
-        me = self._me = self._me or await self._who()
+    async def _poll_once(self, inbox: Inbox) -> None:
+        me = self._me = self._me or await self._get_me()
         self.reached.set()
-        seconds = 0 if self.trouble else POLL  # so that it is known at once when all is well again
+        seconds = 0 if self.trouble else POLL  # to notice a recovery at once
         for raw in await self._api.poll(self._offset, KINDS, seconds):
             await self._take(inbox, me, raw)
             if (at := number(raw)) is not None:
                 self._offset = at + 1
         self._recover()
 
-    async def _who(self) -> User:
+    async def _get_me(self) -> User:
         try:
             return msgspec.convert(await self._api.call("getMe", {}), User)
         except msgspec.ValidationError as error:
             raise InDoubt(f"Telegram's answer to getMe does not look as it should: {error}") from error
 
     async def _take(self, inbox: Inbox, me: User, raw: object) -> None:
-        """Raises only what makes it worth to try the same update again."""
+        """Handle an update. Raises only errors after which the same update should be retried."""
         update = read(raw)
         try:
             if isinstance(update, Skipped):
@@ -91,10 +102,10 @@ class Receiver:
         except (NotSent, Refusal, StoreError):
             raise
         except Exception:  # one update must not stop the others
-            log.exception("an update of Telegram cannot be taken, and is passed over")
+            log.exception("could not handle an update of Telegram; skipped")
 
     async def _take_message(self, inbox: Inbox, me: User, message: Message, update: int) -> None:
-        inbound = heard(message, me)
+        inbound = to_inbound(message, me)
         if isinstance(inbound, Skipped):
             self._skip(inbound)
             return
@@ -105,8 +116,8 @@ class Receiver:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     async def _take_press(self, inbox: Inbox, me: User, query: Query) -> None:
-        """However it ends, whoever pressed is answered; else the button seems to work for ever."""
-        inbound = pressed(query, me)
+        """Handle a button press. Always answer it; otherwise the button spins for ever."""
+        inbound = press_to_inbound(query, me)
         if isinstance(inbound, Skipped):
             self._skip(inbound)
             await self._toast(query, "This is too old to be pressed; answer in words. 按钮已过期，请用文字回复。")
@@ -122,8 +133,8 @@ class Receiver:
         text = words if len(words) <= TOAST else f"{words[: TOAST - 1]}…"
         try:
             await self._api.call("answerCallbackQuery", {"callback_query_id": query.id, "text": text or None})
-        except (NotSent, Refusal) as error:  # it was pressed all the same
-            log.info("whoever pressed a button cannot be told: %s", error)
+        except (NotSent, Refusal) as error:  # the press counts all the same
+            log.info("cannot answer a button press: %s", error)
 
     async def _with_files(self, inbound: Inbound, files: tuple[File, ...], folder: Path, update: int) -> Inbound:
         got: list[Attachment] = []
@@ -142,7 +153,8 @@ class Receiver:
         return replace(inbound, text=text, attachments=tuple(got))
 
     async def _fetch(self, file: File, target: Path, update: int) -> None:
-        """Raises Refusal where it will never come, and OSError; what else goes wrong is tried again, a few times."""
+        """Download a file. Raises Refusal if that will never work, and OSError; other errors are retried a few
+        times."""
         if await asyncio.to_thread(target.exists):
             return
         if file.file_size > LARGEST:
@@ -161,12 +173,12 @@ class Receiver:
         await asyncio.to_thread(save, data, target)
 
     def _skip(self, skipped: Skipped) -> None:
-        """Each kind once: nobody can fill the log from outside."""
-        if skipped.why not in self._told and len(self._told) < KINDS_TOLD:
-            self._told.add(skipped.why)
-            log.info("updates %s are passed over", skipped.why)
+        """Log each kind once, so that nobody can fill the log from outside."""
+        if skipped.why not in self._logged and len(self._logged) < MOST_LOGGED:
+            self._logged.add(skipped.why)
+            log.info("updates %s are skipped", skipped.why)
 
-    def _ail(self, words: str) -> None:
+    def _set_trouble(self, words: str) -> None:
         if words != self.trouble:
             log.warning("%s", words)
         self.trouble = words
@@ -177,7 +189,7 @@ class Receiver:
         self.trouble = ""
 
 
-def _words(error: NotSent | Refusal | StoreError) -> str:
+def _describe(error: NotSent | Refusal | StoreError) -> str:
     if isinstance(error, StoreError):
         return f"what arrives cannot be stored: {error.message}"
     if isinstance(error, NotSent):
@@ -189,12 +201,12 @@ def _words(error: NotSent | Refusal | StoreError) -> str:
     return f"Telegram refuses: {error.words}"
 
 
-def _told_to_wait(error: Exception) -> float | None:
+def _retry_after(error: Exception) -> float | None:
     return error.retry_after if isinstance(error, NotSent | Refusal) else None
 
 
 def _name(file: File, place: int) -> str:
-    """As its sender called it; pictures and voices have no name."""
+    """Return the sender's file name, or make one: pictures and voice messages have none."""
     kind = file.mime_type or "image/jpeg"
     return file.file_name or f"{kind.partition('/')[0]}-{place + 1}{mimetypes.guess_extension(kind) or ''}"
 

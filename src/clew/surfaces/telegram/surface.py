@@ -1,5 +1,5 @@
-"""Telegram as a surface. It has no idempotency key and cannot read a chat back, but it can edit: so a send in doubt is
-settled by the turn's placeholder."""
+"""The Telegram surface. Telegram has no idempotency key and cannot read a chat back, but it can edit: so a send in
+doubt is resolved by editing the turn's placeholder."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ from clew.support.text import clean
 from clew.surfaces.http_calls import Unread
 from clew.surfaces.telegram.api import BotApi, Refusal, Upload
 from clew.surfaces.telegram.entities import shown
-from clew.surfaces.telegram.menu import offer
+from clew.surfaces.telegram.menu import set_menu
 from clew.surfaces.telegram.places import NAME, Place, place
-from clew.surfaces.telegram.poll_lock import Seat
+from clew.surfaces.telegram.poll_lock import PollLock
 from clew.surfaces.telegram.receiving import REFUSED, Receiver
 from clew.surfaces.telegram.updates import Chat
 
 LONGEST = 4096
-LONGEST_DATA = 64  # bytes of what a button says
+LONGEST_DATA = 64  # bytes of a button's data
 TITLE = 128
-ROW = 24  # characters of labels that fit beside each other on a phone
-LARGEST_PHOTO = 10 << 20  # bytes; what is larger goes as a document
+ROW = 24  # characters of labels that fit in one row on a phone
+LARGEST_PHOTO = 10 << 20  # bytes; a larger picture is sent as a document
 NOTHING = "(no text)"  # Telegram takes no empty message
 
 _PHOTOS = frozenset({"image/jpeg", "image/png", "image/webp"})
-_LOUD = frozenset({DeliveryKind.FINAL, DeliveryKind.ASK, DeliveryKind.HANDOFF})  # what a phone makes a sound for
+_LOUD = frozenset({DeliveryKind.FINAL, DeliveryKind.ASK, DeliveryKind.HANDOFF})  # sent with a notification sound
 
 
 class _Sent(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ class TelegramSurface:
     can = SurfaceCan(
         chat=True,
         edit=True,
-        edit_every=3.0,  # a group takes twenty messages a minute
+        edit_every=3.0,  # a group accepts twenty messages a minute
         buttons=8,
         threads=True,
         max_length=LONGEST,
@@ -82,57 +82,57 @@ class TelegramSurface:
         return self._receiver.trouble
 
     def resolve(self, address: str) -> Conversation:
-        """Bare it is the home of the config."""
+        """Parse an address; an empty one means the `home` of the config."""
         if not address and self._config.home is None:
             raise BadInput("say which chat, as in telegram:123456789, or set `home` in [surfaces.telegram]")
         return place(address or self._config.home or "").conversation
 
     async def run(self, inbox: Inbox) -> None:
         if not self._token:
-            self._receiver.trouble = self._tokenless()
+            self._receiver.trouble = self._no_token()
             return
-        async with Seat(self._token, self._clock, self._ail), asyncio.TaskGroup() as beside:
-            beside.create_task(self._offer())
+        async with PollLock(self._token, self._clock, self._set_trouble), asyncio.TaskGroup() as beside:
+            beside.create_task(self._set_menu())
             await self._receiver.run(inbox)
 
-    async def _offer(self) -> None:
+    async def _set_menu(self) -> None:
         await self._receiver.reached.wait()
-        await offer(self._api)
+        await set_menu(self._api)
 
     async def send(self, outgoing: Outgoing) -> Receipt:
         return await self._send(_place(outgoing.conversation), outgoing)
 
     async def _send(self, where: Place, outgoing: Outgoing, follow: bool = True) -> Receipt:
-        """A group that became a supergroup has another number since then."""
+        """Send a delivery. If the group became a supergroup, follow it to its new number."""
         quiet = outgoing.kind not in _LOUD or None
         try:
             if outgoing.file is not None:
-                message = await self._hand_over(where, outgoing, outgoing.file, disable_notification=quiet)
+                message = await self._send_file(where, outgoing, outgoing.file, disable_notification=quiet)
             else:
-                message = await self._say("sendMessage", where, outgoing, disable_notification=quiet)
+                message = await self._send_text("sendMessage", where, outgoing, disable_notification=quiet)
         except Unread as away:
             if outgoing.file is None:
                 raise
-            raise Never(away.reason) from away  # a filter on the way may let words through
+            raise Never(away.reason) from away  # a proxy blocked the file; text may still pass
         except Refusal as refusal:
             if refusal.moved_to is None or not follow:
-                raise _judged(refusal) from refusal
+                raise _to_not_sent(refusal) from refusal
             return await self._send(Place(refusal.moved_to), outgoing, follow=False)
-        return Receipt(where.conversation, self._named(message))
+        return Receipt(where.conversation, self._message_id(message))
 
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
         where, number = _place(receipt.conversation), self._number(receipt.message_id)
         try:
-            await self._say("editMessageText", Place(where.chat), outgoing, message_id=number)
+            await self._send_text("editMessageText", Place(where.chat), outgoing, message_id=number)
         except Refusal as refusal:
             if "message is not modified" not in refusal.words:
-                raise _judged(refusal) from refusal
+                raise _to_not_sent(refusal) from refusal
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
         return None
 
     async def open_thread(self, parent: Conversation, title: str) -> Conversation | None:
-        """A topic, where the chat has topics and the bot may make one."""
+        """Create a topic, if the chat has topics and the bot may create one."""
         where = _place(parent)
         name = " ".join(title.split())[:TITLE] or "clew"
         try:
@@ -140,15 +140,15 @@ class TelegramSurface:
         except Refusal as refusal:
             if refusal.code == 400:
                 return None
-            raise _judged(refusal) from refusal
+            raise _to_not_sent(refusal) from refusal
         number = topic.get("message_thread_id") if isinstance(topic, dict) else None
         return Place(where.chat, number).conversation if isinstance(number, int) else None
 
     async def close(self) -> None:
         await self._api.close()
 
-    async def _say(self, method: str, where: Place, outgoing: Outgoing, **fields: object) -> Any:
-        """As Markdown; if Telegram should not like its entities, as plain text."""
+    async def _send_text(self, method: str, where: Place, outgoing: Outgoing, **fields: object) -> Any:
+        """Send formatted text; if Telegram refuses the entities, plain text."""
         look = shown(clean(outgoing.text) if outgoing.text.strip() else NOTHING, clean(outgoing.note))
         fields |= {"chat_id": where.chat, "message_thread_id": where.topic, "text": look.text}
         fields |= {"link_preview_options": {"is_disabled": True}, "reply_markup": _keyboard(outgoing.buttons)}
@@ -159,8 +159,8 @@ class TelegramSurface:
                 raise
             return await self._call(method, **fields)
 
-    async def _hand_over(self, where: Place, outgoing: Outgoing, file: Attachment, **fields: object) -> Any:
-        """A picture as one; if Telegram should not like it, as a document."""
+    async def _send_file(self, where: Place, outgoing: Outgoing, file: Attachment, **fields: object) -> Any:
+        """Send a picture as a photo; if Telegram refuses it, and for any other file, as a document."""
         upload = Upload("photo", file.name, await asyncio.to_thread(read, Path(file.path)), file.media_type)
         fields |= {"chat_id": where.chat, "message_thread_id": where.topic, "caption": clean(outgoing.note) or None}
         if file.media_type in _PHOTOS and len(upload.data) <= LARGEST_PHOTO:
@@ -173,29 +173,30 @@ class TelegramSurface:
 
     async def _call(self, method: str, upload: Upload | None = None, /, **fields: object) -> Any:
         if not self._token:
-            raise Down(self._tokenless())
+            raise Down(self._no_token())
         return await self._api.call(method, fields, upload=upload)
 
-    def _named(self, message: object) -> str:
+    def _message_id(self, message: object) -> str:
         try:
             sent = msgspec.convert(message, _Sent)
         except msgspec.ValidationError as error:
-            raise InDoubt("Telegram took it without telling its number") from error
-        return sent.chat.named(self._bot, sent.message_id)
+            raise InDoubt("Telegram took the message but returned no number for it") from error
+        return sent.chat.message_id_in_clew(self._bot, sent.message_id)
 
     def _number(self, name: str) -> int:
-        """Telegram's own, of a message of this bot's. Raises Never: by another's number it would be another message."""
+        """Return Telegram's number of a message. Raises Never if another bot sent it: its number means another message
+        here."""
         bot, _, number = name.rpartition(":")
         if not number.isdecimal():
-            raise Never(f"{name!r} is no message of Telegram")
+            raise Never(f"{name!r} is not a Telegram message")
         if bot not in ("", str(self._bot)):
-            raise Never("another bot has sent this message, which was set in [surfaces.telegram] before")
+            raise Never("another bot sent this message; [surfaces.telegram] has a different bot now")
         return int(number)
 
-    def _tokenless(self) -> str:
+    def _no_token(self) -> str:
         return f"the environment variable {self._config.token_env} of [surfaces.telegram] is not set where clew runs"
 
-    def _ail(self, words: str) -> None:
+    def _set_trouble(self, words: str) -> None:
         self._receiver.trouble = words
 
 
@@ -207,17 +208,17 @@ def _place(conversation: Conversation) -> Place:
 
 
 def _bot_of(token: str) -> int:
-    """Whose it is: Telegram writes the bot's id before the colon."""
+    """Return the bot's id, which is the part of the token before the colon."""
     number = token.partition(":")[0]
     return int(number) if number.isdecimal() else 0
 
 
 def _keyboard(buttons: tuple[Button, ...]) -> dict[str, object] | None:
-    """Short labels share a row."""
+    """Build the buttons; short labels share a row."""
     rows: list[list[dict[str, str]]] = []
     for button in buttons:
         if not 1 <= len(button.says.encode()) <= LONGEST_DATA:
-            continue  # the text says how to answer without it
+            continue  # the text says how to answer without the button
         key = {"text": button.label, "callback_data": button.says}
         if rows and sum(len(each["text"]) for each in rows[-1]) + len(button.label) <= ROW:
             rows[-1].append(key)
@@ -226,13 +227,13 @@ def _keyboard(buttons: tuple[Button, ...]) -> dict[str, object] | None:
     return {"inline_keyboard": rows} if rows else None
 
 
-def _judged(refusal: Refusal) -> NotSent:
-    """What a refusal means for a delivery."""
+def _to_not_sent(refusal: Refusal) -> NotSent:
+    """Convert a refusal to the delivery's error."""
     words = f"Telegram refuses: {refusal.words}"
     if refusal.code == 429:
         return TryAgain(words, refusal.retry_after)
     if refusal.code in (401, 404):
         return Down(REFUSED)
     if refusal.code >= 500:
-        return InDoubt(words, refusal.retry_after)  # what broke there may have broken after it was taken
+        return InDoubt(words, refusal.retry_after)  # it may have failed after the message was taken
     return Never(words)

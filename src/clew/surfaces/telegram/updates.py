@@ -1,4 +1,5 @@
-"""What arrives from Telegram, read leniently: only what is needed is looked at, and what does not fit is a value."""
+"""Parses what arrives from Telegram. Lenient: only needed fields are read, and an unreadable update becomes
+`Skipped`."""
 
 from __future__ import annotations
 
@@ -10,10 +11,10 @@ from msgspec import Struct
 from clew.model.messages import Inbound
 from clew.surfaces.telegram.places import Place
 
-UNKNOWN = 0  # the number of no message
-SHARED = frozenset({"supergroup", "channel"})  # chats whose messages have one number for everybody
-NOT_SAID = frozenset({"strikethrough", "blockquote", "expandable_blockquote"})  # taken back, or somebody else's words
-KINDS = ("message", "callback_query")  # what is asked for; edits of messages are none of it
+UNKNOWN = 0  # no message has this number
+SHARED = frozenset({"supergroup", "channel"})  # chats in which a message has the same number for every bot
+NOT_SAID = frozenset({"strikethrough", "blockquote", "expandable_blockquote"})  # struck out, or a quote
+KINDS = ("message", "callback_query")  # requested kinds of updates; no edits
 
 
 class User(msgspec.Struct, frozen=True):
@@ -24,7 +25,7 @@ class User(msgspec.Struct, frozen=True):
     username: str = ""
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         return f"{self.first_name} {self.last_name}".strip() or self.username or str(self.id)
 
 
@@ -36,9 +37,9 @@ class Chat(msgspec.Struct, frozen=True):
     def is_group(self) -> bool:
         return self.type != "private"
 
-    def named(self, bot: int, message: int) -> str:
-        """What a message here is called in clew. Alone with a person, and in a small group, each bot has a count of its
-        own that begins at 1: by the number alone, what is said to a new bot would be taken for what the old one heard.
+    def message_id_in_clew(self, bot: int, message: int) -> str:
+        """Return clew's id of a message. In private chats and small groups each bot counts from 1, so the id includes
+        the bot: otherwise a message to a new bot would look like a duplicate of one to the old bot.
         """
         return str(message) if self.type in SHARED else f"{bot}:{message}"
 
@@ -61,8 +62,8 @@ class _Origin(msgspec.Struct, frozen=True):
     sender_user: User | None = None
 
 
-class Elsewhere(msgspec.Struct, frozen=True):
-    """A message of another chat or topic that is replied to."""
+class ExternalReply(msgspec.Struct, frozen=True):
+    """A replied-to message of another chat or topic."""
 
     chat: Chat | None = None
     message_id: int | None = None
@@ -82,16 +83,16 @@ class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
     sender: User | None = None
     message_thread_id: int | None = None
     is_topic_message: bool = False
-    is_automatic_forward: bool = False  # a channel's post that Telegram copies into its group
+    is_automatic_forward: bool = False  # a channel post that Telegram copied into its group
     reply_to_message: Message | None = None
-    external_reply: Elsewhere | None = None
+    external_reply: ExternalReply | None = None
     reply_to_story: Any = None
     forward_origin: Any = None
     text: str = ""
     caption: str = ""
     entities: tuple[Entity, ...] = ()
     caption_entities: tuple[Entity, ...] = ()
-    photo: tuple[File, ...] = ()  # one picture in several sizes, the largest last
+    photo: tuple[File, ...] = ()  # one picture in several sizes, largest last
     document: File | None = None
     audio: File | None = None
     voice: File | None = None
@@ -114,16 +115,16 @@ class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
         return tuple(file for file in hung if file is not None)
 
     @property
-    def is_said(self) -> bool:
-        """By a person, and not Telegram's own note that somebody came, or that a title changed."""
+    def has_content(self) -> bool:
+        """Whether it has content, and is not a service message such as a new member or title."""
         odd = (self.sticker, self.location, self.contact, self.poll, self.dice)
         return bool(self.text or self.caption or self.files or any(each is not None for each in odd))
 
     @property
     def quoted(self) -> Quote | None:
-        """In a topic everything is a reply to the topic's own beginning; that is no quote. Of a message in another
-        topic Telegram tells the chat and not the topic, so it is looked for where there is none. What stands in
-        another chat, or is a story, is none of clew's messages."""
+        """The message that this one replies to. In a topic every message replies to the topic's first one; that is no
+        quote. For a message of another topic Telegram gives only the chat. A reply to another chat or a story has the
+        number UNKNOWN, because it cannot be a message of clew."""
         reply, far = self.reply_to_message, self.external_reply
         if far is not None and far.message_id is not None and far.chat is not None and far.chat.id == self.chat.id:
             return Quote(far.message_id, Place(self.chat.id), far.origin.sender_user)
@@ -150,13 +151,13 @@ class Update(msgspec.Struct, frozen=True):
 
 
 class Skipped(Struct, frozen=True):
-    """Nothing for clew, and why."""
+    """Not for clew, and why."""
 
     why: str
 
 
 def number(raw: object) -> int | None:
-    """An update's own number, whatever else it is."""
+    """Return the number of an update, even if the rest is unreadable."""
     found = raw.get("update_id") if isinstance(raw, dict) else None
     return found if type(found) is int else None
 
@@ -172,12 +173,12 @@ def read(raw: object) -> Update | Skipped:
     return update
 
 
-def heard(message: Message, me: User) -> Inbound | Skipped:
-    """A message as clew hears it, without its files."""
+def to_inbound(message: Message, me: User) -> Inbound | Skipped:
+    """Convert a message to an Inbound, without its files."""
     sender = message.sender
     if sender is None or sender.is_bot or message.is_automatic_forward:
         return Skipped("by a bot or a channel")
-    if not message.is_said:
+    if not message.has_content:
         return Skipped("without anything said")
     text, entities = (message.text, message.entities) if message.text else (message.caption, message.caption_entities)
     if _is_for_another(text, entities, me):
@@ -187,41 +188,41 @@ def heard(message: Message, me: User) -> Inbound | Skipped:
     to_me = quoted is not None and quoted.by is not None and quoted.by.id == me.id
     return Inbound(
         message.place.conversation,
-        message.chat.named(me.id, message.message_id),
-        sender.called,
+        message.chat.message_id_in_clew(me.id, message.message_id),
+        sender.display_name,
         text if addressed is None else addressed,
         sent_at=message.date * 1000 if message.date > 0 else None,
         sender_id=str(sender.id),
         direct=not message.chat.is_group or addressed is not None or to_me,
         in_group=message.chat.is_group,
         in_thread=message.place.topic is not None,
-        quoted=message.chat.named(me.id, quoted.id) if quoted is not None else None,
+        quoted=message.chat.message_id_in_clew(me.id, quoted.id) if quoted is not None else None,
         quoted_in=quoted.place.conversation if quoted is not None and quoted.place != message.place else None,
         relayed=message.forward_origin is not None or _is_not_said(text, entities),
     )
 
 
-def pressed(query: Query, me: User) -> Inbound | Skipped:
-    """A button, as if what it says had been said. Of a message from yesterday Telegram may tell no more than its chat
-    and its id: no date, no topic."""
+def press_to_inbound(query: Query, me: User) -> Inbound | Skipped:
+    """Convert a button press to an Inbound with the button's text. For an old message Telegram may give only its chat
+    and id: no date, no topic."""
     message = query.message
     if message is None or query.sender.is_bot:
         return Skipped("on a message that is not there any more")
     return Inbound(
         message.place.conversation,
         f"press-{query.id}",
-        query.sender.called,
+        query.sender.display_name,
         query.data,
         sender_id=str(query.sender.id),
         in_group=message.chat.is_group,
         in_thread=message.place.topic is not None,
-        quoted=message.chat.named(me.id, message.message_id),
+        quoted=message.chat.message_id_in_clew(me.id, message.message_id),
         pressed=True,
     )
 
 
 def _is_not_said(text: str, entities: tuple[Entity, ...]) -> bool:
-    """All of it, but for whom it names, is struck out or a quote."""
+    """Whether all text, apart from mentions, is struck out or quoted."""
     units, blank = bytearray(text.encode("utf-16-le", "surrogatepass")), " ".encode("utf-16-le")
     for entity in entities:
         if entity.type in NOT_SAID or entity.type in ("mention", "text_mention"):
@@ -232,15 +233,15 @@ def _is_not_said(text: str, entities: tuple[Entity, ...]) -> bool:
 
 
 def _is_for_another(text: str, entities: tuple[Entity, ...], me: User) -> bool:
-    """A command that names another bot."""
+    """Whether it is a command to another bot."""
     units = text.encode("utf-16-le", "surrogatepass")
     commands = [entity for entity in entities if entity.type == "bot_command" and entity.offset == 0]
-    named = [_cut(units, 0, entity.length).partition("@")[2] for entity in commands]
-    return any(name and name.lower() != (me.username or "").lower() for name in named)
+    message_id_in_clew = [_cut(units, 0, entity.length).partition("@")[2] for entity in commands]
+    return any(name and name.lower() != (me.username or "").lower() for name in message_id_in_clew)
 
 
 def _addressed(text: str, entities: tuple[Entity, ...], me: User) -> str | None:
-    """The text without the name of the bot that it is said to; None: it names none of us."""
+    """Return the text without this bot's name; None if it does not name this bot."""
     units = text.encode("utf-16-le", "surrogatepass")
     name = f"@{me.username}".lower() if me.username else None
     found = None
@@ -257,5 +258,5 @@ def _addressed(text: str, entities: tuple[Entity, ...], me: User) -> str | None:
 
 
 def _cut(units: bytes, start: int, end: int) -> str:
-    """By Telegram's count, which is UTF-16."""
+    """Slice by Telegram's offsets, which count UTF-16 units."""
     return units[2 * max(start, 0) : 2 * max(end, 0)].decode("utf-16-le", "replace")

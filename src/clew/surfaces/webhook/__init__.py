@@ -1,7 +1,7 @@
-"""The surface for machines: signed JSON comes in by `POST /surfaces/webhook/NAME` and goes out to the NAME's `url`.
+"""The surface for programs: receives signed JSON at `POST /surfaces/webhook/NAME` and sends it to the `url` of NAME.
 
-It answers a sender only after the inbox has committed. Outbound, a delivery's body is the same bytes each time and its
-id is the `Idempotency-Key`, so that a receiver takes it once however often it is sent.
+It responds to a sender only after the inbox has committed. Each attempt of a delivery has the same body and
+`Idempotency-Key`, so that the receiver can ignore duplicates.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _NAME = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
 
 class WebhookSurface:
-    """Its addresses are `NAME`, which a person types, and `NAME/CONVERSATION` for what a sender calls a conversation.
+    """Addresses are `NAME`, which a person types, and `NAME/CONVERSATION`, where the sender chose CONVERSATION.
 
-    A NAME holds no slash, so the first one divides the two, whatever the sender's words are.
+    A NAME has no slash, so the first slash separates the two.
     """
 
     name = "webhook"
@@ -49,7 +49,7 @@ class WebhookSurface:
         return Conversation(self.name, address)
 
     async def run(self, inbox: Inbox) -> None:
-        """The router receives; this keeps the inbox for it, until cancelled."""
+        """Keep the inbox for the HTTP route, which receives, until cancelled."""
         self.inbox = inbox
         try:
             await asyncio.Event().wait()
@@ -76,7 +76,7 @@ class WebhookSurface:
         await self._sender.close()
 
     async def receive(self, name: str, headers: Mapping[str, str], body: bytes, inbox: Inbox | None) -> Reply:
-        """All of the inbound way but HTTP itself."""
+        """Handle an inbound request: verify, parse and accept it, and return the reply."""
         try:
             if len(body) > MAX_BODY:
                 raise TooLarge(f"a message may have {MAX_BODY} bytes at most")
@@ -87,8 +87,8 @@ class WebhookSurface:
             return refusal(error)
 
     def _verify(self, name: str, headers: Mapping[str, str], body: bytes) -> int:
-        """When it was signed, in Unix seconds. An unknown NAME has a secret that nobody knows: it looks like a bad
-        signature, and takes as long."""
+        """Return when it was signed, in Unix seconds. For an unknown NAME it checks against a random secret, so that
+        the error and the time are those of a bad signature."""
         settings = self._config.get(name)
         secret = settings.secret if settings else self._decoy
         given = {key.lower(): value for key, value in headers.items()}
@@ -109,7 +109,7 @@ class WebhookSurface:
 
 
 def _check(name: str, settings: WebhookConfig) -> None:
-    """What the surface itself relies on, wherever its settings come from."""
+    """Check what the surface relies on, wherever its settings come from."""
     if not _NAME.fullmatch(name):
         raise ConfigError(f"[surfaces.webhook.{name!r}]: a webhook's name has letters, digits, `_` and `-` only")
     if not settings.secret:

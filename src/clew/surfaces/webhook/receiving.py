@@ -1,4 +1,4 @@
-"""What a sender posts, how it is read, and what the sender is answered. HTTP is in `server/routes/webhook`."""
+"""Parses what a sender posts, and builds the reply. The HTTP route is in `server/routes/webhook`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from msgspec import Struct, field
 from clew.model.messages import Accepted
 from clew.support.errors import BadInput, ClewError, StoreError
 
-MAX_BODY = 1 << 20  # bytes that a sender may send
-RETRY_LATER = 5  # seconds, told to a sender whose message cannot be stored now
+MAX_BODY = 1 << 20  # bytes
+RETRY_LATER = 5  # seconds, in `Retry-After` if the message cannot be stored now
 
 
 class TooLarge(BadInput):
@@ -35,7 +35,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Reply(Struct, frozen=True):
-    """What a sender is answered."""
+    """The reply to a sender."""
 
     status: int
     json: Mapping[str, object]

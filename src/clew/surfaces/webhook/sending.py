@@ -1,4 +1,4 @@
-"""How a delivery goes out, and what a receiver's answer means for it."""
+"""Posts a delivery to a webhook, and reads the receiver's response."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from clew.surfaces.signing import sign
 if TYPE_CHECKING:
     import httpx
 
-MAX_ANSWER = 1 << 16  # bytes of a receiver's answer that are read; beyond its `id` it is only for people
-ANSWER_TIMEOUT = 5.0  # seconds for the rest of an answer whose status is known
+MAX_ANSWER = 1 << 16  # bytes of the response that are read; only its `id` is used, the rest is shown to people
+ANSWER_TIMEOUT = 5.0  # seconds for the body after the status
 
 _LATER = frozenset({408, 409, 425, 429})
 
@@ -41,13 +41,13 @@ class Target(Struct, frozen=True):
     def __str__(self) -> str:
         return f"webhook {self.name} at {origin(self.url)}"
 
-    def safe(self, words: str) -> str:
-        """What a receiver, or an error, says of a request may hold the secret and the address that were in it."""
+    def redact(self, words: str) -> str:
+        """Remove the secret and the URL from a receiver's text or an error, which may repeat them."""
         return without_secrets(words.replace(self.secret, "[secret]"), self.url)
 
 
-class Answer(Struct, frozen=True):
-    """What a receiver answered, as far as it was read."""
+class Response(Struct, frozen=True):
+    """A receiver's response, as far as it was read."""
 
     status: int
     headers: Mapping[str, str]
@@ -72,33 +72,33 @@ class Sender:
         if client is not None:
             await client.aclose()
 
-    async def _post(self, target: Target, body: bytes, headers: Mapping[str, str]) -> Answer:
+    async def _post(self, target: Target, body: bytes, headers: Mapping[str, str]) -> Response:
         import httpx
 
         sending = self._open().stream("POST", target.url, content=body, headers=headers, timeout=target.timeout)
         try:
-            # httpx bounds each step; the whole is bounded too, against a receiver that trickles.
+            # httpx limits each step only; this limits the total, against a receiver that answers byte by byte.
             async with asyncio.timeout(2 * target.timeout), sending as response:
-                return Answer(response.status_code, dict(response.headers), await _read(response))
+                return Response(response.status_code, dict(response.headers), await _read(response))
         except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-            raise Never(f"the url of webhook {target.name} cannot be used: {_words(error, target)}") from error
+            raise Never(f"the url of webhook {target.name} cannot be used: {_describe(error, target)}") from error
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError) as error:
-            raise Down(f"{target} is out of reach: {_words(error, target)}") from error
+            raise Down(f"{target} is out of reach: {_describe(error, target)}") from error
         except (httpx.HTTPError, TimeoutError) as error:
-            raise InDoubt(f"{target} gave no answer to what was sent: {_words(error, target)}") from error
+            raise InDoubt(f"{target} gave no answer to what was sent: {_describe(error, target)}") from error
 
     def _open(self) -> httpx.AsyncClient:
         if self._client is None:
             import httpx
 
-            # At INFO httpx logs whole addresses, and an address may hold a token.
+            # At INFO httpx logs complete URLs, which may contain a token.
             logging.getLogger("httpx").setLevel(logging.WARNING)
             self._client = httpx.AsyncClient(follow_redirects=False)
         return self._client
 
 
 def encode(outgoing: Outgoing) -> bytes:
-    """The body of a delivery: the same bytes for the same delivery. A note is there only where there is one."""
+    """Encode a delivery: always the same bytes for the same delivery. `note` is left out if it is empty."""
     name, slash, said_in = outgoing.conversation.address.partition("/")
     fields = {
         "id": outgoing.id,
@@ -115,7 +115,7 @@ def encode(outgoing: Outgoing) -> bytes:
 def _headers(secret: str, key: str, body: bytes, now: int) -> dict[str, str]:
     return {
         "Content-Type": "application/json",
-        "Accept-Encoding": "identity",  # so that the bound on what is read is a bound on what is kept
+        "Accept-Encoding": "identity",  # so that MAX_ANSWER limits the decoded size too
         "User-Agent": f"clew/{__version__}",
         "Idempotency-Key": key,
         "X-Clew-Timestamp": str(now),
@@ -123,16 +123,16 @@ def _headers(secret: str, key: str, body: bytes, now: int) -> dict[str, str]:
     }
 
 
-def judge(outgoing: Outgoing, answer: Answer, target: Target, now: int) -> Receipt:
-    """What a receiver's answer means for a delivery. Raises one of NotSent."""
+def judge(outgoing: Outgoing, answer: Response, target: Target, now: int) -> Receipt:
+    """Return the receipt, or raise one of NotSent, depending on the receiver's response."""
     status = answer.status
     if 200 <= status < 300:
         return Receipt(outgoing.conversation, _message_id(answer.body) or outgoing.id)
     if 300 <= status < 400:
         raise Never(
-            f"{target} answered {status}, {_pointing(target.url, answer.headers)}; set `url` to where it listens"
+            f"{target} answered {status}, {_redirect(target.url, answer.headers)}; set `url` to where it listens"
         )
-    said = one_line(target.safe(answer.body.decode(errors="replace")))
+    said = one_line(target.redact(answer.body.decode(errors="replace")))
     reason = f"{target} answered {status}: {said}" if said else f"{target} answered {status}"
     if status in _LATER or status >= 500:
         raise TryAgain(reason, retry_after(answer.headers.get("retry-after"), now))
@@ -140,7 +140,7 @@ def judge(outgoing: Outgoing, answer: Answer, target: Target, now: int) -> Recei
 
 
 def retry_after(value: str | None, now: int) -> float | None:
-    """A `Retry-After`, which is seconds or a date, in seconds from `now` on; None where it is neither."""
+    """Parse a `Retry-After` (seconds or a date) to seconds from `now`; None if it is neither."""
     if value is None:
         return None
     if re.fullmatch(r"[0-9]{1,9}", value.strip(), re.ASCII):
@@ -153,7 +153,7 @@ def retry_after(value: str | None, now: int) -> float | None:
 
 
 async def _read(response: httpx.Response) -> bytes:
-    """As much of an answer as is of use. Its status has decided already, so what goes wrong here changes nothing."""
+    """Read the useful part of the body. Errors are ignored: the status has already decided."""
     import httpx
 
     body = bytearray()
@@ -177,7 +177,7 @@ def _message_id(body: bytes) -> str | None:
     return given if isinstance(given, str) and 0 < len(given) <= 256 and given.isprintable() else None
 
 
-def _pointing(url: str, headers: Mapping[str, str]) -> str:
+def _redirect(url: str, headers: Mapping[str, str]) -> str:
     location = headers.get("location")
     if not location:
         return "a redirect to nowhere"
@@ -188,5 +188,5 @@ def _pointing(url: str, headers: Mapping[str, str]) -> str:
     return f"a redirect to another path of {place}" if place == origin(url) else f"a redirect to {one_line(place)}"
 
 
-def _words(error: Exception, target: Target) -> str:
-    return one_line(target.safe(str(error))) or type(error).__name__
+def _describe(error: Exception, target: Target) -> str:
+    return one_line(target.redact(str(error))) or type(error).__name__
