@@ -44,7 +44,7 @@ class ScriptedStage:
             self._made = ScriptedRuntime(clock, self._ledger)
         return self._made if odd is None else None
 
-    async def held(self, name: str) -> None:
+    async def wait_held(self, name: str) -> None:
         assert self._made is not None
         await self._made.holds.held(name)
 
@@ -109,7 +109,7 @@ class PipeStage(ProgramStage):
         self.holds = folder / "holds"
         self._open: dict[str, int] = {}
 
-    async def held(self, name: str) -> None:
+    async def wait_held(self, name: str) -> None:
         """Opening a pipe for writing waits until somebody reads."""
         self.holds.mkdir(exist_ok=True)
         with suppress(FileExistsError):
@@ -136,7 +136,7 @@ class ModelStage(ProgramStage):
         super().__init__(folder)
         self._model = model
 
-    async def held(self, name: str) -> None:
+    async def wait_held(self, name: str) -> None:
         await self._model.held(name)
 
     def release(self, name: str) -> None:

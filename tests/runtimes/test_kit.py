@@ -14,12 +14,12 @@ from clew.testing.runtime_kit import Check
 from clew.testing.scripted_model import ScriptedModel, write_codex_home
 from tests.runtimes.stages import AcpStage, CodexStage, ScriptedStage
 
-LONG = (runtime_kit.frozen_it_is_given_up_in_time,)
+LONG = (runtime_kit.a_frozen_agent_is_given_up_in_time,)
 
 
 ALWAYS = (  # with the real Codex; what it does in each of the others, test_codex*.py tries too
-    runtime_kit.a_yes_lets_it_run_once,
-    runtime_kit.killed_while_idle_it_comes_back_by_itself,
+    runtime_kit.an_accepted_command_runs_exactly_once,
+    runtime_kit.an_agent_killed_while_idle_is_restarted,
 )
 
 
@@ -92,4 +92,4 @@ async def test_the_kit_finds_a_runtime_that_a_hostile_agent_can_fool(
 ) -> None:
     monkeypatch.setattr(Grants, "use", FAULTS[fault])
     with pytest.raises(AssertionError, match=r"it ran in|another text"):
-        await runtime_kit.a_hostile_agent_gets_no_more_done_than_was_approved(AcpStage(tmp_path))
+        await runtime_kit.a_hostile_agent_gets_only_what_was_accepted(AcpStage(tmp_path))

@@ -55,7 +55,7 @@ def test_the_example_is_small() -> None:
 
 def checks() -> list[object]:
     """Its programs are started one by one, and take their time."""
-    long = (runtime_kit.frozen_it_is_given_up_in_time,)
+    long = (runtime_kit.a_frozen_agent_is_given_up_in_time,)
     return [
         pytest.param(check, id=runtime_kit.named(check), marks=[pytest.mark.heavy] if check in long else [])
         for check in runtime_kit.CHECKS
@@ -69,60 +69,64 @@ async def test_the_example_conforms(check: Check, tmp_path: Path, monkeypatch: p
 
 FAULTS = {
     "ends twice": (
-        runtime_kit.one_start_one_end_and_the_end_is_last,
+        runtime_kit.a_turn_has_one_start_and_one_end_which_comes_last,
         "yield TurnEnded(TurnState(state), answer)",
         "yield TurnEnded(TurnState(state), answer); yield TurnEnded(TurnState(state), answer)",
     ),
     "starts late": (
-        runtime_kit.one_start_one_end_and_the_end_is_last,
+        runtime_kit.a_turn_has_one_start_and_one_end_which_comes_last,
         "answer = text.whole() if",
         "yield TurnStarted(request.turn); answer = text.whole() if",
     ),
     "forgets that it was cut": (
-        runtime_kit.deltas_fit_and_every_text_is_ended,
+        runtime_kit.text_deltas_are_contiguous_and_every_text_ends,
         "item, text = item + 1, GrowingText(self._seat.longest_text)",
         "pass",
     ),
     "says any amount": (
-        runtime_kit.a_text_that_is_too_long_is_cut_and_says_so,
+        runtime_kit.a_too_long_text_is_cut_with_a_notice,
         "item, text = 0, GrowingText(self._seat.longest_text)",
         "item, text = 0, GrowingText()",
     ),
     "answers with nothing": (
-        runtime_kit.the_record_says_what_was_said,
+        runtime_kit.the_record_matches_the_turn,
         "TurnRecord(known, request.turn, answer)",
         "TurnRecord(known, request.turn)",
     ),
     "takes what it does not pass on": (
-        runtime_kit.what_is_said_meanwhile_is_in_it_or_refused,
+        runtime_kit.a_steer_is_in_the_turn_or_refused,
         "return False  # then",
         "return True  # then",
     ),
-    "takes a yes twice": (runtime_kit.a_yes_lets_it_run_once, "self._asked.discard(ref)", "pass"),
+    "takes a yes twice": (runtime_kit.an_accepted_command_runs_exactly_once, "self._asked.discard(ref)", "pass"),
     "shows another folder": (
-        runtime_kit.what_was_approved_runs_in_the_folder_that_was_shown,
+        runtime_kit.an_accepted_command_runs_in_the_folder_that_was_shown,
         "folder=self._seat.workspace",
         'folder="/"',
     ),
-    "says yes to all": (runtime_kit.a_no_lets_nothing_run, "yes=answer.is_yes", "yes=True"),
+    "says yes to all": (runtime_kit.a_declined_command_does_not_run, "yes=answer.is_yes", "yes=True"),
     "calls every gate the same": (
-        runtime_kit.gates_are_known_by_their_reference,
+        runtime_kit.an_answer_counts_for_the_gate_with_its_reference,
         'ref := f"{self.child.mark}-{number}"',
         'ref := f"{self.child.mark}-1"',
     ),
-    "takes a late yes": (runtime_kit.interrupted_at_a_gate_a_late_yes_does_nothing, "self._asked.clear()", "pass"),
+    "takes a late yes": (runtime_kit.a_yes_after_an_interrupt_has_no_effect, "self._asked.clear()", "pass"),
     "concludes from a death": (
-        runtime_kit.killed_in_mid_sentence_it_concludes_nothing,
+        runtime_kit.a_killed_agent_leaves_the_turn_in_doubt,
         'raise RuntimeLost("the parrot is gone")',
         "yield TurnEnded(TurnState.COMPLETED, text.whole())",
     ),
-    "forgets all": (runtime_kit.restarted_it_remembers, "if self._is_new else []", "if False else []"),
+    "forgets all": (runtime_kit.a_restarted_runtime_knows_the_history, "if self._is_new else []", "if False else []"),
     "kills only the parrot": (
-        runtime_kit.what_a_command_left_running_is_ended_too,
+        runtime_kit.background_processes_of_a_command_are_ended,
         "await parrot.close()",
         "os.kill(parrot.child.pid, 9); await parrot.child.wait_exited(); parrot.child._transport.close()",
     ),
-    "trips over junk": (runtime_kit.junk_is_passed_over, "pass  # no parrot's word", "self.notes.put_nowait(None)"),
+    "trips over junk": (
+        runtime_kit.invalid_lines_are_ignored,
+        "pass  # no parrot's word",
+        "self.notes.put_nowait(None)",
+    ),
 }
 
 

@@ -49,17 +49,17 @@ class PigeonStage:
         self._wait: float | None = None
         self._loses = False
 
-    async def mend(self) -> None:
+    async def reconnect(self) -> None:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
 
-    async def cut(self) -> None:
+    async def disconnect(self) -> None:
         assert self._server is not None
         self._server.close()
         for writer in self._open:
             writer.transport.abort()
 
     async def close(self) -> None:
-        await self.cut()
+        await self.disconnect()
         self._place.close()
 
     def surface(self, clock: Clock, files: Path) -> Surface:
@@ -68,7 +68,7 @@ class PigeonStage:
         surface: Surface = module[self.made](clock, module["Settings"](self.port))
         return surface
 
-    async def listening(self) -> None:
+    async def wait_listening(self) -> None:
         return
 
     async def say(
@@ -82,35 +82,35 @@ class PigeonStage:
     ) -> str:
         who, id = "bob" if stranger else "ann", f"note-{len(self._notes) + 1}"
         self._notes[id] = {"id": id, "loft": who, "from": who, "name": who.title(), "text": text, "quote": quote}
-        await self.repeat(id)
+        await self.redeliver(id)
         return id
 
-    async def repeat(self, message: str) -> None:
+    async def redeliver(self, message: str) -> None:
         self._owed.append(self._notes[message])
         await self._tell()
 
     async def press(self, message: str, label: str) -> str:
         raise NotImplementedError("it has no buttons")
 
-    async def seen(self, so: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
-        await self._until(lambda: list(self._said.values()), so)
+    async def wait_shown(self, condition: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
+        await self._until(lambda: list(self._said.values()), condition)
         return list(self._said.values())
 
     async def is_acknowledged(self, message: str) -> bool:
         return self._notes[message] not in self._owed
 
-    async def acknowledged(self, message: str) -> None:
+    async def wait_acknowledged(self, message: str) -> None:
         await self._until(lambda: self._owed, lambda owed: self._notes[message] not in owed)
 
-    async def busy(self, seconds: float) -> None:
+    async def rate_limit_once(self, seconds: float) -> None:
         self._wait = seconds
 
-    async def lose_answer(self) -> None:
+    async def lose_response_once(self) -> None:
         self._loses = True
 
-    async def _until(self, look: Callable[[], Any], so: Callable[[Any], object]) -> None:
+    async def _until(self, look: Callable[[], Any], condition: Callable[[Any], object]) -> None:
         async with asyncio.timeout(self.patience), self._changed:
-            await self._changed.wait_for(lambda: so(look()))
+            await self._changed.wait_for(lambda: condition(look()))
 
     async def _tell(self) -> None:
         async with self._changed:
@@ -169,7 +169,7 @@ class DrumStage(PigeonStage):
         self._wanted = self._heard_by + 1
         return super().surface(clock, files)
 
-    async def listening(self) -> None:
+    async def wait_listening(self) -> None:
         await self._until(lambda: self._heard_by, lambda count: count >= self._wanted)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -209,7 +209,7 @@ class DrumStage(PigeonStage):
 @pytest.fixture
 async def stage() -> AsyncIterator[PigeonStage]:
     stage = PigeonStage()
-    await stage.mend()
+    await stage.reconnect()
     yield stage
     await stage.close()
 
@@ -217,7 +217,7 @@ async def stage() -> AsyncIterator[PigeonStage]:
 @pytest.fixture
 async def drums() -> AsyncIterator[PigeonStage]:
     stage = DrumStage()
-    await stage.mend()
+    await stage.reconnect()
     yield stage
     await stage.close()
 
@@ -239,46 +239,58 @@ async def test_the_example_that_reads_history_conforms(check: Check, drums: Pige
 
 FAULTS = {
     "acknowledges first": (
-        surface_kit.killed_before_the_commit_it_loses_nothing,
+        surface_kit.no_message_is_lost_if_killed_before_the_commit,
         "note = json.loads(line)",
         'note = json.loads(line); writer.write(json.dumps({"ack": note["id"]}).encode() + b"\\n")',
     ),
     "calls a message otherwise each time": (
-        surface_kit.a_repeat_after_a_restart_runs_once,
+        surface_kit.a_redelivered_message_runs_once,
         'Inbound(where, note["id"]',
         "Inbound(where, self._clock.ulid()",
     ),
-    "draws its keys": (surface_kit.a_send_in_doubt_is_settled, "outgoing.id}", "self._clock.ulid()}"),
-    "does not wait": (surface_kit.a_platform_that_is_busy_is_given_its_time, 'answer["wait"]', "0.0"),
-    "takes a name for a person": (surface_kit.it_says_who_speaks, 'sender_id=note["from"]', 'sender_id=note["name"]'),
+    "draws its keys": (
+        surface_kit.a_send_in_doubt_shows_at_most_one_plain_answer,
+        "outgoing.id}",
+        "self._clock.ulid()}",
+    ),
+    "does not wait": (surface_kit.retry_after_is_respected, 'answer["wait"]', "0.0"),
+    "takes a name for a person": (
+        surface_kit.a_message_has_its_sender_and_conversation,
+        'sender_id=note["from"]',
+        'sender_id=note["name"]',
+    ),
     "cuts what it brings": (
-        surface_gate_checks.a_long_gate_is_allowed_only_if_all_of_it_is_shown,
+        surface_gate_checks.a_long_gate_can_be_accepted_only_if_shown_completely,
         'said = {"say": text,',
         'said = {"say": text[:150] + text[-50:],',
     ),
-    "loses the quote": (surface_kit.a_quote_goes_to_the_thread_that_it_quotes, 'quoted=note["quote"]', "quoted=None"),
+    "loses the quote": (
+        surface_kit.a_quote_goes_to_the_thread_of_the_quoted_message,
+        'quoted=note["quote"]',
+        "quoted=None",
+    ),
 }
 
 
 HISTORY_FAULTS = {
     "never reads on": (
-        surface_kit.what_was_said_while_clew_was_down_is_answered,
+        surface_kit.messages_sent_while_clew_is_down_are_answered,
         "for known in await inbox.known(self.name):",
         "for known in ():",
     ),
     "reads on in one place only": (
-        surface_kit.every_conversation_is_read_on_from_where_it_was,
+        surface_kit.history_is_read_from_the_last_stored_message,
         "for known in await inbox.known(self.name):",
         "for known in (await inbox.known(self.name))[:1]:",
     ),
     "reads on only when it starts": (
-        surface_kit.after_a_cut_it_comes_back,
+        surface_kit.it_reconnects_after_the_platform_was_unreachable,
         "for known in await inbox.known(self.name):",
         "known, self.known = getattr(self, 'known', None) or await inbox.known(self.name), [None]\n"
         "            for known in filter(None, known):",
     ),
     "hears what is new before what it missed": (
-        surface_kit.every_conversation_is_read_on_from_where_it_was,
+        surface_kit.history_is_read_from_the_last_stored_message,
         "for note in await self._drummed_since(known):",
         "for note in reversed(await self._drummed_since(known)):",
     ),
@@ -305,8 +317,8 @@ async def test_the_kit_finds_a_planted_fault(
 @pytest.mark.parametrize(
     "check",
     [
-        surface_gate_checks.a_long_gate_is_allowed_only_if_all_of_it_is_shown,
-        surface_gate_checks.allow_all_means_only_what_is_shown_whole,
+        surface_gate_checks.a_long_gate_can_be_accepted_only_if_shown_completely,
+        surface_gate_checks.allow_all_accepts_only_gates_shown_completely,
     ],
     ids=surface_kit.named,
 )

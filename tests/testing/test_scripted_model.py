@@ -16,7 +16,7 @@ from clew.runtimes.process import spawn
 from clew.support.clock import SystemClock
 from clew.testing.scripted_model import ScriptedModel
 from clew.testing.scripted_model import script as s
-from clew.testing.scripted_model.request import Request, from_here
+from clew.testing.scripted_model.request import Request, next_part
 
 GUARD = 30.0
 
@@ -66,17 +66,17 @@ def test_the_words_of_a_text_make_the_text(text: str) -> None:
 
 def test_a_script_continues_after_the_acts_that_are_done() -> None:
     steps = s.parse("!text a\n!shell b\n!text c\n!shell d\n!text e")
-    assert from_here(steps, 0) == steps[:2]
-    assert from_here(steps, 1) == steps[2:4]
-    assert from_here(steps, 2) == steps[4:]
-    assert from_here(steps, 9) == ()
+    assert next_part(steps, 0) == steps[:2]
+    assert next_part(steps, 1) == steps[2:4]
+    assert next_part(steps, 2) == steps[4:]
+    assert next_part(steps, 9) == ()
 
 
 def test_two_commands_at_once_are_two_acts() -> None:
     steps = s.parse("!both a | b\n!text c")
     assert steps[0] == s.Approve(("a", "b"))
-    assert from_here(steps, 0) == steps[:1]
-    assert from_here(steps, 2) == steps[1:]
+    assert next_part(steps, 0) == steps[:1]
+    assert next_part(steps, 2) == steps[1:]
 
 
 def test_directives_that_ask_a_person_are_parsed() -> None:

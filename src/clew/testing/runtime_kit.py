@@ -1,12 +1,12 @@
-"""What every runtime must do, tried on its real sessions. See docs/how-to/runtimes/writing-one.md.
+"""Checks what every runtime must do, on its real sessions. See docs/runtimes/writing-one.md.
 
-The author of a runtime brings a `Stage`: the runtime as a daemon would make it, with an agent behind it that plays
-the script in the prompt (`clew.testing.scripted_model.script`), and the means to hold it, kill it and freeze it. Each
-of `CHECKS` takes a fresh stage, and raises AssertionError where the runtime does not keep its word. What a runtime
-says that it cannot do (`RuntimeCan`) is not asked of it.
+The author of a runtime implements a `Stage` (`runtime_stage`): it makes the runtime, with an agent behind it that plays
+the script in the prompt (`clew.testing.scripted_model.script`), and can hold, kill and freeze that agent. Each of
+`CHECKS` takes a new stage, and raises AssertionError if the runtime fails it; a TimeoutError means that something
+expected never came. Abilities that the runtime does not declare (`RuntimeCan`) are not checked.
 
     @pytest.mark.parametrize("check", runtime_kit.CHECKS, ids=runtime_kit.named)
-    async def test_it_keeps_its_word(check, tmp_path):
+    async def test_my_runtime_conforms(check, tmp_path):
         await check(MyStage(tmp_path))
 """
 
@@ -24,58 +24,62 @@ from clew.model.messages import PromptMessage
 from clew.model.runtime import Continuity, HealthState, RecordState, Session
 from clew.model.turns import TurnState
 from clew.support.errors import RuntimeLost, RuntimeTrouble
-from clew.testing.runtime_stage import NO, PATIENCE, YES, Oddity, Play, Stage, answer_all, yes_to_all
+from clew.testing.runtime_stage import NO, PATIENCE, YES, Oddity, RuntimeRig, Stage, accept_all, answer_all
 
-LONG = 10_000  # bytes of one text at most, where a check wants it cut
+LONG = 10_000  # bytes; the limit in the check of a too long text
 
 Check = Callable[[Stage], Awaitable[None]]
 
 
 def named(check: Check) -> str:
+    """Return the name of a check as words, for a test id."""
     return check.__name__.replace("_", " ")
 
 
-# What is said
+# Texts and records
 
 
-async def one_start_one_end_and_the_end_is_last(stage: Stage) -> None:
-    async with Play(stage) as play:
-        session = await play.open()
-        turn = play.begin(session, "!text alpha beta")
+async def a_turn_has_one_start_and_one_end_which_comes_last(stage: Stage) -> None:
+    """`TurnStarted` is the first event and `TurnEnded` the last, once each, and the session can be used again."""
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        turn = rig.start(session, "!text alpha beta")
         ended = await turn.end()
         assert (ended.state, ended.text, ended.problem) == (TurnState.COMPLETED, "alpha beta", None)
-        await play.still_works(session)
+        await rig.assert_still_works(session)
 
 
-async def deltas_fit_and_every_text_is_ended(stage: Stage) -> None:
-    """What was given up is said to be cut, and is not in the answer."""
-    async with Play(stage) as play:
-        turn = play.begin(await play.open(), "!text alpha\n!cut 1\n!text beta")
-        await turn.over()
+async def text_deltas_are_contiguous_and_every_text_ends(stage: Stage) -> None:
+    """Each `TextDelta` starts where the last one ended, and every text gets a `TextDone`. A text that the agent gave up
+    has `cut=True` and is not in the answer."""
+    async with RuntimeRig(stage) as rig:
+        turn = rig.start(await rig.open(), "!text alpha\n!cut 1\n!text beta")
+        await turn.wait_over()
         texts: dict[str, str] = {}
         done: dict[str, TextDone] = {}
         for event in turn.events:
             if isinstance(event, TextDelta):
-                assert event.item not in done, "text after its end"
-                assert event.offset == len(texts.get(event.item, "")), f"it does not fit: {event}"
+                assert event.item not in done, "a TextDelta after the TextDone of its item"
+                assert event.offset == len(texts.get(event.item, "")), f"wrong offset: {event}"
                 texts[event.item] = texts.get(event.item, "") + event.text
             elif isinstance(event, TextDone):
                 done[event.item] = event
         if turn.trouble is not None:
             return
-        assert set(texts) <= set(done), "a text was begun and never ended"
+        assert set(texts) <= set(done), "a text has no TextDone"
         whole = [event.text for event in done.values() if not event.cut]
         ended = await turn.end()
         assert ended.state is not TurnState.COMPLETED or ended.text == whole[-1], f"{ended.text!r} is not {whole}"
 
 
-async def the_record_says_what_was_said(stage: Stage) -> None:
-    async with Play(stage) as play:
-        session = await play.open()
-        turn = play.begin(session, "!text alpha\n!hold here\n!text beta")
-        await play.held("here")
+async def the_record_matches_the_turn(stage: Stage) -> None:
+    """`record` is `ALIVE` while the turn runs, then `COMPLETED` with the answer, and None for an unknown turn."""
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        turn = rig.start(session, "!text alpha\n!hold here\n!text beta")
+        await rig.wait_held("here")
         alive = await session.record(turn.id)
-        assert alive is not None and alive.state is RecordState.ALIVE, f"it runs, and its record says {alive}"
+        assert alive is not None and alive.state is RecordState.ALIVE, f"the turn runs, but its record is {alive}"
         stage.release("here")
         ended = await turn.end()
         record = await session.record(turn.id)
@@ -83,134 +87,143 @@ async def the_record_says_what_was_said(stage: Stage) -> None:
         assert await session.record("a turn that never was") is None
 
 
-async def a_text_that_is_too_long_is_cut_and_says_so(stage: Stage) -> None:
-    """What was shown of it is its beginning; the record has it as it was told; the session goes on."""
-    async with Play(stage) as play:
-        session = await play.open(longest_text=LONG)
-        turn = play.begin(session, f"!text {'线团 clew ' * (LONG // 10)}")
+async def a_too_long_text_is_cut_with_a_notice(stage: Stage) -> None:
+    """A text longer than `Seat.longest_text` is cut, says so, and starts with what was shown. The record has the same
+    text, and the session can be used again."""
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open(longest_text=LONG)
+        turn = rig.start(session, f"!text {'线团 clew ' * (LONG // 10)}")
         ended = await turn.end()
-        assert ended.state is TurnState.COMPLETED, f"it says too much, and the turn is {ended}"
+        assert ended.state is TurnState.COMPLETED, f"a too long text must not fail the turn: {ended}"
         assert len(ended.text.encode()) <= LONG and "characters left out" in ended.text and "省略" in ended.text
         pieces = "".join(event.text for event in turn.events if isinstance(event, TextDelta))
-        assert ended.text.startswith(pieces), "what was shown is not the beginning of what it said"
+        assert ended.text.startswith(pieces), "the text does not start with what the deltas showed"
         said = [event.text for event in turn.events if isinstance(event, TextDone)]
         assert said[-1] == ended.text, f"{said[-1]!r} is not {ended.text!r}"
         record = await session.record(turn.id)
-        assert record is None or record.text == ended.text, "its record is longer than what was told"
-        await play.still_works(session)
+        assert record is None or record.text == ended.text, "the record has another text than the TurnEnded"
+        await rig.assert_still_works(session)
 
 
-async def sessions_do_not_hear_each_other(stage: Stage) -> None:
-    async with Play(stage) as play:
-        one, two = await play.open(thread="one"), await play.open(thread="two")
-        held = play.begin(one, "!hold here\n!text alpha")
-        await play.held("here")
-        assert (await play.run(two, "!text beta")).text == "beta"
+async def sessions_are_independent(stage: Stage) -> None:
+    """A turn of one session runs and ends while a turn of another one waits."""
+    async with RuntimeRig(stage) as rig:
+        one, two = await rig.open(thread="one"), await rig.open(thread="two")
+        held = rig.start(one, "!hold here\n!text alpha")
+        await rig.wait_held("here")
+        assert (await rig.run(two, "!text beta")).text == "beta"
         stage.release("here")
         assert (await held.end()).text == "alpha"
 
 
-async def what_is_said_meanwhile_is_in_it_or_refused(stage: Stage) -> None:
-    async with Play(stage) as play:
-        session = await play.open()
-        turn = play.begin(session, "!text alpha\n!hold here\n!text beta")
-        await play.held("here")
-        taken = await session.steer(PromptMessage("meanwhile", "ann", "!text gamma"))
-        assert taken == play.runtime.can.steer
+async def a_steer_is_in_the_turn_or_refused(stage: Stage) -> None:
+    """`steer` returns `can.steer`. A message that it took is in `TurnEnded.messages`; without a running turn it returns
+    False."""
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        turn = rig.start(session, "!text alpha\n!hold here\n!text beta")
+        await rig.wait_held("here")
+        taken = await session.steer(Said("meanwhile", "ann", "!text gamma"))
+        assert taken == rig.runtime.can.steer
         stage.release("here")
         ended = await turn.end()
-        assert not taken or "meanwhile" in ended.messages, f"it took a message that is not in {ended.messages}"
-        assert turn.id in ended.messages or not play.runtime.can.record
-        assert not await session.steer(PromptMessage("late", "ann", "!text delta")), "nothing runs that could take it"
-        await play.still_works(session)
+        assert not taken or "meanwhile" in ended.messages, f"the steer was taken, but its id is not in {ended.messages}"
+        assert turn.id in ended.messages or not rig.runtime.can.record
+        assert not await session.steer(Said("late", "ann", "!text delta")), "steer must return False if no turn runs"
+        await rig.assert_still_works(session)
 
 
 # Stopping
 
 
-async def interrupted_before_the_agent_speaks(stage: Stage) -> None:
-    await _interrupted(stage, "!hold here\n!text alpha")
+async def an_interrupt_before_the_first_text_ends_the_turn(stage: Stage) -> None:
+    """`interrupt` ends the turn as `INTERRUPTED` even if the agent has said nothing yet."""
+    await _check_interrupt(stage, "!hold here\n!text alpha")
 
 
-async def interrupted_in_mid_sentence(stage: Stage) -> None:
-    await _interrupted(stage, "!text alpha\n!hold here\n!text beta")
+async def an_interrupt_in_the_middle_of_a_text_ends_the_turn(stage: Stage) -> None:
+    """`interrupt` ends the turn as `INTERRUPTED` while the agent writes a text."""
+    await _check_interrupt(stage, "!text alpha\n!hold here\n!text beta")
 
 
-async def _interrupted(stage: Stage, prompt: str) -> None:
-    async with Play(stage) as play:
-        session = await play.open()
+async def _check_interrupt(stage: Stage, prompt: str) -> None:
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
         await session.interrupt()
-        turn = play.begin(session, prompt)
-        await play.held("here")
+        turn = rig.start(session, prompt)
+        await rig.wait_held("here")
         ended = await turn.interrupt()
-        assert ended.state is TurnState.INTERRUPTED, f"it was stopped, and is {ended}"
+        assert ended.state is TurnState.INTERRUPTED, f"the turn was interrupted, but its end is {ended}"
         await session.interrupt()
-        await play.still_works(session)
+        await rig.assert_still_works(session)
 
 
-async def interrupted_while_a_command_runs(stage: Stage) -> None:
+async def an_interrupt_while_a_command_runs_ends_the_turn(stage: Stage) -> None:
+    """`interrupt` ends the turn as `INTERRUPTED` while a command runs, and the session can be used again."""
     if not stage.runs_commands:
         return
     pipe = stage.workspace / "pipe"
     os.mkfifo(pipe)
-    async with Play(stage) as play:
-        session = await play.open()
-        turn = play.begin(session, f"!shell echo begun > {pipe}; cat {pipe}")
-        answering = asyncio.ensure_future(yes_to_all(session, turn))
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        turn = rig.start(session, f"!shell echo begun > {pipe}; cat {pipe}")
+        answering = asyncio.ensure_future(accept_all(session, turn))
         async with asyncio.timeout(PATIENCE):
             assert await asyncio.to_thread(pipe.read_text) == "begun\n"
         answering.cancel()
         ended = await turn.interrupt()
         assert ended.state is TurnState.INTERRUPTED
-        await play.still_works(session)
+        await rig.assert_still_works(session)
 
 
-# Asking
+# Gates
 
 
-async def a_yes_lets_it_run_once(stage: Stage) -> None:
-    async with Play(stage) as play:
-        session = await play.open()
-        turn = play.begin(session, f"!approve {stage.command('one')}\n!text done")
+async def an_accepted_command_runs_exactly_once(stage: Stage) -> None:
+    """The command runs only after the yes, and once. The gate's title shows it, and a second answer is refused."""
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        turn = rig.start(session, f"!approve {stage.command('one')}\n!text done")
         gate = await turn.gate()
-        assert stage.runs("one") == 0, "it ran before anybody said yes"
-        assert stage.command("one") in gate.asked.title, f"nobody can see what is asked: {gate.asked}"
+        assert stage.runs("one") == 0, "the command ran before the yes"
+        assert stage.command("one") in gate.asked.title, f"the title does not contain the command: {gate.asked}"
         assert await session.answer(gate.ref, YES)
-        assert not await _late(session, gate.ref, YES), "it took a second answer"
+        assert not await _answer_late(session, gate.ref, YES), "it accepted a second answer"
         ended = await turn.end()
         assert (ended.text, stage.runs("one")) == ("done", 1), f"{ended}, and it ran {stage.runs('one')} times"
-        assert not await _late(session, gate.ref, YES)
+        assert not await _answer_late(session, gate.ref, YES)
 
 
-async def what_was_approved_runs_in_the_folder_that_was_shown(stage: Stage) -> None:
+async def an_accepted_command_runs_in_the_folder_that_was_shown(stage: Stage) -> None:
+    """An accepted command runs once, in `Asked.folder`, if the gate shows a folder."""
     if not stage.runs_commands:
         return
-    async with Play(stage) as play:
-        session = await play.open()
-        turn = play.begin(session, f"!approve {stage.command('one')}\n!text done")
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        turn = rig.start(session, f"!approve {stage.command('one')}\n!text done")
         gate = await turn.gate()
         await session.answer(gate.ref, YES)
         await turn.end()
         shown, ran = gate.asked.folder, stage.folders("one")
         assert len(ran) == 1, f"it ran {len(ran)} times"
-        assert shown is None or _is_same(shown, ran[0]), f"it was shown in {shown}, and ran in {ran[0]}"
+        assert shown is None or _is_same(shown, ran[0]), f"the gate showed {shown}, but it ran in {ran[0]}"
 
 
 def _is_same(folder: str, other: str) -> bool:
     return Path(folder).resolve() == Path(other).resolve()
 
 
-async def a_hostile_agent_gets_no_more_done_than_was_approved(stage: Stage) -> None:
-    """What was approved first is all that is done: byte for byte, in the folder and environment that were shown,
-    once."""
+async def a_hostile_agent_gets_only_what_was_accepted(stage: Stage) -> None:
+    """For each of `Stage.tricks`: only what was accepted first is done, byte for byte, in the folder and environment
+    that were shown, once."""
     if not stage.tricks:
         return
-    async with Play(stage) as play:
-        session = await play.open()
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
         for trick in stage.tricks:
-            turn = play.begin(session, trick.script)
+            turn = rig.start(session, trick.script)
             gate = await turn.gate()
-            assert trick.shows in gate.asked.title, f"nobody sees {trick.shows!r} in {gate.asked.title!r}"
+            assert trick.shows in gate.asked.title, f"{trick.shows!r} is not in the title {gate.asked.title!r}"
             await session.answer(gate.ref, YES)
             refusing = asyncio.ensure_future(answer_all(session, turn, NO, first=2))
             await turn.end()
@@ -218,23 +231,24 @@ async def a_hostile_agent_gets_no_more_done_than_was_approved(stage: Stage) -> N
             assert not (harm := trick.harm()), f"{harm}, by {trick.script}"
 
 
-async def a_no_lets_nothing_run(stage: Stage) -> None:
-    async with Play(stage) as play:
-        session = await play.open()
-        turn = play.begin(session, f"!approve {stage.command('one')}\n!text done")
+async def a_declined_command_does_not_run(stage: Stage) -> None:
+    """A declined command does not run, and the session can be used again."""
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        turn = rig.start(session, f"!approve {stage.command('one')}\n!text done")
         await session.answer((await turn.gate()).ref, NO)
         await turn.end()
         assert stage.runs("one") == 0
-        await play.still_works(session)
+        await rig.assert_still_works(session)
 
 
-async def gates_are_known_by_their_reference(stage: Stage) -> None:
-    """Of two, the newer one that is open gets the yes, and first."""
-    async with Play(stage) as play:
-        session = await play.open()
-        turn = play.begin(session, f"!both {stage.command('one')} | {stage.command('two')}\n!text done")
+async def an_answer_counts_for_the_gate_with_its_reference(stage: Stage) -> None:
+    """Of two open gates each gets its own answer, in any order; an unknown reference is refused."""
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        turn = rig.start(session, f"!both {stage.command('one')} | {stage.command('two')}\n!text done")
         await turn.gate()
-        assert not await session.answer("nobody's", YES), "it took an answer to what it never asked"
+        assert not await session.answer("nobody's", YES), "it accepted an answer with an unknown reference"
         opened = [event for event in turn.events if isinstance(event, GateOpened)]
         allowed = opened[-1]
         await session.answer(allowed.ref, YES)
@@ -246,176 +260,190 @@ async def gates_are_known_by_their_reference(stage: Stage) -> None:
         assert [stage.runs(name) for name in names] == [1, 0]
 
 
-async def interrupted_at_a_gate_a_late_yes_does_nothing(stage: Stage) -> None:
-    async with Play(stage) as play:
-        session = await play.open()
-        turn = play.begin(session, f"!approve {stage.command('one')}\n!text done")
+async def a_yes_after_an_interrupt_has_no_effect(stage: Stage) -> None:
+    """`interrupt` cancels an open gate. A later yes is refused, and the command does not run."""
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        turn = rig.start(session, f"!approve {stage.command('one')}\n!text done")
         gate = await turn.gate()
         ended = await turn.interrupt()
         assert ended.state is TurnState.INTERRUPTED
-        assert not await _late(session, gate.ref, YES), "it took a yes after it was cancelled"
-        await play.still_works(session)
+        assert not await _answer_late(session, gate.ref, YES), "it accepted a yes after the interrupt"
+        await rig.assert_still_works(session)
         assert stage.runs("one") == 0, "the command ran"
 
 
-async def _late(session: Session, ref: str, answer: Answer) -> bool:
+async def _answer_late(session: Session, ref: str, answer: Answer) -> bool:
     try:
         return await session.answer(ref, answer)
     except RuntimeLost:
         return False
 
 
-# Dying
+# Crashes and restarts
 
 
-async def killed_in_mid_sentence_it_concludes_nothing(stage: Stage) -> None:
-    async with Play(stage) as play:
-        session = await play.open()
-        turn = play.begin(session, "!text alpha\n!hold here\n!text beta")
-        await play.held("here")
+async def a_killed_agent_leaves_the_turn_in_doubt(stage: Stage) -> None:
+    """If the agent dies in a turn, `run` raises RuntimeLost and sends no `TurnEnded`. A reopened session has the turn's
+    record as `CUT`, or none without `can.record`."""
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        turn = rig.start(session, "!text alpha\n!hold here\n!text beta")
+        await rig.wait_held("here")
         kept = session.continuity()
-        await stage.kill(play.runtime, play.children())
-        await turn.over()
-        assert isinstance(turn.trouble, RuntimeLost), f"it died, and the turn says {turn.trouble or turn.events}"
+        await stage.kill(rig.runtime, rig.children())
+        await turn.wait_over()
+        assert isinstance(turn.trouble, RuntimeLost), f"no RuntimeLost: {turn.trouble or turn.events}"
         await session.close()
-        again = await play.open(kept)
+        again = await rig.open(kept)
         record = await again.record(turn.id)
-        assert record is not None or not play.runtime.can.record, "its record has forgotten the turn"
-        assert record is None or record.state is RecordState.CUT, f"it was cut, and its record says {record}"
-        await play.still_works(again)
+        assert record is not None or not rig.runtime.can.record, "there is no record of the turn"
+        assert record is None or record.state is RecordState.CUT, f"the turn was cut off, but its record is {record}"
+        await rig.assert_still_works(again)
 
 
-async def killed_at_a_gate_the_answer_has_no_effect(stage: Stage) -> None:
-    async with Play(stage) as play:
-        session = await play.open()
-        turn = play.begin(session, f"!approve {stage.command('one')}\n!text done")
+async def an_answer_after_the_agent_was_killed_has_no_effect(stage: Stage) -> None:
+    """If the agent dies at a gate, a later answer is refused, also by a reopened session, and nothing runs."""
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        turn = rig.start(session, f"!approve {stage.command('one')}\n!text done")
         gate, kept = await turn.gate(), session.continuity()
-        await stage.kill(play.runtime, play.children())
-        await turn.over()
+        await stage.kill(rig.runtime, rig.children())
+        await turn.wait_over()
         assert isinstance(turn.trouble, RuntimeLost)
-        assert not await _late(session, gate.ref, YES)
+        assert not await _answer_late(session, gate.ref, YES)
         await session.close()
-        again = await play.open(kept)
-        assert not await _late(again, gate.ref, YES), "it took an answer to another process's question"
-        await play.still_works(again)
+        again = await rig.open(kept)
+        assert not await _answer_late(again, gate.ref, YES), "it accepted an answer to a gate of another process"
+        await rig.assert_still_works(again)
         assert stage.runs("one") == 0
 
 
-async def killed_while_idle_it_comes_back_by_itself(stage: Stage) -> None:
-    async with Play(stage) as play:
-        session = await play.open()
-        assert (await play.run(session, "!text alpha")).text == "alpha"
+async def an_agent_killed_while_idle_is_restarted(stage: Stage) -> None:
+    """The next turn works after the agent died, at the latest when the session is opened again."""
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        assert (await rig.run(session, "!text alpha")).text == "alpha"
         kept = session.continuity()
-        await stage.kill(play.runtime, play.children())
-        turn = play.begin(session, "!text beta")
-        await turn.over()
-        if isinstance(turn.trouble, RuntimeLost):  # then it is opened again
+        await stage.kill(rig.runtime, rig.children())
+        turn = rig.start(session, "!text beta")
+        await turn.wait_over()
+        if isinstance(turn.trouble, RuntimeLost):  # the session may have to be opened again
             await session.close()
-            turn = play.begin(await play.open(kept), "!text beta")
+            turn = rig.start(await rig.open(kept), "!text beta")
         assert (await turn.end()).text == "beta"
 
 
-async def frozen_it_is_given_up_in_time(stage: Stage) -> None:
-    async with Play(stage) as play:
-        session = await play.open()
-        await play.still_works(session)
-        if not stage.freeze(play.children()):
+async def a_frozen_agent_is_given_up_in_time(stage: Stage) -> None:
+    """A turn and an interrupt fail within `Stage.deadline`, times ten, if the agent does not react at all."""
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        await rig.assert_still_works(session)
+        if not stage.freeze(rig.children()):
             return
-        began = play.clock.monotonic()
-        turn = play.begin(session, "!text alpha")
+        began = rig.clock.monotonic()
+        turn = rig.start(session, "!text alpha")
         async with asyncio.timeout(PATIENCE):
             with suppress(RuntimeTrouble):
                 await asyncio.sleep(0)
                 await session.interrupt()
-        await turn.over()
+        await turn.wait_over()
         assert turn.trouble is not None or (await turn.end()).state is not TurnState.COMPLETED
-        assert play.clock.monotonic() - began < 10 * stage.deadline, "it waited too long"
+        assert rig.clock.monotonic() - began < 10 * stage.deadline, "it gave up too late"
 
 
-async def what_a_command_left_running_is_ended_too(stage: Stage) -> None:
+async def background_processes_of_a_command_are_ended(stage: Stage) -> None:
+    """After `close` no process is left, also none that a command started in another session."""
     if not stage.runs_commands:
         return
-    async with Play(stage) as play:
+    async with RuntimeRig(stage) as rig:
         left = "setsid sleep 600 > /dev/null 2>&1 < /dev/null &"
-        await play.run(await play.open(), f"!shell {left}\n!text done")
+        await rig.run(await rig.open(), f"!shell {left}\n!text done")
 
 
-async def restarted_it_remembers(stage: Stage) -> None:
-    async with Play(stage) as first:
+async def a_restarted_runtime_knows_the_history(stage: Stage) -> None:
+    """A new runtime with the stored continuity knows the earlier messages, from its own record or from
+    `Seat.history`."""
+    async with RuntimeRig(stage) as first:
         session = await first.open()
         await first.run(session, "!text alpha")
         kept, past = session.continuity(), first.past
-    async with Play(stage) as second:
+    async with RuntimeRig(stage) as second:
         second.past = past
         again = await second.open(kept)
         ended = await second.run(again, "!recall")
-        assert "alpha" in ended.text, f"it has forgotten: {ended.text}"
+        assert "alpha" in ended.text, f"the agent does not know the earlier messages: {ended.text}"
 
 
-async def a_continuity_that_makes_no_sense_begins_anew(stage: Stage) -> None:
-    async with Play(stage) as play:
+async def an_unreadable_continuity_starts_a_new_session(stage: Stage) -> None:
+    """A continuity that is empty, broken or of a later version starts a new session."""
+    async with RuntimeRig(stage) as rig:
         for data in ("", "{}", '{"version": 99, "thread": "x", "session": "x", "new": [1]}'):
-            await play.still_works(await play.open(Continuity(data), thread=f"thread{len(data)}"))
+            await rig.assert_still_works(await rig.open(Continuity(data), thread=f"thread{len(data)}"))
 
 
-async def its_health_is_told(stage: Stage) -> None:
-    async with Play(stage) as play:
-        session = await play.open()
-        await play.still_works(session)
-        assert (await play.runtime.health()).state is HealthState.HEALTHY
-        await play.runtime.close()
-        health = await play.runtime.health()
+async def health_is_healthy_while_running_and_stopped_after_close(stage: Stage) -> None:
+    """`health` is `HEALTHY` after a turn, and `STOPPED` with a reason after `close`."""
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        await rig.assert_still_works(session)
+        assert (await rig.runtime.health()).state is HealthState.HEALTHY
+        await rig.runtime.close()
+        health = await rig.runtime.health()
         assert health.state is HealthState.STOPPED and health.reason
 
 
-# Talking strangely
+# Odd output
 
 
-async def junk_is_passed_over(stage: Stage) -> None:
-    await _odd(stage, Oddity.JUNK)
+async def invalid_lines_are_ignored(stage: Stage) -> None:
+    """Lines that are not messages do not disturb a turn."""
+    await _check_oddity(stage, Oddity.JUNK)
 
 
-async def what_nobody_knows_is_passed_over(stage: Stage) -> None:
-    await _odd(stage, Oddity.UNKNOWN)
+async def unknown_messages_are_ignored(stage: Stage) -> None:
+    """Unknown events and requests do not disturb a turn."""
+    await _check_oddity(stage, Oddity.UNKNOWN)
 
 
-async def a_flood_on_stderr_holds_up_nothing(stage: Stage) -> None:
-    await _odd(stage, Oddity.FLOOD)
+async def much_output_on_stderr_does_not_block(stage: Stage) -> None:
+    """Megabytes on stderr do not block a turn."""
+    await _check_oddity(stage, Oddity.FLOOD)
 
 
-async def _odd(stage: Stage, odd: Oddity) -> None:
-    async with Play(stage, odd) as play:
-        if play.is_possible:
-            session = await play.open()
-            await play.still_works(session)
-            await play.still_works(session)
+async def _check_oddity(stage: Stage, odd: Oddity) -> None:
+    async with RuntimeRig(stage, odd) as rig:
+        if rig.is_possible:
+            session = await rig.open()
+            await rig.assert_still_works(session)
+            await rig.assert_still_works(session)
 
 
 CHECKS: tuple[Check, ...] = (
-    one_start_one_end_and_the_end_is_last,
-    deltas_fit_and_every_text_is_ended,
-    the_record_says_what_was_said,
-    a_text_that_is_too_long_is_cut_and_says_so,
-    sessions_do_not_hear_each_other,
-    what_is_said_meanwhile_is_in_it_or_refused,
-    interrupted_before_the_agent_speaks,
-    interrupted_in_mid_sentence,
-    interrupted_while_a_command_runs,
-    a_yes_lets_it_run_once,
-    what_was_approved_runs_in_the_folder_that_was_shown,
-    a_hostile_agent_gets_no_more_done_than_was_approved,
-    a_no_lets_nothing_run,
-    gates_are_known_by_their_reference,
-    interrupted_at_a_gate_a_late_yes_does_nothing,
-    killed_in_mid_sentence_it_concludes_nothing,
-    killed_at_a_gate_the_answer_has_no_effect,
-    killed_while_idle_it_comes_back_by_itself,
-    frozen_it_is_given_up_in_time,
-    what_a_command_left_running_is_ended_too,
-    restarted_it_remembers,
-    a_continuity_that_makes_no_sense_begins_anew,
-    its_health_is_told,
-    junk_is_passed_over,
-    what_nobody_knows_is_passed_over,
-    a_flood_on_stderr_holds_up_nothing,
+    a_turn_has_one_start_and_one_end_which_comes_last,
+    text_deltas_are_contiguous_and_every_text_ends,
+    the_record_matches_the_turn,
+    a_too_long_text_is_cut_with_a_notice,
+    sessions_are_independent,
+    a_steer_is_in_the_turn_or_refused,
+    an_interrupt_before_the_first_text_ends_the_turn,
+    an_interrupt_in_the_middle_of_a_text_ends_the_turn,
+    an_interrupt_while_a_command_runs_ends_the_turn,
+    an_accepted_command_runs_exactly_once,
+    an_accepted_command_runs_in_the_folder_that_was_shown,
+    a_hostile_agent_gets_only_what_was_accepted,
+    a_declined_command_does_not_run,
+    an_answer_counts_for_the_gate_with_its_reference,
+    a_yes_after_an_interrupt_has_no_effect,
+    a_killed_agent_leaves_the_turn_in_doubt,
+    an_answer_after_the_agent_was_killed_has_no_effect,
+    an_agent_killed_while_idle_is_restarted,
+    a_frozen_agent_is_given_up_in_time,
+    background_processes_of_a_command_are_ended,
+    a_restarted_runtime_knows_the_history,
+    an_unreadable_continuity_starts_a_new_session,
+    health_is_healthy_while_running_and_stopped_after_close,
+    invalid_lines_are_ignored,
+    unknown_messages_are_ignored,
+    much_output_on_stderr_does_not_block,
 )

@@ -1,4 +1,5 @@
-"""What the kit of runtimes (`conformance`) plays on: an agent that plays scripts, and one turn of it, followed."""
+"""What the runtime kit runs on: a `Stage`, which is an agent that plays scripts, and helpers to run and follow its
+turns."""
 
 from __future__ import annotations
 
@@ -23,70 +24,72 @@ from clew.support.clock import Clock, SystemClock
 from clew.support.errors import RuntimeTrouble
 from clew.support.text import LONGEST
 
-PATIENCE = 120.0  # seconds that anything may take at most
+PATIENCE = 120.0  # seconds; the time limit of every wait
 YES, NO = Answer(Decision.ACCEPT), Answer(Decision.DECLINE)
 
 E = TypeVar("E", bound=Event)
 
 
 class Oddity(StrEnum):
-    """How an agent may talk strangely, and has to be understood all the same."""
+    """Odd output of an agent that a runtime must tolerate."""
 
-    JUNK = "junk"  # lines that are no messages
-    UNKNOWN = "unknown"  # events and requests that nobody has heard of
+    JUNK = "junk"  # lines that are not messages
+    UNKNOWN = "unknown"  # unknown events and requests
     FLOOD = "flood"  # megabytes on stderr
 
 
 class Trick(NamedTuple):
-    """What a hostile agent tries: it asks about one thing, and has the runtime do another, elsewhere, or once more."""
+    """A trick of a hostile agent: it asks about one action, and makes the runtime do another, elsewhere, or twice."""
 
     script: str
-    harm: Callable[[], str]  # what it got done that nobody said yes to; empty: nothing
-    shows: str = ""  # what a person has to see of it where it asks first
+    harm: Callable[[], str]  # returns what was done without a yes; empty: nothing
+    shows: str = ""  # text that the title of its first gate must contain
 
 
 class Stage(Protocol):
-    """An agent that plays scripts."""
+    """A runtime and an agent behind it that plays scripts. The author of a runtime implements it."""
 
     @property
     def workspace(self) -> Path:
-        """The folder of its threads."""
+        """The workspace of its threads."""
 
     def runtime(self, clock: Clock, marks: Marks, odd: Oddity | None = None) -> Runtime | None:
-        """As a daemon that starts would make it: each finds what an earlier one has kept. None: it cannot be odd."""
+        """Make the runtime, as a starting daemon does: it finds what an earlier one stored. None: the agent cannot be
+        odd in this way."""
 
-    async def held(self, name: str) -> None:
-        """Until the agent has come to `!hold NAME`."""
+    async def wait_held(self, name: str) -> None:
+        """Wait until the agent has reached `!hold NAME`."""
 
-    def release(self, name: str) -> None: ...
+    def release(self, name: str) -> None:
+        """Let the agent go on from `!hold NAME`."""
 
     def command(self, name: str) -> str:
-        """One that this agent asks about before it runs it, and that leaves a trace."""
+        """Return a command that this agent asks about before it runs it, and that leaves a trace."""
 
     def runs(self, name: str) -> int:
-        """How often that command was run."""
+        """Return how often that command was run."""
 
     def folders(self, name: str) -> list[str]:
-        """In which folder that command ran, each time. Not asked of an agent that runs nothing for real."""
+        """Return the folder of each run of that command. Only called if `runs_commands`."""
 
     @property
     def tricks(self) -> Sequence[Trick]:
-        """With a double that is hostile. None of an agent that has nothing done by the runtime: what it does with its
-        own hands, no runtime can hold back."""
+        """The tricks of a hostile agent. Empty if the agent does everything itself: a runtime can only check what it
+        does for the agent."""
 
     @property
     def runs_commands(self) -> bool:
-        """For real, in a shell."""
+        """Whether the agent really runs commands in a shell."""
 
     async def kill(self, runtime: Runtime, children: Sequence[Process]) -> None:
-        """The agent dies at once. `children` is what carries our marks: `kill_all` is for them."""
+        """Kill the agent at once. `children`: all processes with our marks, for `kill_all`."""
 
     def freeze(self, children: Sequence[Process]) -> bool:
-        """The agent does nothing any more, and is not dead. False: this one cannot freeze."""
+        """Stop the agent without killing it, as with SIGSTOP. False: it cannot be frozen."""
 
     @property
     def deadline(self) -> float:
-        """Seconds in which the runtime gives up on an agent that does not answer."""
+        """Seconds after which the runtime gives up on an agent that does not answer."""
 
 
 def kill_all(children: Sequence[Process], number: int = 9) -> None:
@@ -96,7 +99,7 @@ def kill_all(children: Sequence[Process], number: int = 9) -> None:
 
 
 class Turn:
-    """One turn, followed to its end."""
+    """One turn: collects its events until it ends."""
 
     def __init__(self, id: str, session: Session, events: Callable[[], Awaitable[None]]) -> None:
         self.id = id
@@ -106,37 +109,37 @@ class Turn:
         self._changed = asyncio.Condition()
         self._task = asyncio.ensure_future(events())
 
-    async def took(self, event: Event) -> None:
+    async def add(self, event: Event) -> None:
         self.events.append(event)
-        await self.tell()
+        await self.notify()
 
-    async def tell(self) -> None:
+    async def notify(self) -> None:
         async with self._changed:
             self._changed.notify_all()
 
-    async def until(self, kind: type[E], so: Callable[[E], object] = lambda _: True, number: int = 1) -> E:
-        """The first event that is so, as soon as it is there; or the second, and so on."""
+    async def wait_for(self, kind: type[E], condition: Callable[[E], object] = lambda _: True, number: int = 1) -> E:
+        """Wait for the first event (or the one with that number) of a kind that meets the condition, and return it."""
 
         def found() -> list[E]:
-            return [event for event in self.events if isinstance(event, kind) and so(event)]
+            return [event for event in self.events if isinstance(event, kind) and condition(event)]
 
         async with asyncio.timeout(PATIENCE), self._changed:
             await self._changed.wait_for(lambda: len(found()) >= number or self._task.done())
-        assert len(found()) >= number, f"no {kind.__name__} came: {self.events}, {self.trouble}"
+        assert len(found()) >= number, f"no {kind.__name__} event: {self.events}, {self.trouble}"
         return found()[number - 1]
 
     async def end(self) -> TurnEnded:
-        """Its only end, and nothing came after it."""
-        await self.over()
+        """Wait for the end and return it. Asserts one start, which is first, and one end, which is last."""
+        await self.wait_over()
         ends = [event for event in self.events if isinstance(event, TurnEnded)]
-        assert self.trouble is None, f"it broke off: {self.trouble}"
-        assert len(ends) == 1 and self.events[-1] is ends[0], f"one end, and last: {self.events}"
+        assert self.trouble is None, f"the turn failed with {self.trouble!r}"
+        assert len(ends) == 1 and self.events[-1] is ends[0], f"not one TurnEnded as last event: {self.events}"
         starts = [event for event in self.events if isinstance(event, TurnStarted)]
-        assert starts == self.events[:1], f"one start, and first: {self.events}"
+        assert starts == self.events[:1], f"not one TurnStarted as first event: {self.events}"
         return ends[0]
 
-    async def over(self) -> None:
-        """With an end or without one."""
+    async def wait_over(self) -> None:
+        """Wait until the turn is over, with a TurnEnded or without."""
         async with asyncio.timeout(PATIENCE):
             await self._task
 
@@ -146,11 +149,11 @@ class Turn:
         return await self.end()
 
     async def gate(self, number: int = 1) -> GateOpened:
-        return await self.until(GateOpened, number=number)
+        return await self.wait_for(GateOpened, number=number)
 
 
-class Play:
-    """A runtime on its stage, with one thread. After it nothing of it is left on the machine."""
+class RuntimeRig:
+    """A runtime under test. On exit it is closed, and no process of it may be left."""
 
     def __init__(self, stage: Stage, odd: Oddity | None = None) -> None:
         self.stage = stage
@@ -167,7 +170,7 @@ class Play:
         assert self._runtime is not None
         return self._runtime
 
-    async def __aenter__(self) -> Play:
+    async def __aenter__(self) -> RuntimeRig:
         return self
 
     async def __aexit__(
@@ -182,9 +185,9 @@ class Play:
         kill_all(left)
         assert kind is not None or not left, f"left behind: {[process.command for process in left]}"
 
-    async def held(self, name: str) -> None:
+    async def wait_held(self, name: str) -> None:
         async with asyncio.timeout(PATIENCE):
-            await self.stage.held(name)
+            await self.stage.wait_held(name)
 
     def children(self) -> list[Process]:
         return scan.children(self._marks.store)
@@ -206,26 +209,26 @@ class Play:
     async def _history(self) -> tuple[PastMessage, ...]:
         return tuple(self.past)
 
-    def begin(self, session: Session, prompt: str) -> Turn:
+    def start(self, session: Session, prompt: str) -> Turn:
         id = self.clock.ulid()
         request = TurnRequest(id, (PromptMessage(f"{id}:said", "ann", prompt),))
 
         async def follow() -> None:
             try:
                 async for event in session.run(request):
-                    await turn.took(event)
+                    await turn.add(event)
             except RuntimeTrouble as trouble:
                 turn.trouble = trouble
-            await turn.tell()
+            await turn.notify()
 
         turn = Turn(id, session, follow)
         self._turns.append(turn)
         return turn
 
     async def run(self, session: Session, prompt: str) -> TurnEnded:
-        """To its end; what is asked gets its yes."""
-        turn = self.begin(session, prompt)
-        answering = asyncio.ensure_future(yes_to_all(session, turn))
+        """Run a turn to its end, and accept everything that it asks."""
+        turn = self.start(session, prompt)
+        answering = asyncio.ensure_future(accept_all(session, turn))
         try:
             ended = await turn.end()
         finally:
@@ -234,17 +237,19 @@ class Play:
         self.past += [PastMessage("ann", prompt), PastMessage("agent", ended.text, by_agent=True)]
         return ended
 
-    async def still_works(self, session: Session) -> None:
+    async def assert_still_works(self, session: Session) -> None:
         ended = await self.run(session, "!text well and good")
-        assert (ended.state, ended.text) == (TurnState.COMPLETED, "well and good"), f"it is of no use now: {ended}"
+        assert (ended.state, ended.text) == (TurnState.COMPLETED, "well and good"), (
+            f"it does not work any more: {ended}"
+        )
 
 
-async def yes_to_all(session: Session, turn: Turn) -> None:
+async def accept_all(session: Session, turn: Turn) -> None:
     await answer_all(session, turn, YES)
 
 
 async def answer_all(session: Session, turn: Turn, answer: Answer, first: int = 1) -> None:
-    """All that it asks, from that gate on."""
+    """Answer every gate of the turn, from the gate with the number `first` on."""
     for number in itertools.count(first):
         gate = await turn.gate(number)
         await session.answer(gate.ref, answer)

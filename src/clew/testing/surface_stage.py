@@ -1,5 +1,5 @@
-"""What the kit of surfaces (`conformance`) plays on: a platform as a person sees it, and a daemon whose one surface is
-listened to."""
+"""What the surface kit runs on: a `Stage`, which is a chat platform as a person sees it, and a daemon with a recording
+surface."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from clew.support.clock import Clock, SystemClock
 from clew.testing.scripted_runtime import FileLedger, ScriptedRuntime
 from clew.texts import messages
 
-PATIENCE = 60.0  # seconds that anything may take at most
+PATIENCE = 60.0  # seconds; the time limit of every wait
 PICTURE = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
     "0000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
@@ -32,26 +32,26 @@ PICTURE = bytes.fromhex(
 
 
 class Shown(Struct, frozen=True):
-    """A message of clew's, as it stands there now."""
+    """A message of clew as the platform shows it now."""
 
     id: str
     text: str
-    buttons: tuple[str, ...] = ()  # what is written on them
-    attached: str = ""  # `image` or `file`, where it is one
+    buttons: tuple[str, ...] = ()  # their labels
+    attached: str = ""  # `image` or `file`; empty: a text message
 
 
 class Stage(Protocol):
-    """A platform with one person who may speak. Its `say` says it to clew: alone with it, or by name."""
+    """A platform, real or fake, with one person who may speak. The author of a surface implements it."""
 
     @property
     def person(self) -> str:
-        """The platform's own name for them, as in `Inbound.sender_id`."""
+        """The person's id on the platform, as in `Inbound.sender_id`."""
 
     def surface(self, clock: Clock, files: Path) -> Surface:
-        """As a daemon that starts would make it."""
+        """Make the surface, as a starting daemon does."""
 
-    async def listening(self) -> None:
-        """Until the surface that was made last listens. Asked where the platform does not keep what nobody hears."""
+    async def wait_listening(self) -> None:
+        """Wait until the newest surface listens. Not called with `Backlog.PLATFORM`."""
 
     async def say(
         self,
@@ -62,49 +62,51 @@ class Stage(Protocol):
         where: Conversation | None = None,
         fresh: bool = False,
     ) -> str:
-        """By the person, or by somebody nobody knows; the platform's id of it. `where`: a thread that was opened.
-        `fresh`: the first in a thread of the platform that begins with the quoted message, or in which it is quoted."""
+        """Send a message to clew, directly or by mentioning it, and return the platform's id of it. `stranger`: sent by
+        an unknown person. `where`: in a thread that was opened. `fresh`: as the first message of a new platform thread
+        that starts with the quoted message, or quotes it."""
 
     async def press(self, message: str, label: str) -> str:
-        """The person presses a button; what they are told at once, "" where nothing."""
+        """Press a button as the person, and return what the platform shows at once; "" if nothing."""
 
-    async def seen(self, so: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
-        """What clew has said, oldest first, as soon as it is so."""
+    async def wait_shown(self, condition: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
+        """Wait until the condition holds for clew's messages, oldest first, and return them."""
 
     async def is_acknowledged(self, message: str) -> bool:
-        """Whether the platform counts it as received. Asked where the platform keeps the backlog, and only there."""
+        """Whether the platform counts the message as received. Only called with `Backlog.PLATFORM`."""
 
-    async def acknowledged(self, message: str) -> None:
-        """Until it does."""
+    async def wait_acknowledged(self, message: str) -> None:
+        """Wait until the platform counts the message as received. Only called with `Backlog.PLATFORM`."""
 
-    async def repeat(self, message: str) -> None:
-        """The platform brings it once more, as if it had never been acknowledged."""
+    async def redeliver(self, message: str) -> None:
+        """Let the platform send the message again, as if it had not been acknowledged."""
 
-    async def cut(self) -> None:
-        """The platform is out of reach: what is open is cut, and nothing new gets through."""
+    async def disconnect(self) -> None:
+        """Make the platform unreachable: close open connections and refuse new ones."""
 
-    async def mend(self) -> None: ...
+    async def reconnect(self) -> None:
+        """Make the platform reachable again."""
 
-    async def busy(self, seconds: float) -> None:
-        """It refuses the next message of clew's, and says to come again after so long."""
+    async def rate_limit_once(self, seconds: float) -> None:
+        """Refuse clew's next message and ask it to retry after so many seconds."""
 
-    async def lose_answer(self) -> None:
-        """The next message of clew's arrives, and clew does not hear so."""
+    async def lose_response_once(self) -> None:
+        """Deliver clew's next message, but lose the response to clew."""
 
 
-class Overheard:
-    """A surface, and what it told the inbox. With `hold`, nothing is accepted before that is set."""
+class RecordingSurface:
+    """Wraps a surface and records what passes. With `hold`, messages are accepted only once that event is set."""
 
     def __init__(self, surface: Surface, hold: asyncio.Event | None) -> None:
         self._surface = surface
         self._hold = hold
         self._inbox: Inbox | None = None
         self._changed = asyncio.Condition()
-        self.came: list[Inbound] = []
+        self.received: list[Inbound] = []
         self.accepted: list[Accepted] = []
-        self.taken: list[str] = []  # the ids of what was accepted
-        self.given: list[Outgoing] = []  # to send
-        self.edits: list[tuple[str, float]] = []  # what was rewritten while a turn ran, and when
+        self.accepted_ids: list[str] = []  # message ids, in the order of `accepted`
+        self.sent: list[Outgoing] = []  # deliveries passed to `send`
+        self.edits: list[tuple[str, float]] = []  # message id and time of each edit of a placeholder
 
     @property
     def name(self) -> str:
@@ -131,32 +133,32 @@ class Overheard:
 
     async def accept(self, inbound: Inbound) -> Accepted:
         assert self._inbox is not None
-        self.came.append(inbound)
-        await self._tell()
+        self.received.append(inbound)
+        await self._notify()
         if self._hold is not None:
             await self._hold.wait()
         accepted = await self._inbox.accept(inbound)
         self.accepted.append(accepted)
-        self.taken.append(inbound.message_id)
-        await self._tell()
+        self.accepted_ids.append(inbound.message_id)
+        await self._notify()
         return accepted
 
     async def known(self, surface: str) -> Sequence[KnownConversation]:
         assert self._inbox is not None
         return await self._inbox.known(surface)
 
-    async def until(self, so: Callable[[], object]) -> None:
+    async def wait_until(self, condition: Callable[[], object]) -> None:
         async with asyncio.timeout(PATIENCE), self._changed:
-            await self._changed.wait_for(so)
+            await self._changed.wait_for(condition)
 
     async def send(self, outgoing: Outgoing) -> Receipt:
-        self.given.append(outgoing)
+        self.sent.append(outgoing)
         return await self._surface.send(outgoing)
 
     async def edit(self, receipt: Receipt, outgoing: Outgoing) -> None:
         if outgoing.kind is DeliveryKind.PLACEHOLDER:
             self.edits.append((receipt.message_id, time.monotonic()))
-            await self._tell()
+            await self._notify()
         await self._surface.edit(receipt, outgoing)
 
     async def find(self, outgoing: Outgoing) -> Receipt | None:
@@ -168,23 +170,23 @@ class Overheard:
     async def close(self) -> None:
         await self._surface.close()
 
-    async def _tell(self) -> None:
+    async def _notify(self) -> None:
         async with self._changed:
             self._changed.notify_all()
 
 
 class Daemon:
-    """The real engine on a folder, with an agent that plays scripts (`clew.testing.scripted_model.script`) and one
-    surface.
-    Leaving it ends everything where it stands, as a kill would; a second one on the same folder is the next daemon."""
+    """The real engine in a folder, with an agent that plays scripts (`clew.testing.scripted_model.script`) and one
+    surface. On exit everything ends at once, as if killed. A second Daemon in the same folder acts as the next
+    daemon."""
 
     def __init__(self, stage: Stage, folder: Path, *, hold: asyncio.Event | None = None) -> None:
         clock = SystemClock()
         self._stage = stage
         self._store = open_store(folder / "clew.db", clock)
         self.agent = ScriptedRuntime(clock, FileLedger(folder / "scripted"))
-        self.agent.can = replace(self.agent.can, steer=False)  # each message is then a turn, and its answer is seen
-        self.surface = Overheard(stage.surface(clock, folder / "files"), hold)
+        self.agent.can = replace(self.agent.can, steer=False)  # so that each message is a turn with its own answer
+        self.surface = RecordingSurface(stage.surface(clock, folder / "files"), hold)
         self.engine = Engine(
             store=self._store,
             clock=clock,
@@ -202,7 +204,7 @@ class Daemon:
         await self._store.write(lambda tx: people.add(tx, known))
         self._working = asyncio.create_task(self.engine.run())
         if self.surface.can.backlog is not Backlog.PLATFORM:
-            await self._stage.listening()
+            await self._stage.wait_listening()
         return self
 
     async def __aexit__(
@@ -214,37 +216,36 @@ class Daemon:
         await self.surface.close()
         await asyncio.to_thread(self._store.close)
 
-    async def held(self, name: str) -> None:
+    async def wait_held(self, name: str) -> None:
         async with asyncio.timeout(PATIENCE):
             await self.agent.holds.held(name)
 
 
-async def answered(stage: Stage, *answers: str) -> Sequence[Shown]:
-    """Each of them is shown once, and in this order."""
-    shown = await stage.seen(lambda shown: all(with_text(shown, answer) for answer in answers))
+async def wait_answered(stage: Stage, *answers: str) -> Sequence[Shown]:
+    """Wait until these answers are shown, and assert that each is shown once and in this order."""
+    shown = await stage.wait_shown(lambda shown: all(with_text(shown, answer) for answer in answers))
     found = [answer for message in shown for answer in answers if message in with_text(shown, answer)]
     assert found == [*answers], f"shown are {found}, in place of {answers}"
     return shown
 
 
 def with_text(shown: Sequence[Shown], text: str) -> list[Shown]:
-    """Not where it is only being written."""
-    settled = (
-        message for message in shown if text == messages.WORKING or not message.text.startswith(messages.WORKING)
-    )
-    return [message for message in settled if text in message.text]
+    """Return the messages that contain the text, without placeholders that are still being written."""
+    final = (message for message in shown if text == messages.WORKING or not message.text.startswith(messages.WORKING))
+    return [message for message in final if text in message.text]
 
 
-async def working(stage: Stage, clew: Daemon) -> Sequence[Shown]:
-    """The agent has begun, and stops `here` before it answers `alpha`. Where there can be a placeholder, it is up."""
+async def start_working(stage: Stage, clew: Daemon) -> Sequence[Shown]:
+    """Start a turn that waits at the hold `here` before it answers `alpha`. With `can.edit`, wait for its
+    placeholder."""
     await stage.say("!hold here\n!text alpha")
-    await clew.held("here")
-    return await stage.seen(lambda shown: not clew.surface.can.edit or with_text(shown, messages.WORKING))
+    await clew.wait_held("here")
+    return await stage.wait_shown(lambda shown: not clew.surface.can.edit or with_text(shown, messages.WORKING))
 
 
-async def taken(stage: Stage, clew: Daemon, message: str) -> None:
-    """It is stored, and where the platform keeps the backlog, it knows."""
+async def wait_accepted(stage: Stage, clew: Daemon, message: str) -> None:
+    """Wait until a message is accepted and, with `Backlog.PLATFORM`, acknowledged."""
     if clew.surface.can.backlog is Backlog.PLATFORM:
-        await stage.acknowledged(message)
+        await stage.wait_acknowledged(message)
     else:
-        await clew.surface.until(lambda: message in clew.surface.taken)
+        await clew.surface.wait_until(lambda: message in clew.surface.accepted_ids)

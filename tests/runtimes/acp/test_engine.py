@@ -90,12 +90,12 @@ async def test_after_a_daemon_died_in_a_turn_it_is_cut_and_not_absent(world: Wor
     pipes = PipeStage(world.folder)
     async with world.daemon() as rig:
         said = await rig.say("!text one\n!hold here\n!text two")
-        await pipes.held("here")
+        await pipes.wait_held("here")
         await rig.kill()
     await world.runtimes[0].close()
     async with world.daemon() as rig:
         assert (await rig.ended(said.turn)).state == "interrupted"
-        await pipes.held("here")
+        await pipes.wait_held("here")
         pipes.release("here")
         entry = await rig.until(lambda entry: entry.kind == "turn.queued" and entry.turn != said.turn)
         assert (await rig.ended(entry.turn)).text == "onetwo"

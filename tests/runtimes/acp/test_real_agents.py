@@ -15,7 +15,7 @@ from clew.process.scan import Marks
 from clew.support.clock import SystemClock
 from clew.testing import runtime_kit
 from clew.testing.runtime_kit import Check
-from clew.testing.runtime_stage import YES, Play
+from clew.testing.runtime_stage import YES, RuntimeRig
 from clew.testing.scripted_model import ScriptedModel
 from tests.helpers.rig import Rig
 from tests.runtimes import installed
@@ -51,21 +51,21 @@ async def test_opencode_conforms(check: Check, opencode: str, tmp_path: Path, ow
 
 
 async def test_an_error_of_hermes_model_is_a_failure(hermes: str, tmp_path: Path, own_model: ScriptedModel) -> None:
-    async with Play(HermesStage(tmp_path, hermes, own_model)) as play:
-        session = await play.open()
-        ended = await play.run(session, "!status 401")
+    async with RuntimeRig(HermesStage(tmp_path, hermes, own_model)) as rig:
+        session = await rig.open()
+        ended = await rig.run(session, "!status 401")
         assert ended.state is TurnState.FAILED and ended.problem is not None and "401" in ended.problem.message
         assert ended.problem.code == "not_logged_in"
-        await play.still_works(session)
+        await rig.assert_still_works(session)
 
 
 async def test_hermes_titles_and_judgements_are_not_shown(
     hermes: str, tmp_path: Path, own_model: ScriptedModel
 ) -> None:
     stage = HermesStage(tmp_path, hermes, own_model)
-    async with Play(stage) as play:
-        session = await play.open()
-        turn = play.begin(session, f"!approve {stage.command('one')}\n!text done")
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        turn = rig.start(session, f"!approve {stage.command('one')}\n!text done")
         await session.answer((await turn.gate()).ref, YES)
         assert (await turn.end()).text == "done"
         assert own_model.count("!approve") == 2, "it asked its model more often than once before and once after"
@@ -76,17 +76,17 @@ async def test_a_hermes_that_forgot_a_session_gets_the_history(
 ) -> None:
     """It says that it loaded it."""
     stage = HermesStage(tmp_path, hermes, own_model)
-    async with Play(stage) as play:
-        session = await play.open()
-        await play.run(session, "!text alpha")
-        kept, past = session.continuity(), play.past
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        await rig.run(session, "!text alpha")
+        kept, past = session.continuity(), rig.past
     for file in (tmp_path / "hermes").glob("state.db*"):
         file.unlink()
-    async with Play(stage) as play:
-        play.past = past
-        again = await play.open(kept)
+    async with RuntimeRig(stage) as rig:
+        rig.past = past
+        again = await rig.open(kept)
         assert again.continuity() != kept
-        assert "alpha" in (await play.run(again, "!recall")).text
+        assert "alpha" in (await rig.run(again, "!recall")).text
 
 
 async def test_a_request_that_hermes_gave_up_is_withdrawn(
@@ -94,14 +94,14 @@ async def test_a_request_that_hermes_gave_up_is_withdrawn(
 ) -> None:
     """Before it denies by itself: the turn is cut, and so it can be asked anew."""
     stage = HermesStage(tmp_path, hermes, own_model)
-    async with Play(stage) as play:
-        session = await play.open()
-        turn = play.begin(session, f"!approve {stage.command('one')}\n!text done")
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        turn = rig.start(session, f"!approve {stage.command('one')}\n!text done")
         gate = await turn.gate()
         assert (await turn.end()).state is TurnState.INTERRUPTED
         assert GateClosed(gate.ref, ran_out=True) in turn.events
         assert not await session.answer(gate.ref, YES)
-        await play.still_works(session)
+        await rig.assert_still_works(session)
         assert stage.runs("one") == 0
 
 
@@ -134,9 +134,9 @@ async def test_opencode_writes_what_was_approved_without_asking_twice(
 ) -> None:
     """It has clew write the text of its diff, and then writes it itself."""
     stage = OpenCodeStage(tmp_path, opencode, own_model)
-    async with Play(stage) as play:
-        session = await play.open()
-        turn = play.begin(session, f"!patch {stage.workspace}/a.txt hello\n!text done")
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        turn = rig.start(session, f"!patch {stage.workspace}/a.txt hello\n!text done")
         await session.answer((await turn.gate()).ref, YES)
         assert (await turn.end()).text == "done" and (stage.workspace / "a.txt").read_text() == "hello"
         assert len([event for event in turn.events if isinstance(event, GateOpened)]) == 1
@@ -148,9 +148,9 @@ async def test_hermes_does_not_say_where_and_so_no_folder_is_shown(
     stage = HermesStage(tmp_path, hermes, own_model)
     (stage.workspace / "sub").mkdir()
     given = json.dumps({"command": stage.command("one"), "workdir": str(stage.workspace / "sub")})
-    async with Play(stage) as play:
-        session = await play.open()
-        turn = play.begin(session, f"!tool x.terminal {given}\n!text done")
+    async with RuntimeRig(stage) as rig:
+        session = await rig.open()
+        turn = rig.start(session, f"!tool x.terminal {given}\n!text done")
         gate = await turn.gate()
         assert gate.asked.folder is None and gate.asked.unjudged and "in which folder" in gate.asked.detail
         await session.answer(gate.ref, YES)

@@ -75,10 +75,10 @@ class Followed(Turn):
         async def follow() -> None:
             try:
                 async for event in session.run(request(prompt, turn)):
-                    await self.took(event)
+                    await self.add(event)
             except RuntimeTrouble as trouble:
                 self.trouble = trouble
-            await self.tell()
+            await self.notify()
 
         super().__init__(turn, session, follow)
 

@@ -29,7 +29,7 @@ class FeishuStage:
     def surface(self, clock: Clock, files: Path) -> Surface:
         return self._app.surface(files, clock)
 
-    async def listening(self) -> None:
+    async def wait_listening(self) -> None:
         return
 
     async def say(
@@ -59,28 +59,28 @@ class FeishuStage:
     async def press(self, message: str, label: str) -> str:
         return str((await self._app.press(message, label)).get("toast", {}).get("content", ""))
 
-    async def seen(self, so: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
-        return self._shown(await self._app.until(lambda state: so(self._shown(state))))
+    async def wait_shown(self, condition: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
+        return self._shown(await self._app.until(lambda state: condition(self._shown(state))))
 
     async def is_acknowledged(self, message: str) -> bool:
         return self._events[message] not in (await self._app.state())["pending"]
 
-    async def acknowledged(self, message: str) -> None:
+    async def wait_acknowledged(self, message: str) -> None:
         await self._app.until(lambda state: self._events[message] not in state["pending"])
 
-    async def repeat(self, message: str) -> None:
+    async def redeliver(self, message: str) -> None:
         await self._app.do("again", event=self._events[message])
 
-    async def cut(self) -> None:
+    async def disconnect(self) -> None:
         await self._app.do("cut")
 
-    async def mend(self) -> None:
+    async def reconnect(self) -> None:
         await self._app.do("mend")
 
-    async def busy(self, seconds: float) -> None:
+    async def rate_limit_once(self, seconds: float) -> None:
         await self._app.refuse("send", 99991400, headers={"x-ogw-ratelimit-reset": str(seconds)})
 
-    async def lose_answer(self) -> None:
+    async def lose_response_once(self) -> None:
         await self._app.fault("send", "cut_after")
 
     def _shown(self, state: dict[str, Any]) -> list[Shown]:

@@ -29,7 +29,7 @@ class TelegramStage:
     def surface(self, clock: Clock, files: Path) -> Surface:
         return self._bot.surface(files, clock)
 
-    async def listening(self) -> None:
+    async def wait_listening(self) -> None:
         return
 
     async def say(
@@ -55,29 +55,29 @@ class TelegramStage:
     async def press(self, message: str, label: str) -> str:
         return await self._bot.press(number_of(message), label)
 
-    async def seen(self, so: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
-        state = await self._bot.until(lambda state: so(self._shown(state["messages"])))
+    async def wait_shown(self, condition: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
+        state = await self._bot.until(lambda state: condition(self._shown(state["messages"])))
         return self._shown(state["messages"])
 
     async def is_acknowledged(self, message: str) -> bool:
         return number_of(message) not in (await self._bot.state())["waiting"]
 
-    async def acknowledged(self, message: str) -> None:
+    async def wait_acknowledged(self, message: str) -> None:
         await self._bot.until(lambda state: number_of(message) not in state["waiting"])
 
-    async def repeat(self, message: str) -> None:
+    async def redeliver(self, message: str) -> None:
         await self._bot.do("inject", message=self._updates[message])
 
-    async def cut(self) -> None:
+    async def disconnect(self) -> None:
         await self._bot.do("cut")
 
-    async def mend(self) -> None:
+    async def reconnect(self) -> None:
         await self._bot.do("mend")
 
-    async def busy(self, seconds: float) -> None:
+    async def rate_limit_once(self, seconds: float) -> None:
         await self._bot.refuse("sendMessage", 429, "Too Many Requests", retry_after=seconds)
 
-    async def lose_answer(self) -> None:
+    async def lose_response_once(self) -> None:
         await self._bot.fault("sendMessage", "cut_after")
 
     def _shown(self, messages: Sequence[dict[str, Any]]) -> list[Shown]:

@@ -52,7 +52,7 @@ class WebhookStage:
         self._surface = Listening({"ci": WebhookConfig(secret=SECRET, url=self._receiver.url)}, clock)
         return self._surface
 
-    async def listening(self) -> None:
+    async def wait_listening(self) -> None:
         assert self._surface is not None
         await self._surface.listens.wait()
 
@@ -68,10 +68,10 @@ class WebhookStage:
         id = f"m{len(self._posted) + 1}"
         fields = {"id": id, "conversation": "deploys", "sender": "ann", "text": text}
         self._posted[id] = json.dumps(fields).encode()
-        await self.repeat(id)
+        await self.redeliver(id)
         return id
 
-    async def repeat(self, message: str) -> None:
+    async def redeliver(self, message: str) -> None:
         assert self._surface is not None and self._clock is not None
         body, now = self._posted[message], self._clock.now() // 1000 + 1  # nobody answers within the second
         headers = {"X-Clew-Timestamp": str(now), "X-Clew-Signature": sign(SECRET, now, body)}
@@ -81,8 +81,8 @@ class WebhookStage:
     async def press(self, message: str, label: str) -> str:
         raise NotImplementedError("it has no buttons")
 
-    async def seen(self, so: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
-        while not so(shown := self._shown()):
+    async def wait_shown(self, condition: Callable[[Sequence[Shown]], object]) -> Sequence[Shown]:
+        while not condition(shown := self._shown()):
             await asyncio.to_thread(self._receiver.wait_for, len(self._receiver.deliveries) + 1)
         return shown
 
@@ -94,19 +94,19 @@ class WebhookStage:
     async def is_acknowledged(self, message: str) -> bool:
         raise NotImplementedError("the platform keeps nothing")
 
-    async def acknowledged(self, message: str) -> None:
+    async def wait_acknowledged(self, message: str) -> None:
         raise NotImplementedError("the platform keeps nothing")
 
-    async def cut(self) -> None:
+    async def disconnect(self) -> None:
         await asyncio.to_thread(self._receiver.close)
 
-    async def mend(self) -> None:
+    async def reconnect(self) -> None:
         await asyncio.to_thread(self._receiver.start)
 
-    async def busy(self, seconds: float) -> None:
+    async def rate_limit_once(self, seconds: float) -> None:
         self._receiver.then(Answer(429, headers={"Retry-After": str(int(seconds))}))
 
-    async def lose_answer(self) -> None:
+    async def lose_response_once(self) -> None:
         self._receiver.then(Hang.UP)
 
 
@@ -117,10 +117,10 @@ async def stage() -> AsyncIterator[WebhookStage]:
 
 
 ASKING = (
-    surface_gate_checks.a_gate_is_answered_by_a_word,
-    surface_gate_checks.a_long_gate_is_allowed_only_if_all_of_it_is_shown,
-    surface_gate_checks.a_gate_that_is_not_shown_whole_can_be_declined,
-    surface_gate_checks.allow_all_means_only_what_is_shown_whole,
+    surface_gate_checks.a_typed_word_answers_a_gate,
+    surface_gate_checks.a_long_gate_can_be_accepted_only_if_shown_completely,
+    surface_gate_checks.an_incomplete_gate_can_be_declined,
+    surface_gate_checks.allow_all_accepts_only_gates_shown_completely,
 )
 
 

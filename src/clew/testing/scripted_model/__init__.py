@@ -1,4 +1,4 @@
-"""A model that plays the script written in the prompt: for tests, and for the demo without an account.
+"""A model that plays the script in the prompt: for tests, and for the demo, without an account.
 
 async with ScriptedModel() as model:
     write_codex_home(folder, model.url)

@@ -1,4 +1,4 @@
-"""`python -m clew.testing.scripted_model --port 0`: run it alone; it prints its address and plays until it is ended."""
+"""`python -m clew.testing.scripted_model --port 0`: runs the model as a program, which prints its address."""
 
 from __future__ import annotations
 

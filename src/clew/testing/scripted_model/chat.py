@@ -1,7 +1,7 @@
-"""The same scripts by the chat-completions API, which most other agents speak.
+"""Plays scripts over the chat-completions API, which most agents other than Codex use.
 
-A request without tools is none of a person's: agents have titles written that way, and commands judged. It gets a word
-that means nothing to them."""
+A request without tools does not come from a person: agents use such requests to make titles or to judge commands. It
+gets a meaningless word."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class ChatRequest(Struct, frozen=True):
 
     @property
     def prompt(self) -> str:
-        """The newest one. Some agents put what was never answered before it, with a blank line between."""
+        """The newest prompt. Some agents put unanswered ones before it, with a blank line between."""
         return self.prompts[-1].rpartition("\n\n")[2] if self.prompts else ""
 
     @property
     def acts_done(self) -> int:
-        """How many of the newest prompt's tool calls have come back."""
+        """How many tool calls of the newest prompt have a result."""
         roles = [message.get("role") for message in self._messages]
         newest = len(roles) - 1 - roles[::-1].index("user") if "user" in roles else -1
         return roles[newest + 1 :].count("tool")
@@ -47,7 +47,7 @@ class ChatRequest(Struct, frozen=True):
         return [flat(message.get("content")) for message in self._messages if message.get("role") == "tool"]
 
     def tool(self, *names: str) -> dict[str, Any] | None:
-        """The first of these tools that is on offer."""
+        """Return the first of these tools that the agent offers."""
         offered = {each["function"]["name"]: each["function"] for each in self.body.get("tools", ())}
         return next((offered[name] for name in names if name in offered), None)
 
@@ -66,13 +66,13 @@ class ChatPlayer(Player[ChatRequest]):
             return
         message = {"role": "assistant", "content": ASIDE}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
-        await self._reply.whole(
+        await self._reply.json(
             200, {**self._frame(), "object": "chat.completion", "choices": [choice], "usage": _USAGE}
         )
 
     async def _step(self, step: Step) -> None:
         if isinstance(step, Hold):
-            await self._delta({"content": ""})  # so that it is known to have begun
+            await self._delta({"content": ""})  # so that the agent sees the start
         await super()._step(step)
 
     async def _say(self, step: Say) -> None:
@@ -102,7 +102,7 @@ class ChatPlayer(Player[ChatRequest]):
         else:
             code = step.code if isinstance(step, Status) else 500
             error = {"message": f"the script says {step.code}", "type": "scripted", "code": str(step.code)}
-            await self._reply.whole(code, {"error": error})
+            await self._reply.json(code, {"error": error})
 
     async def _complete(self) -> None:
         await self._delta({}, "tool_calls" if self._calls else "stop")
@@ -122,7 +122,7 @@ _USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 
 
 def call(request: ChatRequest, step: Shell | Patch | Tool) -> tuple[str, dict[str, Any]]:
-    """The tool of this agent that does it, and its arguments."""
+    """Return the agent's tool for a step, and its arguments."""
     match step:
         case Shell(command):
             tool = request.tool(*SHELLS) or {"name": SHELLS[0]}

@@ -1,4 +1,4 @@
-"""Homes of agents that point at a scripted model, and at nothing else."""
+"""Writes homes of agents whose config uses only a scripted model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ enabled = true
 default_mode_request_user_input = true
 request_permissions_tool = true
 apps = false
-plugins = false  # else each start asks GitHub for a catalogue of them
+plugins = false  # otherwise each start downloads a catalogue from GitHub
 """
 
 

@@ -1,4 +1,4 @@
-"""Just enough HTTP/1.1 for one request per connection, with a body that may stream."""
+"""A minimal HTTP/1.1 server: one request per connection, and a response that may stream."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Call(Struct, frozen=True):
 
 
 async def read_call(reader: asyncio.StreamReader) -> Call | None:
-    """None: the other side left before it had asked for anything."""
+    """Read a request; None: the client left before it was complete."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         line, *fields = head.split("\r\n")
@@ -28,14 +28,14 @@ async def read_call(reader: asyncio.StreamReader) -> Call | None:
 
 
 class Reply:
-    """One answer. It is begun by the first thing sent, so that a status can still be chosen until then."""
+    """One response. The first write sends the status, so it can be chosen until then."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
         self.is_begun = False
 
-    async def whole(self, status: int, value: object) -> None:
+    async def json(self, status: int, value: object) -> None:
         body = msgspec.json.encode(value)
         self._head(status, "application/json", len(body))
         self._writer.write(body)
@@ -45,7 +45,7 @@ class Reply:
         await self.raw(f"event: {kind}\ndata: ".encode() + msgspec.json.encode({"type": kind, **value}) + b"\n\n")
 
     async def data(self, value: dict[str, object]) -> None:
-        """An event without a name."""
+        """Send an event without a name."""
         await self.raw(b"data: " + msgspec.json.encode(value) + b"\n\n")
 
     async def raw(self, text: bytes) -> None:
@@ -55,12 +55,12 @@ class Reply:
         await self._writer.drain()
 
     async def end(self) -> None:
-        """After the last event: without it the stream counts as cut."""
+        """End the stream properly; without this it counts as cut off."""
         self._writer.write(b"0\r\n\r\n")
         await self._writer.drain()
 
-    async def unless_left(self, event: asyncio.Event) -> bool:
-        """Wait for an event; False where the other side hangs up first."""
+    async def wait_unless_disconnected(self, event: asyncio.Event) -> bool:
+        """Wait for an event; False if the client disconnects first."""
         waiting = asyncio.ensure_future(event.wait())
         leaving = asyncio.ensure_future(self._reader.read())
         try:

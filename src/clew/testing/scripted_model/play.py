@@ -1,4 +1,4 @@
-"""Plays the steps of a script, whichever API the agent speaks: `responses` and `chat` know how each is said there."""
+"""Plays the steps of a script. The subclasses in `responses` and `chat` write them in the format of their API."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from clew.testing.scripted_model.script import (
     Tool,
 )
 
-LONGEST = 2000  # characters of a message that are recalled
+LONGEST = 2000  # characters of a recalled message
 
 Trouble = Status | Cut | Error
 SingleAct = Shell | Patch | Tool | Permit | Ask | Aside | Plan
@@ -42,7 +42,7 @@ R = TypeVar("R", bound=Remembering)
 
 
 class Over(Exception):
-    """The response has ended before its script."""
+    """The response ended before its script."""
 
 
 class Player(ABC, Generic[R]):
@@ -75,7 +75,7 @@ class Player(ABC, Generic[R]):
             case Say():
                 await self._say(step)
             case Recall():
-                await self._say(Say(recollection(self._request)))
+                await self._say(Say(recall_text(self._request)))
             case Hold(name):
                 if not await self._hold(name, self._reply):
                     raise Over
@@ -105,12 +105,12 @@ class Player(ABC, Generic[R]):
 
     @abstractmethod
     async def _complete(self) -> None:
-        """What is said last."""
+        """Write the end of the response."""
 
 
-def recollection(request: Remembering) -> str:
+def recall_text(request: Remembering) -> str:
     said = request.prompts
     lines = said[0].splitlines() if said else []
-    own = [line for line in lines if not line.startswith("!")] or lines  # not its script, if there is anything else
+    own = [line for line in lines if not line.startswith("!")] or lines  # without its script, if there is other text
     first = " ".join(" ".join(own).split())[:LONGEST]
     return f"I remember {len(said)} messages. The first was: {first}" if said else "I remember nothing."

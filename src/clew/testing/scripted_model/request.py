@@ -1,4 +1,4 @@
-"""What Codex asked for: the parts of a Responses-API request that a script needs."""
+"""The parts of a Responses-API request from Codex that a script needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Request(Struct, frozen=True):
 
     @property
     def prompts(self) -> list[str]:
-        """What people said, oldest first, without what Codex adds in their name."""
+        """The messages of people, oldest first, without those that Codex adds in their name."""
         return [text for _, text in self._said()]
 
     @property
@@ -24,17 +24,17 @@ class Request(Struct, frozen=True):
 
     @property
     def acts_done(self) -> int:
-        """How many of the newest prompt's tool calls have come back."""
+        """How many tool calls of the newest prompt have a result."""
         newest = max((index for index, _ in self._said()), default=-1)
         return sum(str(item.get("type", "")).endswith("_output") for item in self._input[newest + 1 :])
 
     @property
     def outputs(self) -> list[str]:
-        """What the tools said, as the model sees it."""
+        """The outputs of the tools, as the model sees them."""
         return [flat(item.get("output")) for item in self._input if str(item.get("type", "")).endswith("_output")]
 
     def tool(self, *names: str) -> dict[str, Any] | None:
-        """The first of these tools that is on offer."""
+        """Return the first of these tools that the agent offers."""
         offered = {tool.get("name"): tool for tool in self._tools()}
         return next((offered[name] for name in names if name in offered), None)
 
@@ -44,7 +44,7 @@ class Request(Struct, frozen=True):
         return given if isinstance(given, list) else [{"role": "user", "content": given}]
 
     def _tools(self) -> Iterator[dict[str, Any]]:
-        """Also those that newer models get as an item of the input, in a namespace."""
+        """Yield all tools, also those that newer models get as an input item, in a namespace."""
         added = [item for item in self._input if item.get("type") == "additional_tools"]
         for tool in [*self.body.get("tools", []), *(tool for item in added for tool in item["tools"])]:
             yield from tool["tools"] if tool.get("type") == "namespace" else [tool]
@@ -55,8 +55,8 @@ class Request(Struct, frozen=True):
                 yield index, text
 
 
-def from_here(steps: tuple[Step, ...], acts_done: int) -> tuple[Step, ...]:
-    """The part of a script that one response plays: behind the acts that are done, up to the next act."""
+def next_part(steps: tuple[Step, ...], acts_done: int) -> tuple[Step, ...]:
+    """Return the part of a script for one response: after the acts that are done, up to the next act."""
     part: list[Step] = []
     for step in steps:
         if acts_done == 0:

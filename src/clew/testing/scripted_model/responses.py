@@ -1,4 +1,4 @@
-"""The Responses API, which Codex speaks: a script as one streamed response of it."""
+"""Plays a script as one streamed response of the Responses API, which Codex uses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from clew.testing.scripted_model.play import Player, SingleAct, Trouble
 from clew.testing.scripted_model.request import Request
 from clew.testing.scripted_model.script import Aside, Ask, Error, Patch, Permit, Plan, Say, Shell, Status, Tool
 
-CODE_MODE = "exec"  # newer models have this one tool and write JavaScript that calls the others
+CODE_MODE = "exec"  # newer models have only this tool, and write JavaScript that calls the others
 SHELLS = ("exec_command", "shell_command", "shell")
 
 
@@ -66,7 +66,7 @@ class ResponsePlayer(Player[Request]):
     async def _fail(self, step: Trouble) -> None:
         match step:
             case Status(code) if not self._reply.is_begun:
-                await self._reply.whole(code, {"error": {"message": f"the script says {code}", "code": str(code)}})
+                await self._reply.json(code, {"error": {"message": f"the script says {code}", "code": str(code)}})
             case Error(code):
                 error = {"code": code, "message": f"the script says {code}"}
                 await self._event("response.failed", response={"id": self._id, "error": error})
@@ -95,7 +95,7 @@ class ResponsePlayer(Player[Request]):
 
 
 def call(request: Request, step: SingleAct) -> dict[str, Any]:
-    """The tool call that asks for it."""
+    """Return the tool call for a step."""
     match step:
         case Shell(command, beyond):
             return beyond_call(command) if beyond else shell_call(request, command)
@@ -129,7 +129,7 @@ def shell_call(request: Request, command: str) -> dict[str, Any]:
     fields = tool.get("parameters", {}).get("properties", {})
     key = "cmd" if "cmd" in fields else "command"
     is_list = fields.get(key, {}).get("type") == "array"
-    plain = {"login": False} if "login" in fields else {}  # the person's own shell set-up has no part in a script
+    plain = {"login": False} if "login" in fields else {}  # without the person's own shell configuration
     arguments = {key: ["bash", "-c", command] if is_list else command, **plain}
     return function(str(tool.get("name", SHELLS[0])), arguments)
 

@@ -1,4 +1,4 @@
-"""The script that a prompt carries: one directive per line that begins with `!`; all other text is ignored.
+"""Parses the script in a prompt: one directive on each line that starts with `!`; all other text is ignored.
 
     !text WORDS…            say exactly that
     !say N                  say N words
@@ -6,24 +6,24 @@
     !write MS "TEXT"        say a text of several lines, as JSON writes it, a word every MS milliseconds
     !hold NAME              stop here until NAME is released
     !shell CMD              run a command
-    !approve CMD            the same, where a person has to say yes first
-    !both CMD | CMD         two of these at once
+    !approve CMD            run a command that a person has to accept first
+    !both CMD | CMD         ask to run two commands at once
     !beyond CMD             run a command outside the sandbox
     !patch PATH TEXT        add a file
     !tool SERVER.TOOL JSON  call a tool of an MCP server
     !permit PATH            ask for the network, and to write at PATH
     !ask QUESTION | A | B   ask the person
-    !secret QUESTION | A    the same, and the answer is nobody else's business
-    !aside QUESTION | A | B ask in passing, and go on
+    !secret QUESTION | A    ask the person for a secret answer
+    !aside QUESTION | A | B ask without waiting for the answer
     !plan A | B             write a plan
-    !think WORDS            reason aloud
+    !think WORDS            send reasoning text
     !status CODE [TIMES]    answer with an HTTP error
-    !cut [TIMES]            drop the connection in mid-stream
+    !cut [TIMES]            drop the connection in the middle of the stream
     !error CODE [TIMES]     fail within the stream
     !recall                 say how many messages the history holds, and quote the first
 
-With TIMES the trouble happens only so often, and the script then goes on. Pure: the scripted model and the `scripted`
-runtime both play it.
+With TIMES the error happens only that many times, and then the script goes on. Pure. Used by the scripted model and the
+scripted runtime.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Say(Struct, frozen=True):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The pieces in which it is said; together they are the text."""
+        """The pieces in which the text is sent; joined, they are the text."""
         return tuple(re.findall(r"\s*\S+\s*$|\s*\S+", self.text))
 
 
@@ -57,7 +57,7 @@ class Shell(Struct, frozen=True):
 
 
 class Approve(Struct, frozen=True):
-    """Several commands: at once."""
+    """Ask to run one command, or several at once."""
 
     commands: tuple[str, ...]
 
@@ -114,23 +114,23 @@ class Recall(Struct, frozen=True):
     pass
 
 
-Act = Shell | Approve | Patch | Tool | Permit | Ask | Aside | Plan  # they end a response: somebody else has to do them
+Act = Shell | Approve | Patch | Tool | Permit | Ask | Aside | Plan  # each ends a response: the agent does it
 Step = Say | Hold | Think | Status | Cut | Error | Recall | Act
 
 
 class BadScript(ValueError):
-    """A directive that cannot be played; the message quotes it."""
+    """A directive is invalid; the message quotes it."""
 
 
 def parse(prompt: str) -> tuple[Step, ...]:
-    """The steps of a prompt, in order. Without any directive: a short answer that echoes the first words."""
+    """Return the steps of a prompt. Without a directive: a short answer that echoes the first words."""
     lines = [line.strip() for line in prompt.splitlines()]
     steps = tuple(_step(line) for line in lines if _is_directive(line))
     return steps or (echo(prompt),)
 
 
 def calls(step: Step) -> int:
-    """How many tool calls a step makes."""
+    """Return how many tool calls a step makes."""
     return len(step.commands) if isinstance(step, Approve) else int(isinstance(step, Act))
 
 

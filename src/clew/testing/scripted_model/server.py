@@ -1,7 +1,7 @@
-"""A small model server on loopback that plays scripts, counts what it was asked, and can be held.
+"""A small model server on loopback that plays scripts, records its requests, and can be held.
 
-`POST /v1/responses` is for Codex, `POST /v1/chat/completions` for most others; `/control/…` is for a test in another
-process: `POST release/NAME`, `GET held/NAME` (answers when somebody is held there), `GET requests`.
+`POST /v1/responses` is for Codex, `POST /v1/chat/completions` for most others. `/control/…` is for a test in another
+process: `POST release/NAME`, `GET held/NAME` (answers once a response is held there), `GET requests`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from clew.support.clock import Clock, SystemClock
 from clew.testing.scripted_model.chat import ChatPlayer, ChatRequest
 from clew.testing.scripted_model.http_server import Call, Reply, read_call
 from clew.testing.scripted_model.play import Trouble
-from clew.testing.scripted_model.request import Request, from_here
+from clew.testing.scripted_model.request import Request, next_part
 from clew.testing.scripted_model.responses import ResponsePlayer
 from clew.testing.scripted_model.script import BadScript, Say, Step, parse
 
@@ -33,20 +33,20 @@ Handler = Callable[[Any], Sequence[Step]]  # a Request or a ChatRequest
 class ScriptedModel:
     def __init__(self, clock: Clock | None = None, *, host: str = "127.0.0.1", port: int = 0) -> None:
         self.requests: list[Request | ChatRequest] = []
-        self.asides: list[ChatRequest] = []  # what an agent has asked for itself, such as a title
+        self.asides: list[ChatRequest] = []  # requests of the agent itself, such as for a title
         self._clock = clock or SystemClock()
         self._address = host, port
         self._handlers: list[tuple[str, Handler]] = []
         self._released: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._held: Counter[str] = Counter()
-        self._news = asyncio.Event()  # replaced whenever somebody is held or goes on
+        self._news = asyncio.Event()  # set and replaced whenever a response is held or goes on
         self._troubles: Counter[tuple[str, Trouble]] = Counter()
         self._server: asyncio.Server | None = None
         self._serving: set[asyncio.Task[None]] = set()
 
     @property
     def url(self) -> str:
-        """The base address that a provider is configured with."""
+        """The base URL for a provider's config."""
         assert self._server is not None, "not started"
         host, port = self._server.sockets[0].getsockname()[:2]
         return f"http://{host}:{port}/v1"
@@ -72,24 +72,24 @@ class ScriptedModel:
         await self.stop()
 
     def on(self, marker: str, handler: Handler) -> None:
-        """Let a function decide each response to prompts that contain the marker; several acts make parallel calls."""
+        """Let a function return the steps for prompts that contain the marker; several acts make parallel calls."""
         self._handlers.append((marker, handler))
 
     def count(self, marker: str = "") -> int:
-        """How often the model was asked, by a marker in the newest prompt."""
+        """Return the number of requests whose newest prompt contains the marker."""
         return sum(marker in request.prompt for request in self.requests)
 
     def release(self, name: str) -> None:
-        """Let everybody pass who is held there, now and later."""
+        """Release all responses that are held there, now and later."""
         self._released[name].set()
 
     async def held(self, name: str) -> None:
-        """Wait until somebody is held there."""
+        """Wait until a response is held there."""
         while not self._held[name]:
             await self._news.wait()
 
     async def left(self, name: str) -> None:
-        """Wait until nobody is held there: released, or gone."""
+        """Wait until no response is held there: released, or its client left."""
         while self._held[name]:
             await self._news.wait()
 
@@ -115,17 +115,17 @@ class ScriptedModel:
             case "POST", "v1", "chat", "completions":
                 await self._chat(ChatRequest(msgspec.json.decode(call.body)), reply)
             case "GET", "v1", "models":
-                await reply.whole(200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
+                await reply.json(200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
             case "POST", "control", "release", name:
                 self.release(name)
-                await reply.whole(200, {})
+                await reply.json(200, {})
             case "GET", "control", "held", name:
                 await self.held(name)
-                await reply.whole(200, {})
+                await reply.json(200, {})
             case "GET", "control", "requests":
-                await reply.whole(200, [summary(request) for request in self.requests])
+                await reply.json(200, [summary(request) for request in self.requests])
             case _:
-                await reply.whole(404, {"error": {"message": f"no such place: {call.path}"}})
+                await reply.json(404, {"error": {"message": f"no such place: {call.path}"}})
 
     async def _respond(self, request: Request, reply: Reply) -> None:
         self.requests.append(request)
@@ -150,17 +150,17 @@ class ScriptedModel:
             if marker in request.prompt:
                 return handler(request)
         try:
-            return from_here(parse(request.prompt), request.acts_done)
+            return next_part(parse(request.prompt), request.acts_done)
         except BadScript as error:
             return [Say(str(error))]
 
     async def _hold(self, name: str, reply: Reply) -> bool:
-        """False: whoever was held here has left."""
+        """Wait at a hold; False: the client left."""
         if self._released[name].is_set():
             return True
         self._count_held(name, +1)
         try:
-            return await reply.unless_left(self._released[name])
+            return await reply.wait_unless_disconnected(self._released[name])
         finally:
             self._count_held(name, -1)
 

@@ -1,7 +1,6 @@
-"""A runtime that needs no program at all: it plays the script in the prompt (see `clew.testing.scripted_model.script`).
-
-For the demo, for tests and for the simulation. It keeps a record as a real agent does, so that after a crash all four
-answers can be had from it: absent, alive (with `outlives`), complete, cut off. It never runs a command for real."""
+"""A runtime without a program: it plays the script in the prompt (see `clew.testing.scripted_model.script`). For the
+demo, tests and the simulation. It keeps a record as a real agent does, so that after a crash a turn may be absent,
+alive (with `outlives`), complete or cut off. It never really runs a command."""
 
 from __future__ import annotations
 
@@ -17,11 +16,7 @@ from clew.testing.scripted_runtime.runtime import ScriptedRuntime
 __all__ = ["FileLedger", "Ledger", "MemoryLedger", "Played", "ScriptedRuntime", "make"]
 
 
-def make(config: ScriptedConfig, clock: Clock, home: Home, default_runtime: str) -> ScriptedRuntime | None:
-    """Make the runtime for a daemon: its record outlives the process, and another process can release its holds.
-
-    None unless the settings enable it, so that nobody chooses it by mistake."""
-    if not (config.enabled or config.folder or default_runtime == ScriptedRuntime.name):
-        return None
+def make(config: ScriptedConfig, clock: Clock, home: Home) -> ScriptedRuntime:
+    """Make the runtime for a daemon: its record outlives the process, and another process can release its holds."""
     folder = Path(config.folder) if config.folder else home.root / "scripted"
     return ScriptedRuntime(clock, FileLedger(folder), holds=Holds(folder / "holds"))

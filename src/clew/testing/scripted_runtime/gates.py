@@ -1,4 +1,4 @@
-"""What the scripted runtime asks a person, and what it makes of the answer. Pure, but for the bell."""
+"""What the scripted runtime asks a person, and how it uses the answer. Pure, apart from the signal."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ HIDDEN = "(secret)"
 GateStep = script.Approve | script.Permit | script.Ask | script.Aside
 
 
-class Bell:
-    """Wakes those who wait for an answer. What was answered is in the ledger; only what is secret stays here."""
+class AnswerSignal:
+    """Wakes turns that wait for an answer. Answers are in the ledger; only secret ones are kept here."""
 
     def __init__(self) -> None:
         self.secrets: dict[str, Answer] = {}
-        self._rung = asyncio.Event()
+        self._event = asyncio.Event()
 
     @property
     def next(self) -> asyncio.Event:
-        """Taken before one looks: then nothing is missed."""
-        return self._rung
+        """The event of the next answer. Get it before reading the ledger, so that no answer is missed."""
+        return self._event
 
-    def ring(self) -> None:
-        self._rung.set()
-        self._rung = asyncio.Event()
+    def notify(self) -> None:
+        self._event.set()
+        self._event = asyncio.Event()
 
 
 def asked(step: GateStep) -> list[Asked]:
@@ -48,7 +48,7 @@ def asked(step: GateStep) -> list[Asked]:
 
 
 def check(asked: Asked, answer: Answer) -> None:
-    """Raises BadInput where the answer does not fit."""
+    """Raises BadInput if the answer does not fit."""
     is_question = asked.kind is GateKind.QUESTION
     if answer.decision is Decision.REPLY and not is_question:
         raise BadInput("This wants a yes or a no, not words.")
@@ -56,16 +56,16 @@ def check(asked: Asked, answer: Answer) -> None:
         raise BadInput("This is a question: answer it with words.")
 
 
-def written(asked: Asked, answer: Answer) -> Answer:
-    """The answer as it may be written down."""
+def without_secrets(asked: Asked, answer: Answer) -> Answer:
+    """Return the answer as it may be stored, without secrets."""
     if not _is_secret(asked):
         return answer
     return replace(answer, replies=tuple((question, (HIDDEN,)) for question, _ in answer.replies))
 
 
-def words(asked: Asked, answer: Answer) -> str:
-    """What the agent says to an answer."""
-    said = ", ".join(word for _, words in answer.replies for word in words)
+def reply_text(asked: Asked, answer: Answer) -> str:
+    """Return what the agent says to an answer."""
+    said = ", ".join(word for _, reply_text in answer.replies for word in reply_text)
     if answer.decision is Decision.DECLINE:
         return f"declined: {answer.reason}" if answer.reason else "declined"
     if answer.decision is Decision.ACCEPT:

@@ -1,4 +1,4 @@
-"""Where `!hold NAME` waits: until `release(NAME)` here, or until another process writes to the named pipe NAME."""
+"""Implements `!hold NAME`: waits until `release(NAME)` is called, or another process writes to the named pipe NAME."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from clew.support import private_files
 
 
 class Holds:
-    """A named pipe lets a test in another process wait, without polling, until somebody is held: opening it for writing
-    blocks until we read."""
+    """With a named pipe, a test in another process can wait without polling until a turn is held: opening the pipe for
+    writing blocks until we read."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -23,7 +23,7 @@ class Holds:
         self._event(name).set()
 
     async def held(self, name: str) -> None:
-        """Until somebody has come to this hold."""
+        """Wait until a turn has reached this hold."""
         await self._reached.setdefault(name, asyncio.Event()).wait()
 
     async def wait(self, name: str) -> None:
@@ -40,7 +40,7 @@ class Holds:
     def _pipe(self, name: str) -> Path:
         assert self._folder is not None
         path = self._folder / Path(name).name
-        with suppress(FileExistsError):  # who waits for us may make it at the same moment
+        with suppress(FileExistsError):  # the waiting process may create it at the same moment
             os.mkfifo(path, 0o600)
         return path
 

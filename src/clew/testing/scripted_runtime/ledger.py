@@ -1,4 +1,4 @@
-"""The scripted runtime's own record: what it has played of which turn. It outlives the process that wrote it."""
+"""The scripted runtime's own record: how far each turn was played. It may outlive its process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from clew.support import private_files
 
 
 class Played(Struct, frozen=True):
-    """One turn as far as it was played."""
+    """One turn and how far it was played."""
 
     turn: str
     messages: tuple[PromptMessage, ...]
@@ -26,9 +26,9 @@ class Played(Struct, frozen=True):
     texts: tuple[str, ...] = ()
     activities: tuple[Activity, ...] = ()
     problem: Problem | None = None
-    steers: tuple[PromptMessage, ...] = ()
-    answers: tuple[tuple[str, Answer], ...] = ()  # to its gates, by their reference, in order; nothing secret
-    executions: tuple[str, ...] = ()  # every command that a yes let it run, once for each time
+    steers: tuple[Said, ...] = ()
+    answers: tuple[tuple[str, Answer], ...] = ()  # by the reference of their gate, in order; without secrets
+    executions: tuple[str, ...] = ()  # accepted commands, one entry for each run
 
     @property
     def text(self) -> str:
@@ -53,7 +53,7 @@ class MemoryLedger:
 
 
 class FileLedger:
-    """One JSON file per session, replaced whole, for its owner alone: prompts are in it."""
+    """One JSON file per session, replaced atomically, readable by its owner only, because it contains prompts."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""The scripted runtime: it makes sessions, and can be told to die."""
+"""The scripted runtime: makes sessions, and can simulate the death of its process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clew.model.runtime import Health, HealthState, ProgramInfo, RuntimeCan, Sea
 from clew.support.clock import Clock
 from clew.support.errors import RuntimeTrouble
 from clew.support.version import __version__
-from clew.testing.scripted_runtime.gates import Bell
+from clew.testing.scripted_runtime.gates import AnswerSignal
 from clew.testing.scripted_runtime.holds import Holds
 from clew.testing.scripted_runtime.ledger import Ledger
 from clew.testing.scripted_runtime.session import Script, ScriptedSession, from_prompt
@@ -31,7 +31,7 @@ class ScriptedRuntime:
         self.clock = clock
         self.ledger = ledger
         self.holds = holds or Holds()
-        self.bell = Bell()
+        self.answer_signal = AnswerSignal()
         self.play = play
         self.pace = pace  # seconds before each step
         self.can = RuntimeCan(
@@ -61,7 +61,7 @@ class ScriptedRuntime:
         self.lose()
 
     def lose(self) -> None:
-        """As if its process had died: whoever runs on it is told, and a new one is there at once."""
+        """Simulate the death of its process: running turns raise RuntimeLost, and the next ones work."""
         self._lost.set()
         self._lost = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""Playing a script, step by step, as events; every step is in the ledger before it is told."""
+"""Plays a script step by step and yields its events. Each step is in the ledger before its event is sent."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from clew.testing.scripted_runtime.holds import Holds
 from clew.testing.scripted_runtime.ledger import Ledger, Played
 
 Script = Callable[[TurnRequest], tuple[Step, ...]]
-SHORT = 0.5  # seconds that a stop may wait for
+SHORT = 0.5  # seconds; a shorter sleep is not interrupted by a stop
 Act = script.Shell | script.Patch | script.Tool | script.Plan | script.Think
 
 
 def from_prompt(request: TurnRequest) -> tuple[Step, ...]:
-    """The script that the messages carry; what clew itself adds to them is not part of it."""
+    """Parse the script in the messages, without what clew itself added."""
     return script.parse("\n".join(said.text for said in request.messages if said.author != "clew"))
 
 
@@ -55,23 +55,23 @@ class Stage(Protocol):
     clock: Clock
     ledger: Ledger
     holds: Holds
-    bell: gates.Bell
+    answer_signal: gates.AnswerSignal
     play: Script
     pace: Callable[[], float]
     can: RuntimeCan
 
 
 class ScriptedSession:
-    """One thread. Each turn is an entry of its ledger."""
+    """One thread. Each turn is an entry in its ledger."""
 
     def __init__(self, runtime: Stage, name: str, lost: asyncio.Event, longest_text: int = LONGEST) -> None:
         self._runtime = runtime
         self._name = name
         self._lost = lost
         self._longest = longest_text
-        self._standing: dict[str, Asked] = {}  # the gates at which the turn stands
-        self._stop: asyncio.Event | None = None  # there while a turn runs
-        self._ends: tuple[asyncio.Task[object], ...] = ()  # what ends a turn from outside
+        self._open_gates: dict[str, Asked] = {}  # the open gates of the turn
+        self._stop: asyncio.Event | None = None  # None: no turn runs
+        self._ends: tuple[asyncio.Task[object], ...] = ()  # wait for a stop or for the loss of the process
         self._items = 0
 
     async def run(self, request: TurnRequest) -> AsyncIterator[Event]:
@@ -93,25 +93,25 @@ class ScriptedSession:
 
     async def interrupt(self) -> None:
         if self._stop is not None:
-            for ref in list(self._standing):
+            for ref in list(self._open_gates):
                 await self.answer(ref, gates.CANCELLED)
             self._stop.set()
 
     async def answer(self, ref: str, answer: Answer) -> bool:
-        """In the ledger first: a runtime that outlives the daemon does not forget it."""
-        self._check()
-        entry, asked = self._last(), self._standing.get(ref)
+        """Store the answer in the ledger first: a runtime that outlives the daemon must not forget it."""
+        self._check_alive()
+        entry, asked = self._last(), self._open_gates.get(ref)
         if entry is None or asked is None or _answer(entry, ref) is not None:
             return False
         gates.check(asked, answer)
-        if (known := gates.written(asked, answer)) != answer:
-            self._runtime.bell.secrets[ref] = answer
+        if (known := gates.without_secrets(asked, answer)) != answer:
+            self._runtime.answer_signal.secrets[ref] = answer
         self._change(entry.turn, answers=(*entry.answers, (ref, known)))
-        self._runtime.bell.ring()
+        self._runtime.answer_signal.notify()
         return True
 
     async def record(self, turn: str) -> TurnRecord | None:
-        self._check()
+        self._check_alive()
         entry = self._entry(turn)
         if entry is None:
             return None
@@ -139,18 +139,18 @@ class ScriptedSession:
         return known.get(entry.state, RecordState.CUT)
 
     async def _play(self, turn: str) -> AsyncIterator[Event]:
-        """From where the ledger stands to the end."""
+        """Play the turn from its position in the ledger to the end."""
         self._stop = asyncio.Event()
         self._ends = tuple(asyncio.ensure_future(event.wait()) for event in (self._stop, self._lost))
         try:
             yield TurnStarted(turn)
-            entry = self._must(turn)
+            entry = self._get_entry(turn)
             steps = self._runtime.play(TurnRequest(turn, entry.messages))
-            self._items = sum(map(_items_of, steps[: entry.position]))  # a step that is played again is the same item
-            while (entry := self._must(turn)).position < len(steps):
+            self._items = sum(map(_items_of, steps[: entry.position]))  # a replayed step has the same item ids
+            while (entry := self._get_entry(turn)).position < len(steps):
                 async for event in self._step(entry, steps[entry.position]):
                     yield event
-                if self._must(turn).state is not TurnState.RUNNING:
+                if self._get_entry(turn).state is not TurnState.RUNNING:
                     break
             else:
                 async for event in self._acknowledge_steers(turn):
@@ -160,26 +160,26 @@ class ScriptedSession:
             yield self._end(turn)
         except _Stopped:
             self._change(turn, state=TurnState.INTERRUPTED)
-            for ref in self._standing:
+            for ref in self._open_gates:
                 yield GateClosed(ref)
             yield self._end(turn)
         finally:
             for end in self._ends:
                 end.cancel()
             self._stop = None
-            self._standing, self._ends = {}, ()
+            self._open_gates, self._ends = {}, ()
 
     def _end(self, turn: str) -> TurnEnded:
-        entry = self._must(turn)
+        entry = self._get_entry(turn)
         text = entry.text if entry.state is TurnState.COMPLETED else ""
         return TurnEnded(entry.state, text, entry.problem, _message_ids(entry))
 
     async def _acknowledge_steers(self, turn: str) -> AsyncIterator[Event]:
-        """What was steered in shows in the answer."""
-        steers = self._must(turn).steers
+        """Add the steered messages to the answer."""
+        steers = self._get_entry(turn).steers
         if steers:
             heard = "; ".join(said.text for said in steers)
-            async for event in self._say(turn, script.Say(f"{self._must(turn).text} (heard: {heard})".strip())):
+            async for event in self._say(turn, script.Say(f"{self._get_entry(turn).text} (heard: {heard})".strip())):
                 yield event
 
     async def _step(self, entry: Played, step: Step) -> AsyncIterator[Event]:
@@ -192,7 +192,7 @@ class ScriptedSession:
                 async for event in self._say(entry.turn, script.Say(self._recall())):
                     yield event
             case script.Hold(name):
-                await self._or_stopped(self._runtime.holds.wait(name))
+                await self._wait_unless_stopped(self._runtime.holds.wait(name))
             case script.Shell() | script.Patch() | script.Tool() | script.Plan() | script.Think():
                 async for event in self._act(entry.turn, step):
                     yield event
@@ -205,15 +205,15 @@ class ScriptedSession:
                 self._change(entry.turn, state=TurnState.FAILED, problem=Problem("model", f"The model said {code}."))
             case script.Cut(times=int() as times):
                 for number in range(times):
-                    async for event in self._begun_again(number + 1):
+                    async for event in self._retry(number + 1):
                         yield event
             case script.Cut():
                 self._change(entry.turn, state=TurnState.INTERRUPTED)
                 raise RuntimeLost("the scripted runtime was told to die")
         self._change(entry.turn, position=entry.position + 1)
 
-    async def _begun_again(self, number: int) -> AsyncIterator[Event]:
-        """A text that is given up in mid-sentence, as when the connection to a model breaks."""
+    async def _retry(self, number: int) -> AsyncIterator[Event]:
+        """Send a text that is given up, as when the connection to a model breaks."""
         item, text = self._next_item(), script.filler(2)
         yield TextDelta(item, 0, text)
         yield TextDone(item, text, cut=True)
@@ -224,47 +224,48 @@ class ScriptedSession:
         yield started
         await self._pause()
         ended = replace(started, phase=Phase.DONE, outcome=Outcome.OK)
-        self._change(turn, activities=(*self._must(turn).activities, ended))
+        self._change(turn, activities=(*self._get_entry(turn).activities, ended))
         yield ended
 
     async def _ask(self, entry: Played, asked: Iterable[Asked]) -> AsyncIterator[Event]:
-        """Until all is answered. Whoever attaches later is told again what is open, by the same reference."""
+        """Open gates and wait until all are answered. After a new `attach`, open gates are sent again with the same
+        reference."""
         refs = {self._ref(entry, number): each for number, each in enumerate(asked)}
-        self._standing = {ref: replace(each, item=ref) for ref, each in refs.items()}
-        for ref, each in self._standing.items():
+        self._open_gates = {ref: replace(each, item=ref) for ref, each in refs.items()}
+        for ref, each in self._open_gates.items():
             if each.kind is GateKind.COMMAND:
                 yield Activity(ref, ActivityKind.COMMAND, Phase.STARTED, each.title)
             if _answer(entry, ref) is None:
                 yield GateOpened(ref, each)
-        while self._standing:
+        while self._open_gates:
             ref, answer = await self._next_answer(entry.turn)
-            async for event in self._obey(entry.turn, ref, answer):
+            async for event in self._apply_answer(entry.turn, ref, answer):
                 yield event
 
     async def _next_answer(self, turn: str) -> tuple[str, Answer]:
-        """In the order in which they were given."""
+        """Wait for the next answer, in the order in which they were given."""
         while True:
-            bell = self._runtime.bell.next
-            for ref, answer in self._must(turn).answers:
-                if ref in self._standing:
-                    return ref, self._runtime.bell.secrets.pop(ref, answer)
-            await self._or_stopped(bell.wait())
+            answer_signal = self._runtime.answer_signal.next
+            for ref, answer in self._get_entry(turn).answers:
+                if ref in self._open_gates:
+                    return ref, self._runtime.answer_signal.secrets.pop(ref, answer)
+            await self._wait_unless_stopped(answer_signal.wait())
 
-    async def _obey(self, turn: str, ref: str, answer: Answer) -> AsyncIterator[Event]:
+    async def _apply_answer(self, turn: str, ref: str, answer: Answer) -> AsyncIterator[Event]:
         if answer.decision is Decision.CANCEL:
             raise _Stopped
-        asked = self._standing.pop(ref)
+        asked = self._open_gates.pop(ref)
         yield GateClosed(ref)
         if asked.kind is GateKind.COMMAND:
             await self._pause()
             yield self._execute(turn, ref, asked.title, answer)
         if asked.kind is not GateKind.COMMAND or not answer.is_yes:
-            async for event in self._say(turn, script.Say(gates.words(asked, answer))):
+            async for event in self._say(turn, script.Say(gates.reply_text(asked, answer))):
                 yield event
 
     def _execute(self, turn: str, ref: str, command: str, answer: Answer) -> Activity:
-        """One yes, one execution: what is in the ledger is not done again."""
-        entry = self._must(turn)
+        """Record the execution of a command, once per yes: what is in the ledger is not done again."""
+        entry = self._get_entry(turn)
         outcome = Outcome.OK if answer.is_yes else Outcome.DECLINED
         done = Activity(ref, ActivityKind.COMMAND, Phase.DONE, command, outcome=outcome)
         if ref not in {act.item for act in entry.activities}:
@@ -284,7 +285,7 @@ class ScriptedSession:
                 yield TextDelta(item, offset, shown)
             for notice in text.news():
                 yield notice
-        self._change(turn, texts=(*self._must(turn).texts, text.whole()))
+        self._change(turn, texts=(*self._get_entry(turn).texts, text.whole()))
         yield TextDone(item, text.whole())
 
     def _recall(self) -> str:
@@ -294,31 +295,31 @@ class ScriptedSession:
     async def _pause(self, seconds: float = 0.0) -> None:
         wait = seconds + self._runtime.pace()
         if wait > SHORT:
-            await self._or_stopped(self._runtime.clock.sleep(wait))
+            await self._wait_unless_stopped(self._runtime.clock.sleep(wait))
             return
-        self._check()
+        self._check_alive()
         await self._runtime.clock.sleep(wait)
-        self._go_on()
+        self._check_not_stopped()
 
-    async def _or_stopped(self, waiting: Coroutine[Any, Any, object]) -> None:
+    async def _wait_unless_stopped(self, waiting: Coroutine[Any, Any, object]) -> None:
         """Wait for something, unless a person stops the turn or the process dies first."""
         if self._lost.is_set():
             waiting.close()
-        self._check()
+        self._check_alive()
         task = asyncio.ensure_future(waiting)
         try:
             await asyncio.wait((task, *self._ends), return_when=asyncio.FIRST_COMPLETED)
         finally:
             task.cancel()
-        self._go_on()
+        self._check_not_stopped()
 
-    def _go_on(self) -> None:
-        """Unless it was stopped or has died meanwhile."""
-        self._check()
+    def _check_not_stopped(self) -> None:
+        """Raises _Stopped or RuntimeLost if the turn was stopped or the process died."""
+        self._check_alive()
         if self._stop is not None and self._stop.is_set():
             raise _Stopped
 
-    def _check(self) -> None:
+    def _check_alive(self) -> None:
         if self._lost.is_set():
             raise RuntimeLost("the scripted runtime died")
 
@@ -329,7 +330,7 @@ class ScriptedSession:
     def _entry(self, turn: str) -> Played | None:
         return next((entry for entry in reversed(self._runtime.ledger.load(self._name)) if entry.turn == turn), None)
 
-    def _must(self, turn: str) -> Played:
+    def _get_entry(self, turn: str) -> Played:
         entry = self._entry(turn)
         assert entry is not None, turn
         return entry
@@ -339,17 +340,17 @@ class ScriptedSession:
         return played[-1] if played else None
 
     def _change(self, turn: str, **changes: Any) -> None:
-        """On what the ledger says now: a steer may have come meanwhile."""
-        self._write(replace(self._must(turn), **changes))
+        """Change the newest entry in the ledger: a steer may have changed it meanwhile."""
+        self._write(replace(self._get_entry(turn), **changes))
 
     def _write(self, entry: Played) -> None:
-        self._check()
+        self._check_alive()
         others = [old for old in self._runtime.ledger.load(self._name) if old.turn != entry.turn]
         self._runtime.ledger.save(self._name, [*others, entry])
 
 
 def _items_of(step: Step) -> int:
-    """How many items it is told as."""
+    """Return how many items a step has."""
     match step:
         case script.Cut(times=int() as times):
             return times
