@@ -1,5 +1,5 @@
-"""The scripted model, a Codex home that points at it, and the runtime. One app-server serves a whole module, since its
-start is the dearest part; a test that kills it takes `own_runtime`."""
+"""The scripted model, a Codex home that uses it, and the runtime. One app-server serves a complete module, because
+starting it is slow; a test that kills it uses `own_runtime`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def model() -> AsyncIterator[ScriptedModel]:
 
 @pytest.fixture
 async def own_model() -> AsyncIterator[ScriptedModel]:
-    """One for each check, since a hold that was released stays so."""
+    """One model per check, because a released hold stays released."""
     async with ScriptedModel() as model:
         yield model
 
@@ -56,7 +56,7 @@ def config(home: Path) -> CodexConfig:
 @pytest.fixture(scope="module")
 async def runtime(config: CodexConfig, clock: SystemClock, marks: Marks) -> AsyncIterator[CodexRuntime]:
     runtime = CodexRuntime(config, clock, marks)
-    await runtime._servers.main.connect()  # now, so that no test counts as the one that left it running
+    await runtime._servers.main.connect()  # now, so that it does not count as a leftover of a test
     yield runtime
     await runtime.close()
 
@@ -67,7 +67,7 @@ class MakeRuntime(Protocol):
 
 @pytest.fixture
 async def make_runtime(clock: SystemClock, marks: Marks) -> AsyncIterator[MakeRuntime]:
-    """Makes runtimes that are closed behind the test."""
+    """Make runtimes that are closed after the test."""
     made: list[CodexRuntime] = []
     ours, time = marks, clock
 
@@ -87,26 +87,26 @@ def own_runtime(make_runtime: MakeRuntime, config: CodexConfig) -> CodexRuntime:
 
 @pytest.fixture
 def seat(tmp_path: Path) -> Seat:
-    """Nothing is asked inside the workspace."""
+    """A seat whose policy asks nothing inside the workspace."""
     return Seat(thread="thread", workspace=str(tmp_path), policy=Policy.TRUSTED)
 
 
 @pytest.fixture
 def careful(seat: Seat) -> Seat:
-    """Codex must ask before it does anything."""
+    """A seat whose policy makes Codex ask before everything."""
     return replace(seat, policy=Policy.CAREFUL)
 
 
 @pytest.fixture
 def free(seat: Seat, monkeypatch: pytest.MonkeyPatch) -> Seat:
-    """Without a sandbox, so that pids are real, and without a question."""
+    """A seat without sandbox, so that pids are real, and without questions."""
     monkeypatch.setitem(threads.POLICIES, Policy.YOLO, ("danger-full-access", "never"))
     return replace(seat, policy=Policy.YOLO)
 
 
 @pytest.fixture
 async def raw(home: Path, clock: SystemClock, marks: Marks) -> AsyncIterator[Callable[[], RawCodex]]:
-    """Makes app-servers that are spoken to without any of our policy."""
+    """Make app-servers that a test talks to directly."""
     made: list[RawCodex] = []
 
     def make() -> RawCodex:

@@ -1,4 +1,4 @@
-"""Real agents, installed once into the test run's own cache, from the registries that pip and npm are set up for."""
+"""Installs real agents once into the cache of the test run, from the registries that pip and npm are configured for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATIENCE = 900.0  # seconds
 
 
 def hermes(cache: Path) -> str:
-    """Raises nothing but what an install does: that is a failure and no skip."""
+    """Install Hermes. A failed install fails the test; it is not skipped."""
 
     def install(folder: Path) -> None:
         _run(sys.executable, "-m", "venv", str(folder))
@@ -41,7 +41,7 @@ def opencode(cache: Path) -> str:
 
 
 def _once(folder: Path, install: Callable[[Path], None]) -> Path:
-    """Several workers of one run want it at the same time."""
+    """Install once, even if several workers ask at the same time."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

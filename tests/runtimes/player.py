@@ -1,5 +1,5 @@
-"""Plays the scripts of `clew.testing.scripted_model.script`, as far as an agent of the tests has to, with the standard
-library only: these agents are started often, and have to be there at once."""
+"""Plays the parts of `clew.testing.scripted_model.script` that the test agents need. It uses only the standard library,
+because these agents are started often and must start fast."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Protocol
 
 
-class Mouth(Protocol):
-    """What an agent does about a step of its script."""
+class AgentActions(Protocol):
+    """What an agent does for each step of its script."""
 
     async def say(self, text: str) -> None: ...
 
@@ -23,7 +23,7 @@ class Mouth(Protocol):
 
 
 class Player:
-    def __init__(self, holds: Path, mouth: Mouth) -> None:
+    def __init__(self, holds: Path, mouth: AgentActions) -> None:
         self._holds = holds
         self._mouth = mouth
 
@@ -66,7 +66,7 @@ async def run(command: str, folder: str | None = None) -> None:
 
 
 async def hold(pipe: Path) -> None:
-    """Until somebody writes to it; whoever opens it for writing waits until we are here."""
+    """Wait until another process writes to the pipe; opening it for writing blocks until we read."""
     pipe.parent.mkdir(exist_ok=True)
     with suppress(FileExistsError):
         os.mkfifo(pipe, 0o600)

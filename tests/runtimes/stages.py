@@ -1,4 +1,4 @@
-"""Stages for the kit of runtimes: agents that play scripts, with what a check does to them."""
+"""Stages for the runtime kit: agents that play scripts, and how a check controls them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.helpers.paths import ROOT
 
 
 class ScriptedStage:
-    """It has no program, and runs nothing."""
+    """The scripted runtime: no program, and no real commands."""
 
     runs_commands = False
     deadline = 1.0
@@ -71,7 +71,7 @@ class ScriptedStage:
 
 
 class ProgramStage:
-    """A real program that runs what it is told."""
+    """Base of stages with a real program that runs commands."""
 
     runs_commands = True
     deadline = 10.0
@@ -102,7 +102,7 @@ class ProgramStage:
 
 
 class PipeStage(ProgramStage):
-    """One that plays scripts by itself, and holds at named pipes."""
+    """A program that plays scripts itself, and holds at named pipes."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -110,7 +110,7 @@ class PipeStage(ProgramStage):
         self._open: dict[str, int] = {}
 
     async def wait_held(self, name: str) -> None:
-        """Opening a pipe for writing waits until somebody reads."""
+        """Open the pipe for writing, which blocks until the agent reads."""
         self.holds.mkdir(exist_ok=True)
         with suppress(FileExistsError):
             os.mkfifo(self.holds / name, 0o600)
@@ -130,7 +130,7 @@ class PipeStage(ProgramStage):
 
 
 class ModelStage(ProgramStage):
-    """One with our scripted model behind it."""
+    """A program that uses our scripted model."""
 
     def __init__(self, folder: Path, model: ScriptedModel) -> None:
         super().__init__(folder)
@@ -144,7 +144,7 @@ class ModelStage(ProgramStage):
 
 
 class CodexStage(ModelStage):
-    """`keeps`: Codex is kept beside us, for that home of clew."""
+    """The real Codex. `keeps`: the home of clew for a kept Codex."""
 
     def __init__(self, folder: Path, home: Path, model: ScriptedModel, keeps: Home | None = None) -> None:
         super().__init__(folder, model)
@@ -166,14 +166,14 @@ ODDLY = {Oddity.JUNK: "junk", Oddity.UNKNOWN: "unknown", Oddity.FLOOD: "flood"}
 
 
 def acp_config(folder: Path, *what: str, **settings: Any) -> AcpConfig:
-    """An entry that starts our own agent."""
+    """Return a config entry that starts our own agent."""
     program = str(ROOT / "tests/runtimes/acp/agent.py")
     command = (sys.executable, "-S", program, str(folder / "holds"), *what)
     return AcpConfig(command=command, env={"PYTHONPATH": str(ROOT)}, **settings)
 
 
 def acp_toml(folder: Path, *what: str) -> str:
-    """The same as a table of config.toml."""
+    """Return the same as a table of config.toml."""
     agent = acp_config(folder, *what)
     command = ", ".join(f'"{word}"' for word in agent.command)
     env = ", ".join(f'{name} = "{value}"' for name, value in agent.env.items())
@@ -181,7 +181,7 @@ def acp_toml(folder: Path, *what: str) -> str:
 
 
 class AcpStage(PipeStage):
-    """Our own agent, by `acp_agent.py`."""
+    """Our own ACP agent, `acp/agent.py`."""
 
     def __init__(self, folder: Path, *what: str) -> None:
         super().__init__(folder)
@@ -194,7 +194,7 @@ class AcpStage(PipeStage):
 
     @property
     def tricks(self) -> Sequence[Trick]:
-        """Each asks about one command or one diff, and then has it done otherwise."""
+        """Each asks about one command or diff, and then makes clew do something else."""
         (self.workspace / "sub").mkdir(exist_ok=True)
         env = [{"name": "HARM", "value": "harm"}]
         file, asked = self.workspace / "diff", self.command("trick")
@@ -222,12 +222,12 @@ class AcpStage(PipeStage):
 
 
 def steps(*given: tuple[str, object]) -> str:
-    """A script for `acp_agent.py`."""
+    """Return a script for `acp/agent.py`."""
     return "\n".join(f"!{name} {json.dumps(what)}" for name, what in given)
 
 
 class HermesStage(ModelStage):
-    """The real Hermes. It asks only before what it takes for dangerous."""
+    """The real Hermes. It asks only before commands that it considers dangerous."""
 
     deadline = 30.0
 

@@ -1,4 +1,4 @@
-"""Whether a text beside a diff says what the diff shows."""
+"""Checking whether a text beside a diff matches the diff."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON-RPC peer on its own: no process, no pipe."""
+"""The JSON-RPC peer alone, without process or pipe."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class QuickClock(SystemClock):
 
 
 class OtherSide:
-    """What the peer sent, and what it told its listener."""
+    """Records what the peer sent, and what it passed to its listener."""
 
     def __init__(self, with_version: bool = False) -> None:
         self.clock = QuickClock()

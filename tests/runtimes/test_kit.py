@@ -1,4 +1,4 @@
-"""Every runtime keeps its word: the same kit for all, on the real programs."""
+"""The runtime kit for every runtime, with the real programs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.runtimes.stages import AcpStage, CodexStage, ScriptedStage
 LONG = (runtime_kit.a_frozen_agent_is_given_up_in_time,)
 
 
-ALWAYS = (  # with the real Codex; what it does in each of the others, test_codex*.py tries too
+ALWAYS = (  # the other checks are heavy for Codex; tests/runtimes/codex covers them too
     runtime_kit.an_accepted_command_runs_exactly_once,
     runtime_kit.an_agent_killed_while_idle_is_restarted,
 )
@@ -57,7 +57,8 @@ async def test_a_kept_codex_conforms(
     "what", ["", pytest.param("load", marks=pytest.mark.heavy), pytest.param("wedges", marks=pytest.mark.heavy)]
 )
 async def test_an_acp_agent_conforms(check: Check, what: str, tmp_path: Path) -> None:
-    """One that forgets all, one that comes back to its sessions, and one that a stop leaves in pieces."""
+    """An agent that forgets everything, one that reopens its sessions, and one whose session is unusable after a
+    stop."""
     await check(AcpStage(tmp_path, *filter(None, [what])))
 
 

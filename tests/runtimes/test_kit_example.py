@@ -1,4 +1,4 @@
-"""The runtime of docs/how-to/runtimes/writing-one.md, as it stands there, keeps the word of a runtime."""
+"""The example runtime of docs/runtimes/writing-one.md passes the runtime kit."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_example_is_small() -> None:
 
 
 def checks() -> list[object]:
-    """Its programs are started one by one, and take their time."""
+    """Return the checks; slow ones are heavy."""
     long = (runtime_kit.a_frozen_agent_is_given_up_in_time,)
     return [
         pytest.param(check, id=runtime_kit.named(check), marks=[pytest.mark.heavy] if check in long else [])
@@ -136,6 +136,6 @@ async def test_the_kit_finds_a_planted_fault(fault: str, tmp_path: Path, monkeyp
     parrots = ParrotStage(tmp_path, monkeypatch)
     assert parrots.code.count(right) == 1, right
     parrots.code = parrots.code.replace(right, wrong)
-    monkeypatch.setattr(runtime_stage, "PATIENCE", 3.0)  # what never comes is not waited for
+    monkeypatch.setattr(runtime_stage, "PATIENCE", 3.0)  # do not wait long for what never comes
     with pytest.raises((AssertionError, TimeoutError)):
         await check(parrots)

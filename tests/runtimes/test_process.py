@@ -1,4 +1,4 @@
-"""Children, their lines, their end, and what they leave behind."""
+"""Child processes: their lines, their end, and the processes that they leave behind."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from clew.support.clock import SystemClock
 from clew.support.errors import RuntimeLost
 from clew.support.home import Home
 
-GUARD = 60.0  # seconds: only so that a broken test ends
+GUARD = 60.0  # seconds; only ends a broken test
 
 
 class Output:
-    """The lines of a child, waited for."""
+    """Collects the lines of a child, and waits for them."""
 
     def __init__(self) -> None:
         self.lines: list[bytes] = []
@@ -358,7 +358,7 @@ def test_the_process_list_of_macos_is_understood() -> None:
 
 
 async def test_a_child_ends_also_in_the_clean_up_of_a_task_that_was_cancelled(marks: Marks, clock: SystemClock) -> None:
-    """It hears neither the end of its input nor SIGTERM, so that waits run out on the way."""
+    """It ignores the end of its input and SIGTERM, so that the waits time out."""
     ready, begun = asyncio.Event(), asyncio.Event()
     deaf = "trap '' TERM; echo ready; while :; do sleep 1000; done"
     child = await spawn(["/bin/sh", "-c", deaf], marks.next(), clock, lambda line: ready.set(), name="deaf")

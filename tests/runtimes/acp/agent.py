@@ -1,8 +1,9 @@
-"""A small agent that speaks the Agent Client Protocol and plays scripts; nothing but the standard library.
+"""A small agent of the Agent Client Protocol that plays scripts. It uses only the standard library.
 
-`acp_agent.py HOLDS [WHAT…]`: what it can do or gets wrong. `load`, `resume`: it comes back to sessions, kept beside the
-holds. `forgets`: says so and does not. `junk`, `unknown`, `flood`: talks strangely. `version=N`, `silent`,
-`silent=METHOD`, `dies=METHOD`, `no-auth`, `deaf` (to a cancel), `wedges` (by a cancel), `two-yeses`: what they say.
+`agent.py HOLDS [WHAT…]`: WHAT is an ability or a fault. `load`, `resume`: it reopens sessions, which are stored beside
+the holds. `forgets`: it claims to reopen them and does not. `junk`, `unknown`, `flood`: odd output. `version=N`,
+`silent`, `silent=METHOD`, `dies=METHOD`, `no-auth`, `deaf` (to a cancel), `wedges` (by a cancel), `two-yeses`: what
+they say.
 
 Scripts may also make it hostile: `!announce`, `!update`, `!permit`, `!create` and `!put` send one message with the JSON
 that follows (a tool call, news of it, a request for permission, for a command, for a file), `!at-once` several lists of
@@ -37,7 +38,7 @@ ONCE = [
 
 
 class Session:
-    """Its prompts are a file, so that another process can come back to it."""
+    """Its prompts are in a file, so that another process can reopen it."""
 
     def __init__(self, agent: Agent, id: str, cwd: str) -> None:
         self.id = id
@@ -80,7 +81,7 @@ class Session:
         self.update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": text})
 
     async def ask(self, command: str) -> bool:
-        """It runs here, and not in the player, so that its tool call has an end."""
+        """Run the command here and not in the player, so that its tool call gets an end."""
         call = self._call("execute", command, rawInput={"command": command})
         options = [
             {"optionId": "allow_always", "kind": "allow_always", "name": "Always"},
@@ -134,7 +135,7 @@ class Session:
         await self.say(answer["outcome"].get("optionId", "nothing"))
 
     async def _late(self, name: str, rest: str) -> None:
-        """It does what it was allowed when it is told to stop: that was on its way already."""
+        """Do what was allowed only after a stop, as if it had been on its way."""
         path, _, text = rest.partition(" ")
         if name == "write":
             call = self._call("edit", path, content=[{"type": "diff", "path": path, "newText": text}])
@@ -153,7 +154,7 @@ class Session:
             await self._trick(name, given)
 
     async def _trick(self, name: str, given: dict[str, Any]) -> None:
-        """One message to the letter, whatever was said or allowed before. What came of it is said."""
+        """Send one message exactly as given, whatever was allowed before, and say the result."""
         try:
             await self.say(f"[{await self._tricked(name, given)}]")
         except RuntimeError as error:
@@ -226,8 +227,8 @@ class Agent:
         self.holds = holds
         self.what = what
         self._sessions: dict[str, Session] = {}
-        self._asked: dict[str, list[asyncio.Future[Any]]] = {}  # of one id several, each with an answer
-        self._together: list[bytes] | None = None  # what is to leave in one write
+        self._asked: dict[str, list[asyncio.Future[Any]]] = {}  # several may have one id
+        self._together: list[bytes] | None = None  # messages to send in one write
         self._count = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._odd = next((ODD[each] for each in what if each in ODD), None)
@@ -255,7 +256,7 @@ class Agent:
             self._together.append(line)
 
     def tell_together(self) -> None:
-        """What is told until the next turn of the loop leaves in one write, so that nothing is answered in between."""
+        """Send all messages until the next loop iteration in one write, so that nothing is answered in between."""
         self._together = []
         asyncio.get_running_loop().call_soon(asyncio.get_running_loop().call_soon, self._tell_all)
 

@@ -1,5 +1,5 @@
-"""What a person approved of an ACP agent is what runs: to the byte, in the folder and environment that were shown,
-once. The agent is a hostile one, under the real engine."""
+"""Only what a person accepted runs: byte for byte, in the folder and environment that were shown, once. With a hostile
+ACP agent and the real engine."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def run(command: str, **more: object) -> tuple[str, object]:
 
 
 async def opened(rig: Rig, number: int = 1) -> GateView:
-    """The gate that was opened as that many; also one that a rule answered."""
+    """Return the gate with that number, also if a rule answered it."""
     seen: list[str] = []
 
     def happened(entry: Any) -> bool:
@@ -93,7 +93,7 @@ async def allow(rig: Rig, pattern: str, kind: RuleKind = RuleKind.COMMAND, effec
 
 @pytest.mark.parametrize("key", ["cwd", "workdir", "directory"])
 async def test_a_command_is_judged_and_shown_in_its_own_folder(world: World, key: str) -> None:
-    """Reading is allowed in the workspace, and this is not there."""
+    """Reading is allowed in the workspace only, and this folder is outside."""
     async with world.daemon() as rig:
         said = await rig.say(script(permit("cat passwd", **{key: "/etc"})))
         gate = await opened(rig)
@@ -140,7 +140,7 @@ async def make_folder(parent: Path, name: bytes) -> None:
 
 
 async def test_a_folder_whose_name_cannot_be_stored_is_not_judged_as_another(world: World) -> None:
-    """Without its odd byte it has the name of a folder where all is well."""
+    """Without its odd byte it has the name of a folder in which reading is allowed."""
     await make_folder(world.folder, b"d\xff")
     (world.folder / "d\ufffd").mkdir()
     (world.folder / "d\ufffd/x").write_text("fine")
@@ -416,7 +416,7 @@ async def test_updates_of_a_call_after_its_approval_grant_nothing(world: World) 
 
 
 async def test_a_request_about_an_ended_call_is_always_asked(world: World) -> None:
-    """What the agent told of it since is not known."""
+    """Later updates of the call are unknown."""
     call = {"toolCallId": "call", "kind": "execute", "title": "x", "rawInput": {"command": "ls"}}
     async with world.daemon() as rig:
         ended = {"toolCallId": "call", "status": "completed"}
@@ -429,7 +429,7 @@ async def test_a_request_about_an_ended_call_is_always_asked(world: World) -> No
 
 
 async def test_a_call_that_changes_while_it_is_asked_is_asked_again(world: World) -> None:
-    """As OpenCode does that asks before it tells the folder. What was shown before can not be allowed any more."""
+    """OpenCode asks before it names the folder. The first version cannot be accepted any more."""
     call = {"toolCallId": "call", "kind": "execute", "title": "x", "rawInput": {"command": "rm -rf build"}}
     news = {"toolCallId": "call", "rawInput": {"command": "rm -rf build", "workdir": "/etc"}}
     ask = {"toolCallId": "call", "rawInput": {"command": "rm -rf build"}}
@@ -448,7 +448,7 @@ async def test_a_call_that_changes_while_it_is_asked_is_asked_again(world: World
 
 
 async def test_a_request_waits_for_the_announcement_of_its_folder(world: World) -> None:
-    """Otherwise reading would be allowed where nobody looked."""
+    """Otherwise reading would be allowed in an unknown folder."""
     early = {"toolCallId": "call", "kind": "execute", "title": "bash", "rawInput": {"cwd": str(world.folder)}}
     news = {"toolCallId": "call", "rawInput": {"command": "cat passwd", "workdir": "/etc"}}
     ask = {"toolCallId": "call", "kind": "execute", "title": "cat passwd", "rawInput": {"command": "cat passwd"}}
@@ -500,7 +500,7 @@ async def test_a_request_with_the_id_of_an_open_one_is_refused(
     first: tuple[str, object],
     second: tuple[str, object],
 ) -> None:
-    """Whoever would allow the first, a rule or a person, has not seen the second."""
+    """A rule or person that accepts the first has not seen the second."""
     both = [[under(1007, first)], [under(1007, second)]]
     async with world.daemon() as rig:
         said = await rig.say(script(("at-once", both), run("touch harm")))
@@ -590,7 +590,7 @@ async def test_a_yes_to_a_diff_is_for_that_text_once(world: World) -> None:
 
 
 async def test_a_diff_shows_what_becomes_of_the_file_as_it_is(world: World) -> None:
-    """An agent that says that the harm was in the file all along does not hide it."""
+    """An agent cannot hide a harmful line by claiming that the file already has it."""
     file = world.folder / "a.sh"
     file.write_text("one\n")
     claimed = "one\n" * 20 + "rm -rf ~\n"
@@ -603,7 +603,7 @@ async def test_a_diff_shows_what_becomes_of_the_file_as_it_is(world: World) -> N
 
 
 async def test_the_agents_text_is_not_part_of_the_diff(world: World) -> None:
-    """They are marked, line by line: they could look like one more change, or like the end of them."""
+    """Each line is marked, because the text could look like another change or like the end of the diff."""
     forged = "--- b.txt\n+++ b.txt\n@@ -1 +1 @@\n-one\n+two"
     name, call = change(world.folder / "a.txt", None, "good\n")
     assert isinstance(call, dict)
@@ -630,7 +630,7 @@ async def test_a_path_cannot_forge_a_line_of_a_diff(world: World, way: str) -> N
 
 
 def test_two_paths_never_have_the_same_line_in_a_diff() -> None:
-    """A yes for this thread goes by what was shown."""
+    """A yes for this thread matches by what was shown."""
     paths = ["a\nb", "a\\nb", '"a\\nb"', "a\tb", "a\\tb", "ab", "аb", "线团"]
     headers = [tools.diff(path, None, "x").splitlines()[1] for path in paths]
     assert len(set(headers)) == len(paths) and headers[-1] == "+++ 线团", headers
@@ -665,7 +665,7 @@ async def test_a_diff_that_is_changed_after_the_yes_is_asked_by_itself(world: Wo
 
 
 async def test_other_line_endings_are_another_text(world: World) -> None:
-    """To the eye they would be the same; a yes for this thread does not take them for it."""
+    """They look the same, but a yes for this thread does not cover both."""
     file = world.folder / "a.sh"
     async with world.daemon() as rig:
         texts = ("# a\u2028rm x\n", "# a\nrm x\n", "# a\rrm x\n", "# a\u2028rm x")
@@ -715,7 +715,7 @@ SAFE = CONF.replace("True", "False")
 
 
 async def test_a_yes_is_for_the_file_that_it_was_shown_against(world: World) -> None:
-    """Neither card shows that the second change is taken back."""
+    """Neither card would show that the second change is undone."""
     file = world.folder / "settings.txt"
     file.write_text(CONF)
     headed = CONF.replace("# head", "# title")
@@ -905,7 +905,7 @@ async def test_a_text_that_matches_its_diff_is_not_asked(
 
 @pytest.mark.parametrize("told", ["content", "locations", "nothing"])
 async def test_a_change_that_differs_from_its_announcement_is_asked(world: World, told: str) -> None:
-    """Both what was announced and what is asked may be what the agent does; a deny sees either."""
+    """The agent may do what it announced or what it asked; a deny rule sees both."""
     file, other = world.folder / "a.txt", world.folder / "hooks.txt"
     plain = {"toolCallId": "call", "kind": "edit", "title": "edit"}
     first = {"type": "diff", "path": str(other), "oldText": None, "newText": "evil"}
@@ -947,7 +947,7 @@ async def test_a_change_that_matches_its_announcement_is_not_asked(world: World)
 
 
 async def test_several_changes_of_one_file_are_shown_and_asked(world: World) -> None:
-    """Each of them is shown against the file as it is, and not what becomes of it after the one before."""
+    """Each diff is shown against the file as it is, not as it is after the previous one."""
     file = world.folder / "a.txt"
     file.write_text("one\n")
     (world.folder / "same.txt").symlink_to(file)
@@ -966,7 +966,7 @@ async def test_several_changes_of_one_file_are_shown_and_asked(world: World) -> 
 
 @pytest.mark.parametrize("kind", ["delete", "move"])
 async def test_a_deletion_is_shown_and_asked_where_edits_are_allowed(world: World, kind: str) -> None:
-    """Whichever of its two messages says so."""
+    """Either of its two messages may say so."""
     (world.folder / "src").mkdir()
     file = str(world.folder / "src/a.py")
     edit = {"toolCallId": "a", "kind": "edit", "title": "x", "rawInput": {"path": file}}
@@ -1031,7 +1031,7 @@ async def test_computing_a_diff_does_not_block_the_event_loop(world: World, monk
 
 
 async def test_a_rule_for_a_tool_does_not_believe_a_title(world: World) -> None:
-    """A model writes it. A no may go by it."""
+    """A model writes the title. Only a deny rule may use it."""
     one = {"toolCallId": "a", "kind": "other", "title": "github.list", "rawInput": {"repository": "mine"}}
     other = {"toolCallId": "b", "kind": "other", "title": "github.list", "rawInput": {"repository": "yours"}}
     denied = {"toolCallId": "c", "kind": "fetch", "title": "web.fetch", "rawInput": {"url": "x"}}
@@ -1050,7 +1050,7 @@ async def test_a_rule_for_a_tool_does_not_believe_a_title(world: World) -> None:
 
 
 async def test_a_choice_of_the_agents_own_shows_what_it_is_about(world: World) -> None:
-    """Where the options are not yes and no, a person picks one, and sees folder and environment too."""
+    """If the options are not yes and no, a person picks one and sees the folder and environment."""
     async with world.daemon("two-yeses") as rig:
         said = await rig.say(script(permit("make", cwd="/etc", env={"A": "1"})))
         gate = await opened(rig)
@@ -1062,7 +1062,7 @@ async def test_a_choice_of_the_agents_own_shows_what_it_is_about(world: World) -
 
 @pytest.mark.parametrize("argv", [["PATH=/usr/bin", "git", "status"], ["X=./y", "cat"], ["time", "ls"]], ids=str)
 async def test_a_program_named_like_a_word_of_the_shell_is_shown_in_quotes(world: World, argv: list[str]) -> None:
-    """Else a card, and a yes for the thread, would mean the shell's line, which runs something else."""
+    """Otherwise the card would show a shell line that runs something else."""
     async with world.daemon() as rig:
         await rig.say(script(permit(argv)))
         gate = await opened(rig)

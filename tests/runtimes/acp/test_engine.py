@@ -1,4 +1,5 @@
-"""Agents by ACP under the real engine: what was said is kept and told, a death is no end, nobody is left waiting."""
+"""ACP agents with the real engine: history is kept and replayed, a crash does not end a turn, and nobody waits for
+ever."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from tests.runtimes.stages import PipeStage, acp_config
 
 
 class World:
-    """Daemons on one folder, each with an agent of its own."""
+    """Daemons in one folder, each with its own agent."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -64,7 +65,7 @@ async def test_the_turn_of_an_agent_that_dies_is_continued_with_a_note(world: Wo
 
 
 async def test_a_timed_out_question_is_asked_again_then_left_to_the_person(world: World) -> None:
-    """Not for ever: the second time the person decides whether to go on."""
+    """The second time the person decides whether to continue."""
     quirks = replace(KNOWN["hermes"].quirks, gate_timeout=0.3)
     async with world.daemon(quirks=quirks) as rig:
         said = await rig.say("!approve touch ran\n!text done")
@@ -86,7 +87,7 @@ async def test_a_missing_agent_fails_the_turn_and_keeps_the_message(world: World
 
 
 async def test_after_a_daemon_died_in_a_turn_it_is_cut_and_not_absent(world: World) -> None:
-    """Nobody can tell how far it came, and so it is not simply sent again."""
+    """It is unknown how far it got, so it is not simply sent again."""
     pipes = PipeStage(world.folder)
     async with world.daemon() as rig:
         said = await rig.say("!text one\n!hold here\n!text two")

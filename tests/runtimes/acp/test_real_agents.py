@@ -1,4 +1,4 @@
-"""Real agents by ACP, with our scripted model behind them: they pass the kit, and what is known of Hermes is met."""
+"""Real ACP agents with our scripted model: they pass the kit, and the quirks of Hermes are handled."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def test_hermes_titles_and_judgements_are_not_shown(
 async def test_a_hermes_that_forgot_a_session_gets_the_history(
     hermes: str, tmp_path: Path, own_model: ScriptedModel
 ) -> None:
-    """It says that it loaded it."""
+    """Hermes claims that it loaded the session."""
     stage = HermesStage(tmp_path, hermes, own_model)
     async with RuntimeRig(stage) as rig:
         session = await rig.open()
@@ -92,7 +92,7 @@ async def test_a_hermes_that_forgot_a_session_gets_the_history(
 async def test_a_request_that_hermes_gave_up_is_withdrawn(
     hermes: str, tmp_path: Path, own_model: ScriptedModel
 ) -> None:
-    """Before it denies by itself: the turn is cut, and so it can be asked anew."""
+    """The turn is cut before Hermes denies by itself, so that the person can be asked again."""
     stage = HermesStage(tmp_path, hermes, own_model)
     async with RuntimeRig(stage) as rig:
         session = await rig.open()
@@ -108,7 +108,7 @@ async def test_a_request_that_hermes_gave_up_is_withdrawn(
 async def test_opencode_reads_unasked_in_the_workspace_and_asks_elsewhere(
     opencode: str, tmp_path: Path, own_model: ScriptedModel, clock: SystemClock, marks: Marks
 ) -> None:
-    """It asks before or after it tells the folder, as it happens: so several times."""
+    """It asks before or after it names the folder, at random, so this is repeated."""
     stage = OpenCodeStage(tmp_path, opencode, own_model)
     runtime = stage.runtime(clock, marks)
     assert runtime is not None
@@ -132,7 +132,7 @@ async def asks_in_etc(rig: Rig, turn: str | None) -> None:
 async def test_opencode_writes_what_was_approved_without_asking_twice(
     opencode: str, tmp_path: Path, own_model: ScriptedModel
 ) -> None:
-    """It has clew write the text of its diff, and then writes it itself."""
+    """It lets clew write the text of its diff, and then writes it itself."""
     stage = OpenCodeStage(tmp_path, opencode, own_model)
     async with RuntimeRig(stage) as rig:
         session = await rig.open()

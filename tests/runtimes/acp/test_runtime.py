@@ -1,5 +1,5 @@
-"""Agents by the Agent Client Protocol: what they may ask of us, what they may get wrong, and what is said then. The
-agent is `acp_agent.py`, a program of its own."""
+"""The ACP runtime: what agents may ask, which faults they may have, and what the user is told. The agent is the program
+`agent.py`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PLAIN = Quirks()
 
 @pytest.fixture
 async def make(tmp_path: Path, clock: SystemClock, marks: Marks) -> AsyncIterator[Make]:
-    """Makes runtimes on our own agent, with what it gets wrong."""
+    """Make runtimes with our own agent and its faults."""
     made: list[acp.AcpRuntime] = []
 
     def runtime(*what: str, quirks: Quirks = PLAIN, clock: Clock = clock, **settings: Any) -> acp.AcpRuntime:
@@ -296,7 +296,7 @@ async def test_an_image_that_cannot_be_read_is_named_at_once(make: Make, seat: S
     assert await said(session, "!text fine", "b") == "fine"
 
 
-# What clew itself gets wrong
+# Errors in clew itself
 
 
 def broken(*given: object, **more: object) -> NoReturn:
@@ -327,7 +327,7 @@ async def test_a_request_on_which_clew_itself_fails_is_answered(
     assert "ZeroDivisionError" in caplog.text
 
 
-# Coming back
+# Reopening sessions
 
 
 async def told_before() -> tuple[PastMessage, ...]:
@@ -393,7 +393,7 @@ async def test_an_idle_agent_is_stopped_and_started_again(make: Make, seat: Seat
     assert session.continuity() != kept and runtime._server.starts == 2, "the same session, one turn later"
 
 
-# What is known of Hermes
+# Quirks of Hermes
 
 
 HERMES = KNOWN["hermes"].quirks

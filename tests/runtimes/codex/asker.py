@@ -1,6 +1,5 @@
-"""A tiny MCP server on stdio with one tool, `order`, that asks the person by elicitation, and says what it was told.
-
-Run by Codex as a program of its own; nothing but the standard library."""
+"""A tiny MCP server on stdio with one tool, `order`, that asks the person by elicitation and returns the answer. Codex
+runs it as a program. It uses only the standard library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Codex app-server without any of our policy, for tests of what Codex itself does; and small helpers for all."""
+"""Talks to a Codex app-server directly, for tests of Codex itself; and small helpers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from clew.support.clock import Clock
 from clew.testing.scripted_model import ScriptedModel
 
 E = TypeVar("E")
-GUARD = 60.0  # seconds: only so that a broken test ends
+GUARD = 60.0  # seconds; only ends a broken test
 
 
 class RawCodex:
@@ -72,7 +72,7 @@ class RawCodex:
         return list(page["data"])
 
     async def hear(self, method: str, test: Callable[[dict[str, Any]], bool] = lambda params: True) -> dict[str, Any]:
-        """The first notification of that kind that passes the test, whether it has come or is still to come."""
+        """Return the first notification of that method that meets the condition; waits if it has not come yet."""
         return await self._wait(lambda: next((p for m, p in self.heard if m == method and test(p)), None))
 
     async def hear_item(self, method: str, kind: str) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class RawCodex:
         return dict(note["item"])
 
     async def asked_for(self, count: int = 1) -> tuple[RequestId, str, dict[str, Any]]:
-        """The `count`-th request of the server."""
+        """Return the `count`-th request of the server."""
         return await self._wait(lambda: self.requests[count - 1] if len(self.requests) >= count else None)
 
     def kill(self) -> None:
@@ -125,7 +125,7 @@ class RawCodex:
 
 
 def release_when_followed(monkeypatch: pytest.MonkeyPatch, model: ScriptedModel, name: str) -> None:
-    """A session that attaches looks twice whether the turn lives; from the second look on it misses nothing."""
+    """Release after the session has attached: it reads the turn twice, and misses nothing after the second read."""
     find, looks = record.find, 0
 
     async def find_and_release(connection: Connection, thread: str, turn: str) -> wire.Turn | None:
@@ -165,7 +165,7 @@ def only(events: Iterable[object], kind: type[E]) -> list[E]:
 
 
 def ended(events: Iterable[Event]) -> TurnEnded:
-    """The end: exactly one, and last."""
+    """Return the end of the turn: exactly one, and last."""
     listed = list(events)
     assert only(listed, TurnEnded) == listed[-1:]
     return only(listed, TurnEnded)[0]

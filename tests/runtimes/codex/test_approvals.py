@@ -1,4 +1,4 @@
-"""Gates with the real Codex: what it asks, how it is answered, and that nothing runs without a yes or twice for one."""
+"""Gates with the real Codex: what it asks, how it is answered, and that each command runs only once per yes."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ async def session(runtime: CodexRuntime, careful: Seat) -> AsyncIterator[CodexSe
 
 @pytest.fixture
 def outside() -> Iterator[Path]:
-    """A folder that no sandbox may write: neither the workspace nor a place for temporary files."""
+    """A folder that no sandbox may write: neither the workspace nor a temporary folder."""
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="clew-outside-") as folder:
         yield Path(folder)
 
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The methods that we ask of Codex."""
+    """The methods that we call on Codex."""
     methods: list[str] = []
     ask = Connection.ask
 
@@ -82,7 +82,7 @@ def done(events: list[Event]) -> list[Activity]:
 
 
 def runs(folder: Path) -> int:
-    """How often `echo ran >> runs` was run there."""
+    """Return how often `echo ran >> runs` was run there."""
     return len((folder / "runs").read_text().split()) if (folder / "runs").exists() else 0
 
 
@@ -178,7 +178,7 @@ async def test_two_at_once_are_answered_in_any_order(session: CodexSession, tmp_
 async def test_cancelling_one_of_two_ends_the_turn_and_the_other_with_it(
     session: CodexSession, sent: list[str], tmp_path: Path
 ) -> None:
-    """Whether Codex still says that the other is settled depends on who is faster; the turn's end says it too."""
+    """Whether Codex still resolves the other request depends on timing; the end of the turn closes it too."""
     events = session.run(request("!both touch one | touch two\n!text done"))
     first, second = await next_of(events, GateOpened), await next_of(events, GateOpened)
     assert await session.answer(first.ref, CANCEL)
@@ -216,7 +216,7 @@ async def test_an_unknown_gate_takes_no_answer(session: CodexSession) -> None:
     await collect(events)
 
 
-# Requests that are told again, and processes that begin to count anew
+# Repeated requests, and processes that number them from 0 again
 
 
 async def test_a_request_that_is_sent_again_is_the_same_gate(session: CodexSession, tmp_path: Path) -> None:
@@ -519,7 +519,7 @@ async def test_a_tool_that_was_declined_is_not_called(session: CodexSession) -> 
 
 
 async def asked_about(session: CodexSession, script: str, turn: str) -> list[GateKind]:
-    """Which gates a script comes to, when each is accepted."""
+    """Return the gates of a script when each is accepted."""
     return [asked.kind for asked in await all_asked(session, script, turn)]
 
 
@@ -538,7 +538,7 @@ COMMAND, CHANGE, PERMISSION = [GateKind.COMMAND], [GateKind.CHANGE], [GateKind.P
 
 @dataclass(frozen=True)
 class Expected:
-    """What is asked about, and what is there in the end."""
+    """What is asked, and which files exist in the end."""
 
     inside: list[GateKind]
     patch: list[GateKind]
@@ -557,7 +557,7 @@ IN = {"in", "in.txt"}
         (Policy.CAREFUL, Expected(COMMAND, CHANGE, COMMAND, COMMAND, CHANGE, IN | {"out", "beyond", "out.txt"})),
         (Policy.TRUSTED, Expected([], [], [], COMMAND, CHANGE, IN | {"beyond", "out.txt"})),
         (Policy.READ_ONLY, Expected([], [], [], [], [], set())),
-        # The engine says yes to all of it, unless a rule denies it.
+        # The engine accepts all of it, unless a rule denies it.
         (Policy.YOLO, Expected(COMMAND, CHANGE, COMMAND, COMMAND, CHANGE, IN | {"out", "beyond", "out.txt"})),
     ],
     ids=list(Policy),
@@ -579,7 +579,7 @@ async def test_a_policy_decides_what_is_asked_and_what_may_be_written(
 async def test_a_command_outside_the_sandbox_is_marked(
     runtime: CodexRuntime, seat: Seat, policy: Policy, leaves: bool
 ) -> None:
-    """So that nobody is spared the question because it seems only to read."""
+    """Otherwise it could be accepted because it seems only to read."""
     session = await runtime.open(replace(seat, policy=policy))
     asked = await all_asked(session, "!beyond git status", "a")
     assert [each.leaves_sandbox for each in asked] == [leaves]

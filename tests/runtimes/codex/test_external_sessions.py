@@ -1,5 +1,5 @@
-"""Codex threads that are used without clew too: adopted with their history, never stolen, given back. The real binary
-on both sides, and our own engine between."""
+"""Codex threads that are also used without clew: adopted with their history, never taken from another program,
+released. With the real Codex on both sides and our engine between."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Raw = Callable[[], RawCodex]
 
 
 class LateClock(SystemClock):
-    """Two minutes are over when the test says so."""
+    """A clock on which two minutes pass when the test says so."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,14 +39,14 @@ class LateClock(SystemClock):
         await self.over.wait()
 
 
-class Desk:
-    """clew's engine and a person's own Codex, on one Codex home."""
+class Workstation:
+    """clew's engine and a person's own Codex with one Codex home."""
 
     def __init__(self, rig: Rig, runtime: CodexRuntime, raw: Raw, folder: Path) -> None:
         self.rig, self.runtime, self.raw, self.folder = rig, runtime, raw, folder
 
     async def begin(self, *texts: str) -> tuple[RawCodex, str]:
-        """A session that a Codex outside has begun, and still has open."""
+        """Start a session in a Codex outside clew, which keeps it open."""
         codex = await self.raw().start()
         thread = await codex.thread(self.folder)
         for number, text in enumerate(texts):
@@ -54,7 +54,7 @@ class Desk:
         return codex, thread
 
     async def left(self, *texts: str) -> str:
-        """One that nobody has open any more."""
+        """Start a session that no program has open any more."""
         codex, thread = await self.begin(*texts)
         await codex.end()
         return thread
@@ -76,11 +76,11 @@ async def turn(codex: RawCodex, thread: str, text: str, id: str) -> None:
 
 
 @asynccontextmanager
-async def open_desk(folder: Path, runtime: CodexRuntime, raw: Raw, clock: SystemClock) -> AsyncIterator[Desk]:
+async def open_workstation(folder: Path, runtime: CodexRuntime, raw: Raw, clock: SystemClock) -> AsyncIterator[Workstation]:
     workspace = folder / "work"
     workspace.mkdir()
     async with Rig(folder, clock=clock, more={"codex": runtime}) as rig:
-        yield Desk(rig, runtime, raw, workspace)
+        yield Workstation(rig, runtime, raw, workspace)
 
 
 @pytest.fixture
@@ -89,60 +89,66 @@ def late() -> LateClock:
 
 
 @pytest.fixture
-async def desk(tmp_path: Path, own_runtime: CodexRuntime, raw: Raw, late: LateClock) -> AsyncIterator[Desk]:
-    async with open_desk(tmp_path, own_runtime, raw, late) as desk:
-        yield desk
+async def workstation(
+    tmp_path: Path, own_runtime: CodexRuntime, raw: Raw, late: LateClock
+) -> AsyncIterator[Workstation]:
+    async with open_workstation(tmp_path, own_runtime, raw, late) as workstation:
+        yield workstation
 
 
 def roles(model: ScriptedModel, marker: str) -> list[tuple[str, str]]:
-    """What the model was given with that prompt: who said what."""
+    """Return the roles and texts that the model got with that prompt."""
     body = next(request.body for request in model.requests if marker in request.prompt)
     said = [item for item in body["input"] if item.get("role") in ("user", "assistant")]
     return [(item["role"], part["text"]) for item in said for part in item["content"] if "text" in part]
 
 
-async def test_a_session_is_adopted_with_its_history_and_goes_on(desk: Desk, model: ScriptedModel) -> None:
-    session = await desk.left("first words\n!shell echo seen\n!text the first answer")
-    (listed,) = await desk.rig.engine.adopting.adoptable("codex", str(desk.folder), 10)
-    assert (listed.id, listed.workspace, listed.in_use) == (session, str(desk.folder), None)
+async def test_a_session_is_adopted_with_its_history_and_goes_on(
+    workstation: Workstation, model: ScriptedModel
+) -> None:
+    session = await workstation.left("first words\n!shell echo seen\n!text the first answer")
+    (listed,) = await workstation.rig.engine.adopting.adoptable("codex", str(workstation.folder), 10)
+    assert (listed.id, listed.workspace, listed.in_use) == (session, str(workstation.folder), None)
     assert listed.title.startswith("first words")
 
-    thread = await desk.adopt(session[:30])
-    assert (thread.title, thread.workspace, thread.adopted) == ("first words", str(desk.folder), session)
-    assert (await desk.told(thread.id))[1:] == [
+    thread = await workstation.adopt(session[:30])
+    assert (thread.title, thread.workspace, thread.adopted) == ("first words", str(workstation.folder), session)
+    assert (await workstation.told(thread.id))[1:] == [
         ("person", "first words\n!shell echo seen\n!text the first answer", True),
         ("agent", "the first answer", True),
     ]
-    past = await desk.rig.engine.turn(thread.turn or "")
+    past = await workstation.rig.engine.turn(thread.turn or "")
     assert (past.origin, past.state, [item.body for item in past.items]) == ("outside", "completed", ["seen\n"])
 
-    view = await desk.ask(thread.id, "marker-go-on\n!text and on")
+    view = await workstation.ask(thread.id, "marker-go-on\n!text and on")
     assert (view.state, view.text) == (TurnState.COMPLETED, "and on")
     said = roles(model, "marker-go-on")
     assert ("user", "first words\n!shell echo seen\n!text the first answer") in said
     assert said.index(("assistant", "the first answer")) < said.index(("user", "marker-go-on\n!text and on"))
 
-    assert await desk.rig.engine.adopting.adoptable("codex", None, 10) == []
+    assert await workstation.rig.engine.adopting.adoptable("codex", None, 10) == []
     with pytest.raises(Refused, match=f"is thread {thread.id} already"):
-        await desk.adopt(session)
+        await workstation.adopt(session)
     with pytest.raises(NotFound, match="no codex session 0000"):
-        await desk.adopt("0000")
-    verdicts = [verdict async for verdict in desk.rig.engine.verify(thread.id)]
+        await workstation.adopt("0000")
+    verdicts = [verdict async for verdict in workstation.rig.engine.verify(thread.id)]
     assert [verdict.sound for verdict in verdicts] == [True]
 
 
-async def test_a_session_open_in_another_codex_is_not_taken_but_can_be_copied(desk: Desk, model: ScriptedModel) -> None:
-    codex, session = await desk.begin("ours\n!text so far")
+async def test_a_session_open_in_another_codex_is_not_taken_but_can_be_copied(
+    workstation: Workstation, model: ScriptedModel
+) -> None:
+    codex, session = await workstation.begin("ours\n!text so far")
     busy = await codex.turn(session, "still at it\n!hold not-stolen\n!text late", "live")
     await model.held("not-stolen")
-    (listed,) = await desk.rig.engine.adopting.adoptable("codex", str(desk.folder), 10)
+    (listed,) = await workstation.rig.engine.adopting.adoptable("codex", str(workstation.folder), 10)
     assert listed.in_use == f"codex, pid {codex.child.pid}"
     with pytest.raises(Refused, match=f"pid {codex.child.pid}.*--fork"):
-        await desk.adopt(session)
+        await workstation.adopt(session)
 
-    copy = await desk.adopt(session, fork=True)
-    assert [text for _, text, _ in (await desk.told(copy.id))[1:]] == ["ours\n!text so far", "so far"]
-    await desk.ask(copy.id, "marker-copy\n!text in the copy")
+    copy = await workstation.adopt(session, fork=True)
+    assert [text for _, text, _ in (await workstation.told(copy.id))[1:]] == ["ours\n!text so far", "so far"]
+    await workstation.ask(copy.id, "marker-copy\n!text in the copy")
     assert ("assistant", "so far") in roles(model, "marker-copy")
     assert not [text for _, text in roles(model, "marker-copy") if "still at it" in text]
 
@@ -152,39 +158,39 @@ async def test_a_session_open_in_another_codex_is_not_taken_but_can_be_copied(de
 
 
 async def test_codex_itself_refuses_if_no_holder_can_be_found(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    workstation: Workstation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(external_sessions, "PROC", tmp_path / "no-proc")
-    _, session = await desk.begin("!text so far")
-    (listed,) = await desk.rig.engine.adopting.adoptable("codex", str(desk.folder), 10)
+    _, session = await workstation.begin("!text so far")
+    (listed,) = await workstation.rig.engine.adopting.adoptable("codex", str(workstation.folder), 10)
     assert listed.in_use is None
     with pytest.raises(Refused, match=r"is open in another program.*--fork"):
-        await desk.adopt(session)
+        await workstation.adopt(session)
 
 
 @pytest.mark.heavy
-async def test_turns_made_outside_meanwhile_are_noticed_and_imported(desk: Desk, late: LateClock) -> None:
-    session = await desk.left("!text one")
-    thread = (await desk.adopt(session)).id
-    codex = await desk.raw().start()
+async def test_turns_made_outside_meanwhile_are_noticed_and_imported(workstation: Workstation, late: LateClock) -> None:
+    session = await workstation.left("!text one")
+    thread = (await workstation.adopt(session)).id
+    codex = await workstation.raw().start()
     await codex.ask("thread/resume", threadId=session)
     await turn(codex, session, "at the desk\n!text two", "outside")
 
-    await desk.rig.engine.look(thread)
-    assert (await desk.told(thread))[-2:] == [("person", "at the desk\n!text two", True), ("agent", "two", True)]
-    assert (await desk.rig.saw("thread.taken_in", thread)).data == {"turns": 1}
+    await workstation.rig.engine.look(thread)
+    assert (await workstation.told(thread))[-2:] == [("person", "at the desk\n!text two", True), ("agent", "two", True)]
+    assert (await workstation.rig.saw("thread.taken_in", thread)).data == {"turns": 1}
 
-    held = await desk.ask(thread, "while it is open there")
+    held = await workstation.ask(thread, "while it is open there")
     assert held.state == "failed" and f"pid {codex.child.pid}" in (held.error or "")
 
     await turn(codex, session, "and again\n!text three", "outside-2")
     await codex.end()
-    await desk.ask(thread, "!text four")
-    assert [text for _, text, is_outside in (await desk.told(thread))[1:] if is_outside][-2:] == [
+    await workstation.ask(thread, "!text four")
+    assert [text for _, text, is_outside in (await workstation.told(thread))[1:] if is_outside][-2:] == [
         "and again\n!text three",
         "three",
     ]
-    assert [(text, is_outside) for _, text, is_outside in (await desk.told(thread))[-3:]] == [
+    assert [(text, is_outside) for _, text, is_outside in (await workstation.told(thread))[-3:]] == [
         ("three", True),
         ("!text four", False),
         ("four", False),
@@ -192,14 +198,16 @@ async def test_turns_made_outside_meanwhile_are_noticed_and_imported(desk: Desk,
 
 
 @pytest.mark.heavy
-async def test_it_is_released_two_minutes_after_a_turn_for_a_plain_codex(desk: Desk, late: LateClock) -> None:
-    session = await desk.left("!text one")
-    thread = (await desk.adopt(session)).id
-    await desk.ask(thread, "!text two")
+async def test_it_is_released_two_minutes_after_a_turn_for_a_plain_codex(
+    workstation: Workstation, late: LateClock
+) -> None:
+    session = await workstation.left("!text one")
+    thread = (await workstation.adopt(session)).id
+    await workstation.ask(thread, "!text two")
     assert external_sessions.holders([session]), "for two minutes it is kept, so that the next turn is quick"
     late.over.set()
-    codex = await desk.raw().start()
-    await desk.rig.saw("thread.released", thread)
+    codex = await workstation.raw().start()
+    await workstation.rig.saw("thread.released", thread)
     assert not external_sessions.holders([session])
     await codex.ask("thread/resume", threadId=session)
     await turn(codex, session, "!recall", "plain")
@@ -209,20 +217,20 @@ async def test_it_is_released_two_minutes_after_a_turn_for_a_plain_codex(desk: D
 
 
 @pytest.mark.heavy
-async def test_release_frees_it_at_once_and_names_the_command(desk: Desk, model: ScriptedModel) -> None:
-    session = await desk.left("!text one")
-    thread = (await desk.adopt(session)).id
+async def test_release_frees_it_at_once_and_names_the_command(workstation: Workstation, model: ScriptedModel) -> None:
+    session = await workstation.left("!text one")
+    thread = (await workstation.adopt(session)).id
     assert not external_sessions.holders([session]), "adopting alone keeps nothing"
-    running = await desk.rig.send(thread, "!hold release\n!text two")
+    running = await workstation.rig.send(thread, "!hold release\n!text two")
     await model.held("release")
     with pytest.raises(Refused, match="still works"):
-        await desk.rig.engine.adopting.release(thread)
+        await workstation.rig.engine.adopting.release(thread)
     model.release("release")
-    await desk.rig.ended(running.turn)
-    released = await desk.rig.engine.adopting.release(thread)
+    await workstation.rig.ended(running.turn)
+    released = await workstation.rig.engine.adopting.release(thread)
     assert (released.session, released.command) == (session, f"clew codex resume {session}")
     assert not external_sessions.holders([session])
-    codex = await desk.raw().start()
+    codex = await workstation.raw().start()
     await codex.ask("thread/resume", threadId=session)
 
 
@@ -249,7 +257,7 @@ def test_who_writes_to_a_session_is_named(
 
 
 def process(folder: Path, command: str, files: dict[str, tuple[str, int]]) -> None:
-    """As the system shows one."""
+    """A fake entry of /proc."""
     (folder / "fd").mkdir(parents=True)
     (folder / "fdinfo").mkdir()
     (folder / "cmdline").write_text(command)

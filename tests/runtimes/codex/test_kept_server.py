@@ -1,5 +1,5 @@
-"""Codex kept beside the daemon: attached to by the next one, also after a cut, with another Codex, and never mistaken
-for somebody else's. The real binary, without a daemon."""
+"""A kept Codex: the next daemon attaches to it, also after a disconnect or an update of Codex, and never to a foreign
+server. With the real Codex, without a daemon."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def root(tmp_path: Path) -> Home:
 
 @pytest.fixture
 async def make(config: CodexConfig, clock: SystemClock, root: Home) -> AsyncIterator[Make]:
-    """A runtime as the next daemon would make it; all of them keep in one home."""
+    """Make a runtime as the next daemon would; all of them use one home."""
     marks = Marks(f"kept{clock.token()[:8]}", "now")
     made: list[CodexRuntime] = []
 
@@ -88,7 +88,7 @@ async def test_the_next_daemon_joins_the_turn_and_gets_what_it_missed(
     with pytest.raises(RuntimeLost):
         await collect(events)
     model.release("join-a")
-    await model.held("join-b")  # while nobody was there
+    await model.held("join-b")  # while no daemon was attached
     after = make()
     assert (await after.health()).state is HealthState.STOPPED
     joined = await after.open(elsewhere(seat, session))
@@ -133,7 +133,7 @@ async def test_a_connection_that_is_cut_is_opened_again_and_the_turn_goes_on(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Also where Codex was updated meanwhile, and where we cannot attach at once for a reason of our own."""
+    """Also if Codex was updated meanwhile, and if attaching fails at first for a reason of our own."""
     runtime = make(command=another_codex(tmp_path, config))
     session = await runtime.open(seat)
     events = session.run(request("!text one\n!hold cut\n!text two"))
@@ -164,7 +164,7 @@ async def no_more_files(*_: object) -> None:
 async def test_a_client_that_does_not_read_is_cut_off_and_reconnects(
     make: Make, seat: Seat, model: ScriptedModel
 ) -> None:
-    """Codex keeps 32,768 messages for a connection, and then cuts it."""
+    """Codex queues 32,768 messages for a connection, and then closes it."""
     runtime = make()
     session = await runtime.open(seat)
     events = session.run(request("!say 40000 words\n!text the end"))
@@ -239,7 +239,7 @@ async def test_a_turn_at_a_gate_is_not_busy_and_any_other_is(
 
 
 def another_codex(folder: Path, config: CodexConfig, version: str = "99.0.0") -> str:
-    """The same program, that calls itself another version."""
+    """Return the same program with another version."""
     path = folder / "codex"
     path.write_text(
         f'#!/bin/sh\n[ "$1" = --version ] && echo "codex-cli {version}" && exit 0\nexec {locate(config)} "$@"\n'
@@ -303,7 +303,7 @@ async def test_a_stale_socket_is_taken_over(make: Make, root: Home, seat: Seat) 
 async def test_a_kept_server_that_is_unreachable_is_replaced_at_once(
     make: Make, root: Home, seat: Seat, model: ScriptedModel
 ) -> None:
-    """As one that is dying, and no longer listens."""
+    """A server that is about to end and no longer listens."""
     runtime = make()
     events = (await runtime.open(seat)).run(request("!hold unreachable"))
     await next_of(events, TurnStarted)
@@ -373,7 +373,7 @@ async def test_a_frozen_kept_server_is_ended_and_replaced(
     async def hastily(at: Path, feed: Callable[[bytes], None], patience: float) -> object:
         return await open_unix(at, feed, patience if kept.find() is None else 0.5)
 
-    monkeypatch.setattr(kept_server, "_import_websocket", lambda: hastily)  # the next one has all its time
+    monkeypatch.setattr(kept_server, "_import_websocket", lambda: hastily)  # the next attempt has the normal time limit
     again = await make().open(elsewhere(careful, session))
     assert only_one(root).program != kept.program
     found = await again.record("turn")
@@ -390,7 +390,7 @@ async def test_without_the_library_it_says_what_to_install(
 
 
 async def test_messages_of_any_length_arrive_complete(tmp_path: Path) -> None:
-    """In pieces, as a server may send them."""
+    """In fragments, as a server may send them."""
     from websockets.asyncio.server import unix_serve
 
     heard: list[bytes] = []
@@ -417,7 +417,7 @@ async def test_messages_of_any_length_arrive_complete(tmp_path: Path) -> None:
 
 
 async def test_a_status_notification_wins_over_a_response(config: CodexConfig, clock: SystemClock) -> None:
-    """Else a turn that ends while it is joined would be at work for ever."""
+    """Otherwise a turn that ends while it is joined would look busy for ever."""
 
     def active(name: str) -> wire.Thread:
         return wire.Thread(id=name, status=wire.Status("active"))

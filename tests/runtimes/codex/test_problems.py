@@ -1,4 +1,4 @@
-"""What is wrong with Codex is said in the same words by `ping`, by `open`, and by a failed turn."""
+"""`ping`, `open` and a failed turn report a problem of Codex with the same text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from clew.testing.scripted_model.script import Hold, Status
 
 
 def fake(folder: Path, app_server: str, version: str = "echo codex-cli 99.0.0; exit 0") -> CodexConfig:
-    """A program that says a version and then does something else than Codex."""
+    """Make a program that reports a version and then does not behave like Codex."""
     path = folder / "fake-codex"
     path.write_text(f'#!/bin/sh\nif [ "$1" = --version ]; then {version}; fi\n{app_server}\n')
     path.chmod(0o755)
@@ -39,12 +39,12 @@ async def steps(config: CodexConfig, clock: SystemClock, marks: Marks, patience:
 
 @pytest.fixture
 def bare(clock: SystemClock) -> Marks:
-    """Marks of a store of its own, so that a test can see that no process is left."""
+    """Marks of a separate store, so that a test can check that no process is left."""
     return Marks(clock.token()[:8], "x")
 
 
 async def both_say(config: CodexConfig, clock: SystemClock, marks: Marks, code: str) -> str:
-    """The trouble, as `ping` and as `open` say it."""
+    """Return the error, and assert that `ping` and `open` give the same."""
     with pytest.raises(RuntimeTrouble) as pinged:
         await steps(config, clock, marks)
     runtime = CodexRuntime(config, clock, marks)
@@ -148,7 +148,7 @@ async def test_a_program_that_never_answers_times_out(
     async def patiently(path: str, patience: float, clock: SystemClock, marks: Marks) -> str:
         return await say_version(path, 60, clock, marks)
 
-    monkeypatch.setattr(binary, "_read_version", patiently)  # that one answers, on a busy machine too
+    monkeypatch.setattr(binary, "_read_version", patiently)  # it answers in time on a busy machine too
     config = dataclasses.replace(fake(tmp_path, "cat >/dev/null"), start_timeout=0.3)
     words = await both_say(config, clock, bare, "codex_exits")
     assert "no answer within 0.3 s" in words

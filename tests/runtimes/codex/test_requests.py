@@ -1,4 +1,4 @@
-"""What Codex asks, as a person is asked it, and how the answer is shaped: what no scripted model brings about."""
+"""Converting requests of Codex to gates, and answers to responses: cases that the scripted model cannot cause."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def test_a_request_is_answered_once_and_known_until_resolved() -> None:
 
 @pytest.mark.parametrize("answered", [False, True])
 def test_a_second_request_with_the_id_of_an_open_one_is_refused(answered: bool) -> None:
-    """The answer to one of them could count for the other."""
+    """The answer to one could be used for the other."""
     gates = Gates("p", lambda id, result: None)
     first = gates.add(7, COMMAND, raw(threadId="th", command="x"))
     assert first is not None and (not answered or first.answer(YES))

@@ -415,7 +415,7 @@ async def test_a_server_that_dies_again_and_again_is_started_with_growing_waits(
 
 
 def fake(folder: Path, app_server: str, version: str = "codex-cli 99.0.0") -> Path:
-    """A program that says a version and then does something else than Codex."""
+    """Make a program that reports a version and then does not behave like Codex."""
     path = folder / "codex"
     path.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo "{version}" && exit 0\n{app_server}\n')
     path.chmod(0o755)

@@ -1,4 +1,4 @@
-"""The translation on its own: what a newer, older or stranger Codex might say."""
+"""The translation alone: what a newer, older or odd Codex might send."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def raw(**params: Any) -> msgspec.Raw:
 
 
 class Turn:
-    """A translation that is fed by name."""
+    """A translation that takes notifications by name."""
 
     def __init__(self, joined: str | None = None) -> None:
         self.translation = Translation(joined)

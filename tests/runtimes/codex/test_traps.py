@@ -1,6 +1,6 @@
-"""What Codex really does, bullet by bullet of the fact sheet's sections 3 to 5, and what becomes of it here.
+"""What Codex really does, by sections 3 to 5 of the fact sheet, and how clew handles it.
 
-Where our own code has to cope, it is driven by a session. What we do not use yet, or never, is asked of Codex directly.
+If our own code has to handle it, a session drives it. What we do not use is tested on Codex directly.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from tests.runtimes.conftest import MakeRuntime
 
 MakeRaw = Callable[[], RawCodex]
 
-CHATTER = "while :; do echo up; sleep 0.05; done"  # its first output may not be told
+CHATTER = "while :; do echo up; sleep 0.05; done"  # its first output may be missing
 ASKS = {"approvalPolicy": "untrusted", "sandbox": "read-only"}
 
 
@@ -162,7 +162,7 @@ async def test_an_interrupt_before_the_beginning_is_refused_so_ours_waits(
     turn = await codex.turn(thread, "!text a")
     try:
         await codex.ask("turn/interrupt", threadId=thread, turnId=turn)
-        expected = "interrupted"  # it had begun already
+        expected = "interrupted"  # it had already started
     except RpcError as error:
         assert "no active turn" in error.message
         expected = "completed"
@@ -234,7 +234,7 @@ async def test_an_interrupt_does_not_stop_the_command_so_we_clean_up_behind_it(
     assert not any(is_item("item/completed", "commandExecution")(*each) for each in codex.heard)
     await codex.ask("thread/backgroundTerminals/clean", threadId=thread)
     item = await codex.hear_item("item/completed", "commandExecution")
-    assert item["status"] == "failed" and item["exitCode"] in (-1, 137)  # it tells now one, now the other
+    assert item["status"] == "failed" and item["exitCode"] in (-1, 137)  # it may send either
 
     session = await runtime.open(free)
     events = session.run(request(f"!shell echo $$ > pid; {CHATTER}", turn="a"))
@@ -248,7 +248,7 @@ async def test_an_interrupt_does_not_stop_the_command_so_we_clean_up_behind_it(
 
 
 async def readable(fd: int) -> None:
-    """A process handle can be read when the process has ended."""
+    """Whether the process has ended: then its handle is readable."""
     gone = asyncio.Event()
     loop = asyncio.get_running_loop()
     loop.add_reader(fd, gone.set)
@@ -323,7 +323,9 @@ async def test_a_refused_connection_never_ends_the_turn_but_an_interrupt_does(
     make_runtime: MakeRuntime, tmp_path: Path, seat: Seat
 ) -> None:
     with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))  # bound and not listening: refused, and nobody else can have it
+        unused.bind(
+            ("127.0.0.1", 0)
+        )  # bound but not listening, so connections are refused and no other program gets the port
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
         home = write_codex_home(tmp_path / "refused", url)  # no retries: and yet
         session = await make_runtime(CodexConfig(home=str(home))).open(seat)
@@ -521,7 +523,7 @@ async def test_code_mode_changes_nothing_but_the_ids_of_items(runtime: CodexRunt
 # Section 5: durability
 
 
-BEFORE = (None, (RecordState.CUT, ""))  # whether its message was written by then is a matter of a moment
+BEFORE = (None, (RecordState.CUT, ""))  # whether its message is written by then depends on timing
 AFTER = ((RecordState.CUT, "the answer"), (RecordState.COMPLETED, "the answer"))
 
 
