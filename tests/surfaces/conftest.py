@@ -1,4 +1,4 @@
-"""A fake of each platform for all tests of a run, and a bot of its own for each of them."""
+"""One fake of each platform for all tests of a run, and a separate bot for each test."""
 
 from __future__ import annotations
 

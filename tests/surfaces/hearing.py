@@ -1,4 +1,4 @@
-"""An inbox that a test looks into, clocks that do not wait, and a surface that runs for as long as a test needs it."""
+"""A fake inbox, clocks that do not wait, and a surface that runs during a test."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from clew.model.surface import KnownConversation, Surface
 from clew.support.clock import SystemClock
 from tests.surfaces.fakes.process import PATIENCE
 
-LONG = 60.0  # seconds: whoever waits for so long, as between two pings, waits
+LONG = 60.0  # seconds; longer waits, such as between pings, really wait
 
 
 @dataclass
 class Heard:
-    """An inbox that keeps what it is given. `troubles` are raised first, one by one, `unsure` ones where it is asked
-    whether somebody may speak; `hold` keeps it from answering."""
+    """An inbox that records its messages. It raises `troubles` first, one by one, and `unsure` ones in `welcomes`;
+    `hold` makes it wait."""
 
     words: str = ""
     fate: Fate = Fate.TURN
@@ -56,7 +56,7 @@ class Heard:
 
 
 class Quick(SystemClock):
-    """Short waits are noted, and over at once."""
+    """A clock that records short waits and ends them at once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class Quick(SystemClock):
 
 
 class Standing(SystemClock):
-    """Whoever waits is seen, and waits until it may `go`."""
+    """A clock whose waits a test can see, and that end with `go`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,6 +95,6 @@ async def running(surface: Surface, inbox: Heard | None = None) -> AsyncIterator
         yield heard
     finally:
         task.cancel()
-        async with asyncio.timeout(10):  # on a loaded machine, too
+        async with asyncio.timeout(10):  # on a busy machine too
             await asyncio.gather(task, return_exceptions=True)
             await surface.close()

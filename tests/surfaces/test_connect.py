@@ -1,4 +1,4 @@
-"""`clew connect`, with the real daemon on a terminal, against the fake: until the person is greeted."""
+"""`clew connect` with the real daemon, a terminal and the fakes, until the person is greeted."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def clew(bot: Bot, app: App, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 def begun(clew: Clew, text: str = "!text one") -> str:
-    """A chat at the desk, whose first turn is over."""
+    """Start a local chat, and wait for the end of its first turn."""
     body = {"message_id": new_message_id(), "text": text, "kind": "chat", "workspace": str(clew.root)}
     accepted = Client(clew.home, start=False).post("threads", body=body)
     clew.wait_ended(accepted)
@@ -60,7 +60,7 @@ def topic_of(conversation: str) -> int:
 
 
 def sees(bot: Bot, text: str, topic: int | None = None) -> dict[str, Any]:
-    """The first message with this text in it, there."""
+    """Wait for the first message there with this text."""
 
     def found(state: dict[str, Any]) -> list[dict[str, Any]]:
         return [each for each in shown(state) if text in each["text"] and each.get("message_thread_id") == topic]
@@ -120,7 +120,7 @@ def test_an_impossible_handoff_is_refused_with_a_clear_message(clew: Clew) -> No
 
 
 def test_without_a_home_or_a_connection_it_is_refused(clew: Clew, app: App) -> None:
-    """That a connection is gone is no event: it is looked for. No other test needs Feishu."""
+    """A lost connection is no event, so the test polls. No other test needs Feishu."""
     thread = begun(clew)
     no_home = "feishu has no home yet; say /home in a conversation there, or name one: feishu:CONVERSATION."
     refused(clew, "handoff", thread, "feishu", code=1, words=no_home)

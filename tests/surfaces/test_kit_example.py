@@ -1,4 +1,4 @@
-"""The surfaces of docs/how-to/surfaces/writing-one.md, as they stand there, keep the word of a surface."""
+"""The example surfaces of docs/surfaces/writing-one.md pass the surface kit."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ PAGE = ROOT / "docs" / "how-to" / "surfaces" / "writing-one.md"
 
 
 def examples() -> list[str]:
-    """Pigeons, and Drums, which build on them."""
+    """Return the code of Pigeons and of Drums, its subclass."""
     return re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 
 class PigeonStage:
-    """The pigeons' loft. A message is brought to whoever listens, one at a time, until it is acknowledged."""
+    """The platform of Pigeons: sends one message at a time to the listener, until it is acknowledged."""
 
     person = "ann"
 
@@ -158,12 +158,12 @@ class PigeonStage:
 
 
 class DrumStage(PigeonStage):
-    """Who listens hears what is drummed from then on; what was drummed before can be asked for."""
+    """The platform of Drums: a listener gets new messages only, and can ask for older ones."""
 
     def __init__(self) -> None:
         super().__init__()
         self.made = "Drums"
-        self._heard_by = self._wanted = 0  # how many have listened, and how many will have when the newest one does
+        self._heard_by = self._wanted = 0  # listeners so far, and with the newest surface
 
     def surface(self, clock: Clock, files: Path) -> Surface:
         self._wanted = self._heard_by + 1
@@ -195,7 +195,7 @@ class DrumStage(PigeonStage):
         while True:
             async with self._changed:
                 await self._changed.wait_for(lambda told=told: len(self._owed) > told)  # type: ignore[misc]
-            for note in self._owed[told:]:  # which are all that were ever drummed, here
+            for note in self._owed[told:]:  # contains all messages here
                 writer.write(json.dumps(note).encode() + b"\n")
             told = len(self._owed)
             await writer.drain()
@@ -301,7 +301,7 @@ async def _is_found(fault: tuple[Check, str, str], stage: PigeonStage, folder: P
     check, right, wrong = fault
     assert stage.code.count(right) == 1
     stage.code = stage.code.replace(right, wrong)
-    stage.patience = 3.0  # what never comes is not waited for
+    stage.patience = 3.0  # do not wait long for what never comes
     with pytest.raises((AssertionError, TimeoutError)):
         await check(stage, folder)
 
@@ -310,7 +310,7 @@ async def _is_found(fault: tuple[Check, str, str], stage: PigeonStage, folder: P
 async def test_the_kit_finds_a_planted_fault(
     fault: str, stage: PigeonStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(surface_kit, "BUSY", 30.0)  # however slow the machine is, that was not waited for
+    monkeypatch.setattr(surface_kit, "BUSY", 30.0)  # longer than any slow machine takes
     await _is_found(FAULTS[fault], stage, tmp_path)
 
 
@@ -325,7 +325,7 @@ async def test_the_kit_finds_a_planted_fault(
 async def test_the_kit_finds_a_cut_card_that_accepts(
     check: Check, stage: PigeonStage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As it was: a card kept its beginning and its end, and its answers."""
+    """An earlier fault: a card was cut in the middle and could still be accepted."""
     monkeypatch.setattr(visibility.Room, "holds", lambda room, text: True)
     monkeypatch.setattr(visibility.Room, "is_hopeless", lambda room, asked: False)
     stage.patience = 3.0

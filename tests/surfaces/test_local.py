@@ -1,4 +1,4 @@
-"""The person's own machine: terminal, else desktop, else the receipt."""
+"""The local surface: terminal, otherwise desktop, otherwise only the receipt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the agent made, on its way to a platform: a picture as one, anything else as a file, once."""
+"""Sending files to a platform: a picture as an image, any other as a file, once."""
 
 from __future__ import annotations
 

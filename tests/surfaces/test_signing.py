@@ -1,4 +1,4 @@
-"""The signature of a webhook, both ways."""
+"""Signing and verifying webhook requests."""
 
 from __future__ import annotations
 

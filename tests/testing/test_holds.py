@@ -1,4 +1,4 @@
-"""Where a scripted turn waits for another process."""
+"""Holds at which a scripted turn waits for another process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scripted runtime at its gates: asked once, answered once, one execution per yes, kept for whoever attaches."""
+"""Gates of the scripted runtime: asked once, answered once, one execution per yes, and kept for a later attach."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def reply(*said: str) -> Answer:
     return Answer(Decision.REPLY, replies=(("question", said),))
 
 
-class Desk:
-    """A runtime on a ledger in a folder. A new one on the same folder: the program was started anew."""
+class Harness:
+    """A runtime with a ledger in a folder. A second one in the same folder acts as the restarted program."""
 
     def __init__(self, folder: Path, *, outlives: bool = False) -> None:
         self.ledger = FileLedger(folder)
@@ -43,8 +43,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def desk(tmp_path: Path) -> Harness:
+    return Harness(tmp_path)
 
 
 async def at_gate(session: ScriptedSession, script: str) -> tuple[AsyncIterator[Event], GateOpened]:
@@ -52,7 +52,7 @@ async def at_gate(session: ScriptedSession, script: str) -> tuple[AsyncIterator[
     return events, await next_of(events, GateOpened)
 
 
-async def test_a_yes_runs_it_once(desk: Desk) -> None:
+async def test_a_yes_runs_it_once(desk: Harness) -> None:
     session = await desk.sit()
     events, gate = await at_gate(session, "!approve make\n!text done")
     assert gate.asked == Asked(GateKind.COMMAND, "make", item=gate.asked.item)
@@ -67,7 +67,7 @@ async def test_a_yes_runs_it_once(desk: Desk) -> None:
     assert not await session.answer(gate.ref, YES)
 
 
-async def test_a_no_runs_nothing_and_the_agent_gets_the_reason(desk: Desk) -> None:
+async def test_a_no_runs_nothing_and_the_agent_gets_the_reason(desk: Harness) -> None:
     session = await desk.sit()
     events, gate = await at_gate(session, "!approve make")
     assert await session.answer(gate.ref, Answer(Decision.DECLINE, "not now"))
@@ -78,7 +78,7 @@ async def test_a_no_runs_nothing_and_the_agent_gets_the_reason(desk: Desk) -> No
 
 
 @pytest.mark.parametrize("how", ["cancel", "interrupt"])
-async def test_a_cancelled_gate_is_closed_and_ends_the_turn(desk: Desk, how: str) -> None:
+async def test_a_cancelled_gate_is_closed_and_ends_the_turn(desk: Harness, how: str) -> None:
     session = await desk.sit()
     events, first = await at_gate(session, "!both one | two\n!text done")
     second = await next_of(events, GateOpened)
@@ -94,7 +94,7 @@ async def test_a_cancelled_gate_is_closed_and_ends_the_turn(desk: Desk, how: str
     assert desk.played.executions == ()
 
 
-async def test_two_at_once_are_answered_in_any_order(desk: Desk) -> None:
+async def test_two_at_once_are_answered_in_any_order(desk: Harness) -> None:
     session = await desk.sit()
     events, first = await at_gate(session, "!both one | two\n!text done")
     second = await next_of(events, GateOpened)
@@ -105,7 +105,7 @@ async def test_two_at_once_are_answered_in_any_order(desk: Desk) -> None:
     assert desk.played.executions == ("two", "one")
 
 
-async def test_a_question_is_answered_with_words(desk: Desk) -> None:
+async def test_a_question_is_answered_with_words(desk: Harness) -> None:
     session = await desk.sit()
     events, gate = await at_gate(session, "!ask Which? | A | B")
     assert gate.asked.questions == (Question("question", "Which?", ("A", "B")),)
@@ -115,7 +115,7 @@ async def test_a_question_is_answered_with_words(desk: Desk) -> None:
     assert ended(await collect(events)).text == "A"
 
 
-async def test_a_command_is_not_answered_with_words(desk: Desk) -> None:
+async def test_a_command_is_not_answered_with_words(desk: Harness) -> None:
     session = await desk.sit()
     events, gate = await at_gate(session, "!approve make")
     with pytest.raises(BadInput):
@@ -124,7 +124,7 @@ async def test_a_command_is_not_answered_with_words(desk: Desk) -> None:
     assert ended(await collect(events)).text == "declined"
 
 
-async def test_a_secret_reaches_the_agent_and_is_not_stored(desk: Desk, tmp_path: Path) -> None:
+async def test_a_secret_reaches_the_agent_and_is_not_stored(desk: Harness, tmp_path: Path) -> None:
     session = await desk.sit()
     events, gate = await at_gate(session, "!secret Token?")
     assert gate.asked.questions[0].secret
@@ -133,7 +133,7 @@ async def test_a_secret_reaches_the_agent_and_is_not_stored(desk: Desk, tmp_path
     assert "hush" not in (tmp_path / f"{NAME}.json").read_text()
 
 
-async def test_a_non_blocking_question_does_not_stop_the_turn(desk: Desk) -> None:
+async def test_a_non_blocking_question_does_not_stop_the_turn(desk: Harness) -> None:
     session = await desk.sit()
     events = await collect(session.run(request("!aside Which? | A\n!text went on")))
     (gate,) = only(events, GateOpened)
@@ -142,7 +142,7 @@ async def test_a_non_blocking_question_does_not_stop_the_turn(desk: Desk) -> Non
     assert not await session.answer(gate.ref, reply("A"))
 
 
-async def test_after_a_death_its_gates_are_gone(desk: Desk, tmp_path: Path) -> None:
+async def test_after_a_death_its_gates_are_gone(desk: Harness, tmp_path: Path) -> None:
     session = await desk.sit()
     events, gate = await at_gate(session, "!approve make\n!text done")
     desk.runtime.lose()
@@ -150,7 +150,7 @@ async def test_after_a_death_its_gates_are_gone(desk: Desk, tmp_path: Path) -> N
         await collect(events)
     with pytest.raises(RuntimeLost):
         await session.answer(gate.ref, YES)
-    again = await Desk(tmp_path).sit()
+    again = await Harness(tmp_path).sit()
     record = await again.record("turn")
     assert record is not None and record.state is RecordState.CUT
     assert not await again.answer(gate.ref, YES)
@@ -159,12 +159,12 @@ async def test_after_a_death_its_gates_are_gone(desk: Desk, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("answered", [False, True])
 async def test_a_turn_that_outlives_the_daemon_keeps_its_gates(tmp_path: Path, answered: bool) -> None:
-    session = await Desk(tmp_path, outlives=True).sit()
+    session = await Harness(tmp_path, outlives=True).sit()
     events, gate = await at_gate(session, "!approve make\n!text done")
     if answered:
         assert await session.answer(gate.ref, YES)
     await events.aclose()  # type: ignore[attr-defined]
-    desk = Desk(tmp_path, outlives=True)
+    desk = Harness(tmp_path, outlives=True)
     again = await desk.sit()
     followed = again.attach("turn")
     if not answered:
@@ -178,12 +178,12 @@ async def test_a_turn_that_outlives_the_daemon_keeps_its_gates(tmp_path: Path, a
 
 
 async def test_a_yes_whose_result_was_lost_is_not_executed_again(tmp_path: Path) -> None:
-    session = await Desk(tmp_path, outlives=True).sit()
+    session = await Harness(tmp_path, outlives=True).sit()
     events, gate = await at_gate(session, "!approve make\n!text done")
     assert await session.answer(gate.ref, YES)
     while (await next_of(events, Activity)).phase is not Phase.DONE:
         pass
     await events.aclose()  # type: ignore[attr-defined]
-    desk = Desk(tmp_path, outlives=True)
+    desk = Harness(tmp_path, outlives=True)
     assert ended(await collect((await desk.sit()).attach("turn"))).text == "done"
     assert desk.played.executions == ("make",)

@@ -1,4 +1,4 @@
-"""The scripted model: its script, its player, its server. Codex itself plays it in the other modules."""
+"""The scripted model: its script, player and server. Other modules use it with the real Codex."""
 
 from __future__ import annotations
 

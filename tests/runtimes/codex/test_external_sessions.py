@@ -76,7 +76,9 @@ async def turn(codex: RawCodex, thread: str, text: str, id: str) -> None:
 
 
 @asynccontextmanager
-async def open_workstation(folder: Path, runtime: CodexRuntime, raw: Raw, clock: SystemClock) -> AsyncIterator[Workstation]:
+async def open_workstation(
+    folder: Path, runtime: CodexRuntime, raw: Raw, clock: SystemClock
+) -> AsyncIterator[Workstation]:
     workspace = folder / "work"
     workspace.mkdir()
     async with Rig(folder, clock=clock, more={"codex": runtime}) as rig:

@@ -323,9 +323,7 @@ async def test_a_refused_connection_never_ends_the_turn_but_an_interrupt_does(
     make_runtime: MakeRuntime, tmp_path: Path, seat: Seat
 ) -> None:
     with socket.socket() as unused:
-        unused.bind(
-            ("127.0.0.1", 0)
-        )  # bound but not listening, so connections are refused and no other program gets the port
+        unused.bind(("127.0.0.1", 0))  # bound but not listening: connections are refused
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
         home = write_codex_home(tmp_path / "refused", url)  # no retries: and yet
         session = await make_runtime(CodexConfig(home=str(home))).open(seat)

@@ -1,7 +1,7 @@
-"""A small fake of Feishu's open platform on loopback, as a process of its own: `python -m tests.surfaces.fakes.feishu`.
+"""A small fake of Feishu's open platform on loopback, as a separate process: `python -m tests.surfaces.fakes.feishu`.
 
-Each `World` is one app with its chats: HTTP on one port, the long connection on another. The control port makes worlds,
-lets people say, press and react there, arms faults, and tells what people see. It ends when its stdin does.
+Each `World` is one app with its chats: HTTP on one port, the long connection on another. The control port creates
+worlds, lets people write, press and react, plants faults, and shows what people see. It ends when its stdin does.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ class World(AnyWorld):
         self.sockets: Sockets | None = None
         self.lines: set[ServerConnection] = set()
         self.chats: dict[str, Fields] = {}
-        self.events: dict[str, Fields] = {}  # not acknowledged yet, by event id
-        self.past: dict[str, Fields] = {}  # those that were
-        self.answers: list[Fields] = []  # what was told about events: event, code, data
+        self.events: dict[str, Fields] = {}  # unacknowledged events by id
+        self.past: dict[str, Fields] = {}  # acknowledged events
+        self.answers: list[Fields] = []  # answers to events: event, code, data
         self.names: dict[str, str] = {}
         self.cards: dict[str, Fields] = {}  # of CardKit
         self.tokens: list[str] = []
         self.token_lasts = 7200
         self.parts = 1  # frames of each event
         self.ping_interval = 120
-        self.refused = False  # no connection is taken
-        self.curt = False  # each is ended at once
+        self.refused = False  # refuse all connections
+        self.curt = False  # end each connection at once
         self.pings = 0
 
     async def open(self) -> Fields:
@@ -136,7 +136,7 @@ class World(AnyWorld):
         return id
 
     async def _push_all(self, event: str) -> None:
-        """To one of the connections, as the platform does it."""
+        """Push the events to one of the connections, as the platform does."""
         for line in list(self.lines)[:1]:
             try:
                 await self._push(line, event)
@@ -154,7 +154,7 @@ class World(AnyWorld):
     async def _serve(self, request: Request) -> Answer:
         work, parts = _route(request)
         is_form = request.headers.get("content-type", "").startswith("multipart/")
-        given = request.fields() if is_form else json.loads(request.body or b"{}")  # else it is JSON, however called
+        given = request.fields() if is_form else json.loads(request.body or b"{}")  # whatever its type says
         fields = {**request.query, **given, **{f"path{number}": part for number, part in enumerate(parts, 1)}}
         name = work.__name__.removeprefix("do_")
         told = {field: value for field, value in fields.items() if not isinstance(value, Upload)}
@@ -230,7 +230,7 @@ class World(AnyWorld):
         return {"data": self._send(parent["chat_id"], fields, hung)}
 
     def _send(self, chat: str, fields: Fields, hung: Fields) -> Fields:
-        """The same key again: the first message."""
+        """Send a message; with a used key, return the first message."""
         where = self.chats.get(chat)
         if where is None or where.get("removed"):
             raise Wrong(230002, "Bot/User can NOT be out of the chat.")
@@ -386,7 +386,7 @@ class World(AnyWorld):
         self.messages.append(whole)
         return whole
 
-    # What people do
+    # Actions of people
 
     def when_chat(self, given: Fields) -> Fields:
         chat = self.chats.setdefault(given["id"], {"type": "p2p"})
@@ -394,13 +394,13 @@ class World(AnyWorld):
         return chat
 
     async def when_say(self, given: Fields) -> Fields:
-        """`content` is what the platform would have in it; `more` is put into the message as it is."""
+        """`content` as the platform has it; `more` is added to the message as it is."""
         chat = self.when_chat({"id": given["chat"]})
         author = {"id": given["user"], "id_type": "open_id", "sender_type": given.get("sender_type", "user")}
         content = json.dumps(given["content"], ensure_ascii=False)
         body = {"msg_type": given["kind"], "content": content, "sender": author}
         message = self.add({"chat_id": given["chat"], **body, **given.get("more", {})})
-        for root in self.messages:  # what a thread begins with is in it
+        for root in self.messages:  # the first message of a thread belongs to it
             if message.get("thread_id") and root["message_id"] == message.get("root_id"):
                 root.setdefault("thread_id", message["thread_id"])
         heard = {name: value for name, value in message.items() if name not in ("sender", "msg_type")}
@@ -432,12 +432,12 @@ class World(AnyWorld):
             await self._push_all(event)
 
     async def when_again(self, given: Fields) -> None:
-        """An event that was acknowledged comes once more."""
+        """Send an acknowledged event again."""
         self.events[given["event"]] = self.past[given["event"]]
         await self._push_all(given["event"])
 
     async def when_raw(self, given: Fields) -> None:
-        """Bytes that may be no frame."""
+        """Send raw bytes, which may not be a frame."""
         for line in list(self.lines):
             await line.send(base64.b64decode(given["data"]))
 
@@ -445,14 +445,14 @@ class World(AnyWorld):
         self.files[given["key"]] = bytes(given["size"]) if "size" in given else base64.b64decode(given["data"])
 
     def when_show(self, given: Fields) -> None:
-        """A message is rewritten, whatever it was."""
+        """Replace the content of a message."""
         self._message(given["message"])["content"] = json.dumps(given["content"])
 
     def when_delete(self, given: Fields) -> None:
         self._message(given["message"])["deleted"] = True
 
     async def when_drop(self, given: Fields) -> None:
-        """The connections are cut, and may come again."""
+        """Close the connections; they may reconnect."""
         for line in list(self.lines):
             line.transport.abort()
 
@@ -503,14 +503,14 @@ def _route(request: Request) -> tuple[Work, tuple[str, ...]]:
 
 
 def _public(message: Fields) -> Fields:
-    """A message as the API shows it."""
+    """Return a message as the API shows it."""
     hidden = ("uuid", "edits", "content", "card_id")
     shown = {name: value for name, value in message.items() if name not in hidden}
     return {**shown, "body": {"content": message["content"]}}
 
 
 def _check_content(kind: str, content: str) -> None:
-    """Stricter than the platform: whatever is not quite right is refused."""
+    """Refuse everything that is not quite right; stricter than the platform."""
     if len(content.encode()) > (LARGEST_TEXT if kind == "text" else LARGEST):
         raise Wrong(230025, "The length of the message content reaches its limit.")
     given = json.loads(content)
@@ -532,7 +532,9 @@ def _check_card(card: Fields, texts: list[str]) -> None:
     if card["schema"] != "2.0" or not card["config"]["update_multi"]:
         raise Wrong(230099, "Failed to create card content, ext=ErrCode: 200621; ErrMsg: parse card json err")
     outside = _outside_of_code("\n".join(texts))
-    tables = r"(?m)^[^|\n]*\n(?=[^\n]*\|[^\n]*\n\|?[ ]*:?-+:?[ ]*\|[-:| ]*$)"  # after a line that is none of it
+    tables = (
+        r"(?m)^[^|\n]*\n(?=[^\n]*\|[^\n]*\n\|?[ ]*:?-+:?[ ]*\|[-:| ]*$)"  # after a line that is not part of the table
+    )
     if len(re.findall(tables, f"\n{outside}")) > TABLES:
         raise Wrong(230099, "Failed to create card content, ext=ErrCode: 11310; ErrMsg: card table number over limit")
     if re.search(r"!\[[^\]]*\]\((?!img_)", outside):

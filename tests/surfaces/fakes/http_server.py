@@ -1,5 +1,5 @@
-"""Just enough of an HTTP server for a fake platform: requests with a body, connections that stay open, and one that can
-be cut at any moment."""
+"""A minimal HTTP server for a fake platform: requests with a body, connections that stay open, and a connection that
+can be cut at any moment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 
 class Cut(Exception):
-    """The connection ends here, without an answer."""
+    """Raised to end the connection without a response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Request:
     body: bytes
 
     def fields(self) -> dict[str, Any]:
-        """What was given, in whichever of the usual encodings. A text that is JSON is what it says."""
+        """Return the fields of a JSON, form or multipart body. A text that is JSON is decoded."""
         kind = self.headers.get("content-type", "")
         given: dict[str, Any] = dict(self.query)
         if kind.startswith("application/json"):
@@ -61,7 +61,7 @@ Handler = Callable[[Request], Awaitable[Answer]]
 
 
 class Server:
-    """On a port of its own, which stays the same when it is cut and mended."""
+    """A server on its own port, which stays the same when it stops and starts again."""
 
     def __init__(self, handler: Handler) -> None:
         self._handler = handler
@@ -71,12 +71,12 @@ class Server:
         self._open: set[asyncio.StreamWriter] = set()
 
     async def start(self) -> None:
-        if self._server is None:  # on a second socket: the first is bound all the time, so that the port stays ours
+        if self._server is None:  # on a second socket: the first one stays bound, to keep the port
             listening = _bound(self.port)
             self._server = await asyncio.start_server(self._serve, sock=listening)
 
     async def stop(self) -> None:
-        """Nobody listens any more, and every connection is cut."""
+        """Stop listening, and cut every connection."""
         if self._server is not None:
             self._server.close()
             self._server = None
@@ -97,9 +97,9 @@ class Server:
             writer.close()
 
     async def _unless_left(self, request: Request, reader: asyncio.StreamReader) -> Answer:
-        """A handler that waits is given up when the other side hangs up."""
+        """Run the handler; cancel it if the client disconnects."""
         working = asyncio.ensure_future(self._handler(request))
-        leaving = asyncio.ensure_future(reader.read(1))  # nobody sends anything before they were answered
+        leaving = asyncio.ensure_future(reader.read(1))  # clients send nothing before the response
         try:
             await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
@@ -119,7 +119,7 @@ def _bound(port: int) -> socket.socket:
 
 
 async def _read(reader: asyncio.StreamReader) -> Request | None:
-    """None: the other side has left between two requests."""
+    """Read a request; None: the client has left."""
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     except asyncio.IncompleteReadError:
@@ -153,7 +153,7 @@ def _part(part: Message) -> tuple[str, object]:
 
 
 def _meant(name: str, text: str) -> Any:
-    """Lists and objects are JSON there; what is said never is."""
+    """Decode lists and objects, which are JSON there; leave texts alone."""
     if name in ("text", "caption") or not text.startswith(("{", "[")):
         return text
     try:

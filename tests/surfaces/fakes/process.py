@@ -1,4 +1,4 @@
-"""A fake platform as a process of its own, and its control port. It ends with its stdin: none outlives a test."""
+"""Starts a fake platform as a separate process with a control port. It ends with its stdin, so none outlives a test."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Fake:
 
 
 class Driven:
-    """One world of a fake, as a test drives it."""
+    """One world of a fake, controlled by a test."""
 
     def __init__(self, fake: Fake, name: str) -> None:
         self.fake = fake
@@ -74,7 +74,7 @@ class Driven:
         return calls(await self.state(), method)
 
     async def confirmed(self) -> None:
-        """Until nothing is pending any more."""
+        """Wait until nothing is pending."""
         await self.until(lambda state: not state["pending"])
 
 

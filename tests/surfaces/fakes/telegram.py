@@ -1,7 +1,7 @@
-"""A small fake of Telegram's Bot API on loopback, as a process of its own: `python -m tests.surfaces.fakes.telegram`.
+"""A small fake of Telegram's Bot API on loopback, as a separate process: `python -m tests.surfaces.fakes.telegram`.
 
-Each `World` is one bot with its chats, on a port of its own; the control port makes worlds, lets people say and press
-things there, arms faults, and tells what people see. It ends when its stdin does.
+Each `World` is one bot with its chats, on a port of its own; the control port creates worlds, lets people write and
+press, plants faults, and shows what people see. It ends when its stdin does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Wrong(Exception):
 
 
 class Odd(Exception):
-    """What stands before the platform answers in its place."""
+    """A response of a proxy in place of the platform."""
 
     def __init__(self, status: int, body: str) -> None:
         super().__init__(status)
@@ -122,7 +122,7 @@ class World(AnyWorld):
         raise AssertionError("it is waited for")
 
     async def updates_for(self, fields: Fields) -> list[Fields]:
-        """A second poller ends the first one."""
+        """Return updates; a second poller ends the first one."""
         if self.webhook:
             words = (
                 "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete it first"
@@ -260,28 +260,28 @@ class World(AnyWorld):
             raise Wrong(400, "Bad Request: message thread not found")
         return {"chat": chat["id"], **({"topic": topic} if topic else {})}
 
-    # What people do
+    # Actions of people
 
     def chat(self, given: Fields) -> Fields:
-        """Made when it is first named."""
+        """Return a chat; creates it on first use."""
         chat = self.chats.setdefault(given["id"], {"type": "private" if given["id"] > 0 else "supergroup"})
         chat.update(given)
         return chat
 
     def add(self, message: Fields, reply: Fields | None, seen: Fields) -> Fields:
-        """A message in a chat, as the API shows it."""
+        """Add a message to a chat, as the API shows it."""
         self._numbers += 1
         whole = {"message_id": self._numbers, "date": int(time.time()), **message, **seen}
         if reply and (quoted := self.find(whole["chat"], int(reply["message_id"]))):
             whole |= self._quote(whole, quoted)
         elif "topic" in whole and (root := self.find(whole["chat"], whole["topic"])):
-            whole["reply_to_message"] = _public(root)  # as the platform does it in topics
+            whole["reply_to_message"] = _public(root)  # as the platform does in topics
         whole["chat_shown"] = _chat_shown(self.chats[whole["chat"]])
         self.messages.append(whole)
         return _public(whole)
 
     def _quote(self, message: Fields, quoted: Fields) -> Fields:
-        """Of what stands in another topic of a group, only the chat and the number are told."""
+        """For a message of another topic only its chat and number are given."""
         chat = self.chats[message["chat"]]
         if chat["type"] == "private" or quoted.get("topic") == message.get("topic"):
             return {"reply_to_message": _public(quoted)}
@@ -310,7 +310,7 @@ class World(AnyWorld):
         return self.do_createforumtopic({"chat_id": given["chat"], "name": given["name"]})
 
     def when_say(self, given: Fields) -> Fields:
-        """`more` is put into the message as it is; `files` are kept, and put into it under their names."""
+        """`more` is added to the message as it is; `files` are stored and added by name."""
         self.chat({"id": given["chat"]})
         files = {name: _hung(name, each, self) for name, each in given.get("files", {}).items()}
         reply = {"message_id": given["reply"]} if given.get("reply") else None
@@ -324,7 +324,7 @@ class World(AnyWorld):
         message = self.find(given["chat"], given["message_id"])
         assert message is not None
         found = [button["callback_data"] for button in message["buttons"] if button["text"] == given["label"]]
-        if not found:  # it was redrawn under the finger
+        if not found:  # the message was edited before the press arrived
             return {"id": ""}
         id = f"query{len(self.toasts) + 1}"
         self.toasts[id] = {"answered": False, "text": ""}
@@ -333,7 +333,7 @@ class World(AnyWorld):
         return {"id": id}
 
     def when_inject(self, given: Fields) -> Fields:
-        """An update as it is, with a number unless it has one."""
+        """Add an update as it is, with a number if it has none."""
         self._update_numbers += 1
         self.updates.append({"update_id": self._update_numbers, **given})
         return self.updates[-1]
@@ -359,7 +359,7 @@ def _failure(wrong: Wrong) -> Answer:
 
 
 def _public(message: Fields) -> Fields:
-    """A message as the API shows it."""
+    """Return a message as the API shows it."""
     hidden = ("buttons", "silent", "previews", "edits", "topic", "chat_shown", "chat")
     shown = {name: value for name, value in message.items() if name not in hidden}
     topic = {"message_thread_id": message["topic"], "is_topic_message": True} if "topic" in message else {}
@@ -384,7 +384,7 @@ def _units(text: str) -> int:
 
 
 def _entities(text: str, given: list[Fields]) -> list[Fields]:
-    """Stricter than the platform: whatever is not quite right is refused."""
+    """Refuse everything that is not quite right; stricter than the platform."""
     whole, edges = _units(text), {0}
     for char in text:
         edges.add(max(edges) + _units(char))

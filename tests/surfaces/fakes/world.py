@@ -1,7 +1,7 @@
-"""What every fake platform has: worlds that a test controls from outside.
+"""Base of the fake platforms: worlds that a test controls over HTTP.
 
-The control port makes a world (POST /NAME/open), lets people and faults do things there (POST /NAME/VERB), and tells
-what is seen of it (GET /NAME?beyond=REVISION). It ends when its stdin does.
+The control port creates a world (POST /NAME/open), performs actions and faults in it (POST /NAME/VERB), and returns its
+state (GET /NAME?beyond=REVISION). It ends when its stdin does.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Any
 
 from tests.surfaces.fakes.http_server import Answer, Request, Server
 
-SHOWN = 1000  # bytes of a file that a test can look at
+SHOWN = 1000  # bytes; larger files are not in the state
 
 Fields = dict[str, Any]
 
 
 class AnyWorld(ABC):
-    """`revision` grows with everything that happens, so that whoever looks can wait for more."""
+    """One world. `revision` grows with every change, so that a test can wait for the next one."""
 
     def __init__(self) -> None:
         self.server = Server(self.serve)
-        self.messages: list[Fields] = []  # of everybody, as they stand now
+        self.messages: list[Fields] = []  # of everybody, in their current form
         self.calls: list[Fields] = []
         self.files: dict[str, bytes] = {}
         self.faults: list[Fields] = []
@@ -38,7 +38,7 @@ class AnyWorld(ABC):
 
     @abstractmethod
     def seen(self) -> Fields:
-        """What a test sees beyond messages, calls and files."""
+        """Return further state for the test, beyond messages, calls and files."""
 
     async def open(self) -> Fields:
         await self.server.start()
@@ -53,7 +53,7 @@ class AnyWorld(ABC):
             self.changed.notify_all()
 
     async def state(self, beyond: int) -> Fields:
-        """Everything, as soon as there is more than the caller knows."""
+        """Return the state as soon as its revision is greater than `beyond`."""
         async with self.changed:
             await self.changed.wait_for(lambda: self.revision > beyond)
         files = {name: base64.b64encode(data).decode() for name, data in self.files.items() if len(data) < SHOWN}
@@ -61,7 +61,7 @@ class AnyWorld(ABC):
         return {**told, **self.seen()}
 
     def fault(self, method: str) -> Fields:
-        """The one that is armed for a call; each so many times."""
+        """Return the planted fault for a call, and count it down."""
         for fault in self.faults:
             if method.lower() == fault["method"].lower():
                 fault["times"] = fault.get("times", 1) - 1

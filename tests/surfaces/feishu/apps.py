@@ -1,4 +1,4 @@
-"""An app on the fake Feishu, as a test drives it: what people do there, what goes wrong, and what they see."""
+"""Controls an app on the fake Feishu: what people do, faults, and what people see."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ALONE, GROUP = "oc_ann", "oc_group"
 
 
 class App(Driven):
-    """One world of the fake, with Ann alone with the bot, and a group."""
+    """One world of the fake: Ann's private chat with the bot, and a group."""
 
     def __init__(self, fake: Fake) -> None:
         self.id = f"cli_{uuid4().hex[:16]}"
@@ -38,19 +38,19 @@ class App(Driven):
         return FeishuSurface(config, self.secret, clock or SystemClock(), files)
 
     async def say(self, text: str, *, chat: str = ALONE, user: str = ANN, **more: Any) -> dict[str, Any]:
-        """With `more`, such as `parent_id` or `mentions`, put into the message as it is."""
+        """Write a message; `more`, such as `parent_id` or `mentions`, is added as it is."""
         return await self.post("text", {"text": text}, chat=chat, user=user, **more)
 
     async def post(
         self, kind: str, content: object, *, chat: str = ALONE, user: str = ANN, sender_type: str = "user", **more: Any
     ) -> dict[str, Any]:
-        """A message of any kind."""
+        """Write a message of any kind."""
         given = {"kind": kind, "content": content, "chat": chat, "user": user, "sender_type": sender_type}
         said: dict[str, Any] = await self.do("say", **given, more=more)
         return said
 
     async def press(self, message: str, label: str, *, user: str = ANN) -> dict[str, Any]:
-        """What the person who pressed is told."""
+        """Press a button, and return what the person is shown."""
         event = (await self.do("press", message=message, label=label, user=user))["event"]
         return (await self.answer(event))["data"] or {}
 
@@ -58,7 +58,7 @@ class App(Driven):
         return await self.answer((await self.do("react", message=message, emoji=emoji, user=user))["event"])
 
     async def answer(self, event: str) -> dict[str, Any]:
-        """What the platform is told about an event, once it is."""
+        """Wait for the answer to an event."""
         state = await self.until(lambda state: [each for each in state["answers"] if each["event"] == event])
         found: dict[str, Any] = [each for each in state["answers"] if each["event"] == event][-1]
         return found
@@ -73,11 +73,11 @@ class App(Driven):
         await self.until(lambda state: state["lines"] >= count)
 
     async def shown(self, count: int = 0, chat: str = ALONE) -> list[dict[str, Any]]:
-        """What the bot has said in a chat, as soon as that are so many messages."""
+        """Wait for so many messages of the bot in a chat."""
         return self._said(await self.until(lambda state: len(self._said(state, chat)) >= count), chat)
 
     async def until_shown(self, is_so: Callable[[str], bool], chat: str = ALONE) -> dict[str, Any]:
-        """The first message of the bot whose words are so, in whatever form."""
+        """Wait for the first message of the bot whose text meets the condition."""
         found = await self.until(lambda state: [m for m in self._said(state, chat) if is_so(words(m))])
         message: dict[str, Any] = next(m for m in self._said(found, chat) if is_so(words(m)))
         return message
@@ -87,7 +87,7 @@ class App(Driven):
 
 
 def words(message: dict[str, Any]) -> str:
-    """All that a person reads of a message."""
+    """Return all text of a message that a person reads."""
     content = json.loads(message["content"])
     match message["msg_type"]:
         case "image" | "file":

@@ -1,5 +1,5 @@
-"""Feishu's own library, as a program of its own, on the fake: it sends, then listens. Each line that it prints is one
-thing that it understood. `python lark_program.py ADDRESS APP SECRET CHAT`, with lark-oapi on PYTHONPATH."""
+"""Runs Feishu's own library against the fake: it sends, then listens. It prints one line for each thing that it
+understood. `python lark_program.py ADDRESS APP SECRET CHAT`, with lark-oapi on PYTHONPATH."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Talk:
         return bytes(response.file.read())
 
     def stream(self) -> None:
-        """A card that is made, sent, written on, found again by its message, and closed."""
+        """Create, send, update, find and close a card."""
         kit = self.client.cardkit.v1
         body = CreateCardRequestBody.builder().type("card_json").data(card("…", streaming_mode=True)).build()
         id = self.done(kit.card.create(CreateCardRequest.builder().request_body(body).build())).card_id

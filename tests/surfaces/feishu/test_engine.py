@@ -1,4 +1,4 @@
-"""The real engine, the Feishu adapter, and the fake of the platform: what people see, and that it is once."""
+"""The Feishu surface with the real engine and the fake platform: what people see, and that they see it once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TO_CLEW = [mention("@_user_1", BOT, "clew")]
 
 @asynccontextmanager
 async def clew(app: App, folder: Path, **more: Any) -> AsyncIterator[Rig]:
-    """One daemon's life. The next one, on the same folder, knows what this one did."""
+    """Run one daemon. The next one in the same folder continues its work."""
     surface = app.surface(folder / "files", **more)
     try:
         async with Rig(folder, config=SETTINGS, surfaces={"feishu": surface}) as rig:
@@ -49,7 +49,7 @@ async def fates(rig: Rig) -> dict[str, int]:
 
 
 async def answer(app: App, text: str, chat: str = ALONE) -> dict[str, Any]:
-    """The message that begins with this text."""
+    """Wait for the message that starts with this text."""
     return await app.until_shown(lambda shown: shown.startswith(text), chat)
 
 

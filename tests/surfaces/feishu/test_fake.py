@@ -1,6 +1,5 @@
-"""The fake of Feishu, checked by somebody else's client: what Feishu's own library takes for Feishu is one. It is large
-and wants older packages than ours, so `./check --all` puts it into a folder of its own, and it runs as a program of its
-own."""
+"""The fake of Feishu, checked with Feishu's own library. The library is large and needs older packages than ours, so
+`./check --all` installs it in a separate folder, and it runs as a separate program."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ class Lines:
 
     async def next(self) -> dict[str, Any]:
         assert self._process.stdout is not None
-        async with asyncio.timeout(2 * PATIENCE):  # to import it takes up to ten seconds by itself
+        async with asyncio.timeout(2 * PATIENCE):  # importing it alone takes up to ten seconds
             line = await self._process.stdout.readline()
         assert line, "the program has ended"
         told: dict[str, Any] = json.loads(line)

@@ -1,4 +1,4 @@
-"""The frames of Feishu's long connection, by values that the platform's own library made."""
+"""The frames of Feishu's long connection, with values from the platform's own library."""
 
 from __future__ import annotations
 

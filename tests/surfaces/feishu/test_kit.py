@@ -1,4 +1,4 @@
-"""Feishu keeps the word of a surface, with the real engine, on the fake of the platform."""
+"""The surface kit for Feishu, with the fake platform."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.surfaces.feishu.apps import ALONE, ANN, BOB, App, labels, words
 
 
 class FeishuStage:
-    """Ann alone with the bot."""
+    """Ann's private chat with the bot."""
 
     person = ANN
 

@@ -1,4 +1,4 @@
-"""Markdown as Feishu shows it, and what people say there, by values."""
+"""Converting Markdown to Feishu's formats, and parsing people's messages."""
 
 from __future__ import annotations
 

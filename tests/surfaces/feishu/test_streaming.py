@@ -1,4 +1,4 @@
-"""The card that shows what an agent does and writes while it does: it grows in order, and none streams for ever."""
+"""Streaming cards: their updates are in order, and no card streams for ever."""
 
 from __future__ import annotations
 

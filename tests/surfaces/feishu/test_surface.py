@@ -1,4 +1,4 @@
-"""Feishu against a fake of its open platform, which is a process of its own."""
+"""The Feishu surface with a fake platform in a separate process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ASK = (Button("Allow", "K7 y"), Button("Always", "K7 thread"), Button("Deny", "K
 
 
 async def hear(app: App, folder: Path) -> Inbound:
-    """The next thing that is said to it."""
+    """Wait for the next message that it receives."""
     async with running(app.surface(folder, Quick())) as heard:
         [inbound] = await heard.first()
         await app.confirmed()
@@ -57,7 +57,7 @@ async def surface(app: App, tmp_path: Path) -> AsyncIterator[FeishuSurface]:
     await surface.close()
 
 
-# What is said to it
+# Receiving
 
 
 async def test_a_private_message_is_direct(app: App, tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ async def test_a_file_that_cannot_be_fetched_is_named_instead(app: App, tmp_path
     assert "Feishu does not give it out" in never.text
 
 
-@pytest.mark.parametrize("folder", ["taken", "x" * 300])  # the second cannot even be looked for
+@pytest.mark.parametrize("folder", ["taken", "x" * 300])  # the second cannot be downloaded at all
 async def test_a_file_that_cannot_be_stored_is_named_with_the_reason(app: App, tmp_path: Path, folder: str) -> None:
     (tmp_path / "taken").write_text("no folder")
     await app.keep("k", b"x")
@@ -363,7 +363,7 @@ async def test_a_refused_reaction_gets_a_reply_below_the_card(app: App, tmp_path
         assert words((await app.shown(2))[1]) == "Not you." and heard.got[0].in_group
 
 
-# What goes out
+# Sending
 
 
 async def test_an_answer_is_a_post_and_with_a_table_a_card(surface: FeishuSurface, app: App) -> None:
@@ -475,7 +475,7 @@ async def test_without_threads_none_is_opened(surface: FeishuSurface, app: App) 
     assert caught.value.retry_after == 7
 
 
-# What goes wrong
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -594,7 +594,7 @@ async def test_a_token_that_the_platform_rejects_is_fetched_again(surface: Feish
     assert len(await app.shown(2)) == 2
     await app.refuse("send", 99991663, times=5)
     trouble = await failure(surface, owed("three", id="U3:final"))
-    assert type(trouble) is Down and len(await app.calls("send")) == 5  # it was tried twice, and no more
+    assert type(trouble) is Down and len(await app.calls("send")) == 5  # it was tried only twice
 
 
 @pytest.mark.parametrize("kind", ["cut_before", "odd"])
@@ -694,7 +694,7 @@ async def test_the_wait_between_two_attempts_grows(app: App, tmp_path: Path, tro
     assert 0.25 <= clock.waited[0] <= 0.5 and 15 <= max(clock.waited) <= 30
 
 
-# How it is set up
+# Setup
 
 
 async def test_it_is_a_surface(surface: FeishuSurface) -> None:

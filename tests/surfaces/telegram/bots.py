@@ -1,4 +1,4 @@
-"""A bot on the fake Telegram, as a test drives it: what people do there, what goes wrong, and what they see."""
+"""Controls a bot on the fake Telegram: what people do, faults, and what people see."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GROUP = -1001
 
 
 class Bot(Driven):
-    """One world of the fake. Ann's chat alone with the bot has Ann's number."""
+    """One world of the fake. Ann's private chat with the bot has Ann's number."""
 
     def __init__(self, fake: Fake, number: int = 7000) -> None:
         self.number = number
@@ -36,16 +36,16 @@ class Bot(Driven):
         return TelegramSurface(config, self.token, clock or SystemClock(), files)
 
     def named(self, message: int) -> str:
-        """What clew calls a message of a chat whose count is the bot's own."""
+        """Return clew's id of a message in a private chat."""
         return f"{self.number}:{message}"
 
     async def say(self, text: str | None, *, chat: int = 42, user: dict[str, Any] = ANN, **more: Any) -> dict[str, Any]:
-        """With `topic`, `reply` (the number of a message), `files` and `more` (put into the message as it is)."""
+        """Write a message, with `topic`, `reply` (a message number), `files` and `more` (added as it is)."""
         message: dict[str, Any] = await self.do("say", chat=chat, user=user, text=text, **more)
         return message
 
     async def press(self, message: int, label: str, *, chat: int = 42, user: dict[str, Any] = ANN) -> str:
-        """What the person who pressed is told."""
+        """Press a button, and return what the person is shown."""
         id = (await self.do("press", chat=chat, message_id=message, label=label, user=user))["id"]
         state = await self.until(lambda state: state["toasts"][id]["answered"])
         return str(state["toasts"][id]["text"])
@@ -55,7 +55,7 @@ class Bot(Driven):
         await self.fault(method, "error", times=times, **more)
 
     async def shown(self, count: int = 0, chat: int = 42) -> list[dict[str, Any]]:
-        """What the bot has said in a chat, as soon as that are so many messages."""
+        """Wait for so many messages of the bot in a chat."""
         state = await self.until(lambda state: len(_said(state, chat)) >= count)
         return _said(state, chat)
 
@@ -68,12 +68,12 @@ def file(data: bytes, **more: Any) -> dict[str, Any]:
 
 
 def number_of(name: str) -> int:
-    """Telegram's own, of a message that clew calls so."""
+    """Return Telegram's number from clew's id of a message."""
     return int(name.rpartition(":")[2])
 
 
 def mention(text: str, name: str = "@clew_bot") -> dict[str, Any]:
-    """For `more`: that the text names the bot."""
+    """Return fields for `more` that mention the bot."""
     at = len(text[: text.index(name)].encode("utf-16-le")) // 2
     return {"entities": [{"type": "mention", "offset": at, "length": len(name)}]}
 

@@ -1,4 +1,4 @@
-"""Markdown as Telegram shows it."""
+"""Converting Markdown to Telegram's entities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXTS = st.lists(
 
 
 def looks(markdown: str) -> list[tuple[str, str]]:
-    """Which pieces of the text are shown how."""
+    """Return the type and text of each entity."""
     whole = shown(markdown)
     data = whole.text.encode("utf-16-le")
     return [(each.type, _piece(data, each)) for each in whole.entities]

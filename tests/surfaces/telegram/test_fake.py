@@ -1,4 +1,4 @@
-"""The fake of Telegram, checked by somebody else's client: what python-telegram-bot takes for Telegram is one."""
+"""The fake of Telegram, checked with python-telegram-bot."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def test_an_independent_client_takes_the_fake_for_telegram(bot: Bot, tmp_p
 async def test_an_independent_client_understands_how_the_fake_refuses(
     bot: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PTB_TIMEDELTA", "true")  # else the library warns of its own future
+    monkeypatch.setenv("PTB_TIMEDELTA", "true")  # otherwise the library issues a deprecation warning
     import telegram
 
     await bot.do("chat", id=GROUP, kicked=True)

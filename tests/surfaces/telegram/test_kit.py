@@ -1,4 +1,4 @@
-"""Telegram keeps the word of a surface, with the real engine, on the fake of the platform."""
+"""The surface kit for Telegram, with the fake platform."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.surfaces.telegram.bots import ANN, BOB, Bot, number_of
 
 
 class TelegramStage:
-    """Ann alone with the bot, in a chat that has topics."""
+    """Ann's private chat with the bot, with topics."""
 
     person = str(ANN["id"])
 

@@ -1,4 +1,4 @@
-"""Telegram against a fake of its Bot API, which is a process of its own."""
+"""The Telegram surface with a fake Bot API in a separate process."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def listening(bot: Bot, folder: Path, inbox: Heard | None = None) -> Async
 
 
 async def hear(bot: Bot, folder: Path) -> Inbound:
-    """The next thing that is said to it."""
+    """Wait for the next message that it receives."""
     async with listening(bot, folder) as heard:
         [inbound] = await heard.first()
         await bot.confirmed()
@@ -65,7 +65,7 @@ async def surface(bot: Bot, tmp_path: Path) -> AsyncIterator[TelegramSurface]:
     await surface.close()
 
 
-# What is said to it
+# Receiving
 
 
 async def test_a_private_message_is_direct(bot: Bot, tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ async def test_a_lost_download_is_retried_and_given_up_in_the_end(bot: Bot, tmp_
     assert inbound.attachments == () and "b.txt did not come along" in inbound.text
 
 
-@pytest.mark.parametrize("folder", ["taken", "x" * 300])  # the second cannot even be looked for
+@pytest.mark.parametrize("folder", ["taken", "x" * 300])  # the second cannot be downloaded at all
 async def test_a_file_that_cannot_be_stored_is_named_with_the_reason(bot: Bot, tmp_path: Path, folder: str) -> None:
     (tmp_path / "taken").write_text("no folder")
     await bot.say(None, files={"document": file(b"x", file_name="a.txt")}, more={"caption": "see"})
@@ -329,7 +329,7 @@ async def test_a_press_that_cannot_be_stored_is_answered_too(bot: Bot, tmp_path:
         await inbox.first()
 
 
-# What goes out
+# Sending
 
 
 async def test_an_answer_is_markdown_with_a_sound_and_without_previews(surface: TelegramSurface, bot: Bot) -> None:
@@ -379,7 +379,7 @@ async def test_a_group_that_became_a_supergroup_is_followed(surface: TelegramSur
 
 @pytest.fixture
 async def later(fake_telegram: Fake) -> AsyncIterator[Bot]:
-    """Another bot; its count begins at 1 again."""
+    """Make another bot; its messages are numbered from 1 again."""
     bot = await Bot(fake_telegram, 7001).open()
     yield bot
     await bot.close()
@@ -438,7 +438,7 @@ async def test_the_files_of_two_bots_are_kept_apart(bot: Bot, later: Bot, tmp_pa
     assert kept == [b"7000", b"7001"]
 
 
-# What goes wrong
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -613,7 +613,7 @@ async def test_after_a_disconnect_it_continues_where_it_was(bot: Bot, tmp_path: 
         await bot.confirmed()
 
 
-# How it is set up
+# Setup
 
 
 async def test_the_command_menu_is_set_once_in_both_languages(bot: Bot, tmp_path: Path) -> None:

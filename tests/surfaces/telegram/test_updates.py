@@ -1,4 +1,4 @@
-"""Whatever arrives from Telegram is read or passed over, and never stops anything."""
+"""Parsing updates: anything that arrives from Telegram is read or skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The webhook keeps the word of a surface, with the real engine and a real receiver on loopback."""
+"""The surface kit for the webhook, with a real receiver on loopback."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECRET = "correct-horse"
 
 
 class Listening(WebhookSurface):
-    """One that tells when it does."""
+    """A webhook surface that reports when it listens."""
 
     def __init__(self, config: Mapping[str, WebhookConfig], clock: Clock) -> None:
         super().__init__(config, clock)
@@ -37,7 +37,7 @@ class Listening(WebhookSurface):
 
 
 class WebhookStage:
-    """A program that posts what a person says, and takes what clew says."""
+    """A program that posts a person's messages and receives clew's."""
 
     person = ""
 
@@ -73,7 +73,7 @@ class WebhookStage:
 
     async def redeliver(self, message: str) -> None:
         assert self._surface is not None and self._clock is not None
-        body, now = self._posted[message], self._clock.now() // 1000 + 1  # nobody answers within the second
+        body, now = self._posted[message], self._clock.now() // 1000 + 1  # no response within a second
         headers = {"X-Clew-Timestamp": str(now), "X-Clew-Signature": sign(SECRET, now, body)}
         reply = await self._surface.receive("ci", headers, body, self._surface.inbox)
         assert reply.status < 300, reply
@@ -87,7 +87,7 @@ class WebhookStage:
         return shown
 
     def _shown(self) -> list[Shown]:
-        """A receiver that honours the key takes each once."""
+        """Return each delivery once, as a receiver that uses the key sees it."""
         taken = {received.id: received.json for received in self._receiver.deliveries}
         return [Shown(id, f"{said['text']} {said.get('note', '')}") for id, said in taken.items()]
 

@@ -1,4 +1,4 @@
-"""The webhook surface against a real receiver on loopback, and its router."""
+"""The webhook surface with a real receiver on loopback, and its HTTP route."""
 
 from __future__ import annotations
 
@@ -278,7 +278,7 @@ async def test_a_connection_lost_after_the_request_is_in_doubt(surface: WebhookS
 async def test_a_missing_response_is_in_doubt(
     surface: WebhookSurface, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await surface.send(FINAL)  # so that there is a connection: to make one may take longer than the time-out
+    await surface.send(FINAL)  # open the connection first: that may take longer than the timeout
     receiver.then(Hang.UNTIL_RELEASED)
     monkeypatch.setattr(surface, "_config", {"ci": WebhookConfig(SECRET, receiver.url, timeout=0.5)})
     assert isinstance(await failure(surface), InDoubt)
@@ -286,7 +286,7 @@ async def test_a_missing_response_is_in_doubt(
 
 
 def test_a_process_that_waits_for_an_answer_can_be_killed(receiver: Receiver) -> None:
-    """What the crash tests rely on: the receiver has it, and the sender died before it knew."""
+    """The crash tests rely on this: the receiver has it, and the sender died before the response."""
     receiver.then(Hang.UNTIL_RELEASED)
     program = f"import httpx; httpx.post({receiver.url!r}, headers={{'Idempotency-Key': 'k'}}, content=b'x')"
     child = subprocess.Popen([sys.executable, "-c", program])
