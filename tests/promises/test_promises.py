@@ -1,5 +1,6 @@
-"""The promises of docs/reference/promises.md, one by one, with the real engine and database. Tests with a real SIGKILL are in
-tests/crash; random ones in tests/simulation."""
+"""The promises of docs/reference/promises.md, one by one, with the real engine and database.
+
+Tests with a real SIGKILL are in tests/crash, random ones in tests/simulation."""
 
 from __future__ import annotations
 

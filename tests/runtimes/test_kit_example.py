@@ -1,4 +1,4 @@
-"""The example runtime of docs/runtimes/writing-one.md passes the runtime kit."""
+"""The example runtime of docs/how-to/runtimes/writing-one.md passes the runtime kit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The example surfaces of docs/surfaces/writing-one.md pass the surface kit."""
+"""The example surfaces of docs/how-to/surfaces/writing-one.md pass the surface kit."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class PingStep(Struct, frozen=True):
     detail: str = ""
 
 
-async def look(runtime: Runtime) -> Look:
+async def look(runtime: Runtime) -> ProgramInfo:
     """Return the program's version, path and login. Empty if the runtime has no `look`. Raises RuntimeTrouble."""
     looked = getattr(runtime, "look", None)
     found: ProgramInfo = await looked() if looked is not None else ProgramInfo("", "", None)

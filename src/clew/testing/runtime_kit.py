@@ -1,4 +1,4 @@
-"""Checks what every runtime must do, on its real sessions. See docs/runtimes/writing-one.md.
+"""Checks what every runtime must do, on its real sessions. See docs/how-to/runtimes/writing-one.md.
 
 The author of a runtime implements a `Stage` (`runtime_stage`): it makes the runtime, with an agent behind it that plays
 the script in the prompt (`clew.testing.scripted_model.script`), and can hold, kill and freeze that agent. Each of
@@ -123,13 +123,15 @@ async def a_steer_is_in_the_turn_or_refused(stage: Stage) -> None:
         session = await rig.open()
         turn = rig.start(session, "!text alpha\n!hold here\n!text beta")
         await rig.wait_held("here")
-        taken = await session.steer(Said("meanwhile", "ann", "!text gamma"))
+        taken = await session.steer(PromptMessage("meanwhile", "ann", "!text gamma"))
         assert taken == rig.runtime.can.steer
         stage.release("here")
         ended = await turn.end()
         assert not taken or "meanwhile" in ended.messages, f"the steer was taken, but its id is not in {ended.messages}"
         assert turn.id in ended.messages or not rig.runtime.can.record
-        assert not await session.steer(Said("late", "ann", "!text delta")), "steer must return False if no turn runs"
+        assert not await session.steer(PromptMessage("late", "ann", "!text delta")), (
+            "steer must return False if no turn runs"
+        )
         await rig.assert_still_works(session)
 
 

@@ -1,4 +1,4 @@
-"""Checks what every surface must do, with the real engine. See docs/surfaces/writing-one.md.
+"""Checks what every surface must do, with the real engine. See docs/how-to/surfaces/writing-one.md.
 
 The author of a surface implements a `Stage` (`surface_stage`): the platform, or a fake of it, as a person sees it, with
 methods to cause faults. Each of `CHECKS` takes a new stage and an empty folder, and raises AssertionError if the

@@ -50,7 +50,7 @@ class AcpRuntime:
             return Health(HealthState.STOPPED, missing.message, is_there=False)
         return self._server.health()
 
-    async def look(self) -> Look:
+    async def look(self) -> ProgramInfo:
         """Start a session, because only that shows whether the agent is logged in."""
         connection = await self._connect()
         try:

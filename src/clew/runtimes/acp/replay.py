@@ -19,7 +19,7 @@ _HEAD = (
 _LEFT_OUT = "[… what is older was left out …]"
 
 
-def history(past: Iterable[Past]) -> list[dict[str, Any]]:
+def history(past: Iterable[PastMessage]) -> list[dict[str, Any]]:
     quoted = [_quoted(each) for each in past if each.text.strip()]
     if not quoted:
         return []
@@ -33,7 +33,7 @@ def history(past: Iterable[Past]) -> list[dict[str, Any]]:
     return [{"type": "text", "text": "\n\n".join([_HEAD, *reversed(kept)])}]
 
 
-def as_prompt(messages: Iterable[Said], *, images: bool) -> list[dict[str, Any]]:
+def as_prompt(messages: Iterable[PromptMessage], *, images: bool) -> list[dict[str, Any]]:
     """Every agent takes text and links; `images`: it takes images too. Raises FileUnreadable."""
     blocks: list[dict[str, Any]] = []
     for message in messages:

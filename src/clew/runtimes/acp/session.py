@@ -88,7 +88,7 @@ class AcpSession:
         async for event in follow(self._live.events):
             yield event
 
-    async def steer(self, message: Said) -> bool:
+    async def steer(self, message: PromptMessage) -> bool:
         """Always False: the protocol has no steer."""
         return False
 

@@ -90,7 +90,7 @@ def diff(path: str, old: str | None, new: str) -> str:
 
 def quoted_path(path: str) -> str:
     """Return a path on one line, quoted if it has invisible characters, so that no two paths look alike."""
-    is_plain = path == exactly(path, lines=False) and not path.startswith('"')
+    is_plain = path == escape_hidden(path, lines=False) and not path.startswith('"')
     return path if is_plain else json.dumps(path)
 
 

@@ -29,7 +29,7 @@ _SAID = "userMessage"
 _BACKGROUND = "--managed-daemon"
 
 
-async def list_all(connection: Connection, folders: Sequence[str]) -> AsyncIterator[Outside]:
+async def list_all(connection: Connection, folders: Sequence[str]) -> AsyncIterator[OutsideSession]:
     """Yield all threads, newest first, without archived ones."""
     cursor: str | None = None
     while True:
@@ -86,7 +86,9 @@ def as_past(turn: wire.Turn) -> PastTurn:
     recorded = record.as_record(turn)
     return PastTurn(
         runtime_turn=turn.id,
-        said=tuple(Said(item.client_id or item.id, PERSON, _text(item)) for item in items if item.type == _SAID),
+        said=tuple(
+            PromptMessage(item.client_id or item.id, PERSON, _text(item)) for item in items if item.type == _SAID
+        ),
         events=tuple(event for item in items if (event := _event(item)) is not None),
         end=TurnEnded(state, final_text(items), recorded.problem, recorded.messages),
         began_at=_millis(turn.started_at),

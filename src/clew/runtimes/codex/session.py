@@ -311,7 +311,7 @@ class CodexSession:
             self._server.mark_idle(self._live, succeeded=False)
 
 
-def _explanation(pending: Pending, reason: str) -> Said:
+def _explanation(pending: Pending, reason: str) -> PromptMessage:
     """Return the message that tells the model why: Codex itself only says that something was rejected."""
     title = pending.asked.title if pending.asked else ""
     about = title if len(title) <= LONGEST_TITLE else f"{title[:LONGEST_TITLE]}…"

@@ -26,7 +26,7 @@ class Played(Struct, frozen=True):
     texts: tuple[str, ...] = ()
     activities: tuple[Activity, ...] = ()
     problem: Problem | None = None
-    steers: tuple[Said, ...] = ()
+    steers: tuple[PromptMessage, ...] = ()
     answers: tuple[tuple[str, Answer], ...] = ()  # by the reference of their gate, in order; without secrets
     executions: tuple[str, ...] = ()  # accepted commands, one entry for each run
 

@@ -112,7 +112,7 @@ class Keeping(Struct, frozen=True):
     def living(self) -> list[KeptProgram]:
         return [kept for kept in kept_programs.running(self.home) if kept.name.startswith("codex-")]
 
-    async def connect(self, binary: Binary) -> tuple[Kept, Connection]:
+    async def connect(self, binary: Binary) -> tuple[KeptProgram, Connection]:
         """Connect to the kept server, or start a new one. Raises RuntimeTrouble."""
         _import_websocket()  # fail before starting a server that we cannot talk to
         name = self.name(binary)
@@ -126,7 +126,7 @@ class Keeping(Struct, frozen=True):
             await kept_programs.end(kept, self.clock)
             raise
 
-    async def rejoin(self, kept: Kept, binary: Binary | None = None) -> Connection | None:
+    async def rejoin(self, kept: KeptProgram, binary: Binary | None = None) -> Connection | None:
         """Attach again; None: it has ended, perhaps just now. Raises RuntimeTrouble."""
         try:
             return await self.attach(kept, binary)
@@ -135,7 +135,7 @@ class Keeping(Struct, frozen=True):
                 raise
             return None
 
-    async def attach(self, kept: Kept, binary: Binary | None = None) -> Connection:
+    async def attach(self, kept: KeptProgram, binary: Binary | None = None) -> Connection:
         """Attach to a kept server. If it does not answer at all, end it; after any other error it goes on. Raises
         RuntimeTrouble."""
         program = binary or Binary("codex", kept.version)
@@ -150,7 +150,7 @@ class Keeping(Struct, frozen=True):
         await handshake(connection, self.config.start_timeout)
         return connection
 
-    async def _start_and_wait(self, name: str, binary: Binary) -> Kept:
+    async def _start_and_wait(self, name: str, binary: Binary) -> KeptProgram:
         at = self.home.place(f"{name}.sock")
         await kept_programs.end_leftovers(self.home, self.clock)
         if await kept_programs.listens(at):

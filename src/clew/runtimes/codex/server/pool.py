@@ -41,7 +41,7 @@ class Servers:
         self._marks = marks
         self._keeping = keeping
         self.main = self.new(keep=config.transport == "socket")
-        self._kept: Kept | None = None  # to which `main` was last connected
+        self._kept: KeptProgram | None = None  # to which `main` was last connected
         self._former: list[_Former] = []
         self._attaching: asyncio.Task[None] | None = None
 
@@ -78,7 +78,7 @@ class Servers:
     def _all(self) -> list[Server[Connection]]:
         return [self.main, *(former.server for former in self._former)]
 
-    async def _attach(self, living: list[Kept]) -> None:
+    async def _attach(self, living: list[KeptProgram]) -> None:
         ours = await self._wanted_name()
         for kept in living:
             try:
