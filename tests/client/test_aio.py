@@ -1,4 +1,4 @@
-"""The Python door against a socket that behaves badly, and text without repeats."""
+"""The Python API against a socket that behaves badly, and text without repeats."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from clew.support.home import Home
 
 @asynccontextmanager
 async def serving(home: Home, *answers: bytes) -> AsyncIterator[list[bytes]]:
-    """A server that gives each connection one answer, in this order; an empty one hangs up."""
+    """A server that gives each connection one response, in this order; for an empty one it closes the connection."""
     home.prepare()
     requests: list[bytes] = []
 
@@ -65,20 +65,20 @@ def text(offset: int, words: str) -> Event:
     return Event("text", turn="T", data={"item": "1", "offset": offset, "text": words})
 
 
-def whole(words: str) -> Event:
+def complete(words: str) -> Event:
     return Event("open", turn="T", data={"item": "1", "kind": "text", "text": words})
 
 
 @pytest.mark.parametrize(
-    ("came", "told"),
+    ("received", "expected"),
     [
-        ([whole("one")], [text(0, "one")]),
-        ([text(0, "one"), whole("one"), text(3, " two")], [text(0, "one"), text(3, " two")]),
-        ([text(0, "one"), whole("one two")], [text(0, "one"), text(3, " two")]),
-        ([text(0, "one"), whole("other")], [text(0, "one"), text(0, "other")]),
-        ([text(0, "one"), text(0, "anew"), whole("anew!")], [text(0, "one"), text(0, "anew"), text(4, "!")]),
+        ([complete("one")], [text(0, "one")]),
+        ([text(0, "one"), complete("one"), text(3, " two")], [text(0, "one"), text(3, " two")]),
+        ([text(0, "one"), complete("one two")], [text(0, "one"), text(3, " two")]),
+        ([text(0, "one"), complete("other")], [text(0, "one"), text(0, "other")]),
+        ([text(0, "one"), text(0, "anew"), complete("anew!")], [text(0, "one"), text(0, "anew"), text(4, "!")]),
     ],
 )
-def test_text_continues_where_it_was_after_a_reconnect(came: list[Event], told: list[Event]) -> None:
+def test_text_continues_where_it_was_after_a_reconnect(received: list[Event], expected: list[Event]) -> None:
     texts = TextProgress()
-    assert [event for each in came if (event := texts.without_repeats(each))] == told
+    assert [event for each in received if (event := texts.without_repeats(each))] == expected

@@ -1,4 +1,4 @@
-"""The Python door against a real daemon, and against a socket that behaves badly."""
+"""The Python API against a real daemon, and against a socket that behaves badly."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def clew(daemon: daemons.Clew) -> AsyncIterator[Clew]:
 
 
 def shape(function: Callable[..., object]) -> str:
-    """Its signature as its author wrote it, but for quotes, and for a default that is a function."""
+    """The signature as it is written in the source, without quotes; a default that is a function becomes SAY."""
     return re.sub(r"<function .*?>+ at \w+>", "SAY", re.sub("['\"]", "", str(signature(function))))
 
 
@@ -117,7 +117,7 @@ async def test_a_thread_without_a_turn_cannot_be_waited_for(clew: Clew) -> None:
     await clew.wait(sent)
     forked = await clew.fork(sent.thread, title="anew")
     assert (forked.title, forked.forked_from) == ("anew", sent.thread)
-    with pytest.raises(Refused, match="has had no turn yet"):
+    with pytest.raises(Refused, match="has no turn yet"):
         await clew.wait(forked.id)
 
 
@@ -197,7 +197,7 @@ async def test_arguments_of_a_wrong_type_raise_bad_input(clew: Clew) -> None:
         "an id must be text, not NoneType": clew.show(None),  # type: ignore[arg-type]
         "an id must be text, not int": clew.send(7, "hello"),  # type: ignore[arg-type]
         "text: must be text": clew.start(7),  # type: ignore[arg-type]
-        "what is given must be text": clew.start(object()),  # type: ignore[arg-type]
+        "arguments must be text": clew.start(object()),  # type: ignore[arg-type]
         "must be a path, not int": clew.start("!text hi", workspace=7),  # type: ignore[arg-type]
     }
     for words, call in wrong.items():

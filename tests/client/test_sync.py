@@ -49,8 +49,8 @@ def test_an_error_keeps_its_code_message_and_exit_code() -> None:
 Answer = Callable[[socket.socket], None]
 
 
-def read_whole(connection: socket.socket) -> bytes:
-    """A request to its end: what is closed with something unread resets the connection."""
+def read_all(connection: socket.socket) -> bytes:
+    """Read the complete request: closing a socket with unread data resets the connection."""
     with connection.makefile("rb") as file:
         head = b"".join(iter(file.readline, b"\r\n"))
         length = re.search(rb"Content-Length: (\d+)", head)
@@ -59,7 +59,7 @@ def read_whole(connection: socket.socket) -> bytes:
 
 @contextmanager
 def serving(home: Home, *answers: Answer) -> Iterator[list[bytes]]:
-    """A server that gives each connection one answer, in this order; yields the requests as they came."""
+    """A server that gives each connection one response, in this order; yields the received requests."""
     requests: list[bytes] = []
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(home.socket))
@@ -69,7 +69,7 @@ def serving(home: Home, *answers: Answer) -> Iterator[list[bytes]]:
         for answer in answers:
             connection, _ = listener.accept()
             with connection:
-                requests.append(read_whole(connection))
+                requests.append(read_all(connection))
                 answer(connection)
 
     thread = threading.Thread(target=serve)

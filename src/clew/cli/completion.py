@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from clew.config.settings import Config
 
-PATIENCE = 1.0  # seconds; a person is about to type the next letter
+TIMEOUT = 1.0  # seconds; a person is about to type the next letter
 VARIABLE = "_CLEW_COMPLETE"
 
 
@@ -72,7 +72,7 @@ def _quietly(*path: str) -> Any:
     from clew.support.home import Home
 
     try:
-        return Client(Home.find(), start=False, patience=PATIENCE).get(*path)
+        return Client(Home.find(), start=False, timeout=TIMEOUT).get(*path)
     except (ClewError, OSError, ValueError):
         return None
 
@@ -84,7 +84,7 @@ def threads() -> list[tuple[str, str]]:
     from clew.support.errors import ClewError
     from clew.support.home import Home
 
-    client = Client(Home.find(), start=False, patience=PATIENCE)
+    client = Client(Home.find(), start=False, timeout=TIMEOUT)
     try:
         pages = [client.get("threads", history=history, limit=100)["threads"] for history in (False, True)]
     except (ClewError, OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The Python door: clew for programs, in the words and with the errors of the command line.
+"""The Python API of clew, with the same terms and errors as the command line.
 
     from clew import Clew
 
@@ -7,8 +7,8 @@
         turn = await clew.wait(sent)
         print(turn.text)
 
-Like every other place it only attaches to the daemon: what was started goes on when the program ends, and any other
-place can look at it. Errors are those of `clew.support.errors`; what they say is fit to be shown to a person.
+It only connects to the daemon: started work continues when the program ends, and every other client can see it. Errors
+are those of `clew.support.errors`; their messages can be shown to a person.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ Status = Literal["idle", "running", "suspended", "completed", "cancelled"]
 Policy = Literal["careful", "trusted", "read-only", "yolo"]
 
 _ENDED = frozenset({"completed", "failed", "interrupted"})
-_NEWS = frozenset({"hello", "reset", "turn.ended", "thread.status"})  # after which waiting may be over
+_CHECK_AFTER = frozenset({"hello", "reset", "turn.ended", "thread.status"})  # events after which `wait` may be over
 
 
 class Clew:
-    """A client of the daemon on one home. Use it with `async with`; any number of tasks may share it.
+    """A client of one daemon. Use it with `async with`; any number of tasks may share it.
 
-    `home` is clew's folder, else `$CLEW_HOME`, else `~/.clew`. With `start` a daemon that is missing is started, and
-    one that died is brought back; without it that raises `OutOfReach`. `say` gets a line whenever something takes time.
+    `home` is clew's folder; default: `$CLEW_HOME`, then `~/.clew`. With `start`, a missing or crashed daemon is
+    started; without it, that raises `OutOfReach`. `say` is called with a line whenever something takes time.
 
-    THREAD is a thread's id or any unique beginning of it. For a limit in time, use `asyncio.timeout`.
+    THREAD is a thread's id or any unique prefix of it. For a timeout, use `asyncio.timeout`.
     """
 
     def __init__(
@@ -56,18 +56,18 @@ class Clew:
             raise BadInput(f"home must be the path of a folder, not {type(home).__name__}.")
         self._home = Home.at(home)
         self._client = AsyncClient(self._home, start=start, say=say)
-        self._quiet = AsyncClient(self._home, start=False, say=say)
+        self._no_start = AsyncClient(self._home, start=False, say=say)
 
     async def __aenter__(self) -> Clew:
         await self._client.__aenter__()
-        await self._quiet.__aenter__()
+        await self._no_start.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
     ) -> None:
         await self._client.__aexit__(kind, error, tb)
-        await self._quiet.__aexit__(kind, error, tb)
+        await self._no_start.__aexit__(kind, error, tb)
 
     # Work
 
@@ -87,12 +87,12 @@ class Clew:
         sender: str = "you",
         message_id: str | None = None,
     ) -> Sent:
-        """Begin a thread with its first message. It is committed when this returns.
+        """Start a thread with its first message. It is stored when this returns.
 
-        A `task` is completed when its turn is; a `chat` stays open. It works in `workspace`, else in the current
-        folder. `policy` is how much it may do without asking. `notify` is where the answer is brought, such as
-        `webhook:ci` or `local`. Give a `message_id` of your own to make the start exactly-once: the same id again is
-        the first one's thread.
+        A `task` is completed when its turn is; a `chat` stays open. The agent works in `workspace`; default: the
+        current folder. `policy` is how much it may do without asking. `notify` is where the answer is delivered, such
+        as `webhook:ci` or `local`. To start exactly once, pass your own `message_id`: the same id returns the same
+        thread.
         """
         body = {
             "message_id": message_id or new_message_id(),
@@ -120,8 +120,8 @@ class Clew:
         sender: str = "you",
         message_id: str | None = None,
     ) -> Sent:
-        """Say something in a thread: into the turn that runs, else as its next turn. With `queue` never into one that
-        runs. Raises `Refused`, with the reason, where the thread does not take it."""
+        """Send a message to a thread: into the running turn, or else as its next turn. With `queue`, never into the
+        running turn. Raises `Refused` with the reason if the thread does not accept it."""
         body = {
             "message_id": message_id or new_message_id(),
             "text": text,
@@ -132,60 +132,60 @@ class Clew:
         return _accepted(await self._client.post("threads", thread, "messages", body=body))
 
     async def resume(self, thread: str, supplement: str, *, sender: str = "you", message_id: str | None = None) -> Sent:
-        """Pick up a completed thread with new information, or answer what a suspended one waits for. Any other is
-        `Refused`. Of two at once, one runs."""
+        """Resume a completed thread with new information, or answer the question of a suspended one. Any other thread
+        is `Refused`. Of two concurrent calls, one runs."""
         body = {"message_id": message_id or new_message_id(), "supplement": supplement, "sender": sender}
         return _accepted(await self._client.post("threads", thread, "resume", body=body))
 
     async def stop(self, thread: str) -> TurnView:
-        """Stop the running turn; what is queued behind it goes on."""
+        """Stop the running turn; queued turns still run."""
         return _read(await self._client.post("threads", thread, "stop"), TurnView)
 
     async def done(self, thread: str) -> ThreadView:
-        """Mark a thread as completed; `resume` picks it up again."""
+        """Mark a thread as completed; `resume` reopens it."""
         return _read(await self._client.post("threads", thread, "done"), ThreadView)
 
     async def cancel(self, thread: str) -> ThreadView:
-        """End a thread for good: what runs is stopped, what is queued is dropped. It can still be forked."""
+        """Cancel a thread for good: stop its running turn and drop queued ones. It can still be forked."""
         return _read(await self._client.post("threads", thread, "cancel"), ThreadView)
 
     async def fork(self, thread: str, *, turn: str | None = None, title: str | None = None) -> ThreadView:
-        """Begin a new thread with the history up to `turn`, else up to the newest that has ended."""
+        """Start a new thread with the history up to `turn`; default: the newest turn that has ended."""
         return _read(
             await self._client.post("threads", thread, "fork", body={"turn": turn, "title": title}), ThreadView
         )
 
-    # Asking
+    # Gates
 
     async def gates(self, thread: str | None = None) -> tuple[GateView, ...]:
-        """What waits for a person, oldest first; with `thread` all of that thread, newest first, whatever became of
-        them. A `wait` for a turn that asks goes on until somebody answers."""
+        """Open gates, oldest first; with `thread`, all gates of that thread in any state, newest first. A `wait` for a
+        turn with an open gate continues until somebody answers."""
         return _read(await self._client.get("gates", thread=thread), tuple[GateView, ...])
 
     async def approve(self, gate: str, *, sender: str = "you") -> GateView:
-        """Say yes to a gate, by its code or id. The first answer counts: a later one is `Refused`, with who gave it."""
-        return await self._answered(gate, {"decision": "accept", "sender": sender})
+        """Approve a gate, by its code or id. The first answer wins: a later one is `Refused` and names who answered."""
+        return await self._answer(gate, {"decision": "accept", "sender": sender})
 
     async def deny(self, gate: str, reason: str = "", *, sender: str = "you") -> GateView:
-        """Say no; the agent goes on without it, and reads the reason."""
-        return await self._answered(gate, {"decision": "decline", "reason": reason, "sender": sender})
+        """Deny a gate; the agent gets the reason and continues without it."""
+        return await self._answer(gate, {"decision": "decline", "reason": reason, "sender": sender})
 
     async def answer(self, gate: str, *replies: str | Sequence[str], sender: str = "you") -> GateView:
-        """Answer a question: one reply for each, in their order; several options are a list. The number of an option,
-        its words, or words of your own. What is secret is kept in memory only."""
+        """Answer a question: one reply per question, in order; several options are a list. A reply is the number of an
+        option, its text, or free text. A secret is kept in memory only."""
         said = [[reply] if isinstance(reply, str) else [*reply] for reply in replies]
-        return await self._answered(gate, {"decision": "reply", "replies": said, "sender": sender})
+        return await self._answer(gate, {"decision": "reply", "replies": said, "sender": sender})
 
-    async def _answered(self, gate: str, body: dict[str, object]) -> GateView:
+    async def _answer(self, gate: str, body: dict[str, object]) -> GateView:
         return _read(await self._client.post("gates", gate, "answer", body=body), GateView)
 
-    # Looking on
+    # Reading
 
     async def events(self, thread: str | Sent | None = None, after: int | None = None) -> AsyncGenerator[Event]:
-        """What happens from now on, in one thread or in all; with `after` from behind that number (0: from the first).
+        """Stream events from now on, of one thread or of all; with `after`, from after that number (0: from the first).
 
-        It goes on by itself after a restart of the daemon: each numbered event comes once, and text goes on where it
-        was. It never ends; leave it with `break`. Raises `Stopped` when somebody stops the daemon.
+        It reconnects after a restart of the daemon: each numbered event comes once, and text continues where it was. It
+        never ends; leave it with `break`. Raises `Stopped` when somebody stops the daemon.
         """
         name = thread.thread if isinstance(thread, Sent) else thread
         texts = TextProgress()
@@ -195,16 +195,17 @@ class Clew:
                     yield event
 
     async def wait(self, what: Sent | str) -> TurnView:
-        """The end of a turn, and of what continues it if it is cut off. `what` is what `start`, `send` or `resume`
-        gave, or the id of a turn; or a thread, until nothing runs or is queued in it: then its newest turn.
+        """Wait for the end of a turn, and of its continuation if it is cut off. `what` is the result of `start`, `send`
+        or `resume`, or the id of a turn. If it is a thread, wait until nothing runs or is queued, and return its newest
+        turn.
 
-        How it ended is in `state`, the answer in `text`, and what went wrong in `error`.
+        The result has the outcome in `state`, the answer in `text`, and what went wrong in `error`.
         """
-        turn = what.turn if isinstance(what, Sent) else await self._turn_named(what)
+        turn = what.turn if isinstance(what, Sent) else await self._find_turn(what)
         thread = what.thread if isinstance(what, Sent) else (turn and (await self.turn(turn)).thread) or what
         async with aclosing(self.events(thread)) as events:
             async for event in events:
-                if event.kind in _NEWS and (ended := await self._ended(thread, turn)) is not None:
+                if event.kind in _CHECK_AFTER and (ended := await self._ended(thread, turn)) is not None:
                     return ended
         raise AssertionError("a stream of events ends only by an error")
 
@@ -218,34 +219,34 @@ class Clew:
         limit: int = 50,
         before: str | None = None,
     ) -> tuple[ThreadView, ...]:
-        """Threads, newest first: those that are open, or with `history` the completed and cancelled ones. `before` is
-        the last thread of the page that you have."""
+        """List threads, newest first: open ones, or with `history` the completed and cancelled ones. For the next page,
+        pass the last thread of this page as `before`."""
         folder = _path(workspace) if workspace else None
         wanted = {"history": history, "status": status, "text": text, "limit": limit, "before": before}
         return _read(await self._client.get("threads", workspace=folder, **wanted), Page).threads
 
     async def show(self, thread: str) -> ThreadView:
-        """How a thread stands, and where its answer went."""
+        """The state of a thread, and where its answer was delivered."""
         return _read(await self._client.get("threads", thread), ThreadView)
 
     async def turn(self, turn: str) -> TurnView:
-        """One turn, by its whole id: what was asked, what it did and said."""
+        """One turn, by its complete id: the request, what the agent did, and its text."""
         return _read(await self._client.get("turns", turn), TurnView)
 
     async def read(self, thread: str, *, limit: int = 200) -> tuple[Passage, ...]:
-        """What was said and done: the newest pieces, in order."""
+        """The transcript: its newest entries, in order."""
         return _read(await self._client.get("threads", thread, "transcript", limit=limit), tuple[Passage, ...])
 
     async def where(self, thread: str) -> tuple[WhereRow, ...]:
-        """Where its answers went: the receipts."""
+        """The deliveries of its answers, with receipts."""
         return _read(await self._client.get("threads", thread, "deliveries"), tuple[WhereRow, ...])
 
     async def notify(self, *, dry_run: bool = False, retry_failed: bool = False) -> tuple[Notified, ...]:
-        """One pass over the answers that are still owed, without waiting for their next try. Never starts the daemon:
-        with none it works by itself, under the store's lock. To bring them your own way: `clew.notify_with`."""
+        """Try all pending deliveries once, now. Never starts the daemon: if none runs, it works in this process, under
+        the store's lock. To deliver them yourself, use `clew.notify_with`."""
         body = {"dry_run": dry_run, "retry_failed": retry_failed}
         try:
-            return _read(await self._quiet.post("notify", body=body, patience=None), tuple[Notified, ...])
+            return _read(await self._no_start.post("notify", body=body, max_wait=None), tuple[Notified, ...])
         except OutOfReach:
             return await self._notify_here(dry_run, retry_failed)
 
@@ -256,8 +257,8 @@ class Clew:
             return ()
         return tuple(await notify_once(self._home, dry_run=dry_run, retry_failed=retry_failed))
 
-    async def _turn_named(self, name: str) -> str | None:
-        """The turn of that id; None where it must be a thread."""
+    async def _find_turn(self, name: str) -> str | None:
+        """The turn with this id; None if there is none, so it must be a thread."""
         try:
             return (await self.turn(name)).id
         except NotFound:
@@ -265,18 +266,18 @@ class Clew:
 
     async def _ended(self, thread: str, turn: str | None) -> TurnView | None:
         if turn is None:
-            return await self._at_rest(thread)
+            return await self._newest_if_idle(thread)
         view = await self.turn(turn)
         while view.continued_by is not None:
             view = await self.turn(view.continued_by)
         return view if view.state in _ENDED else None
 
-    async def _at_rest(self, thread: str) -> TurnView | None:
+    async def _newest_if_idle(self, thread: str) -> TurnView | None:
         view = await self.show(thread)
         if view.status == "running" or (view.queued and view.status != "suspended"):
             return None
         if view.turn is None:
-            raise Refused(f"Thread {view.id} has had no turn yet; `send` begins one.")
+            raise Refused(f"Thread {view.id} has no turn yet; `send` starts one.")
         return await self.turn(view.turn)
 
 

@@ -1,7 +1,7 @@
 """A thin, synchronous client of the daemon's API over its Unix socket.
 
-Only `http.client` and `json` are imported here, because every command pays for it. A request that carries a message id
-is sent again after a lost connection: the daemon accepts an id once.
+It imports only `http.client` and `json`, because every command pays for the import. A request with a message id is
+retried after a lost connection: the daemon accepts each id once.
 """
 
 from __future__ import annotations
@@ -21,32 +21,33 @@ from clew.support.errors import BadInput, ClewError, NotAnswering, OutOfReach, S
 from clew.support.home import Home
 from clew.support.sockets import connect, readable
 
-Json = Any  # what came over the wire, decoded; its shapes are in `clew.model.views` and docs/reference/cli.md
+Json = Any  # decoded JSON from the wire; its fields are in `clew.model.views` and docs/cli.md
 
-PATIENCE = 120.0  # seconds for an answer
-SILENCE = 45.0  # seconds without even a heartbeat, after which a stream counts as lost
-TRIES = 5  # of a request that may be repeated
+TIMEOUT = 120.0  # seconds to wait for a response
+SILENCE = 45.0  # seconds without a heartbeat, after which a stream counts as lost
+TRIES = 5  # of a request that may be retried
 
-UNASKED = 1.0  # seconds without an answer, after which it is asked for a sign of life
-NO_SIGN = 1.0  # seconds without that, after which it is told that we wait
-SURE = 1.7  # seconds without that, after which who only looks gives up
+UNASKED = 1.0  # seconds without a response, after which the daemon is pinged
+NO_SIGN = 1.0  # seconds without a pong, after which the person is told that the command waits
+SURE = 1.7  # the same if `looks` is set: then the client gives up
 _LOST = (ConnectionError, http.client.HTTPException)
 
 
 class Event(Struct, frozen=True):
     kind: str
-    seq: int | None  # None for what is only live
+    seq: int | None  # None for live events, which are not stored
     data: Json
 
 
 def new_message_id() -> str:
-    """Made before the first try, so that a second one is known as the same message."""
+    """Create an id before the first try, so that the daemon recognizes a retry as the same message."""
     return os.urandom(16).hex()
 
 
 class Client:
-    """`say` gets a line at every wait. Without `start` a missing daemon is an error, else it is started. With `looks` a
-    daemon that gives no sign of life within 3 seconds is not waited for: for commands that tell how it is."""
+    """`say` is called with a line whenever the client waits. With `start`, a missing daemon is started; else it is an
+    error. With `looks`, a daemon that gives no sign of life within 3 seconds is an error: for commands that report its
+    state."""
 
     def __init__(
         self,
@@ -54,48 +55,48 @@ class Client:
         *,
         start: bool = True,
         say: Callable[[str], None] = lambda line: None,
-        patience: float | None = PATIENCE,
+        timeout: float | None = TIMEOUT,
         looks: bool = False,
     ) -> None:
         self._home = home
         self._start = start
         self._say = say
-        self._patience = patience
+        self._timeout = timeout
         self._looks = looks
-        self._seen_to = False
+        self._supervised = False
         self._is_lost = False
 
     def get(self, *path: str, **query: object) -> Json:
-        return self._ask("GET", api_path(*path, **query), None, tries=TRIES)
+        return self._request("GET", api_path(*path, **query), None, tries=TRIES)
 
     def post(self, *path: str, body: Json = None) -> Json:
         body = {} if body is None else body
-        return self._ask("POST", api_path(*path), body, tries=TRIES if "message_id" in body else 1)
+        return self._request("POST", api_path(*path), body, tries=TRIES if "message_id" in body else 1)
 
     def patch(self, *path: str, body: Json) -> Json:
-        return self._ask("PATCH", api_path(*path), body, tries=TRIES)
+        return self._request("PATCH", api_path(*path), body, tries=TRIES)
 
     def put(self, *path: str, body: Json) -> Json:
-        return self._ask("PUT", api_path(*path), body, tries=TRIES)
+        return self._request("PUT", api_path(*path), body, tries=TRIES)
 
     def delete(self, *path: str) -> Json:
-        return self._ask("DELETE", api_path(*path), None, tries=1)
+        return self._request("DELETE", api_path(*path), None, tries=1)
 
     def lines(self, *path: str, body: Json) -> Iterator[Json]:
-        """An answer that comes as lines of JSON."""
-        connection, response = self._open("POST", api_path(*path), body, self._patience)
+        """Send a request whose response is lines of JSON."""
+        connection, response = self._open("POST", api_path(*path), body, self._timeout)
         try:
             for line in response:
                 yield _raise_error(json.loads(line))
         except _LOST as error:
-            raise OutOfReach("the daemon went away before its answer was complete; try again") from error
+            raise OutOfReach("the daemon went away before its response was complete; try again") from error
         finally:
             connection.close()
 
     def events(self, thread: str | None, after: int | None = None) -> Iterator[Event]:
-        """What happens, without a gap or a double, through restarts of the daemon. Raises Stopped at its end.
+        """Stream events without gaps or repeats, also across restarts of the daemon. Raises Stopped when it is stopped.
 
-        `hello` comes whenever a connection stands: from there on nothing is missed.
+        `hello` comes after each connect: from then on nothing is missed.
         """
         pause = 0.0
         while True:
@@ -106,14 +107,14 @@ class Client:
                     after = after if event.seq is None else event.seq
                     yield event
                     if event.kind == "bye" and event.data["reason"] != "restarting":
-                        raise Stopped("the daemon was stopped; `clew up` starts it again, and open work goes on then")
+                        raise Stopped("the daemon was stopped; `clew up` starts it again, and open work continues")
             except (*_LOST, TimeoutError):
                 pass
-            self._lost("the connection was lost; coming back…")
+            self._report_lost("connection lost; reconnecting…")
             time.sleep(pause)
             pause = min(2.0, pause * 2 + 0.1)
 
-    def _ask(self, method: str, path: str, body: Json, tries: int) -> Json:
+    def _request(self, method: str, path: str, body: Json, tries: int) -> Json:
         while True:
             tries -= 1
             try:
@@ -123,18 +124,18 @@ class Client:
                     raise OutOfReach("the daemon went away before it answered; `clew logs` tells more") from error
             except TimeoutError as error:
                 raise OutOfReach(
-                    f"the daemon gave no answer in {self._patience:g} s; `clew logs` tells more"
+                    f"the daemon did not answer within {self._timeout:g} s; `clew logs` tells more"
                 ) from error
-            self._lost("the connection was lost; trying again…")
+            self._report_lost("connection lost; retrying…")
 
-    def _lost(self, words: str) -> None:
-        """Said once: the same loss meets requests and streams, and may take several tries."""
+    def _report_lost(self, words: str) -> None:
+        """Say it once per loss: requests and streams notice the same loss, and retries may fail several times."""
         if not self._is_lost:
             self._say(words)
         self._is_lost = True
 
     def _once(self, method: str, path: str, body: Json) -> Json:
-        connection, response = self._open(method, path, body, self._patience)
+        connection, response = self._open(method, path, body, self._timeout)
         try:
             return json.loads(response.read())
         finally:
@@ -165,7 +166,7 @@ class Client:
         return connection, response
 
     def _wait(self, connection: Connection, timeout: float | None) -> None:
-        """An answer may take long, if much is asked for; a daemon that hangs answers nobody."""
+        """Wait for the response. A slow response is fine if the daemon answers a ping; if not, it hangs."""
         if timeout is not None and timeout < UNASKED + NO_SIGN:
             return
         if readable([connection.sock], UNASKED) or self._is_alive(connection):
@@ -178,26 +179,26 @@ class Client:
         self._say(f"waiting: {words}")
 
     def _is_alive(self, connection: Connection) -> bool:
-        """Whether the daemon answers anything: what was asked, or a question that costs it nothing."""
+        """Whether the daemon answers the request, or at least a ping."""
         from clew.process.heartbeat import QUESTION
 
-        patience = SURE if self._looks else NO_SIGN
+        timeout = SURE if self._looks else NO_SIGN
         try:
-            with connect(self._home.socket, patience) as asked:
-                asked.sendall(QUESTION)
-                return readable([asked, connection.sock], patience)
+            with connect(self._home.socket, timeout) as ping:
+                ping.sendall(QUESTION)
+                return readable([ping, connection.sock], timeout)
         except TimeoutError:
             return False
         except OSError:
-            return True  # it goes away just now; what was asked tells that better
+            return True  # the daemon is just stopping; the request itself reports that better
 
     def _connect(self, timeout: float | None) -> Connection:
-        """Nothing is sent yet, so a daemon that is missing can be started, and one that just went away again."""
+        """Connect; nothing is sent yet, so a missing daemon can be started safely, several times if need be."""
         connection = Connection(self._home, timeout, UNASKED + SURE if self._looks else None)
         for _ in range(TRIES):
             try:
                 connection.connect()
-                self._see_to_its_supervisor()
+                self._ensure_supervisor()
                 return connection
             except NotAnswering:
                 raise
@@ -210,30 +211,30 @@ class Client:
         connection.connect()
         return connection
 
-    def _see_to_its_supervisor(self) -> None:
-        """Once: who would start a daemon also wants it to come back after a crash."""
-        if self._start and not self._seen_to:
-            from clew.process.start import ensure_supervisor
+    def _ensure_supervisor(self) -> None:
+        """Once per client: give the daemon a supervisor, so that it is restarted after a crash."""
+        if self._start and not self._supervised:
+            from clew.process.start import supervise
 
-            self._seen_to = True
-            ensure_supervisor(self._home)
+            self._supervised = True
+            supervise(self._home)
 
 
 def api_path(*path: str, **query: object) -> str:
-    """`/api/…`, with what is None left out."""
+    """`/api/…` with the query; parameters that are None are left out."""
     for part in path:
         if not isinstance(part, str):
             raise BadInput(f"an id must be text, not {type(part).__name__}: {part!r}")
-    given = {name: _word(value) for name, value in query.items() if value is not None}
+    given = {name: _query_value(value) for name, value in query.items() if value is not None}
     return "/".join(["/api", *(quote(part, safe="") for part in path)]) + (f"?{urlencode(given)}" if given else "")
 
 
 def parse_sse(chunks: Iterator[bytes]) -> Iterator[Event]:
-    """Server-sent events, out of pieces of any size; half of one at the end counts for nothing."""
+    """Parse server-sent events from chunks of any size. An incomplete event at the end is dropped."""
     rest = b""
     for chunk in chunks:
-        *whole, rest = (rest + chunk).split(b"\n\n")
-        for block in whole:
+        *blocks, rest = (rest + chunk).split(b"\n\n")
+        for block in blocks:
             if event := _event(block):
                 yield event
 
@@ -246,7 +247,7 @@ def _event(block: bytes) -> Event | None:
     return Event(fields[b"event"].decode(), seq, json.loads(fields[b"data"]))
 
 
-def _word(value: object) -> str:
+def _query_value(value: object) -> str:
     return ("false", "true")[value] if isinstance(value, bool) else str(value)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from clew.client.sync import PATIENCE, Client, Event, api_path, new_message_id, parse_sse
+from clew.client.sync import TIMEOUT, Client, Event, api_path, new_message_id, parse_sse
 from clew.engine import live
 from clew.model.messages import Inbound
 from clew.server import sse
@@ -39,7 +39,7 @@ class Cutter(Client):
 
     def read_some(self, after: int, most: int) -> list[Event]:
         """Events behind a number: all that there are now, or as many as fit into so many bytes."""
-        connection, answer = self._open("GET", api_path("events", after=after), None, PATIENCE)
+        connection, answer = self._open("GET", api_path("events", after=after), None, TIMEOUT)
         events: list[Event] = []
         data = b""
         try:
@@ -53,7 +53,7 @@ class Cutter(Client):
         return events
 
     def chat_some(self, body: dict[str, str], most: int | None) -> Transcript:
-        connection, answer = self._open("POST", api_path(*CHAT), body, PATIENCE)
+        connection, answer = self._open("POST", api_path(*CHAT), body, TIMEOUT)
         data = b""
         try:
             while (most is None or len(data) < most) and (piece := answer.read1(self.random.randrange(1, 500))):

@@ -76,7 +76,7 @@ def _failed_before(out: Out, done: Any) -> int:
 
 def _notify(out: Out, **wanted: bool) -> Any:
     try:
-        return out.client(start=False, patience=None).post("notify", body=wanted)
+        return out.client(start=False, timeout=None).post("notify", body=wanted)
     except OutOfReach:
         return _notify_here(**wanted)
 

@@ -44,7 +44,7 @@ def _work() -> Mapping[int, tuple[str, ...]]:
     from clew.support.errors import ClewError
     from clew.support.home import Home
 
-    client = Client(Home.find(), start=False, patience=5.0)
+    client = Client(Home.find(), start=False, timeout=5.0)
     try:
         runtimes = client.get("status")["runtimes"]
         running = client.get("threads", status="running", limit=1000)["threads"]
